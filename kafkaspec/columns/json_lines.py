@@ -64,6 +64,12 @@ class Form(IntEnum):
     FIRST = 4
     """The pieces that follow, ``lowest`` of them, only where the number differs from that of the
     row before."""
+    RAW = 5
+    """A byte string as it is. For null the first text of the piece, or nothing."""
+    SIZE32 = 6
+    """The size of a byte string in four bytes, big endian, -1 for null."""
+    EQUATED = 7
+    """Pairs as they are, ``a=b,c=NULL``."""
 
 
 Piece = tuple[bytes, int, tuple[bytes, ...], Form]

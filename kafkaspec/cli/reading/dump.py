@@ -33,7 +33,14 @@ from kafkaspec.cli.outputs import (
     opened_output,
 )
 from kafkaspec.cli.reading import table_files
-from kafkaspec.cli.reading.dump_columns import read_lines
+from kafkaspec.cli.reading.dump_columns import JsonMaker, read_lines
+from kafkaspec.cli.reading.dump_format import (
+    FORMAT_EPILOG,
+    DumpFormat,
+    FormatMaker,
+    FormatString,
+    place_of,
+)
 from kafkaspec.cli.reading.dump_json import (
     MEANINGS,
     WRITERS,
@@ -80,6 +87,7 @@ Output of --format json, one object for each record:
 With --batches, one object for each batch: its header as stored, and whether its
 checksum is right.
 """,
+    FORMAT_EPILOG,
     OUTPUT_EPILOG,
     MISSING_EPILOG,
     """\
@@ -143,12 +151,14 @@ class _Decoding:
 @jobs_option
 @no_mmap_option
 @click.option(
+    "-f",
     "--format",
     "output_format",
-    type=click.Choice(["text", "json", KAFKA]),
+    type=DumpFormat("text", "json", KAFKA),
     default="text",
     show_default=True,
-    help="Text, JSON lines (one object per line), or the text of Kafka's own dump tool.",
+    help="Text, JSON lines (one object per line), the text of Kafka's own dump tool, or a format "
+    "string as kcat has it: '%t %p %o: %k = %s\\n'.",
 )
 @kafka_options
 @click.pass_context
@@ -164,7 +174,7 @@ def dump_command(
     crc: CrcPolicy,
     codec: str,
     jobs: int,
-    output_format: str,
+    output_format: str | FormatString,
     kafka: Asked,
     selection: dict[str, Any],
 ) -> None:
@@ -179,7 +189,12 @@ def dump_command(
     producer snapshot. These come first: one line for each entry, one for any other text file.
 
     With --format kafka, a PATH is a file that Kafka's tool reads: a log, an index, a snapshot.
+
+    A format string shows what a consumer gets: no control records, and the bytes as they are. No
+    line end is added to it.
     """
+    template = output_format if isinstance(output_format, FormatString) else None
+    output_format = "text" if isinstance(output_format, FormatString) else output_format
     kafka.check(ctx, output_format)
     if output_format == KAFKA:
         with opened_output(output, *paths, replace=force) as out:
@@ -193,7 +208,12 @@ def dump_command(
     lines: Iterator[str | Buffer]
     as_json = output_format == "json"
     decoding = _Decoding(codec, wanted=decode)
-    if batches:
+    if template is not None:
+        if batches or text_paths or table_paths:
+            raise click.UsageError("a format string is for records, and without --batches")
+        lines = _formatted(inputs, codec, template, limit, jobs)
+        limit = None
+    elif batches:
         show = batch_line if as_json else text.batch_line
         lines = (show(batch, file) for batch, file, _ in inputs.batches())
     elif as_json and (limit is None or (limit > _FEW and not text_paths and not table_paths)):
@@ -227,7 +247,8 @@ def _json_lines(
     inputs: Inputs, codec: str, bytes_form: str, jobs: int, decoding: _Decoding
 ) -> Iterator[str | Buffer]:
     """Yield lines from columns, and those of other batches from their records."""
-    columns = partial(read_lines, base64=bytes_form == "base64", jobs=jobs)
+    maker = partial(JsonMaker, base64=bytes_form == "base64")
+    columns = partial(read_lines, maker=maker, jobs=jobs)
 
     def read(segment: Segment, wanted: Selection) -> Iterator[Any]:
         reader = columns if decoding.of(segment.name) is None else selected_batches
@@ -239,6 +260,35 @@ def _json_lines(
             yield from _lines_of(part, segment.name or "", wanted, codec, bytes_form, decoding)
         else:
             yield part
+
+
+def _formatted(
+    inputs: Inputs, codec: str, template: FormatString, limit: int | None, jobs: int
+) -> Iterator[Buffer]:
+    """Yield records as a format string shows them; all but so many from columns."""
+    if limit is not None:
+        each = (
+            text
+            for batch, _, wanted in inputs.batches()
+            for text in _texts_of(batch, wanted, codec, template)
+        )
+        yield from islice(each, limit)
+        return
+    columns = partial(read_lines, maker=partial(FormatMaker, template=template), jobs=jobs)
+    for part, _, wanted in inputs.parts(columns):
+        if isinstance(part, Batch):
+            inputs.reached(part)
+            yield b"".join(_texts_of(part, wanted, codec, template))
+        else:
+            yield part
+
+
+def _texts_of(
+    batch: Batch, wanted: Selection, codec: str, template: FormatString
+) -> Iterator[bytes]:
+    if not batch.is_control:
+        for records, _, _ in _contents(batch, wanted, codec, with_others=False):
+            yield from template.texts(place_of(batch.file), records)
 
 
 def _limited(

@@ -1,4 +1,4 @@
-"""Lines of ``dump --format json`` from columns, in threads.
+"""Lines of ``dump`` from columns, in threads: of JSON, or of a format string.
 
 What columns do not say is left to the records of a batch, which are the reference: control records,
 batches with records outside of the wanted offsets, and whatever is unusual or cannot be read.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from kafkaspec.cli.reading.dump_json import Key
 from kafkaspec.codecs.native.names import UNTIMED
@@ -105,15 +105,30 @@ _Work = Callable[["_Item"], Iterator["_Read"]]
 _KEPT_ROWS: Final = re.compile(rb"\0+")
 
 
+class Maker(Protocol):
+    """Makes lines of the rows of columns."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns that it takes."""
+
+    def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
+        """Yield the lines of some ranges of rows, many at a time."""
+
+
 def read_lines(
-    segment: Segment, wanted: Selection, *, base64: bool, jobs: int
+    segment: Segment,
+    wanted: Selection,
+    *,
+    maker: Callable[[Core, Segment], Maker],
+    jobs: int,
 ) -> Iterator[memoryview | Batch]:
     """Yield the lines of the wanted records of a segment; a batch where only its records say them.
 
     Args:
         segment: the segment.
         wanted: the records.
-        base64: whether bytes that are UTF-8 are base64 too.
+        maker: returns what makes the lines of a segment.
         jobs: number of threads.
 
     Raises:
@@ -124,7 +139,7 @@ def read_lines(
     if core is None or not _is_plain(segment, wanted) or (remote and wanted.aborted):
         yield from selected_batches(segment, wanted)
         return
-    lines = _json_lines(core, segment.name or "", base64)
+    lines = maker(core, segment)
     core.module.memory(KEPT_BYTES)
     work: _Work
     if remote:  # its headers are not read apart, which would take as many requests again
@@ -174,13 +189,13 @@ def _items(segment: Segment, wanted: Selection) -> Iterator[_Item]:
 
 
 def _lines(
-    core: Core, segment: Segment, wanted: Selection, lines: JsonLines, item: _Item
+    core: Core, segment: Segment, wanted: Selection, lines: Maker, item: _Item
 ) -> Iterator[_Read]:
     """Yield what columns say of a range of entries; anything else as it is."""
     if not isinstance(item, tuple):
         yield item
         return
-    reader = _reader(core, segment, wanted, item)
+    reader = _reader(core, segment, wanted, lines, item)
     for columns in reader:
         yield from _of(core, columns, lines, reader, wanted)
         del columns
@@ -189,10 +204,10 @@ def _lines(
 
 
 def _in_one_pass(
-    core: Core, segment: Segment, wanted: Selection, lines: JsonLines, whole: tuple[int, int]
+    core: Core, segment: Segment, wanted: Selection, lines: Maker, whole: tuple[int, int]
 ) -> Iterator[_Read]:
     """Yield the same for all entries; those from an error on are read one by one."""
-    reader = _reader(core, segment, wanted, whole)
+    reader = _reader(core, segment, wanted, lines, whole)
     amid: int | None = None
     try:
         for columns in reader:
@@ -207,10 +222,14 @@ def _in_one_pass(
         yield from selected_batches(segment, wanted, max(whole[0], reader.position))
 
 
-def _reader(core: Core, segment: Segment, wanted: Selection, item: tuple[int, int]) -> Reader:
+def _reader(
+    core: Core, segment: Segment, wanted: Selection, lines: Maker, item: tuple[int, int]
+) -> Reader:
+    timed = wanted.start_timestamp is not None or wanted.end_timestamp is not None
+    sources = (*lines.sources, names.TIMESTAMP) if timed else lines.sources
     return Reader(
         segment,
-        _SOURCES,
+        tuple(dict.fromkeys(sources)) or (names.OFFSET,),
         Wanted(
             start_offset=wanted.start_offset,
             end_offset=wanted.end_offset,
@@ -226,15 +245,13 @@ def _reader(core: Core, segment: Segment, wanted: Selection, item: tuple[int, in
 
 
 def _of(
-    core: Core, columns: Columns, lines: JsonLines, reader: Reader, wanted: Selection
+    core: Core, columns: Columns, lines: Maker, reader: Reader, wanted: Selection
 ) -> Iterator[memoryview | Batch]:
     """Yield the lines of the wanted rows, or the entry that is left to its records."""
     if columns.entry is not None:
         yield reader.batch_at(columns.entry)
         return
-    found = _columns(core, columns)
-    for first, stop in _kept(core, columns, wanted):
-        yield from lines.of(found, stop, first)
+    yield from lines.lines(columns, _kept(core, columns, wanted))
 
 
 def _kept(core: Core, columns: Columns, wanted: Selection) -> Iterator[tuple[int, int]]:
@@ -261,24 +278,38 @@ def _outside(earliest: int | None, end: int | None) -> Marks:
     return Marks(((condition,), 1) for condition in conditions)
 
 
-def _json_lines(core: Core, file: str, base64: bool) -> JsonLines:
-    texts = {Key.FILE: json.dumps(file), Key.CONTROL: NULL}
-    fields = [
-        Field(key.json, text=texts[key])
-        if key in texts
-        else Field(key.json, lowest=_SHOWN[key].lowest, shown=_SHOWN[key].shown)
-        for key in Key
-        if key in texts or key in _SHOWN
-    ]
-    return JsonLines(core, fields, base64=base64)
+class JsonMaker:
+    """Makes lines of JSON.
 
+    Args:
+        core: the extension.
+        segment: the segment that has the records.
+        base64: whether bytes that are UTF-8 are base64 too.
+    """
 
-def _columns(core: Core, columns: Columns) -> list[Column]:
-    if columns.start:
-        positions = columns.columns[BATCH_POSITION]
-        assert isinstance(positions, IntegerColumn)
-        core.module.adjust(positions.values, 0, columns.rows, False, columns.start)
-    return [_column(columns, item) for item in _SHOWN.values()]
+    sources = _SOURCES
+
+    def __init__(self, core: Core, segment: Segment, *, base64: bool) -> None:
+        self._core = core
+        texts = {Key.FILE: json.dumps(segment.name or ""), Key.CONTROL: NULL}
+        fields = [
+            Field(key.json, text=texts[key])
+            if key in texts
+            else Field(key.json, lowest=_SHOWN[key].lowest, shown=_SHOWN[key].shown)
+            for key in Key
+            if key in texts or key in _SHOWN
+        ]
+        self._lines = JsonLines(core, fields, base64=base64)
+
+    def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
+        """Yield the lines of some ranges of rows, many at a time."""
+        if columns.start:
+            positions = columns.columns[BATCH_POSITION]
+            assert isinstance(positions, IntegerColumn)
+            self._core.module.adjust(positions.values, 0, columns.rows, False, columns.start)
+        found = [_column(columns, item) for item in _SHOWN.values()]
+        for first, stop in rows:
+            yield from self._lines.of(found, stop, first)
 
 
 def _column(columns: Columns, item: _Shown) -> Column:

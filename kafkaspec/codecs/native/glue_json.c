@@ -19,6 +19,10 @@
  *   KS_KEYS    the first parts of pairs as Java decodes them, in brackets
  *   KS_FIRST   integers: so many pieces as `lowest` says follow only where the integer is not that of
  *              the row before
+ *   KS_RAW     a byte string as it is; for null the first of `names`, or nothing
+ *   KS_SIZE32  its size in 4 bytes, big endian, -1 for null
+ *   KS_EQUATED pairs as they are, "=" in each and "," between them, "NULL" for a second part that is
+ *              null
  * columns: for each piece one of
  *   None                                            nothing follows
  *   (at, validity, values, others, set)             64-bit integers; where the integer of `others`
@@ -31,7 +35,17 @@
  * base64: whether byte strings that are UTF-8 are shown as base64 too.
  */
 enum { NOTHING, NUMBER, STRING, PAIRS };
-enum { KS_JSON, KS_SIZE, KS_TEXT, KS_KEYS, KS_FIRST, KS_FORMS };
+enum {
+    KS_JSON,
+    KS_SIZE,
+    KS_TEXT,
+    KS_KEYS,
+    KS_FIRST,
+    KS_RAW,
+    KS_SIZE32,
+    KS_EQUATED,
+    KS_FORMS
+};
 enum { MOST_PIECES = 256 };
 
 typedef struct {
@@ -247,6 +261,71 @@ static uint8_t *fit_keys(uint8_t *out, const uint8_t *end, const piece *p, int64
     return out;
 }
 
+/* One string as it is where there is room for it; `null` for null. */
+static uint8_t *fit_raw(uint8_t *out, const uint8_t *end, const strings *s, int64_t row,
+                        const ks_buffer *null, int64_t *needed)
+{
+    const uint8_t *bytes;
+    int64_t size;
+    if (string_of(s, row, &bytes, &size) < 0) {
+        *needed = -1;
+        return NULL;
+    }
+    if (!bytes) {
+        bytes = null ? null->bytes : NULL;
+        size = null ? null->size : 0;
+    }
+    *needed = size;
+    if (end - out < size)
+        return NULL;
+    if (size)
+        memcpy(out, bytes, (size_t)size);
+    return out + size;
+}
+
+/* The size of a string in 4 bytes; there is room for them. */
+static uint8_t *fit_size32(uint8_t *out, const piece *p, int64_t row, int64_t *needed)
+{
+    const uint8_t *bytes;
+    int64_t size;
+    if (string_of(&p->string, row, &bytes, &size) < 0) {
+        *needed = -1;
+        return NULL;
+    }
+    const uint32_t stored = bytes ? (uint32_t)size : UINT32_MAX;
+    for (int shift = 24; shift >= 0; shift -= 8)
+        *out++ = (uint8_t)(stored >> shift);
+    return out;
+}
+
+static uint8_t *fit_equated(uint8_t *out, const uint8_t *end, const piece *p, int64_t row,
+                            int64_t *needed, uint8_t **reached)
+{
+    static const uint8_t null_text[] = "NULL";
+    const ks_buffer null = {null_text, sizeof null_text - 1};
+    const int64_t first = p->offsets[p->at + row], last = p->offsets[p->at + row + 1];
+    *reached = out;
+    if (first < 0 || first > last || last > p->items) {
+        *needed = -1;
+        return NULL;
+    }
+    for (int64_t i = first; i < last; i++)
+        for (int part = 0; part < 2; part++) {
+            if (part || i > first) {
+                *reached = out;
+                *needed = 1;
+                if (end - out < 1)
+                    return NULL;
+                *out++ = part ? '=' : ',';
+            }
+            *reached = out;
+            if (!(out = fit_raw(out, end, part ? &p->second : &p->string, i, part ? &null : NULL,
+                                needed)))
+                return NULL;
+        }
+    return out;
+}
+
 /* How many of the pieces that follow are left out. */
 static int64_t left_out(const piece *p, int64_t row)
 {
@@ -280,6 +359,12 @@ static uint8_t *line(lines *l, int64_t row, int base64, uint8_t *start, const ui
             out = fit_size(out, p, row, needed);
         else if (out && p->form == KS_KEYS)
             out = fit_keys(out, end, p, row, needed, &reached);
+        else if (out && p->form == KS_RAW)
+            out = fit_raw(out, end, &p->string, row, p->names_count ? p->names : NULL, needed);
+        else if (out && p->form == KS_SIZE32)
+            out = fit_size32(out, p, row, needed);
+        else if (out && p->form == KS_EQUATED)
+            out = fit_equated(out, end, p, row, needed, &reached);
         else if (out && p->what == NUMBER)
             out = put_number(out, p, row);
         else if (out && p->what == STRING)
@@ -480,10 +565,10 @@ static int load_columns(glue_pins *pins, lines *l, PyObject *columns, int64_t ro
     }
     for (Py_ssize_t i = 0; i < l->count; i++) {
         const piece *p = &l->pieces[i];
-        const int wanted = p->form == KS_FIRST  ? NUMBER
-                           : p->form == KS_KEYS ? PAIRS
-                           : p->form != KS_JSON ? STRING
-                                                : p->what;
+        const int wanted = p->form == KS_FIRST                              ? NUMBER
+                           : p->form == KS_KEYS || p->form == KS_EQUATED ? PAIRS
+                           : p->form != KS_JSON                          ? STRING
+                                                                         : p->what;
         if (p->what != wanted) {
             PyErr_SetString(PyExc_TypeError, "a form does not suit its column");
             return -1;
