@@ -13,6 +13,7 @@ NAMES: dict[str, dict[str, tuple[str, str]]] = {
         "Partition": ("kafkaspec.log.partition", "Partition"),
         "Reason": ("kafkaspec.errors", "Reason"),
         "Record": ("kafkaspec.model", "Record"),
+        "SchemaLog": ("kafkaspec.values.registry.log", "SchemaLog"),
         "Segment": ("kafkaspec.log.segment", "Segment"),
         "SegmentWriter": ("kafkaspec.writing.segment_writer", "SegmentWriter"),
         "TruncatedError": ("kafkaspec.errors", "TruncatedError"),

@@ -1,0 +1,235 @@
+"""Schemas in files: each is version 1 of the subject of its name, unless a list says more.
+
+The list is ``schemas.json`` in a folder: an array of objects, each with ``file`` (a path below the
+folder), and on request ``id``, ``subject``, ``version``, ``type``, ``references`` (objects with
+``name``, ``subject``, ``version``) and ``deleted``. ``kafkaspec schemas -o`` writes it.
+
+Files that no list names import each other as their texts say: Avro's by the full name of the type,
+Protobuf's by path, JSON Schemas by ``$id`` or path.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.io.local import Source
+from kafkaspec.values.definition import SchemaType
+from kafkaspec.values.registry.avro_names import names_in
+from kafkaspec.values.registry.layout import SCHEMA, Field, LayoutError, fields
+from kafkaspec.values.registry.problems import Problem, Trouble
+from kafkaspec.values.registry.replay import Replay
+from kafkaspec.values.registry.schema import Reference, Schema, State
+
+LIST: Final = "schemas.json"
+"""Name of the list of the files of a folder."""
+
+SUFFIXES: Final[Mapping[str, SchemaType]] = {
+    ".avsc": SchemaType.AVRO,
+    ".proto": SchemaType.PROTOBUF,
+    ".json": SchemaType.JSON,
+}
+"""Types of schemas by the ends of the names of their files."""
+
+_SETS: Final = frozenset({".desc", ".pb", ".binpb", ".protoset"})
+"""Ends of the names of descriptor sets."""
+
+_MOST_FILES: Final = 10_000
+_IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]+)"\s*;', re.MULTILINE)
+_ENTRY: Final = (
+    Field("file", str, required=True),
+    *(replace(each, required=False) for each in SCHEMA if each.name != "schemaType"),
+    Field("type", str),
+)
+
+
+def is_schema_file(path: Path) -> bool:
+    """Return whether a file has the name of a schema, or of a descriptor set."""
+    return path.suffix in SUFFIXES or path.suffix in _SETS
+
+
+def read_files(place: Path, replay: Replay) -> None:
+    """Add the schemas of a file, or of the files in a folder and below.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: the list or the file cannot be read.
+    """
+    if not place.is_dir():
+        texts = list(_texts(place, place.name, replay))
+        _add(texts, replay)
+        return
+    if (place / LIST).is_file():
+        _listed(place, replay)
+        return
+    found: list[_Text] = []
+    paths = [path for path in place.rglob("*") if is_schema_file(path) and path.is_file()]
+    for path in sorted(paths)[:_MOST_FILES]:
+        name = path.relative_to(place).as_posix()
+        try:
+            found += _texts(path, name, replay)
+        except KafkaSpecError as error:
+            replay.problems.append(Problem(Trouble.DAMAGED, str(error)))
+    if len(paths) > _MOST_FILES:
+        reason = f"{place}: only the first {_MOST_FILES:,} files were read"
+        replay.problems.append(Problem(Trouble.BOUND, reason))
+    _add(found, replay)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A schema in a file.
+
+    Attributes:
+        name: path of the file, or of a file in a descriptor set.
+        type: type of the schema.
+        text: the schema.
+        names: by which others import it.
+        imports: what it imports, or may import.
+    """
+
+    name: str
+    type: SchemaType
+    text: str
+    names: frozenset[str]
+    imports: tuple[str, ...]
+
+
+def _add(found: list[_Text], replay: Replay) -> None:
+    homes = {(each.type, name): each for each in found for name in each.names}
+    for each in found:
+        others = {name: homes.get((each.type, name)) for name in each.imports}
+        references = tuple(
+            Reference(name, _subject(other), 1)
+            for name, other in others.items()
+            if other is not None and other is not each
+        )
+        replay.schemas.append(
+            Schema(
+                id=None,
+                subject=_subject(each),
+                version=1,
+                type=each.type,
+                text=each.text,
+                references=references,
+            )
+        )
+
+
+def _subject(text: _Text) -> str:
+    """Return the subject of a file: its path; without ``.avsc`` or ``.json`` at its end."""
+    if text.type is SchemaType.PROTOBUF:
+        return text.name
+    return text.name.rpartition(".")[0] or text.name
+
+
+def _texts(path: Path, name: str, replay: Replay) -> Iterator[_Text]:
+    data = _data(path, replay)
+    if path.suffix in _SETS:
+        yield from _descriptors(data, path)
+        return
+    kind = SUFFIXES[path.suffix]
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise unreadable(str(path), f"it is not UTF-8: {error.reason}") from None
+    if kind is SchemaType.PROTOBUF:
+        yield _Text(name, kind, text, frozenset({name}), tuple(_IMPORT.findall(text)))
+        return
+    try:
+        parsed = orjson.loads(data)
+    except ValueError as error:
+        raise unreadable(str(path), f"it is not JSON: {error}") from None
+    if kind is SchemaType.AVRO:
+        own, used = names_in(parsed)
+    else:
+        own, used = _json_names(parsed, name)
+    yield _Text(name, kind, text, frozenset(own), tuple(used))
+
+
+def _data(path: Path, replay: Replay) -> bytes:
+    with Source.of(path, replay.bounds.schema_bytes) as source:
+        return bytes(source.buffer)
+
+
+def _descriptors(data: bytes, path: Path) -> Iterator[_Text]:
+    try:
+        files = FileDescriptorSet.FromString(data).file
+    except Exception as error:  # of the library, for any bytes
+        raise unreadable(str(path), f"it is no descriptor set: {error}") from None
+    for file in files:
+        text = b64encode(file.SerializeToString()).decode()
+        names = frozenset({file.name})
+        yield _Text(file.name, SchemaType.PROTOBUF, text, names, tuple(file.dependency))
+
+
+def _json_names(parsed: Any, name: str) -> tuple[set[str], dict[str, None]]:
+    own = {name}
+    if isinstance(parsed, dict) and isinstance(parsed.get("$id"), str):
+        own.add(parsed["$id"])
+    used: dict[str, None] = {}
+    todo = [parsed]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, list):
+            todo += item
+        elif isinstance(item, dict):
+            target = item.get("$ref")
+            if isinstance(target, str):
+                used[target.partition("#")[0]] = None
+            todo += item.values()
+    return own, used
+
+
+def _listed(place: Path, replay: Replay) -> None:
+    path = place / LIST
+    try:
+        with Source.of(path) as source:
+            entries = orjson.loads(bytes(source.buffer))
+    except ValueError as error:
+        if isinstance(error, KafkaSpecError):
+            raise
+        raise unreadable(str(path), f"it is not JSON: {error}") from None
+    if not isinstance(entries, list):
+        raise unreadable(str(path), "it is no array")
+    for number, entry in enumerate(entries):
+        try:
+            replay.schemas.append(
+                _entry(place, number, fields(_ENTRY, entry, f"[{number}]"), replay)
+            )
+        except LayoutError as error:
+            replay.problems.append(Problem(Trouble.UNPARSED, f"{path}: {error}"))
+        except KafkaSpecError as error:
+            replay.problems.append(Problem(Trouble.DAMAGED, str(error)))
+
+
+def _entry(place: Path, number: int, entry: Mapping[str, Any], replay: Replay) -> Schema:
+    file = (place / entry["file"]).resolve()
+    if not file.is_relative_to(place.resolve()):
+        raise LayoutError(f"[{number}].file: it is not in the folder")
+    kind = entry["type"] or SUFFIXES.get(file.suffix)
+    if kind is None:
+        raise LayoutError(f"[{number}].type: absent, and the name of the file does not say it")
+    try:
+        text = _data(file, replay).decode()
+    except UnicodeDecodeError as error:
+        raise unreadable(str(file), f"it is not UTF-8: {error.reason}") from None
+    return Schema(
+        id=entry["id"],
+        subject=entry["subject"] or entry["file"],
+        version=entry["version"] or 1,
+        type=kind,
+        text=text,
+        references=tuple(Reference(**each) for each in entry["references"]),
+        metadata=entry["metadata"],
+        rules=entry["ruleSet"],
+        state=State.DELETED if entry["deleted"] else State.LIVE,
+        md5=entry["md5"],
+    )

@@ -1,0 +1,191 @@
+"""Records of a registry's topic ``_schemas``: the fields of their keys and values, which are JSON.
+
+The layout is Confluent's (``SchemaKey``, ``SchemaValue`` and their like). Karapace sorts the fields
+of schemas, and deletes with values of no bytes; Redpanda's keys have ``seq`` and ``node`` too. A
+field that is null is one that is absent, and fields that nothing here names are ignored, as
+registries do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import orjson
+
+from kafkaspec.values.definition import SchemaType
+
+
+class KeyType(StrEnum):
+    """Types of records, by the field ``keytype`` of their keys."""
+
+    SCHEMA = "SCHEMA"
+    CONFIG = "CONFIG"
+    MODE = "MODE"
+    NOOP = "NOOP"
+    DELETE_SUBJECT = "DELETE_SUBJECT"
+    CLEAR_SUBJECT = "CLEAR_SUBJECT"
+    CONTEXT = "CONTEXT"
+    ASSOC = "ASSOC"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a JSON object.
+
+    Attributes:
+        name: its name.
+        type: ``str``, ``int`` (of 32 bits), ``bool``, or ``dict`` for what is kept as it is.
+        required: whether it has to be there.
+        default: its value where it is absent.
+        items: fields of the objects of a list of them; empty for any other type.
+    """
+
+    name: str
+    type: type
+    required: bool = False
+    default: Any = None
+    items: tuple[Field, ...] = ()
+
+
+_KEYTYPE: Final = Field("keytype", str, required=True)
+_MAGIC: Final = Field("magic", int, default=0)
+_SEQUENCE: Final = (Field("seq", int), Field("node", int))
+_SUBJECT: Final = Field("subject", str, required=True)
+_ANY_SUBJECT: Final = Field("subject", str)
+_VERSION: Final = Field("version", int, required=True)
+REFERENCE: Final = (Field("name", str, required=True), _SUBJECT, _VERSION)
+SCHEMA: Final = (
+    _ANY_SUBJECT,
+    Field("version", int),
+    Field("id", int, required=True),
+    Field("md5", str),
+    Field("schemaType", str, default=SchemaType.AVRO.value),
+    Field("references", list, default=(), items=REFERENCE),
+    Field("metadata", dict),
+    Field("ruleSet", dict),
+    Field("schema", str, required=True),
+    Field("deleted", bool, default=False),
+)
+
+KEYS: Final[Mapping[KeyType, tuple[Field, ...]]] = {
+    KeyType.SCHEMA: (_KEYTYPE, _SUBJECT, _VERSION, _MAGIC, *_SEQUENCE),
+    KeyType.CONFIG: (_KEYTYPE, _ANY_SUBJECT, _MAGIC, *_SEQUENCE),
+    KeyType.MODE: (_KEYTYPE, _ANY_SUBJECT, _MAGIC, *_SEQUENCE),
+    KeyType.NOOP: (_KEYTYPE, _MAGIC),
+    KeyType.DELETE_SUBJECT: (_KEYTYPE, _SUBJECT, _MAGIC, *_SEQUENCE),
+    KeyType.CLEAR_SUBJECT: (_KEYTYPE, _SUBJECT, _MAGIC),
+    KeyType.CONTEXT: (
+        _KEYTYPE, Field("tenant", str), Field("context", str, required=True), _MAGIC,
+    ),
+    KeyType.ASSOC: (
+        _KEYTYPE,
+        Field("tenant", str),
+        *(
+            Field(name, str)
+            for name in ("resourceName", "resourceNamespace", "resourceType", "associationType")
+        ),
+        _ANY_SUBJECT,
+    ),
+}  # fmt: skip
+"""Fields of keys."""
+
+VALUES: Final[Mapping[KeyType, tuple[Field, ...]]] = {
+    KeyType.SCHEMA: SCHEMA,
+    KeyType.CONFIG: (
+        _ANY_SUBJECT,
+        Field("alias", str),
+        Field("normalize", bool),
+        Field("compatibilityLevel", str),
+        Field("compatibilityGroup", str),
+        *(
+            Field(name, dict)
+            for name in (
+                "defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet",
+            )
+        ),
+    ),
+    KeyType.MODE: (_ANY_SUBJECT, Field("mode", str, required=True)),
+    KeyType.NOOP: (),
+    KeyType.DELETE_SUBJECT: (_SUBJECT, _VERSION),
+    KeyType.CLEAR_SUBJECT: (_ANY_SUBJECT,),
+    KeyType.CONTEXT: (Field("tenant", str), Field("context", str)),
+    KeyType.ASSOC: (
+        Field("guid", str), Field("lifecycle", str), Field("frozen", bool),
+    ),
+}  # fmt: skip
+"""Fields of values."""
+
+_INTS: Final = range(-(1 << 31), 1 << 31)
+
+
+class LayoutError(ValueError):
+    """A record is none of a registry's."""
+
+
+def read_key(data: bytes | None) -> tuple[KeyType, dict[str, Any]]:
+    """Return the type and the fields of a key.
+
+    Raises:
+        LayoutError: it is none.
+    """
+    if data is None:
+        raise LayoutError("no key")
+    found = _object(data, "key")
+    name: Any = found.get(_KEYTYPE.name)
+    try:
+        kind = KeyType(name)
+    except ValueError:
+        raise LayoutError(f"key: no keytype that is known: {str(name)[:40]!r}") from None
+    return kind, fields(KEYS[kind], found, "key")
+
+
+def read_value(kind: KeyType, data: bytes | None) -> dict[str, Any] | None:
+    """Return the fields of a value; None for one that deletes: null, or no bytes as of Karapace.
+
+    Raises:
+        LayoutError: it is no value of that type.
+    """
+    return fields(VALUES[kind], _object(data, "value"), "value") if data else None
+
+
+def fields(layout: tuple[Field, ...], found: Any, path: str) -> dict[str, Any]:
+    """Return the fields of a JSON object, those that are absent with their defaults.
+
+    Raises:
+        LayoutError: a field is absent that has to be there, or has another type.
+    """
+    if not isinstance(found, dict):
+        raise LayoutError(f"{path}: no object")
+    result = {}
+    for field in layout:
+        value: Any = found.get(field.name)
+        place = f"{path}.{field.name}"
+        if value is None:
+            if field.required:
+                raise LayoutError(f"{place}: absent")
+            value = field.default
+        elif type(value) is not field.type or (field.type is int and value not in _INTS):
+            raise LayoutError(f"{place}: not a value of type {field.type.__name__}")
+        elif field.items:
+            value = _items(field, value, place)
+        result[field.name] = value
+    return result
+
+
+def _items(field: Field, found: Any, place: str) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        fields(field.items, item, f"{place}[{number}]") for number, item in enumerate(found)
+    )
+
+
+def _object(data: bytes, path: str) -> dict[str, Any]:
+    try:
+        found = orjson.loads(data)
+    except ValueError as error:
+        raise LayoutError(f"{path}: not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise LayoutError(f"{path}: no object")
+    return found

@@ -1,0 +1,87 @@
+"""Find the schemas at a path: a registry's topic in a log directory, or files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from os import PathLike
+from pathlib import Path
+
+from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.files import names
+from kafkaspec.io.remote import as_path
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.missing import missing
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.messages.topics import another_topic
+from kafkaspec.values.options import Bounds
+from kafkaspec.values.registry.files import is_schema_file, read_files
+from kafkaspec.values.registry.problems import Problem, Trouble
+from kafkaspec.values.registry.records import Source, records, uncommitted
+from kafkaspec.values.registry.replay import Replay
+
+
+def read_schemas(path: str | PathLike[str], topic: str, bounds: Bounds) -> Replay:
+    """Read the schemas at a path; see ``SchemaLog.open``.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: there are none.
+    """
+    text = os.fspath(path)
+    place = as_path(path)
+    replay = Replay(bounds)
+    if "://" not in text and not _has_logs(place):
+        read_files(place, replay)
+        return replay
+    with open_log(path) as opened:
+        logs = list(_logs(opened, topic))
+        for log in logs:
+            with closing(log):
+                _replay(log, replay)
+    if not logs:
+        raise unreadable(text, f"there is no partition of {topic}, in it or beside it")
+    return replay
+
+
+def _has_logs(place: Path) -> bool:
+    """Return whether a path is to be opened as a log, also to say that there is no such path."""
+    if not place.is_dir():
+        return not is_schema_file(place)
+    if Partition(place).segment_paths:
+        return True
+    return any(names.parse_partition(item.name) for item in place.iterdir() if item.is_dir()) or (
+        not any(map(is_schema_file, place.rglob("*")))
+    )
+
+
+def _logs(opened: Segment | Partition | LogDirectory, topic: str) -> Iterator[Source]:
+    """Yield the partitions of a topic, or segments, that a path leads to."""
+    if isinstance(opened, LogDirectory):
+        yield from (log for log in opened.current if log.topic == topic)
+        return
+    is_segment = isinstance(opened, Segment)
+    if another_topic(opened.path, topic, segment=is_segment) is None or opened.path is None:
+        yield opened
+        return
+    home = opened.path.absolute().parent
+    beside = LogDirectory(home.parent if is_segment else home)
+    yield from (log for log in beside.current if log.topic == topic)
+
+
+def _replay(log: Source, replay: Replay) -> None:
+    def report(error: KafkaSpecError) -> None:
+        replay.problems.append(Problem(Trouble.DAMAGED, str(error)))
+
+    left_out = uncommitted(log)
+    for record in records(log, report):
+        if record.offset in left_out.unfinished:
+            reason = "its transaction has no end"
+            replay.problems.append(Problem(Trouble.UNFINISHED, reason, record.offset))
+        elif record.offset not in left_out.aborted:
+            replay.add(record)
+    for item in missing(log, ends_only=True):
+        if item.is_loss:
+            replay.problems.append(Problem(Trouble.MISSING, str(item)))
