@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafkaspec.forensics.timeline import read_timeline, stable_offsets
+from kafkaspec.forensics.timeline import read_timeline
+from kafkaspec.forensics.timeline.indexes import stable_offsets
 from kafkaspec.log.partition import Partition
 from tests.cli.helpers import run
 from tests.goldens import GOLDEN, VERSIONS, files, partitions

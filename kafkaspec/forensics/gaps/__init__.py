@@ -1,0 +1,8 @@
+"""Offsets of a partition that no consumer gets, and why: ``read_gaps``."""
+
+from __future__ import annotations
+
+from kafkaspec.forensics.gaps.ranges import GAPS, LEGAL, Gaps, Kind, Why
+from kafkaspec.forensics.gaps.reading import read_gaps
+
+__all__ = ["GAPS", "LEGAL", "Gaps", "Kind", "Why", "read_gaps"]

@@ -1,0 +1,147 @@
+"""Reasons of missing ranges that the log itself shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafkaspec.forensics.gaps.ranges import GAPS, KIND_NUMBERS, Kind, Why
+from kafkaspec.forensics.gaps.walk import Columns
+from kafkaspec.forensics.headers import Column, named
+from kafkaspec.forensics.strength import Strength
+from kafkaspec.log.batch import NONE
+from kafkaspec.log.missing import Missing
+from kafkaspec.log.missing import Why as MissingWhy
+
+_WHYS: Final = {why: number for number, why in enumerate(Why)}
+_STRENGTHS: Final = {strength: number for number, strength in enumerate(Strength)}
+
+Row = tuple[int, int, int, Kind, Why, Strength, str, str | None]
+"""First and last offset, number, kind, why, strength, detail and file."""
+
+
+@dataclass
+class Explained:
+    """Missing ranges in columns of numbers, and what is said of each; ``more`` are others."""
+
+    rows: Columns
+    why: Column
+    strength: Column
+    producer: Column
+    details: dict[int, str] = field(default_factory=dict)
+    more: list[Row] = field(default_factory=list)
+
+    def set(self, chosen: Any, why: Why, strength: Strength) -> None:
+        """Give some ranges a reason."""
+        self.why[chosen] = _WHYS[why]
+        self.strength[chosen] = _STRENGTHS[strength]
+
+    def table(self, paths: list[str]) -> pa.Table:
+        """Return the ranges as ``GAPS``."""
+        rows, count = self.rows, len(self.why)
+        texts = {
+            "kind": named(rows["kind"], list(Kind)),
+            "why": named(self.why, list(Why)),
+            "strength": named(self.strength, list(Strength)),
+            "file": named(rows["file"], paths),
+        }
+        detail: list[str | None] | pa.Array = pa.nulls(count, pa.string())
+        if self.details:
+            detail = [self.details.get(number) for number in range(count)]
+        texts["detail"] = pa.array(detail, pa.string())
+        numbers = {
+            name: pa.array(rows[name]) for name in ("first_offset", "last_offset", "missing")
+        }
+        numbers["position"] = pa.array(rows["position"], mask=rows["position"] < 0)
+        numbers["producer_id"] = pa.array(self.producer, mask=self.producer < 0)
+        made = pa.table({name: (texts | numbers)[name] for name in GAPS.names}, GAPS)
+        more = [
+            dict(zip(("first_offset", "last_offset", "missing", "kind", "why", "strength",
+                      "detail", "file"),
+                     (first, last, number, str(kind), str(why), str(strength), text, file),
+                     strict=True))
+            for first, last, number, kind, why, strength, text, file in self.more
+        ]  # fmt: skip
+        if more:
+            made = pa.concat_tables([made, pa.Table.from_pylist(more, GAPS)]).unify_dictionaries()
+        return made.sort_by("first_offset")
+
+
+def explain(
+    rows: Columns,
+    compacted: int,
+    aborted: Column,
+    around: list[Missing],
+    owners: Columns,
+) -> Explained:
+    """Return what the log shows of the reasons of missing ranges.
+
+    Args:
+        rows: the ranges.
+        compacted: the offset below which compaction can have removed batches; -1 for none.
+        aborted: aborted transactions: producer, first offset, marker; by first offset.
+        around: what is missing at the ends of segments, with the files that name it.
+        owners: ranges that the sequence numbers of a producer leave out.
+    """
+    count = len(rows["kind"])
+    found = Explained(
+        rows,
+        np.full(count, _WHYS[Why.UNKNOWN], np.int64),
+        np.full(count, _STRENGTHS[Strength.UNKNOWN], np.int64),
+        np.full(count, NONE, np.int64),
+    )
+    kind, first, last = rows["kind"], rows["first_offset"], rows["last_offset"]
+    found.set(kind == KIND_NUMBERS[Kind.WITHHELD], Why.MARKER, Strength.PROOF)
+    inner = (kind == KIND_NUMBERS[Kind.INSIDE]) | (kind == KIND_NUMBERS[Kind.EMPTIED])
+    found.set(inner, Why.COMPACTION, Strength.PROOF)
+    between = kind == KIND_NUMBERS[Kind.BETWEEN]
+    below = between & (last < compacted)
+    found.set(below, Why.COMPACTION, Strength.CONSISTENT)
+    one = below & (first == last) & (rows["transactional"] != 0)
+    found.set(one, Why.MARKER_REMOVED, Strength.LIKELY)
+    if len(aborted):
+        found.set(below & _covered(aborted, first, last), Why.ABORTED_REMOVED, Strength.STRONG)
+        found.set(rows["aborted"] >= 0, Why.ABORTED, Strength.PROOF)
+        found.producer[:] = rows["aborted"]
+    rest = between & ~below
+    if compacted == NONE:
+        # The cleaner's checkpoint is here and does not name the partition, or nothing shows one.
+        found.set(rest, Why.LOST, Strength.LIKELY)
+    found.set(rest & (rows["boundary"] != 0), Why.CUT, Strength.LIKELY)
+    found.set(between & (rows["damaged"] != 0), Why.UNREADABLE, Strength.STRONG)
+    _name_owners(found, between, owners)
+    _name_lost_segments(around, found, rest)
+    return found
+
+
+def _covered(aborted: Column, first: Column, last: Column) -> Any:
+    """Return which ranges lie in that of an aborted transaction."""
+    reached = np.maximum.accumulate(aborted[:, 2])
+    place = np.searchsorted(aborted[:, 1], first, side="right") - 1
+    return (place >= 0) & (reached[place] >= last)
+
+
+def _name_owners(found: Explained, between: Any, owners: Columns) -> None:
+    """Name the producer of gaps that its sequence numbers leave out, one for each offset."""
+    gaps = np.flatnonzero(between)
+    starts = found.rows["first_offset"][gaps]
+    if not len(starts) or not len(owners["first_offset"]):
+        return
+    begin = np.searchsorted(starts, owners["first_offset"])
+    end = np.searchsorted(starts, owners["last_offset"], side="right")
+    columns = (begin.tolist(), end.tolist(), owners["producer_id"].tolist())
+    for low, high, producer in zip(*columns, strict=True):
+        found.producer[gaps[low:high]] = producer
+
+
+def _name_lost_segments(around: list[Missing], found: Explained, rest: Any) -> None:
+    """Look for files that name what is missing at the ends of segments."""
+    rows = {int(found.rows["first_offset"][row]): row for row in np.flatnonzero(rest).tolist()}
+    for item in around:
+        row = rows.get(NONE if item.first_offset is None else item.first_offset)
+        if row is not None and item.named and item.why is MissingWhy.CUT:
+            found.set(row, Why.SEGMENT_LOST, Strength.PROOF)
+            found.details[row] = item.message

@@ -1,0 +1,115 @@
+"""Read a partition for the offsets that no consumer gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names as files
+from kafkaspec.files.snapshots import TransactionIndex
+from kafkaspec.forensics.gaps.around import before_and_after
+from kafkaspec.forensics.gaps.explained import explain
+from kafkaspec.forensics.gaps.other_copy import ask_other
+from kafkaspec.forensics.gaps.ranges import Gaps
+from kafkaspec.forensics.gaps.walk import GapWalk
+from kafkaspec.forensics.headers import Column, Unread, segment_paths, tables
+from kafkaspec.forensics.producers.sequences import SequenceHoles
+from kafkaspec.forensics.strength import Assumption
+from kafkaspec.forensics.timeline.indexes import index_paths
+from kafkaspec.forensics.timeline.walk import TransactionWalk
+from kafkaspec.log.batch import NONE
+from kafkaspec.log.missing import missing
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+
+def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None) -> Gaps:
+    """Return the offsets of a partition that no consumer gets, and why.
+
+    Only headers are read; with another copy, the keys of its records from the first gap on too.
+
+    Args:
+        log: the partition, or a segment alone.
+        other: another copy of the same partition: a replica, a backup, segments in remote storage.
+
+    Raises:
+        KafkaSpecError: nothing of it can be read.
+    """
+    unread = Unread()
+    walk = GapWalk()
+    positions = isinstance(log, Segment) and log.format.offsets_are_positions
+    holes = SequenceHoles(log)
+    indexes = list(index_paths(log))
+    # Brokers make a transaction index where one was aborted; segments copied alone have none.
+    transactions = TransactionWalk(log, unread) if _lacks(log, indexes) else None
+    base = log.first_base_offset if isinstance(log, Partition) else log.base_offset
+    for table in tables(log, unread):
+        positions |= table.segment.format.offsets_are_positions
+        if positions:
+            walk.end = max(walk.end or 0, int(table["last_offset"].max()) + 1)
+            continue
+        walk.take(table, len(unread.errors) + len(unread.tails), base)
+        holes.take(table)
+        if transactions is not None:
+            transactions.take(table)
+    aborted = _aborted(indexes, transactions)
+    rows = walk.joined(aborted)
+    assumptions: list[Assumption] = []
+    compacted = _compacted(log, walk, assumptions)
+    around = list(missing(log, ends_only=True)) if isinstance(log, Partition) else []
+    explained = explain(rows, compacted, aborted, around, holes.owners)
+    if other is not None:
+        ask_other(log, other, explained, compacted, assumptions)
+    explained.more += before_and_after(log, walk.end, around)
+    start = (log.log_start_offset if isinstance(log, Partition) else base) or 0
+    return Gaps(explained.table(segment_paths(log)), start, walk.end or start, assumptions,
+                unread.errors)  # fmt: skip
+
+
+def _compacted(log: Partition | Segment, walk: GapWalk, assumptions: list[Assumption]) -> int:
+    """Return the offset below which compaction can have removed batches; -1 for none."""
+    listed = None
+    here = False
+    if isinstance(log, Partition):
+        here = (log.path.parent / files.CLEANER_OFFSETS).exists()
+        try:
+            listed = log.cleaner_offset
+        except KafkaSpecError:
+            here = False
+    if listed:
+        return listed
+    if here and not walk.cleaned:
+        return NONE
+    value, why = ("delete", "nothing in the log shows a cleaner")
+    if walk.cleaned:
+        value, why = ("compact", "batches have fewer records than offsets")
+    assumptions.append(Assumption("cleanup.policy", value, f"{why}; no checkpoint of it is here"))
+    return (walk.end or 0) if walk.cleaned else NONE
+
+
+def _lacks(log: Partition | Segment, indexes: list[tuple[int, Path | None]]) -> bool:
+    """Return whether transactions of a segment are in no index."""
+    return isinstance(log, Segment) or any(path is None for _, path in indexes)
+
+
+def _aborted(indexes: list[tuple[int, Path | None]], walk: TransactionWalk | None) -> Column:
+    """Return the aborted transactions of which there is data, or an entry in an index.
+
+    Each row has the producer, the first offset and that of the marker; by first offset.
+    """
+    found = [np.empty((0, 3), np.int64) if walk is None else walk.aborted]
+    for _, index in indexes:
+        if index is None:
+            continue
+        try:
+            columns = TransactionIndex(index).columns()
+        except KafkaSpecError:
+            continue  # ``transactions`` reports it
+        names = ("producer_id", "first_offset", "last_offset")
+        found.append(np.stack([np.array(columns[name], np.int64) for name in names], axis=1))
+    rows = np.concatenate(found)
+    rows = rows[(rows[:, 1] >= 0) & (rows[:, 1] < rows[:, 2])]
+    rows = rows[np.lexsort((rows[:, 0], rows[:, 2], rows[:, 1]))]
+    return rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))] if len(rows) else rows

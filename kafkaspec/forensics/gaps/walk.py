@@ -1,0 +1,121 @@
+"""Missing offsets of a log, from the headers of its batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, Kind
+from kafkaspec.forensics.headers import BatchRows, Column
+from kafkaspec.log.batch import NONE
+
+Columns = dict[str, Column]
+
+
+@dataclass
+class GapWalk:
+    """Missing offsets of a log, table by table.
+
+    Attributes:
+        found: columns of the ranges in each table.
+        end: the offset after the last batch; None without one.
+        cleaned: whether a batch has fewer records than offsets, as only a cleaner leaves it.
+    """
+
+    found: list[Columns] = field(default_factory=list)
+    end: int | None = None
+    cleaned: bool = False
+    _before: tuple[int, int] = (NONE, 0)
+    """File of the batch before a table, and whether it is data in a transaction."""
+    _errors: int = 0
+
+    def take(self, table: BatchRows, errors: int, base: int | None) -> None:
+        """Take the next headers.
+
+        Args:
+            table: the headers.
+            errors: how much could not be read so far.
+            base: the offset that the log begins with by its name, None if it says none.
+        """
+        first, last, count = table["base_offset"], table["last_offset"], table["num_records"]
+        producer, control = table["producer_id"], table["control"] != 0
+        previous = np.empty_like(first)
+        previous[1:] = last[:-1] + 1
+        same_file = table.file == self._before[0]
+        start = first[0] if self.end is None else self.end
+        if self.end is None and base is not None:
+            start = min(base, int(start)) if start >= 0 else base
+        previous[0] = start
+        # Damaged logs repeat offsets: what was there before is not missing.
+        previous = np.maximum.accumulate(previous)
+        known = first >= 0
+        rows = np.flatnonzero(known & (first > previous))
+        if len(rows):
+            data = ((table["transactional"] != 0) & ~control).astype(np.int64)
+            before = np.append(np.int64(self._before[1]), data[:-1])[rows]
+            at_start = rows == 0
+            self._add(
+                Kind.BETWEEN, table, rows, previous[rows], first[rows] - 1,
+                transactional=before,
+                boundary=(at_start & (not same_file)).astype(np.int64),
+                damaged=(at_start & (errors > self._errors)).astype(np.int64),
+            )  # fmt: skip
+        span = last - first + 1
+        rows = np.flatnonzero(known & (count >= 0) & (count < span))
+        if len(rows):
+            emptied = count[rows] == 0
+            self.cleaned = True
+            for kind, chosen in ((Kind.EMPTIED, rows[emptied]), (Kind.INSIDE, rows[~emptied])):
+                if len(chosen):
+                    less = span[chosen] - count[chosen]
+                    self._add(kind, table, chosen, first[chosen], last[chosen], missing=less)
+        rows = np.flatnonzero(control & (count > 0))
+        if len(rows):
+            self._add(Kind.WITHHELD, table, rows, first[rows], last[rows])
+        self.end = max(int(last.max()) + 1, self.end or 0)
+        is_data = bool(table["transactional"][-1]) and not control[-1] and producer[-1] >= 0
+        self._before, self._errors = (table.file, int(is_data)), errors
+
+    def _add(
+        self, kind: Kind, table: BatchRows, rows: Column, first: Column, last: Column,
+        **more: Column,
+    ) -> None:  # fmt: skip
+        nothing = np.zeros(len(rows), np.int64)
+        columns = {
+            "first_offset": first,
+            "last_offset": last,
+            "missing": last - first + 1,
+            "kind": np.full(len(rows), KIND_NUMBERS[kind], np.int64),
+            "file": np.full(len(rows), table.file, np.int64),
+            "position": table.position[rows],
+            "transactional": nothing,
+            "boundary": nothing,
+            "damaged": nothing,
+        }
+        self.found.append(columns | more)
+
+    def joined(self, aborted: Column) -> Columns:
+        """Return all that was found, and the ranges of aborted transactions."""
+        names = (
+            "first_offset", "last_offset", "missing", "kind", "file", "position", "transactional",
+            "boundary", "damaged",
+        )  # fmt: skip
+        count = len(aborted)
+        nothing, none = np.zeros(count, np.int64), np.full(count, NONE, np.int64)
+        withheld = {
+            "first_offset": aborted[:, 1],
+            "last_offset": aborted[:, 2] - 1,
+            "missing": aborted[:, 2] - aborted[:, 1],
+            "kind": np.full(count, KIND_NUMBERS[Kind.WITHHELD], np.int64),
+            "file": none,
+            "position": none,
+        }
+        found = {
+            name: np.concatenate(
+                [*(part[name] for part in self.found), withheld.get(name, nothing)]
+            )
+            for name in names
+        }
+        others = np.full(len(found["kind"]) - count, NONE, np.int64)
+        return found | {"aborted": np.concatenate([others, aborted[:, 0]])}

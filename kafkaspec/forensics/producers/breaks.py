@@ -1,0 +1,122 @@
+"""Sequence numbers of the producers of a partition: runs, repeats, gaps, epochs, snapshots.
+
+A leader takes a batch of a producer that it knows only with the next sequence number, or with 0 of
+a later epoch; a repeat of one of the last five batches it acknowledges without writing it. So
+anything else in a log was written by a leader that did not know the producer: after
+``producer.id.expiration.ms`` without a batch, after an unclean election, after its snapshots were
+lost. Kafka: ``ProducerAppendInfo.checkProducerEpoch``, ``checkSequence``; KIP-98, KIP-360.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kafkaspec.forensics.headers import segment_paths
+from kafkaspec.forensics.producers.repeats import Repeats
+from kafkaspec.forensics.producers.sequences import Follows, Rows, Runs
+from kafkaspec.forensics.producers.verdicts import Break, Verdict
+from kafkaspec.forensics.strength import Strength
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+
+def breaks_of(
+    log: Partition | Segment, runs: Runs, expiration_ms: int, compacted: int
+) -> Iterator[Break]:
+    """Yield what the breaks between runs mean.
+
+    Args:
+        log: the log of the runs.
+        runs: all of its runs.
+        expiration_ms: ``producer.id.expiration.ms`` of the brokers that wrote it.
+        compacted: the offset that the cleaner has reached; -1 for none.
+    """
+    rows, follows, numbers, before = runs
+    normal = (Follows.START, Follows.RESUMES, Follows.EPOCH)
+    wanted = np.flatnonzero(~np.isin(follows, normal)).tolist()
+    repeating = [row for row in wanted if follows[row] == Follows.REPEAT]
+    repeats = Repeats(log, np.unique(rows["producer_id"][repeating]))
+    paths = segment_paths(log)
+    for row in wanted:
+        kind = Follows(str(follows[row]))
+        last, this = row - 1, row
+        then, now = int(rows["last_timestamp"][last]), int(rows["first_timestamp"][this])
+        idle = now - then if then >= 0 and now >= 0 else None
+        holes = int(rows["holes_before"][this] - rows["holes_after"][last])
+        count, previous = int(numbers[row]), int(before[row])
+        sequence, producer = int(rows["first_sequence"][this]), int(rows["producer_id"][this])
+        epoch, offset = int(rows["epoch"][this]), int(rows["first_offset"][this])
+        expired = idle is not None and idle >= expiration_ms
+        begin, end = int(rows["last_offset"][last]) + 1, offset - 1
+        cleaned = offset <= compacted
+        legal: bool | None
+        if kind is Follows.GAP and holes >= count:
+            verdict, legal = Verdict.REMOVED, True if cleaned else None
+            strength = Strength.STRONG if holes == count else Strength.CONSISTENT
+            why = f"{holes} offsets are missing in between: the batches were removed or lost"
+        elif kind is Follows.GAP:
+            verdict, legal = Verdict.NEVER_HERE, expired
+            strength = Strength.STRONG
+            why = _forgot(expired, f"at least {count - holes} of them were never in this log")
+        elif kind is Follows.EPOCH_SEQUENCE:
+            verdict, legal = Verdict.UNKNOWN_PRODUCER, True if expired or holes else None
+            strength = Strength.CONSISTENT if holes else Strength.STRONG
+            why = _forgot(expired, "a later epoch begins with 0")
+            begin, count = offset, 0
+        elif kind is Follows.FENCED:
+            verdict, legal, strength = Verdict.TWO_WRITERS, False, Strength.STRONG
+            earlier = int(rows["epoch"][last])
+            why = f"epoch {earlier} comes before: a leader that knows it refuses the earlier one"
+            begin, count = offset, 0
+        else:
+            verdict, strength, detail = _of_repeat(repeats, rows, row, count)
+            legal = expired or (verdict is Verdict.REUSED and sequence == 0)
+            why = _forgot(expired, detail)
+            begin, end = offset, offset + count - 1
+        what = {
+            Follows.GAP: f"sequence {previous} is followed by {sequence}: {count} are left out",
+            Follows.REPEAT: f"sequence {previous} is followed by {sequence}: {count} come again",
+        }.get(kind, f"begins with sequence {sequence}")
+        yield Break(
+            verdict=verdict,
+            producer_id=producer,
+            producer_epoch=epoch,
+            before=previous,
+            sequence=sequence,
+            count=count,
+            first_offset=begin,
+            last_offset=max(end, begin),
+            idle_ms=idle,
+            legal=legal,
+            strength=strength,
+            message=f"producer {producer}, epoch {epoch}: {what}; {why}",
+            file=paths[int(rows["file"][this])],
+            position=int(rows["position"][this]),
+        )
+
+
+def _forgot(expired: bool, detail: str) -> str:
+    reason = "had expired at the broker" if expired else "was not known to the broker"
+    return f"{detail}; the producer {reason}"
+
+
+def _of_repeat(repeats: Repeats, rows: Rows, row: int, count: int) -> tuple[Verdict, Strength, str]:
+    """Return whether the numbers of a run that repeat have the same records as before."""
+    equal, different, unknown = repeats.compared(
+        (int(rows["producer_id"][row]), int(rows["epoch"][row])),
+        int(rows["first_sequence"][row]),
+        count,
+        int(rows["first_offset"][row]),
+        int(rows["last_offset"][row]),
+    )
+    if different:
+        text = f"the records differ from those before in {different} batches"
+        return Verdict.REUSED, Strength.PROOF, text
+    if equal and not unknown:
+        return Verdict.DUPLICATE, Strength.PROOF, "their records are the same"
+    if equal:
+        text = f"the records are the same in {equal} batches, {unknown} could not be compared"
+        return Verdict.DUPLICATE, Strength.STRONG, text
+    return Verdict.NOT_COMPARED, Strength.UNKNOWN, "their records could not be compared"

@@ -1,0 +1,138 @@
+"""Read a partition for its producers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.forensics.headers import NAMED, Unread, named, segment_paths, tables
+from kafkaspec.forensics.producers.breaks import breaks_of
+from kafkaspec.forensics.producers.sequences import Runs, SequenceWalk
+from kafkaspec.forensics.producers.snapshot_check import SnapshotCheck
+from kafkaspec.forensics.producers.verdicts import Break
+from kafkaspec.forensics.strength import Assumption
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
+
+RUNS: Final = pa.schema([
+    ("producer_id", pa.int64()),
+    ("producer_epoch", pa.int16()),
+    ("first_sequence", pa.int32()),
+    ("last_sequence", pa.int32()),
+    ("first_offset", pa.int64()),
+    ("last_offset", pa.int64()),
+    ("batches", pa.int64()),
+    ("records", pa.int64()),
+    ("first_timestamp", pa.int64()),
+    ("last_timestamp", pa.int64()),
+    ("follows", pa.string()),
+    ("file", NAMED),
+    ("position", pa.int64()),
+])  # fmt: skip
+"""Columns of runs of sequence numbers, by producer, each in order; timestamps in ms, null for none.
+``records`` are those that are there: compaction can have left fewer than the numbers say."""
+
+
+@dataclass
+class Producers:
+    """The producers of a partition.
+
+    Attributes:
+        runs: see ``RUNS``.
+        breaks: breaks in the sequences, by producer; then contradictions of snapshots.
+        snapshots: number of producer snapshots that were compared.
+        assumptions: what the answers depend on.
+        unread: what could not be read.
+    """
+
+    runs: pa.Table
+    breaks: list[Break]
+    snapshots: int
+    assumptions: list[Assumption]
+    unread: list[KafkaSpecError]
+
+
+def read_producers(
+    log: Partition | Segment, *, expiration_ms: int = PRODUCER_EXPIRATION_MS
+) -> Producers:
+    """Return the sequence numbers of the producers of a partition, and what is wrong with them.
+
+    Only headers are read, and the records of batches whose numbers repeat; checksums of the other
+    batches are not verified.
+
+    Args:
+        log: the partition, or a segment alone.
+        expiration_ms: ``producer.id.expiration.ms`` of the brokers that wrote it.
+
+    Raises:
+        KafkaSpecError: nothing of it can be read.
+    """
+    unread = Unread()
+    check = SnapshotCheck(log)
+    walk = SequenceWalk(log, check)
+    for table in tables(log, unread):
+        walk.take(table)
+    walk.finish()
+    runs = walk.runs
+    breaks = [*breaks_of(log, runs, expiration_ms, check.compacted), *check.breaks]
+    assumed = [
+        Assumption(
+            "producer.id.expiration.ms",
+            str(expiration_ms),
+            "Kafka's default" if expiration_ms == PRODUCER_EXPIRATION_MS else "as it was given",
+        ),
+        Assumption("clock", "timestamps of records", "the log has no times of the broker for data"),
+    ]
+    return Producers(
+        _table(runs, segment_paths(log)), breaks, check.compared, assumed, unread.errors
+    )
+
+
+def _table(runs: Runs, paths: list[str]) -> pa.Table:
+    rows, made = runs.rows, []
+    for item in RUNS:
+        if item.name == "follows":
+            column = pa.array(runs.follows.tolist(), item.type)
+        elif item.name == "file":
+            column = named(rows["file"], paths)
+        elif item.name == "producer_epoch":
+            column = pa.array(rows["epoch"])
+        elif item.name.endswith("timestamp"):
+            column = pa.array(rows[item.name], mask=rows[item.name] < 0)
+        else:
+            column = pa.array(rows[item.name])
+        made.append(column.cast(item.type))
+    return pa.Table.from_arrays(made, schema=RUNS)
+
+
+def by_producer(found: Producers) -> Iterator[Mapping[str, Any]]:
+    """Yield a row for each producer: its runs together, and the last that the log has of it."""
+    runs = found.runs
+    ids = runs["producer_id"].to_numpy()
+    if not len(ids):
+        return
+    first = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
+    ends = np.append(first[1:], len(ids))
+    sums = {name: np.add.reduceat(runs[name].to_numpy(), first) for name in ("batches", "records")}
+    starts = runs.take(pa.array(first))
+    lasts = runs.take(pa.array(ends - 1))
+    for number in range(len(first)):
+        start, last = (part.slice(number, 1).to_pylist()[0] for part in (starts, lasts))
+        yield {
+            "producer_id": start["producer_id"],
+            "first_epoch": start["producer_epoch"],
+            "last_epoch": last["producer_epoch"],
+            "last_sequence": last["last_sequence"],
+            "first_offset": start["first_offset"],
+            "last_offset": last["last_offset"],
+            "last_timestamp": last["last_timestamp"],
+            "batches": int(sums["batches"][number]),
+            "records": int(sums["records"][number]),
+            "runs": int(ends[number] - first[number]),
+        }

@@ -1,0 +1,8 @@
+"""Transactions of a partition in the order of their offsets: ``read_timeline``."""
+
+from __future__ import annotations
+
+from kafkaspec.forensics.timeline.indexes import IndexFinding
+from kafkaspec.forensics.timeline.reading import TIMELINE, Timeline, read_timeline
+
+__all__ = ["TIMELINE", "IndexFinding", "Timeline", "read_timeline"]

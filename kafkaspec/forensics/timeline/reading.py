@@ -1,0 +1,162 @@
+"""Read a partition for its transactions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.forensics.headers import NAMED, Unread, named, segment_paths, tables
+from kafkaspec.forensics.strength import Assumption
+from kafkaspec.forensics.timeline.indexes import IndexFinding, check_index
+from kafkaspec.forensics.timeline.walk import OPEN, OUTCOMES, UNKNOWN, Rows, TransactionWalk
+from kafkaspec.log.batch import NONE
+from kafkaspec.log.isolation import OpenTransaction
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+TIMELINE: Final = pa.schema([
+    ("producer_id", pa.int64()),
+    ("producer_epoch", pa.int16()),
+    ("last_epoch", pa.int16()),
+    ("first_offset", pa.int64()),
+    ("last_offset", pa.int64()),
+    ("batches", pa.int64()),
+    ("records", pa.int64()),
+    ("first_timestamp", pa.int64()),
+    ("last_timestamp", pa.int64()),
+    ("marker", pa.int64()),
+    ("marker_epoch", pa.int16()),
+    ("coordinator_epoch", pa.int32()),
+    ("marker_timestamp", pa.int64()),
+    ("duration_ms", pa.int64()),
+    ("outcome", NAMED),
+    ("strength", NAMED),
+    ("file", NAMED),
+    ("position", pa.int64()),
+])  # fmt: skip
+"""Columns of transactions; timestamps in ms, null for none. ``producer_epoch`` is that of the first
+batch, ``last_epoch`` that of the last one; ``file`` and ``position`` are those of the first batch,
+or of a marker without data.
+``outcome`` is ``committed``, ``aborted``, ``open``, or ``unknown`` where the marker cannot be read.
+``duration_ms`` is the marker's time, of the broker's clock, less that of the first record, of the
+producer's: it can be negative."""
+
+
+@dataclass
+class Timeline:
+    """Transactions of a partition.
+
+    Attributes:
+        transactions: see ``TIMELINE``; by first offset, those without data by their marker.
+        log_start_offset: the first offset that was read; None without a batch.
+        log_end_offset: the offset after the last batch.
+        last_stable_offset: first offset of the earliest open transaction, or the end: consumers
+            with ``read_committed`` read up to here.
+        index: contradictions between transaction indexes and the log.
+        index_entries: number of entries that were compared.
+        assumptions: what the answers depend on.
+        unread: what could not be read.
+    """
+
+    transactions: pa.Table
+    log_start_offset: int | None
+    log_end_offset: int
+    last_stable_offset: int
+    index: list[IndexFinding]
+    index_entries: int
+    assumptions: list[Assumption]
+    unread: list[KafkaSpecError]
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """Number of transactions by outcome."""
+        counted = self.transactions["outcome"].cast(pa.string()).value_counts().to_pylist()
+        found = {item["values"]: item["counts"] for item in counted}
+        return {name: found.get(name, 0) for name in OUTCOMES}
+
+    @property
+    def open_transactions(self) -> list[OpenTransaction]:
+        """The transactions that no marker has ended, by first offset."""
+        rows = self.transactions.filter(
+            pc.equal(self.transactions["outcome"].cast(pa.string()), "open")
+        )
+        names_of = ("producer_id", "last_epoch", "first_offset", "last_timestamp")
+        return [
+            OpenTransaction(*(NONE if row[name] is None else row[name] for name in names_of))
+            for row in rows.to_pylist()
+        ]
+
+
+def read_timeline(log: Partition | Segment) -> Timeline:
+    """Return the transactions of a partition, or of a segment alone.
+
+    Only headers of batches and the records of markers are read; checksums are not verified. A
+    transaction that began before the first batch begins where the producer snapshot at the start of
+    the log says.
+
+    Args:
+        log: the partition or segment.
+
+    Raises:
+        KafkaSpecError: nothing of it can be read.
+    """
+    unread = Unread()
+    walk = TransactionWalk(log, unread)
+    for table in tables(log, unread):
+        walk.take(table)
+    rows = walk.transactions
+    transactions = _transactions(rows, segment_paths(log))
+    is_open = (rows["outcome"] == OPEN) & (rows["first_offset"] >= 0)
+    open_offsets = rows["first_offset"][is_open]
+    start = (log.log_start_offset or 0) if isinstance(log, Partition) else 0
+    stable = int(open_offsets.min()) if len(open_offsets) else walk.end
+    index, entries = check_index(log, rows, walk.end, unread)
+    return Timeline(
+        transactions=transactions,
+        log_start_offset=walk.first,
+        log_end_offset=walk.end,
+        last_stable_offset=max(stable, start),
+        index=index,
+        index_entries=entries,
+        assumptions=_assumptions(log, walk.end),
+        unread=unread.errors,
+    )
+
+
+def _assumptions(log: Partition | Segment, end: int) -> list[Assumption]:
+    listed = None
+    if isinstance(log, Partition):
+        try:
+            listed = log.high_watermark
+        except KafkaSpecError:
+            listed = None
+    why = "every record counts as replicated"
+    if listed is not None and listed < end:
+        why += f"; the checkpoint of the broker says {listed}"
+    return [Assumption("high watermark", str(end), why)]
+
+
+def _transactions(rows: Rows, paths: list[str]) -> pa.Table:
+    timed = (rows["first_timestamp"] >= 0) & (rows["marker_timestamp"] >= 0)
+    arrays = []
+    for item in TIMELINE:
+        if item.name == "outcome":
+            array = named(rows["outcome"], OUTCOMES)
+        elif item.name == "strength":
+            array = named((rows["outcome"] == UNKNOWN).astype(np.int64), ("proof", "unknown"))
+        elif item.name == "file":
+            array = named(rows["file"], paths)
+        elif item.name == "duration_ms":
+            spent = rows["marker_timestamp"] - rows["first_timestamp"]
+            array = pa.array(spent, item.type, mask=~timed)
+        elif item.name in ("producer_id", "batches", "records"):
+            array = pa.array(rows[item.name], item.type)
+        else:
+            array = pa.array(rows[item.name], mask=rows[item.name] < 0).cast(item.type)
+        arrays.append(array.cast(item.type))
+    return pa.Table.from_arrays(arrays, schema=TIMELINE)
