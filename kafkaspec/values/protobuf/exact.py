@@ -1,0 +1,388 @@
+"""The exact way: each row by Google's own library, upb, then columns of what it has read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import orjson
+import pyarrow as pa
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from kafkaspec.values.decoded import Code, Failure
+from kafkaspec.values.options import Bounds
+from kafkaspec.values.protobuf.arrays import cases, enumeration, microseconds, record
+from kafkaspec.values.protobuf.plan import (
+    Deeper,
+    Enumeration,
+    Field,
+    Json,
+    Mask,
+    Message,
+    Node,
+    Record,
+    Scalar,
+    Shape,
+    Time,
+    Wrapper,
+)
+from kafkaspec.values.protobuf.schema import Schema, member, message_class
+
+Rows: TypeAlias = Sequence[int]
+
+_PARSED = "upb does not read it"
+_VALUE_NUMBER = 2
+_KEY, _VALUE = member(1), member(_VALUE_NUMBER)
+
+
+class Exact:
+    """Decodes messages of one type, row by row."""
+
+    def __init__(self, schema: Schema, root: Message, bounds: Bounds) -> None:
+        self._root = root
+        self._class = message_class(root.descriptor)
+        self._json = _JsonTexts(schema, bounds)
+        self._bounds = bounds
+
+    def decode(self, payloads: Sequence[bytes | None]) -> tuple[pa.Array, dict[int, Failure]]:
+        """Return values, and failures by number of the row."""
+        failures: dict[int, Failure] = {}
+        messages: list[Any] = []
+        for row, payload in enumerate(payloads):
+            message = None
+            if payload is not None:
+                try:
+                    message = self._class.FromString(payload)
+                except DecodeError:
+                    failures[row] = Failure(Code.MALFORMED, _PARSED)
+                else:
+                    if not message.IsInitialized():
+                        failures[row] = _missing(message, self._root)
+                        message = None
+            messages.append(message)
+        while True:
+            columns = _Columns(self._json, self._bounds)
+            values = columns.messages(self._root, messages, range(len(messages)), "")
+            if not columns.failures:
+                return values, failures
+            for row, failure in columns.failures.items():
+                failures[row] = failure
+                messages[row] = None
+
+
+class _Columns:
+    """Columns of messages; each value has the number of its row."""
+
+    def __init__(self, texts: _JsonTexts, bounds: Bounds) -> None:
+        self.failures: dict[int, Failure] = {}
+        self._texts = texts
+        self._bounds = bounds
+        self._items: dict[int, int] = {}
+
+    def fail(self, row: int, code: Code, reason: str, path: str) -> None:
+        self.failures.setdefault(row, Failure(code, reason, None, path))
+
+    def messages(self, node: Message, found: Sequence[Any], rows: Rows, path: str) -> pa.Array:
+        """Return the column of messages, None of which is a null."""
+        absent = np.fromiter((one is None for one in found), np.bool_, len(found))
+        mask = absent if absent.any() else None
+        if mask is not None:
+            empty = message_class(node.descriptor)()
+            found = [empty if one is None else one for one in found]
+        match node:
+            case Record():
+                columns = [self.field(one, found, rows, path) for one in node.fields]
+                columns += [_cases(one, found) for one in node.cases]
+                if node.unknown:
+                    columns.append(pa.array(map(_unknown, found), pa.binary()))
+                return record(node.type, columns, mask, len(found))
+            case Wrapper():
+                values = [getattr(one, member(1)) for one in found]
+                return self.scalars(node.value, values, mask, rows, path)
+            case Time():
+                return self.times(node, found, mask, rows, path)
+            case Mask():
+                lists = [getattr(one, member(1)) for one in found]
+                text = Scalar(pa.string(), 0)
+                return self.lists(node.type, text, lists, mask, rows, path)
+            case Json() | Deeper():
+                return self.texts(node, found, mask, rows, path)
+
+    def field(self, field: Field, found: Sequence[Any], rows: Rows, path: str) -> pa.Array:
+        """Return the column of a field of messages."""
+        path = f"{path}.{field.column.name}" if path else field.column.name
+        if field.extension is not None:
+            values = [one.Extensions[field.extension] for one in found]
+        else:
+            name = member(field.number)
+            values = [getattr(one, name) for one in found]
+        if field.shape is Shape.LIST:
+            return self.lists(field.column.type, field.node, values, None, rows, path)
+        if field.shape is Shape.MAP:
+            return self.maps(field, values, rows, path)
+        mask = None
+        if field.shape is Shape.OPTIONAL and not field.default:
+            if field.extension is not None:
+                there = (one.HasExtension(field.extension) for one in found)
+            else:
+                there = (one.HasField(name) for one in found)
+            mask = ~np.fromiter(there, np.bool_, len(found))
+        return self.nodes(field.node, values, mask, rows, path)
+
+    def nodes(
+        self, node: Node, values: Sequence[Any], mask: Any, rows: Rows, path: str
+    ) -> pa.Array:
+        """Return the column of values; null where ``mask`` is true."""
+        if isinstance(node, Scalar):
+            return self.scalars(node, values, mask, rows, path)
+        if isinstance(node, Enumeration):
+            return enumeration(node, np.fromiter(values, np.int32, len(values)), mask)
+        if mask is not None:
+            values = [None if null else one for one, null in zip(values, mask, strict=True)]
+        return self.messages(node, values, rows, path)
+
+    def scalars(
+        self, node: Scalar, values: Sequence[Any], mask: Any, rows: Rows, path: str
+    ) -> pa.Array:
+        """Return numbers, texts or bytes."""
+        if pa.types.is_string(node.type) and any(isinstance(one, bytes) for one in values):
+            for row, one in zip(rows, values, strict=True):
+                if isinstance(one, bytes):
+                    self.fail(row, Code.BAD_UTF8, "a text is not UTF-8", path)
+            values = ["" if isinstance(one, bytes) else one for one in values]
+        if mask is not None:
+            values = [None if null else one for one, null in zip(values, mask, strict=True)]
+        return pa.array(values, node.type)
+
+    def times(self, node: Time, found: Sequence[Any], mask: Any, rows: Rows, path: str) -> pa.Array:
+        """Return times in microseconds."""
+        size = len(found)
+        seconds = np.fromiter((getattr(one, member(1)) for one in found), np.int64, size)
+        nanos = np.fromiter((getattr(one, member(2)) for one in found), np.int64, size)
+        values, bad = microseconds(node.unit, seconds, nanos)
+        for place in np.flatnonzero(bad).tolist():
+            reason = f"{seconds[place]} s and {nanos[place]} ns are no {node.unit.value.lower()}"
+            self.fail(rows[place], Code.RANGE, reason, path)
+        return pa.array(values, pa.int64(), mask=mask).cast(node.type)
+
+    def texts(
+        self, node: Json | Deeper, found: Sequence[Any], mask: Any, rows: Rows, path: str
+    ) -> pa.Array:
+        """Return messages as JSON text."""
+        values: list[str | None] = []
+        for place, (row, one) in enumerate(zip(rows, found, strict=True)):
+            text: str | None = None
+            if mask is None or not mask[place]:
+                try:
+                    text = self._texts.text(node, one)
+                except _TextError as error:
+                    self.fail(row, error.code, str(error), path)
+                    text = ""
+            values.append(text)
+        return pa.array(values, pa.string())
+
+    def lists(
+        self,
+        type_: pa.DataType,
+        node: Node,
+        lists: Sequence[Any],
+        mask: Any,
+        rows: Rows,
+        path: str,
+    ) -> pa.Array:
+        """Return the column of lists."""
+        sizes = [self.count(row, len(one), path) for row, one in zip(rows, lists, strict=True)]
+        inner = [row for row, size in zip(rows, sizes, strict=True) for _ in range(size)]
+        items = [item for one, size in zip(lists, sizes, strict=True) if size for item in one]
+        values = self.nodes(node, items, None, inner, path)
+        return pa.ListArray.from_arrays(
+            _offsets(sizes), values, type=type_, mask=None if mask is None else pa.array(mask)
+        )
+
+    def maps(self, field: Field, lists: Sequence[Any], rows: Rows, path: str) -> pa.Array:
+        """Return the column of maps: the last of the entries with one key stays."""
+        assert field.key is not None
+        keys: list[Any] = []
+        items: list[Any] = []
+        inner: list[int] = []
+        sizes: list[int] = []
+        for row, entries in zip(rows, lists, strict=True):
+            found: dict[Any, Any] = {}
+            if self.count(row, len(entries), path):
+                for entry in _entries(field.node, entries):
+                    key = getattr(entry, _KEY)
+                    found.pop(key, None)
+                    found[key] = getattr(entry, _VALUE)
+            keys.extend(found)
+            items.extend(found.values())
+            inner.extend([row] * len(found))
+            sizes.append(len(found))
+        return pa.MapArray.from_arrays(
+            _offsets(sizes),
+            self.scalars(field.key, keys, None, inner, path),
+            self.nodes(field.node, items, None, inner, path),
+            type=field.column.type,
+        )
+
+    def count(self, row: int, items: int, path: str) -> int:
+        """Return how many items of a list are taken: none if the row has more than the limit."""
+        found = self._items.get(row, 0) + items
+        if found > self._bounds.items:
+            reason = f"lists and maps have more than {self._bounds.items} items"
+            self.fail(row, Code.BOUND, reason, path)
+            return 0
+        self._items[row] = found
+        return items
+
+
+class _TextError(ValueError):
+    """A message has no JSON text."""
+
+    def __init__(self, code: Code, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class _JsonTexts:
+    """JSON texts of messages."""
+
+    def __init__(self, schema: Schema, bounds: Bounds) -> None:
+        self._schema = schema
+        self._pool: Any = None
+        self._depth = bounds.depth
+
+    def text(self, node: Json | Deeper, message: Any) -> str:
+        """Return the JSON text of a message.
+
+        Raises:
+            _TextError: it has none.
+        """
+        if isinstance(node, Json):
+            return orjson.dumps(self._value(node.name, message, 1)).decode()
+        if self._pool is None:
+            self._pool = self._schema.original()
+        name = node.descriptor.full_name
+        original = message_class(self._pool.FindMessageTypeByName(name))
+        try:
+            text: str = json_format.MessageToJson(
+                original.FromString(message.SerializeToString()),
+                preserving_proto_field_name=True,
+                indent=None,
+                ensure_ascii=False,
+                descriptor_pool=self._pool,
+            )
+            return text
+        except (ValueError, TypeError, OverflowError, RecursionError, json_format.Error) as error:
+            raise _TextError(Code.UNSUPPORTED, f"no JSON text of {name}: {error}") from error
+
+    def _value(self, name: str, message: Any, depth: int) -> Any:
+        if depth > self._depth:
+            raise _TextError(Code.DEPTH, f"messages are nested more than {self._depth} levels")
+        if name == "Struct":
+            return {
+                getattr(entry, _KEY): self._value("Value", getattr(entry, _VALUE), depth + 1)
+                for entry in getattr(message, member(1))
+            }
+        if name == "ListValue":
+            return [self._value("Value", one, depth + 1) for one in getattr(message, member(1))]
+        case = message.WhichOneof("oneof_0")
+        if case is None or case == member(1):
+            return None
+        value = getattr(message, case)
+        if case == member(2) and not np.isfinite(value):
+            return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        if case == member(5):
+            return self._value("Struct", value, depth + 1)
+        if case == member(6):
+            return self._value("ListValue", value, depth + 1)
+        return value
+
+
+def _offsets(sizes: Sequence[int]) -> pa.Array:
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return pa.array(offsets, pa.int32())
+
+
+def _entries(node: Node, entries: Any) -> Iterator[Any]:
+    """Yield entries of a map; one with an unknown value of a closed enumeration is none."""
+    for entry in entries:
+        closed = isinstance(node, Enumeration) and node.closed
+        if closed and any(part.field_number == _VALUE_NUMBER for part in UnknownFieldSet(entry)):
+            continue
+        yield entry
+
+
+def _cases(case: tuple[str, int, Any], found: Sequence[Any]) -> pa.Array:
+    """Return the column of the members of a ``oneof`` that are set."""
+    _, number, names = case
+    name = f"oneof_{number}"
+    places = {member(one): one for one in names}
+    places[""] = 0
+    numbers = (places[one.WhichOneof(name) or ""] for one in found)
+    return cases(names, np.fromiter(numbers, np.int64, len(found)))
+
+
+def _unknown(message: Any) -> bytes | None:
+    """Return the bytes of a message's unknown fields; None if there are none."""
+    fields = UnknownFieldSet(message)
+    if not len(fields):
+        return None
+    data = bytearray()
+    waiting = [iter(fields)]
+    ends = [0]
+    while waiting:
+        part = next(waiting[-1], None)
+        if part is None:
+            waiting.pop()
+            data += _varint(ends.pop())
+            continue
+        wire = part.wire_type
+        data += _varint(part.field_number << 3 | wire)
+        if wire == 0:
+            data += _varint(part.data)
+        elif wire == 1:
+            data += part.data.to_bytes(8, "little")
+        elif wire == 2:
+            data += _varint(len(part.data)) + part.data
+        elif wire == 3:
+            waiting.append(iter(part.data))
+            ends.append(part.field_number << 3 | 4)
+        else:
+            data += part.data.to_bytes(4, "little")
+    return bytes(data[:-1])
+
+
+def _varint(value: int) -> bytes:
+    data = bytearray()
+    while value > 127:
+        data.append(value & 127 | 128)
+        value >>= 7
+    data.append(value)
+    return bytes(data)
+
+
+def _missing(message: Any, root: Message) -> Failure:
+    """Return the failure of a message without a field that has to be there."""
+    path = next(iter(message.FindInitializationErrors()), "")
+    names = []
+    node: Node = root
+    for part in path.split("."):
+        name = part.partition("[")[0]
+        field = next(
+            (
+                one
+                for one in (node.fields if isinstance(node, Record) else ())
+                if member(one.number) == name
+            ),
+            None,
+        )
+        if field is None:
+            break
+        names.append(field.column.name)
+        node = field.node
+    place = ".".join(names)
+    return Failure(Code.MISSING_REQUIRED, f"{place or path} is not there", None, place)

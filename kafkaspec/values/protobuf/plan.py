@@ -1,0 +1,326 @@
+"""How messages of a schema become columns: a tree of nodes, each with its Arrow type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
+
+from kafkaspec.values.definition import SchemaError
+from kafkaspec.values.options import Options
+from kafkaspec.values.protobuf.known import is_well_known
+from kafkaspec.values.protobuf.schema import Schema
+
+COLUMNS = 10_000
+"""Columns that a message may have, those of messages in it included."""
+
+TEXT = pa.dictionary(pa.int32(), pa.string())
+"""Type of what has few different texts."""
+
+UNKNOWN = "_unknown"
+"""Column with the bytes of unknown fields; underscores are added where a field has the name."""
+
+_SCALARS = {
+    FieldDescriptor.TYPE_DOUBLE: pa.float64(),
+    FieldDescriptor.TYPE_FLOAT: pa.float32(),
+    FieldDescriptor.TYPE_INT64: pa.int64(),
+    FieldDescriptor.TYPE_UINT64: pa.uint64(),
+    FieldDescriptor.TYPE_INT32: pa.int32(),
+    FieldDescriptor.TYPE_FIXED64: pa.uint64(),
+    FieldDescriptor.TYPE_FIXED32: pa.uint32(),
+    FieldDescriptor.TYPE_BOOL: pa.bool_(),
+    FieldDescriptor.TYPE_STRING: pa.string(),
+    FieldDescriptor.TYPE_BYTES: pa.binary(),
+    FieldDescriptor.TYPE_UINT32: pa.uint32(),
+    FieldDescriptor.TYPE_SFIXED32: pa.int32(),
+    FieldDescriptor.TYPE_SFIXED64: pa.int64(),
+    FieldDescriptor.TYPE_SINT32: pa.int32(),
+    FieldDescriptor.TYPE_SINT64: pa.int64(),
+}
+
+_GOOGLE = "google.protobuf."
+_WRAPPERS = {
+    f"{_GOOGLE}{name}Value"
+    for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number, a bool, a text or bytes."""
+
+    type: pa.DataType
+    kind: int
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """A value of an enumeration.
+
+    Attributes:
+        type: a dictionary of names, or int32.
+        names: the first name of each number.
+        closed: whether a number without a name is an unknown field.
+    """
+
+    type: pa.DataType
+    names: Mapping[int, str]
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A message whose only field, number 1, stands for it."""
+
+    type: pa.DataType
+    value: Scalar
+    descriptor: Any
+
+
+class Unit(Enum):
+    """Messages of seconds and nanoseconds."""
+
+    TIMESTAMP = "Timestamp"
+    DURATION = "Duration"
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A ``Timestamp`` or ``Duration``, in microseconds."""
+
+    type: pa.DataType
+    unit: Unit
+    descriptor: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """A ``Struct``, ``Value`` or ``ListValue``, as JSON text."""
+
+    type: pa.DataType
+    name: str
+    descriptor: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """A ``FieldMask``: its paths."""
+
+    type: pa.DataType
+    descriptor: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Deeper:
+    """A message within itself, below the levels that become columns: JSON text."""
+
+    type: pa.DataType
+    descriptor: Any
+
+
+class Shape(Enum):
+    """How often a field is there."""
+
+    PLAIN = "plain"
+    """Always: one that is not in the bytes has the default."""
+    OPTIONAL = "optional"
+    """Null if it is not in the bytes."""
+    LIST = "list"
+    MAP = "map"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a message, which is a column.
+
+    Attributes:
+        column: the column, with its name.
+        number: the number on the wire.
+        shape: how often it is there.
+        node: type of the value, or of each value of a list or map.
+        key: type of the keys of a map.
+        required: whether a message without it is not valid.
+        default: whether an absent field has the default of the schema.
+        extension: descriptor of an extension, None for other fields.
+        descriptor: descriptor of the field; of a map, of its entries.
+    """
+
+    column: pa.Field
+    number: int
+    shape: Shape
+    node: Node
+    key: Scalar | None
+    required: bool
+    default: bool
+    extension: Any
+    descriptor: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A message, as a struct.
+
+    Attributes:
+        type: a struct of fields, then of cases, then of unknown fields.
+        fields: fields.
+        cases: of each ``oneof`` that has a column: name, number, and members by number.
+        unknown: whether there is a column of unknown fields.
+        descriptor: descriptor of the message.
+    """
+
+    type: pa.DataType
+    fields: tuple[Field, ...]
+    cases: tuple[tuple[str, int, Mapping[int, str]], ...]
+    unknown: bool
+    descriptor: Any
+
+
+Message: TypeAlias = Record | Wrapper | Time | Json | Mask | Deeper
+Node: TypeAlias = Scalar | Enumeration | Message
+
+
+def plan(schema: Schema, name: str, options: Options) -> Message:
+    """Return how messages of one type become a column.
+
+    Raises:
+        SchemaError: there is no such message, or it holds itself and ``options.recursion`` is 0,
+            or it takes more columns or levels than a bound.
+    """
+    return _Planner(schema, options).message(schema.descriptor(name), ())
+
+
+class _Planner:
+    def __init__(self, schema: Schema, options: Options) -> None:
+        self.schema = schema
+        self.options = options
+        self.columns = 0
+
+    def message(self, descriptor: Any, above: tuple[str, ...]) -> Message:
+        """Return the node of a message within others."""
+        name = descriptor.full_name
+        known = _known(descriptor)
+        if known is not None:
+            return known
+        levels = above.count(name)
+        if levels and levels > self.options.recursion:
+            if not self.options.recursion:
+                raise SchemaError(f"{name} holds itself: choose how many levels become columns")
+            return Deeper(pa.string(), descriptor)
+        if len(above) >= self.options.bounds.depth:
+            raise SchemaError(f"messages of {above[0]} are nested more deeply than the limit")
+        inner = (*above, name)
+        declared = self.schema.declared[name]
+        members = {part.number: part for part in declared.field}
+        extensions = sorted(self.schema.pool.FindAllExtensions(descriptor), key=_number)
+        fields = [
+            self.field(part, inner, members[part.number].name, _oneof(members[part.number]))
+            for part in descriptor.fields
+        ]
+        fields += [self.field(part, inner, f"[{part.full_name}]", None) for part in extensions]
+        columns = [one.column for one in fields]
+        cases = tuple(_cases(declared)) if self.options.oneof_case else ()
+        columns += [pa.field(case, TEXT) for case, _, _ in cases]
+        if self.options.unknown_fields:
+            taken = {column.name for column in columns}
+            unknown = UNKNOWN
+            while unknown in taken:
+                unknown = f"_{unknown}"
+            columns.append(pa.field(unknown, pa.binary()))
+        return Record(
+            pa.struct(columns), tuple(fields), cases, self.options.unknown_fields, descriptor
+        )
+
+    def field(self, part: Any, above: tuple[str, ...], name: str, oneof: int | None) -> Field:
+        """Return the column of a field."""
+        self.columns += 1
+        if self.columns > COLUMNS:
+            raise SchemaError(f"{above[0]} takes more than {COLUMNS} columns")
+        inner = part.message_type
+        key: Scalar | None = None
+        default = False
+        nullable = False
+        if part.is_repeated and inner is not None and inner.full_name in self.schema.maps:
+            parts = inner.fields_by_number
+            key = _scalar(parts[1])
+            node = self.node(parts[2], above)
+            type_ = pa.map_(key.type, pa.field("value", node.type, nullable=False))
+            shape = Shape.MAP
+        else:
+            node = self.node(part, above)
+            if part.is_repeated:
+                type_ = pa.list_(pa.field("item", node.type, nullable=False))
+                shape = Shape.LIST
+            else:
+                type_ = node.type
+                nullable = part.has_presence
+                shape = Shape.OPTIONAL if nullable else Shape.PLAIN
+                default = self.options.defaults and nullable and inner is None and oneof is None
+        return Field(
+            pa.field(name, type_, nullable=nullable),
+            part.number,
+            shape,
+            node,
+            key,
+            part.is_required,
+            default,
+            part if part.is_extension else None,
+            inner if key is not None else part,
+        )
+
+    def node(self, part: Any, above: tuple[str, ...]) -> Node:
+        """Return the type of a field's values."""
+        if part.message_type is not None:
+            return self.message(part.message_type, above)
+        if part.enum_type is None:
+            return _scalar(part)
+        names: dict[int, str] = {}
+        for value in part.enum_type.values:
+            names.setdefault(value.number, value.name)
+        type_ = TEXT if self.options.enums == "text" else pa.int32()
+        return Enumeration(type_, names, part.enum_type.is_closed)
+
+
+def _number(part: Any) -> int:
+    return int(part.number)
+
+
+def _oneof(part: FieldDescriptorProto) -> int | None:
+    """Return the number of the ``oneof`` of a field; that of an ``optional`` one is none."""
+    return part.oneof_index if part.HasField("oneof_index") and not part.proto3_optional else None
+
+
+def _cases(declared: DescriptorProto) -> Iterator[tuple[str, int, Mapping[int, str]]]:
+    """Yield name and number of each ``oneof``, with the names of its members by number."""
+    for number, one in enumerate(declared.oneof_decl):
+        members = {part.number: part.name for part in declared.field if _oneof(part) == number}
+        if members:
+            yield one.name, number, members
+
+
+def _scalar(part: Any) -> Scalar:
+    return Scalar(_SCALARS[part.type], part.type)
+
+
+def _known(descriptor: Any) -> Message | None:
+    """Return the node of a message that has a type of its own; None for others."""
+    if not is_well_known(descriptor.file.name):
+        return None
+    full = descriptor.full_name
+    name = full.removeprefix(_GOOGLE)
+    if full in _WRAPPERS:
+        value = _scalar(descriptor.fields_by_number[1])
+        return Wrapper(value.type, value, descriptor)
+    if name == Unit.TIMESTAMP.value:
+        return Time(pa.timestamp("us", "UTC"), Unit.TIMESTAMP, descriptor)
+    if name == Unit.DURATION.value:
+        return Time(pa.duration("us"), Unit.DURATION, descriptor)
+    if name in ("Struct", "Value", "ListValue"):
+        return Json(pa.string(), name, descriptor)
+    if name == "FieldMask":
+        return Mask(pa.list_(pa.field("item", pa.string(), nullable=False)), descriptor)
+    return None

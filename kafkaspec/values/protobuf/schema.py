@@ -1,0 +1,235 @@
+"""A schema's messages: their descriptors, and which one an index list means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
+from google.protobuf.descriptor_pb2 import FileDescriptorProto as File
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+
+from kafkaspec.values.definition import Definition, SchemaError
+from kafkaspec.values.options import Bounds
+from kafkaspec.values.protobuf.source import read_files
+
+_KEYS = {
+    FieldDescriptorProto.TYPE_INT32,
+    FieldDescriptorProto.TYPE_INT64,
+    FieldDescriptorProto.TYPE_UINT32,
+    FieldDescriptorProto.TYPE_UINT64,
+    FieldDescriptorProto.TYPE_SINT32,
+    FieldDescriptorProto.TYPE_SINT64,
+    FieldDescriptorProto.TYPE_FIXED32,
+    FieldDescriptorProto.TYPE_FIXED64,
+    FieldDescriptorProto.TYPE_SFIXED32,
+    FieldDescriptorProto.TYPE_SFIXED64,
+    FieldDescriptorProto.TYPE_BOOL,
+    FieldDescriptorProto.TYPE_STRING,
+}
+"""Types that keys of maps may have."""
+
+
+class Order(StrEnum):
+    """How the numbers of an index list count messages."""
+
+    NAME = "name"
+    """No index list: the message was given by its name."""
+    DESCRIPTOR = "descriptor"
+    """As protoc's descriptors have them, with an entry of a map at the place of its field."""
+    TEXT = "text"
+    """As they stand in the text, where entries of maps do not."""
+    REVERSED = "reversed"
+    """As in descriptors, with the innermost message first: one release for .NET."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A Protobuf schema, linked.
+
+    Attributes:
+        files: descriptors, each after those that it imports.
+        main: the descriptor of the schema itself.
+        pool: descriptors with fields under the names of ``member``, and with maps as lists of
+            entries, so that an entry has its place in a message.
+        maps: full names of messages that are the entries of maps.
+        synthetic: those of them that are in no text.
+        declared: all messages by full name, as they are in the schema.
+    """
+
+    files: tuple[File, ...]
+    main: File
+    pool: Any
+    maps: frozenset[str]
+    synthetic: frozenset[str]
+    declared: Mapping[str, DescriptorProto]
+
+    def descriptor(self, name: str) -> Any:
+        """Return the descriptor of a message, from ``pool``.
+
+        Raises:
+            SchemaError: there is no such message.
+        """
+        try:
+            return self.pool.FindMessageTypeByName(name)
+        except KeyError:
+            raise SchemaError(f"the schema has no message {name!r}") from None
+
+    def full_name(self, name: str) -> str:
+        """Return the full name of a message that may be given without the schema's package."""
+        full = f"{self.main.package}.{name}"
+        return full if name not in self.declared and full in self.declared else name
+
+    def original(self) -> Any:
+        """Return a pool with the descriptors as they are in the schema."""
+        return _linked(self.files)
+
+    def messages(self) -> list[str]:
+        """Return full names of the messages that the schema itself declares, in its order."""
+        found = []
+        waiting = [(self.main.package, message) for message in reversed(self.main.message_type)]
+        while waiting:
+            scope, message = waiting.pop()
+            name = f"{scope}.{message.name}" if scope else message.name
+            if name not in self.maps:
+                found.append(name)
+            waiting.extend((name, inner) for inner in reversed(message.nested_type))
+        return found
+
+    def candidates(self, indexes: Sequence[int]) -> dict[Order, str]:
+        """Return full names of messages that an index list may mean, the likeliest first."""
+        found: dict[Order, str] = {}
+        for order, way in (
+            (Order.DESCRIPTOR, indexes),
+            (Order.TEXT, indexes),
+            (Order.REVERSED, indexes[::-1]),
+        ):
+            name = self._at(way, order is Order.TEXT)
+            if name is not None and name not in self.maps and name not in found.values():
+                found[order] = name
+        return found
+
+    def _at(self, indexes: Sequence[int], text: bool) -> str | None:
+        """Return the full name of the message at a place."""
+        name = self.main.package
+        inner: Iterable[DescriptorProto] = self.main.message_type
+        for index in indexes:
+            named = [(f"{name}.{one.name}" if name else one.name, one) for one in inner]
+            if text:
+                named = [item for item in named if item[0] not in self.synthetic]
+            if not 0 <= index < len(named):
+                return None
+            name, message = named[index]
+            inner = message.nested_type
+        return name if indexes else None
+
+
+def member(number: int) -> str:
+    """Return the name of a field in ``Schema.pool``: one that no method of a message has."""
+    return f"_{number}"
+
+
+def read_schema(definition: Definition, bounds: Bounds) -> Schema:
+    """Link a schema.
+
+    Raises:
+        SchemaError: it is none, or cannot be linked, or is larger than a bound.
+    """
+    found = read_files(definition, bounds)
+    main = found.files[-1]
+    names: dict[str, DescriptorProto] = {}
+    for file in found.files:
+        for name, message in _walk(file):
+            names[name] = message
+    synthetic = frozenset(name for name, message in names.items() if message.options.map_entry)
+    _linked(found.files)
+    maps = synthetic | frozenset(
+        entry for name, message in names.items() for entry in _rewritten(name, message, names)
+    )
+    private = []
+    for file in found.files:
+        copy = File()
+        copy.CopyFrom(file)
+        for name, message in _walk(copy):
+            _without_maps(name, message, maps, copy.syntax == "editions")
+            _rename(message)
+        private.append(copy)
+    return Schema(found.files, main, _linked(private), maps, synthetic, names)
+
+
+def message_class(descriptor: Any) -> Any:
+    """Return the class of messages."""
+    return GetMessageClass(descriptor)
+
+
+def _linked(files: Iterable[File]) -> Any:
+    pool = DescriptorPool()
+    for file in files:
+        try:
+            pool.AddSerializedFile(file.SerializeToString())
+        except (TypeError, ValueError) as error:
+            raise SchemaError(f"the schema cannot be linked: {error}") from error
+    return pool
+
+
+def _walk(file: File) -> Iterator[tuple[str, DescriptorProto]]:
+    """Yield all messages of a file with their full names, outer ones first."""
+    waiting = [(file.package, message) for message in reversed(file.message_type)]
+    while waiting:
+        scope, message = waiting.pop()
+        name = f"{scope}.{message.name}" if scope else message.name
+        yield name, message
+        waiting.extend((name, inner) for inner in reversed(message.nested_type))
+
+
+def _rewritten(
+    name: str, message: DescriptorProto, names: dict[str, DescriptorProto]
+) -> Iterator[str]:
+    """Yield nested messages that were the entries of maps before Karapace wrote the text anew."""
+    for part in message.field:
+        if part.label != FieldDescriptorProto.LABEL_REPEATED:
+            continue
+        if part.type != FieldDescriptorProto.TYPE_MESSAGE:
+            continue
+        full = part.type_name.removeprefix(".")
+        if full != f"{name}.{_entry_name(part.name)}" or full not in names:
+            continue
+        entry = names[full]
+        inner = {item.number: item for item in entry.field}
+        if (
+            {number: item.name for number, item in inner.items()} == {1: "key", 2: "value"}
+            and inner[1].type in _KEYS
+            and all(item.label == FieldDescriptorProto.LABEL_OPTIONAL for item in entry.field)
+            and not (entry.nested_type or entry.enum_type or entry.extension)
+        ):
+            yield full
+
+
+def _entry_name(name: str) -> str:
+    """Return the name that protoc gives to the entry of a map: by_day, ByDayEntry."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_")) + "Entry"
+
+
+def _without_maps(
+    name: str, message: DescriptorProto, maps: frozenset[str], editions: bool
+) -> None:
+    """Make plain messages of the entries of maps."""
+    if name in maps:
+        message.options.ClearField("map_entry")
+    if editions:
+        for part in message.field:
+            if part.type_name.removeprefix(".") in maps:
+                features = part.options.features
+                features.message_encoding = features.LENGTH_PREFIXED
+
+
+def _rename(message: DescriptorProto) -> None:
+    """Give fields names that no class of messages has for something else."""
+    for part in message.field:
+        part.name = member(part.number)
+        part.ClearField("json_name")
+    for number, one in enumerate(message.oneof_decl):
+        one.name = f"oneof_{number}"

@@ -1,0 +1,269 @@
+"""From the text of a schema, and all that it imports, to descriptors."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+from kafkaspec.values.definition import Definition, SchemaError
+from kafkaspec.values.options import Bounds
+from kafkaspec.values.protobuf.known import CONFLUENT, LIBRARIES, WELL_KNOWN, is_well_known
+
+SECONDS = 30
+"""How long protoc may take for one schema."""
+MEMORY = 2 << 30
+"""Bytes of memory that it may take."""
+LONGEST_PATH = 512
+"""Characters of the path of an import."""
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+=*\s*")
+_MAIN = "schema.proto"
+_SET = "descriptors.bin"
+_GIVEN = "given.bin"
+
+# The child has no packages but that of protoc, and cannot take all of the machine: its input is
+# whatever is in a log.
+_CHILD = """
+import json, sys
+folder, seconds, memory, arguments = json.loads(sys.argv[1])
+try:
+    import resource
+except ImportError:
+    pass
+else:
+    for limit, most in (("CPU", seconds), ("AS", memory), ("FSIZE", memory), ("CORE", 0)):
+        number = getattr(resource, "RLIMIT_" + limit)
+        hard = resource.getrlimit(number)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(number, (most, hard))
+sys.path.insert(0, folder)
+from grpc_tools import _protoc_compiler
+sys.exit(_protoc_compiler.run_main([argument.encode() for argument in arguments]))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Descriptors of a schema.
+
+    Attributes:
+        files: each after those that it imports.
+        main: path of the file that is the schema itself.
+    """
+
+    files: tuple[FileDescriptorProto, ...]
+    main: str
+
+
+def read_files(definition: Definition, bounds: Bounds) -> Files:
+    """Return the descriptors of a schema and of all that it imports.
+
+    Where two imports have one path, the one nearest to the schema serves for both.
+
+    Raises:
+        SchemaError: the text is none, or an import is missing; or it is larger than a bound.
+    """
+    texts: dict[str, str] = {}
+    given: dict[str, FileDescriptorProto] = {}
+    bundle = _bundle(definition.text)
+    for path, text in _imports(definition, bounds).items():
+        found = _bundle(text)
+        if found is None:
+            texts[path] = text
+            continue
+        for file in found[:-1]:
+            given.setdefault(file.name, file)
+        found[-1].name = path
+        given[path] = found[-1]
+    main = _free_name(texts.keys() | given.keys())
+    if bundle is None:
+        texts[main] = definition.text
+    else:
+        for file in bundle[:-1]:
+            given.setdefault(file.name, file)
+        if bundle[-1].name not in texts and bundle[-1].name not in given:
+            main = bundle[-1].name or main
+        bundle[-1].name = main
+        given[main] = bundle[-1]
+    _check_paths(texts)
+    wanted = {path for file in given.values() for path in file.dependency}
+    for path, text in CONFLUENT.items():
+        if path not in given:
+            texts.setdefault(path, text)
+    return Files(_sorted(_compile(texts, given, wanted, main), main), main)
+
+
+def _imports(definition: Definition, bounds: Bounds) -> dict[str, str]:
+    """Return the texts of all imports by path, those nearest to the schema first."""
+    found: dict[str, str] = {}
+    seen: set[tuple[str, int]] = set()
+    size = len(definition.text)
+    waiting = deque(definition.imports)
+    while waiting:
+        if size > bounds.schema_bytes:
+            break
+        path, imported = waiting.popleft()
+        if (path, id(imported)) in seen:
+            continue
+        seen.add((path, id(imported)))
+        if len(seen) > bounds.schemas:
+            raise SchemaError(f"the schema refers to more than {bounds.schemas} others")
+        if not is_well_known(path) and path not in found:
+            found[path] = imported.text
+            size += len(imported.text)
+        waiting.extend(imported.imports)
+    if size > bounds.schema_bytes:
+        raise SchemaError(f"the schema has more than {bounds.schema_bytes} bytes")
+    return found
+
+
+def _bundle(text: str) -> list[FileDescriptorProto] | None:
+    """Return the files of a descriptor or of a set of them, in base64; None for other text."""
+    if not text.strip() or _BASE64.fullmatch(text) is None:
+        return None
+    try:
+        data = base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    try:
+        bundle = FileDescriptorSet.FromString(data)
+        if bundle.file and all(file.name for file in bundle.file) and _is_whole(bundle, data):
+            return list(bundle.file)
+    except DecodeError:
+        pass
+    try:
+        file = FileDescriptorProto.FromString(data)
+    except DecodeError:
+        return None
+    return [file]
+
+
+def _is_whole(bundle: FileDescriptorSet, data: bytes) -> bool:
+    """Return whether all of the bytes are files: a descriptor of one file begins as a set does."""
+    size = sum(file.ByteSize() for file in bundle.file)
+    return bool(size <= len(data) <= size + 6 * len(bundle.file))
+
+
+def _free_name(taken: set[str]) -> str:
+    name = _MAIN
+    while name in taken:
+        name = f"_{name}"
+    return name
+
+
+def _check_paths(texts: Mapping[str, str]) -> None:
+    """Refuse paths that lead out of a folder."""
+    for path in texts:
+        parts = PurePosixPath(path).parts
+        bad = (
+            not path
+            or len(path) > LONGEST_PATH
+            or path.startswith("/")
+            or ".." in parts
+            or str(PurePosixPath(path)) != path
+            or not path.isprintable()
+            or any(sign in path for sign in '\\:*?"<>|')
+        )
+        if bad:
+            raise SchemaError(f"the schema imports {path[:LONGEST_PATH]!r}, which is no path")
+
+
+def _compile(
+    texts: Mapping[str, str], given: Mapping[str, FileDescriptorProto], wanted: set[str], main: str
+) -> dict[str, FileDescriptorProto]:
+    """Return descriptors by path: those that are given, and what protoc makes of texts."""
+    needed = sorted(
+        path
+        for path in wanted | {main}
+        if (path in texts or is_well_known(path)) and (path == main or path not in given)
+    )
+    if not needed:
+        return dict(given)
+    with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
+        root = Path(folder)
+        for path, text in texts.items():
+            _write(root / "source" / path, text)
+        arguments = [
+            "protoc",
+            f"--proto_path={root / 'source'}",
+            f"--proto_path={WELL_KNOWN}",
+            f"--descriptor_set_out={root / _SET}",
+            "--include_imports",
+        ]
+        if given:
+            files = FileDescriptorSet(
+                file=[file for path, file in given.items() if not is_well_known(path)]
+            )
+            (root / _GIVEN).write_bytes(files.SerializeToString())
+            arguments.append(f"--descriptor_set_in={root / _GIVEN}")
+        _run([*arguments, *needed], root)
+        try:
+            made = FileDescriptorSet.FromString((root / _SET).read_bytes())
+        except (OSError, DecodeError) as error:
+            raise SchemaError("protoc made no descriptors of the schema") from error
+    return {**given, **{file.name: file for file in made.file}}
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="")
+    except (OSError, UnicodeEncodeError) as error:
+        raise SchemaError(f"an import of the schema cannot be written: {error}") from error
+
+
+def _run(arguments: list[str], root: Path) -> None:
+    (root / "source").mkdir(exist_ok=True)
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    program = json.dumps([str(LIBRARIES), SECONDS, MEMORY, arguments])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _CHILD, program],
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SchemaError(f"protoc took more than {SECONDS} s for the schema") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").replace(f"{root / 'source'}/", "")
+        reasons = [line for line in said.splitlines() if "warning:" not in line.lower()]
+        reason = reasons[0][:LONGEST_PATH] if reasons else f"protoc ended with {done.returncode}"
+        raise SchemaError(f"no Protobuf schema: {reason}")
+
+
+def _sorted(files: dict[str, FileDescriptorProto], main: str) -> tuple[FileDescriptorProto, ...]:
+    """Return what the schema needs, each file after those that it imports."""
+    order: list[FileDescriptorProto] = []
+    state: dict[str, bool] = {}
+    stack = [(main, False)]
+    while stack:
+        path, imported = stack.pop()
+        if imported:
+            state[path] = True
+            order.append(files[path])
+        elif path not in state:
+            if path not in files:
+                raise SchemaError(f"no file {path[:LONGEST_PATH]!r}, which the schema imports")
+            state[path] = False
+            stack.append((path, True))
+            stack.extend((other, False) for other in files[path].dependency)
+        elif not state[path]:
+            raise SchemaError(f"{path[:LONGEST_PATH]!r} imports itself")
+    return tuple(order)

@@ -1,0 +1,326 @@
+"""Checks the bytes of messages before a library reads them: one rule for every way to decode.
+
+A library that finds a fault says little about it, and what it does with hostile bytes is its own
+affair. So all that is wrong is found here first, with the place, and what is right needs no more
+memory than the bounds say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+
+from kafkaspec.values.decoded import Code, Failure
+from kafkaspec.values.options import Bounds
+from kafkaspec.values.protobuf.schema import Schema
+
+TAG_BYTES = 5
+LENGTH_BYTES = 5
+VARINT_BYTES = 10
+ALL_BITS = (1 << 64) - 1
+LONGEST = (1 << 31) - 1
+"""The largest length that Protobuf allows."""
+WIDEST = 1 << 40
+"""Bytes of columns of one message, above which they are no longer counted."""
+
+_VARINT, _I64, _LEN, _START, _END, _I32 = range(6)
+
+
+class Kind(IntEnum):
+    """What a field has on the wire."""
+
+    VARINT = 0
+    I64 = 1
+    BYTES = 2
+    GROUP = 3
+    I32 = 5
+    TEXT = 6
+    MESSAGE = 7
+
+
+_WIRE = {Kind.TEXT: _LEN, Kind.MESSAGE: _LEN}
+_KINDS = {
+    FieldDescriptor.TYPE_DOUBLE: Kind.I64,
+    FieldDescriptor.TYPE_FIXED64: Kind.I64,
+    FieldDescriptor.TYPE_SFIXED64: Kind.I64,
+    FieldDescriptor.TYPE_FLOAT: Kind.I32,
+    FieldDescriptor.TYPE_FIXED32: Kind.I32,
+    FieldDescriptor.TYPE_SFIXED32: Kind.I32,
+    FieldDescriptor.TYPE_STRING: Kind.TEXT,
+    FieldDescriptor.TYPE_BYTES: Kind.BYTES,
+    FieldDescriptor.TYPE_MESSAGE: Kind.MESSAGE,
+    FieldDescriptor.TYPE_GROUP: Kind.GROUP,
+}
+_PACKED = (Kind.VARINT, Kind.I64, Kind.I32)
+_SIZES = {Kind.I64: 8, Kind.I32: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field as it is on the wire.
+
+    Attributes:
+        number: its number.
+        name: its name, for people.
+        kind: what it has.
+        repeated: whether it is a list.
+        inner: number of the layout of its message; -1 if it has none.
+        width: bytes of columns that each value takes beside its own bytes; 0 if the message that
+            it is part of has counted them.
+    """
+
+    number: int
+    name: str
+    kind: Kind
+    repeated: bool
+    inner: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """The messages that one type of messages can hold; it is the first of them.
+
+    Attributes:
+        messages: fields of each, by number.
+        width: bytes of columns that a message of the first takes beside its own bytes.
+    """
+
+    messages: tuple[Mapping[int, Member], ...]
+    width: int
+
+
+def layouts(schema: Schema, name: str) -> Layouts:
+    """Return what messages of a type look like on the wire."""
+    places: dict[str, int] = {name: 0}
+    order = [schema.descriptor(name)]
+    widths: dict[str, int] = {}
+    found: list[Mapping[int, Member]] = []
+    for descriptor in order:  # grows
+        names = {part.number: part.name for part in schema.declared[descriptor.full_name].field}
+        members = {}
+        for part in (*descriptor.fields, *schema.pool.FindAllExtensions(descriptor)):
+            inner = part.message_type
+            place = -1
+            if inner is not None:
+                if inner.full_name not in places:
+                    places[inner.full_name] = len(order)
+                    order.append(inner)
+                place = places[inner.full_name]
+            counted = part.is_repeated or _is_recursive(inner)
+            members[part.number] = Member(
+                part.number,
+                f"[{part.full_name}]" if part.is_extension else names[part.number],
+                _KINDS.get(part.type, Kind.VARINT),
+                part.is_repeated,
+                place,
+                _value_width(part, widths) if counted else 0,
+            )
+        found.append(members)
+    return Layouts(tuple(found), _width(order[0], widths))
+
+
+def _is_recursive(descriptor: Any) -> bool:
+    """Return whether a message can be within itself."""
+    seen: set[str] = set()
+    waiting = [] if descriptor is None else [descriptor]
+    while waiting:
+        for part in waiting.pop().fields:
+            inner = part.message_type
+            if inner is not None and inner.full_name not in seen:
+                if inner.full_name == descriptor.full_name:
+                    return True
+                seen.add(inner.full_name)
+                waiting.append(inner)
+    return False
+
+
+def _width(descriptor: Any, widths: dict[str, int]) -> int:
+    """Return bytes of the columns of a message without what lists in it hold."""
+    name = descriptor.full_name
+    if name not in widths:
+        widths[name] = 0  # of the message in itself
+        widths[name] = 1 + sum(
+            8 if part.is_repeated else _value_width(part, widths) for part in descriptor.fields
+        )
+    return min(widths[name], WIDEST)
+
+
+def _value_width(part: Any, widths: dict[str, int]) -> int:
+    return 8 if part.message_type is None else _width(part.message_type, widths)
+
+
+class WireError(ValueError):
+    """Something is wrong with the bytes of a message."""
+
+    def __init__(self, code: Code, reason: str, position: int) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.position = position
+
+
+def read_varint(payload: bytes, begin: int, end: int, most: int, what: str) -> tuple[int, int]:
+    """Return a varint of at most so many bytes, and where it ends.
+
+    Raises:
+        WireError: it does not end.
+    """
+    value = 0
+    for place in range(most):
+        if begin + place >= end:
+            raise WireError(Code.TRUNCATED, f"the end is within {what}", begin)
+        byte = payload[begin + place]
+        value |= (byte & 127) << 7 * place
+        if byte < 128:
+            return value & ALL_BITS, begin + place + 1
+    raise WireError(Code.MALFORMED, f"{what} has more than {most} bytes", begin)
+
+
+def check(payload: bytes, found: Layouts, bounds: Bounds) -> int | Failure:
+    """Return bytes of columns that a message takes; or what is wrong with it."""
+    walk = _Walk(payload, found, bounds)
+    try:
+        walk.run()
+    except WireError as fault:
+        path = ".".join(name for name in walk.path if name)
+        return Failure(fault.code, str(fault), fault.position, path)
+    return walk.width
+
+
+def knows(payload: bytes, found: Layouts, bounds: Bounds) -> bool:
+    """Return whether bytes are a message, and one of its own fields is among them."""
+    walk = _Walk(payload, found, bounds)
+    try:
+        walk.run()
+    except WireError:
+        return False
+    return walk.known
+
+
+class _Walk:
+    def __init__(self, payload: bytes, found: Layouts, bounds: Bounds) -> None:
+        self.payload = payload
+        self.messages = found.messages
+        self.bounds = bounds
+        self.position = 0
+        self.items = 0
+        self.width = found.width + len(payload)
+        self.path: list[str] = []
+        self.known = False
+
+    def run(self) -> None:
+        """Walk over all fields of all messages."""
+        # Layout, -1 if it is unknown; end; number of the group, 0 if it is none.
+        stack = [(0, len(self.payload), 0)]
+        while stack:
+            layout, end, group = stack[-1]
+            if self.position == end:
+                if group:
+                    raise WireError(Code.TRUNCATED, f"group {group} has no end", end)
+                stack.pop()
+                del self.path[-1:]
+                continue
+            begin = self.position
+            tag = self.varint(end, TAG_BYTES, "a tag")
+            number, wire = tag >> 3, tag & 7
+            if tag >> 32 or not number:
+                raise WireError(Code.MALFORMED, f"no field has the number {number}", begin)
+            if wire == _END:
+                if number != group:
+                    raise WireError(
+                        Code.MALFORMED, f"group {number} ends, which has no begin", begin
+                    )
+                stack.pop()
+                del self.path[-1:]
+                continue
+            member = self.messages[layout].get(number) if layout >= 0 else None
+            self.path.append("" if member is None else member.name)
+            inner = self.field(member, number, wire, end, begin)
+            if inner is None:
+                self.path.pop()
+                continue
+            stack.append(inner)
+            if len(stack) > self.bounds.depth:
+                reason = f"messages are nested more than {self.bounds.depth} levels"
+                raise WireError(Code.DEPTH, reason, begin)
+
+    def field(
+        self, member: Member | None, number: int, wire: int, end: int, begin: int
+    ) -> tuple[int, int, int] | None:
+        """Pass a field; return what it holds if that is a message or group."""
+        kind = None if member is None else member.kind
+        if wire == _START:
+            if kind is Kind.GROUP and member is not None:
+                self.count(member, 1)
+                return member.inner, end, number
+            return -1, end, number
+        if wire == _VARINT:
+            self.varint(end, VARINT_BYTES, "a number")
+        elif wire in (_I64, _I32):
+            self.skip(8 if wire == _I64 else 4, end)
+        elif wire == _LEN:
+            size = self.varint(end, LENGTH_BYTES, "a length")
+            if size > LONGEST:
+                raise WireError(Code.MALFORMED, f"a length of {size} bytes", begin)
+            inner = self.position + size
+            if inner > end:
+                reason = f"a value of {size} bytes goes {inner - end} beyond the end"
+                raise WireError(Code.TRUNCATED, reason, begin)
+            if kind is Kind.MESSAGE and member is not None:
+                self.count(member, 1)
+                return member.inner, inner, 0
+            if kind is Kind.TEXT:
+                self.text(inner)
+            elif member is not None and member.repeated and kind in _PACKED:
+                self.packed(member, inner)
+                return None
+            self.position = inner
+        else:
+            raise WireError(Code.MALFORMED, f"no value has the wire type {wire}", begin)
+        if member is not None and wire == _WIRE.get(member.kind, int(member.kind)):
+            self.count(member, 1)
+        return None
+
+    def packed(self, member: Member, end: int) -> None:
+        """Pass values of a list that stand without tags."""
+        size = _SIZES.get(member.kind)
+        if size is not None:
+            if (end - self.position) % size:
+                reason = f"{end - self.position} bytes are no list of values of {size} bytes"
+                raise WireError(Code.MALFORMED, reason, self.position)
+            self.count(member, (end - self.position) // size)
+            self.position = end
+            return
+        while self.position < end:
+            self.varint(end, VARINT_BYTES, "a number")
+            self.count(member, 1)
+
+    def count(self, member: Member, items: int) -> None:
+        """Count items of lists, and the columns that they take."""
+        self.known = True
+        self.width = min(self.width + member.width * items, WIDEST)
+        if member.repeated:
+            self.items += items
+            if self.items > self.bounds.items:
+                reason = f"lists and maps have more than {self.bounds.items} items"
+                raise WireError(Code.BOUND, reason, self.position)
+
+    def varint(self, end: int, most: int, what: str) -> int:
+        value, self.position = read_varint(self.payload, self.position, end, most, what)
+        return value
+
+    def skip(self, size: int, end: int) -> None:
+        if self.position + size > end:
+            raise WireError(Code.TRUNCATED, f"a value of {size} bytes is cut off", self.position)
+        self.position += size
+
+    def text(self, end: int) -> None:
+        try:
+            self.payload[self.position : end].decode()
+        except UnicodeDecodeError as error:
+            place = self.position + error.start
+            raise WireError(Code.BAD_UTF8, "a text is not UTF-8", place) from error
