@@ -1,0 +1,212 @@
+"""Makes the functions that read payloads of one schema as values of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kafkaspec.values.avro import reading
+from kafkaspec.values.avro.reading import Read, State
+from kafkaspec.values.avro.resolution import Resolution
+from kafkaspec.values.avro.schema import Field, Kind, Node
+from kafkaspec.values.avro.targets import DefaultError, Target, default_of, dumps
+from kafkaspec.values.definition import SchemaError
+
+_PAIRS = 100_000
+"""Types of one schema with types of the other that are looked at."""
+
+_RAW: dict[Kind, Read] = {
+    Kind.NULL: reading.read_null,
+    Kind.BOOLEAN: reading.read_boolean,
+    Kind.INT: reading.read_int,
+    Kind.LONG: reading.read_long,
+    Kind.FLOAT: reading.read_float,
+    Kind.DOUBLE: reading.read_double,
+    Kind.BYTES: reading.read_bytes,
+    Kind.STRING: reading.read_string,
+}
+_LEAST = {
+    Kind.BOOLEAN: 1,
+    Kind.INT: 1,
+    Kind.LONG: 1,
+    Kind.FLOAT: 4,
+    Kind.DOUBLE: 8,
+    Kind.BYTES: 1,
+    Kind.STRING: 1,
+    Kind.ENUM: 1,
+    Kind.ARRAY: 1,
+    Kind.MAP: 1,
+    Kind.UNION: 1,
+}
+
+
+class Compiler:
+    """Makes functions, each once: schemas may be recursive.
+
+    Args:
+        reader: root of the reader's schema.
+    """
+
+    def __init__(self, reader: Node) -> None:
+        self._resolution = Resolution(reader)
+        self._made: dict[tuple[int, ...], Read | None] = {}
+        self._kept: list[Target] = []
+        self._least: dict[int, int] = {}
+
+    def reader(self, writer: Node, target: Target | None) -> Read:
+        """Return what reads values of a type.
+
+        Args:
+            writer: the type in the bytes.
+            target: what values become; None if they are left out.
+
+        Raises:
+            SchemaError: the schemas are too large.
+        """
+        key: tuple[int, ...] = (id(writer),)
+        if target is not None:
+            key = id(writer), id(target.node), id(target.column)
+            self._kept.append(target)
+        if key in self._made:
+            made = self._made[key]
+            return made if made is not None else self._later(key)
+        if len(self._made) > _PAIRS:
+            raise SchemaError("the schemas are too large to be read one as the other")
+        self._made[key] = None
+        read = self._read(writer, target)
+        self._made[key] = read
+        return read
+
+    def _later(self, key: tuple[int, ...]) -> Read:
+        """Return what calls a function that is still being made."""
+
+        def read(data: bytes, at: int, state: State) -> tuple[Any, int]:
+            found = self._made[key]
+            assert found is not None
+            return found(data, at, state)
+
+        return read
+
+    def _read(self, writer: Node, target: Target | None) -> Read:
+        if target is not None and target.text:
+            text = self.reader(writer, Target(target.node, None))
+            return reading.costly(reading.converted(text, dumps), len)
+        if writer.kind == Kind.UNION:
+            return reading.read_branch([self.reader(child, target) for child in writer.children])
+        if target is not None:
+            problem = self._resolution.problem(writer, target.node)
+            if problem:
+                return reading.refuse(problem)
+            if target.node.kind == Kind.UNION:
+                return self._into_union(writer, target)
+        match writer.kind:
+            case Kind.RECORD:
+                return self._record(writer, target)
+            case Kind.ARRAY | Kind.MAP:
+                return self._items(writer, target)
+            case Kind.ENUM:
+                return _enumeration(writer, target)
+        return _leaf(writer, target)
+
+    def _into_union(self, writer: Node, target: Target) -> Read:
+        number = self._resolution.branch(writer, target.node)
+        assert number is not None
+        read = self.reader(writer, target.child(number))
+        wrap = target.branch(number)
+        if wrap is None:
+            return read
+        read = reading.converted(read, wrap)
+        if target.column is not None:
+            return read
+        cost = reading.fields_of([target.node.children[number].full_name])
+        return reading.costly(read, lambda _: cost)
+
+    def _record(self, writer: Node, target: Target | None) -> Read:
+        fields: list[tuple[str, str | None, Read]] = []
+        if target is None:
+            fields.extend((item.name, None, self.reader(item.node, None)) for item in writer.fields)
+            return reading.read_record(fields, {}, 0)
+        sources = self._resolution.sources(writer, target.node)
+        targets = {number: name for name, number in sources.items()}
+        numbers = {item.name: number for number, item in enumerate(target.node.fields)}
+        for number, item in enumerate(writer.fields):
+            name = targets.get(number)
+            child = None if name is None else target.child(numbers[name])
+            fields.append((item.name, name, self.reader(item.node, child)))
+        defaults: dict[str, Any] = {}
+        cost = target.record_cost
+        for number, item in enumerate(target.node.fields):
+            if item.name not in sources:
+                try:
+                    defaults[item.name], taken = _default(item, target.child(number))
+                except DefaultError as error:
+                    return reading.refuse(f"the field {item.name} is missing, and {error}")
+                cost += taken
+        return reading.read_record(fields, defaults, cost)
+
+    def _items(self, writer: Node, target: Target | None) -> Read:
+        (item,) = writer.children
+        read = self.reader(item, None if target is None else target.child(0))
+        cost = 0 if target is None else target.item_cost
+        least = self._least_bytes(item)
+        if writer.kind == Kind.ARRAY:
+            return reading.read_array(read, least, cost)
+        return reading.read_map(read, least, cost, dict if target is None else target.map)
+
+    def _least_bytes(self, node: Node) -> int:
+        """Return how many bytes a value takes at least."""
+        if node.kind == Kind.FIXED:
+            return node.size
+        if node.kind != Kind.RECORD:
+            return _LEAST.get(node.kind, 0)
+        if id(node) not in self._least:
+            self._least[id(node)] = 0  # within itself
+            least = sum(self._least_bytes(item.node) for item in node.fields)
+            self._least[id(node)] = min(least, 1 << 31)
+        return self._least[id(node)]
+
+
+def _default(field: Field, target: Target) -> tuple[Any, int]:
+    try:
+        return default_of(field, target)
+    except RecursionError:
+        raise DefaultError("a default is nested too deeply") from None
+
+
+def _enumeration(writer: Node, target: Target | None) -> Read:
+    if target is None:
+        return reading.read_symbol(list(writer.symbols))
+    values = dict(zip(target.node.symbols, target.symbols, strict=True))
+    default = target.node.default
+    symbols: list[Any] = []
+    for symbol in writer.symbols:
+        known = symbol if symbol in values else default
+        lacking = LookupError(f"the symbol {symbol} is none of {target.node.name}")
+        symbols.append(lacking if known is None else values[known])
+    read = reading.read_symbol(symbols)
+    return read if target.column is not None else reading.costly(read, len)
+
+
+def _leaf(writer: Node, target: Target | None) -> Read:
+    if target is None and writer.kind == Kind.STRING:
+        return reading.read_bytes
+    read = reading.read_fixed(writer.size) if writer.kind == Kind.FIXED else _RAW[writer.kind]
+    if target is None:
+        return read
+    promote = _promotion(writer.kind, target.node.kind)
+    if {writer.kind, target.node.kind} == {Kind.STRING, Kind.BYTES}:
+        read = _RAW[target.node.kind]
+    elif promote is not None:
+        read = reading.converted(read, promote)
+    convert = target.leaf()
+    return reading.converted(read, convert) if convert else read
+
+
+def _promotion(written: Kind, wanted: Kind) -> Callable[[Any], Any] | None:
+    if wanted == Kind.FLOAT and written in {Kind.INT, Kind.LONG}:
+        return reading.float_bits
+    if wanted == Kind.DOUBLE and written in {Kind.INT, Kind.LONG}:
+        return lambda number: reading.double_bits(float(number))
+    if wanted == Kind.DOUBLE and written == Kind.FLOAT:
+        return lambda bits: reading.double_bits(reading.float_of(bits))
+    return None
