@@ -13,7 +13,8 @@ import click
 
 from kafkaspec.cli.console import say, warn
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import Timestamp
+from kafkaspec.cli.options import Command, Timestamp, paths_argument
+from kafkaspec.cli.rules import rules_of
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.opening import opened
@@ -21,7 +22,7 @@ from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.forensics.strength import Assumption
 from kafkaspec.log.partition import Partition
-from kafkaspec.writing.profiles import Profile, get_profile
+from kafkaspec.writing.profiles import Profile
 
 config_option: Final = click.option(
     "--config",
@@ -38,7 +39,7 @@ clock_option: Final = click.option(
     help="The clock of the broker: milliseconds since 1970, or ISO 8601 (UTC if it names no "
     "zone). By default now.",
 )
-high_watermark_option: Final = click.option(
+_high_watermark_option: Final = click.option(
     "--high-watermark",
     type=click.IntRange(min=0),
     metavar="N",
@@ -46,7 +47,16 @@ high_watermark_option: Final = click.option(
 )
 
 
-def parsed(config: Sequence[str]) -> dict[str, str]:
+def cleaning_options(command: Command) -> Command:
+    """Add the paths, the settings, the clock and the high watermark."""
+    options = (paths_argument, config_option, clock_option, _high_watermark_option)
+    made: Any = command
+    for option in reversed(options):
+        made = option(made)
+    return made  # type: ignore[no-any-return]
+
+
+def _parsed(config: Sequence[str]) -> dict[str, str]:
     """Return settings by name.
 
     Raises:
@@ -65,21 +75,16 @@ def parsed(config: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def rules_of(profile: str) -> Profile:
-    """Return the rules of a version of Kafka.
+def asked(
+    config: Sequence[str], at: int | None, profile: str
+) -> tuple[dict[str, str], int, Profile]:
+    """Return settings by name, the clock in ms, which is now by default, and the rules.
 
     Raises:
-        click.BadParameter: there is none.
+        click.BadParameter: a setting is none of those that count here, or the version is unknown.
     """
-    try:
-        return get_profile(profile)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--profile") from None
-
-
-def clock(at: int | None) -> int:
-    """Return a time in ms: the one that was given, or now."""
-    return time.time_ns() // 1_000_000 if at is None else at
+    now = time.time_ns() // 1_000_000 if at is None else at
+    return _parsed(config), now, rules_of(profile)
 
 
 def views(

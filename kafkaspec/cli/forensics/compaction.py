@@ -12,15 +12,11 @@ import click
 from kafkaspec.cli.console import count_text, print_json, say, size_text
 from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.forensics.cleaning import (
-    clock,
-    clock_option,
-    config_option,
-    high_watermark_option,
+    asked,
+    cleaning_options,
     listed,
     named,
     open_inputs,
-    parsed,
-    rules_of,
     say_assumptions,
     views,
 )
@@ -29,7 +25,6 @@ from kafkaspec.cli.options import (
     format_option,
     iso,
     no_mmap_option,
-    paths_argument,
     profile_option,
     wrong_usage,
 )
@@ -78,10 +73,7 @@ written, and there is no output.
 
 
 @click.command("compaction", epilog=_EPILOG)
-@paths_argument
-@config_option
-@clock_option
-@high_watermark_option
+@cleaning_options
 @click.option("--records", is_flag=True, help="Show each record that goes, and why.")
 @click.option(
     "-o",
@@ -109,7 +101,7 @@ def compaction_command(
 
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
-    given, now, rules = parsed(config), clock(at), rules_of(profile)
+    given, now, rules = asked(config, at, profile)
     inputs = open_inputs(paths)
     in_json, found = output_format == "json", False
     checkpoints: list[PartitionOffset] = []

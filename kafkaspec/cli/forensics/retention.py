@@ -17,15 +17,11 @@ from kafkaspec.cli.console import (
 )
 from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.forensics.cleaning import (
-    clock,
-    clock_option,
-    config_option,
-    high_watermark_option,
+    asked,
+    cleaning_options,
     listed,
     named,
     open_inputs,
-    parsed,
-    rules_of,
     say_assumptions,
     views,
 )
@@ -34,7 +30,6 @@ from kafkaspec.cli.options import (
     format_option,
     iso,
     no_mmap_option,
-    paths_argument,
     profile_option,
 )
 from kafkaspec.forensics.cleaner.retention import Fate, Hold, Retention, retention
@@ -71,10 +66,7 @@ read; 2 wrong usage, or nothing of a PATH can be read.
 
 
 @click.command("retention", epilog=_EPILOG)
-@paths_argument
-@config_option
-@clock_option
-@high_watermark_option
+@cleaning_options
 @profile_option("Version of Kafka whose rules apply.")
 @no_mmap_option
 @format_option
@@ -92,7 +84,7 @@ def retention_command(
 
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
-    given, now, rules = parsed(config), clock(at), rules_of(profile)
+    given, now, rules = asked(config, at, profile)
     inputs = open_inputs(paths)
     found = False
     for view, settings in views(inputs, given, high_watermark):

@@ -31,6 +31,7 @@ from kafkaspec.cli.options import (
     profile_option,
     wrong_usage,
 )
+from kafkaspec.cli.rules import interval_option
 from kafkaspec.forensics.salvage import (
     Fate,
     SalvagedPartition,
@@ -42,7 +43,6 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.settings import BOUNDS
 
 _EPILOG = epilog(
     """\
@@ -152,14 +152,7 @@ class _Repairs(click.ParamType):  # type: ignore[type-arg]
     help="New file for records of batches that stay broken, as JSON lines: not proven.",
 )
 @profile_option("Version of Kafka whose rules apply to the files beside the segments.")
-@click.option(
-    "--interval",
-    type=click.IntRange(*BOUNDS["index_interval_bytes"]),
-    default=4096,
-    show_default=True,
-    metavar="BYTES",
-    help="index.interval.bytes of the topic.",
-)
+@interval_option
 @no_mmap_option
 @format_option
 @click.pass_context

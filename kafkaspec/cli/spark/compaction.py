@@ -6,7 +6,7 @@ import click
 
 from kafkaspec.cli.console import count_text, print_json, say, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.forensics.cleaning import clock, clock_option, config_option, parsed, rules_of
+from kafkaspec.cli.forensics.cleaning import asked, clock_option, config_option
 from kafkaspec.cli.options import format_option, profile_option, wrong_usage
 from kafkaspec.cli.spark.options import output_option, paths_argument
 from kafkaspec.cli.spark.session import check_outputs, session
@@ -38,8 +38,7 @@ def compaction_command(
     """
     from kafkaspec.spark.jobs.compaction import compact_logs
 
-    given, now = parsed(config), clock(at)
-    rules_of(profile)
+    given, now, _ = asked(config, at, profile)
     check_outputs(paths, output)
     with session(ctx) as spark, wrong_usage(ValueError):
         results = compact_logs(spark, paths, output, now=now, config=given, profile=profile)

@@ -28,12 +28,11 @@ from kafkaspec.cli.options import (
     output_option,
     profile_option,
 )
+from kafkaspec.cli.rules import interval_option, rules_of
 from kafkaspec.log.opening import open_log
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.profiles import get_profile
 from kafkaspec.writing.rebuild import rebuild_indexes
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment
-from kafkaspec.writing.settings import BOUNDS
 
 _EPILOG = """\b
 Compared with the file beside the log:
@@ -71,14 +70,7 @@ nothing can be read or written, and there is no output.
     help="As a starting broker that does not trust its indexes, or as a leader that appends.",
 )
 @profile_option("Version of Kafka whose rules apply.")
-@click.option(
-    "--interval",
-    type=click.IntRange(*BOUNDS["index_interval_bytes"]),
-    default=4096,
-    show_default=True,
-    metavar="BYTES",
-    help="index.interval.bytes of the topic.",
-)
+@interval_option
 @jobs_option
 @no_mmap_option
 @format_option
@@ -98,10 +90,7 @@ def index_command(
     PATH is a segment (.log), a partition directory or a whole log directory. The rebuilt files go
     to a new directory, and nothing under PATH is changed.
     """
-    try:
-        rules = get_profile(profile)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--profile") from None
+    rules = rules_of(profile)
     with open_log(path) as opened, progress_bar("index", log_bytes(opened)) as bar:
         report = rebuild_indexes(
             opened,
