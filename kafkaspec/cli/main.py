@@ -34,6 +34,7 @@ _WRITING = {
 _TOPICS = {
     "groups": "Show groups: members, committed offsets, lag; now or in the past.",
     "cluster": "Show the metadata of a cluster from a controller's disk.",
+    "schemas": "Show schemas of a registry's topic: subjects, versions, ids, texts.",
     "remote": "Show segments in remote storage, and copies that never ended.",
 }
 _FORENSICS = {

@@ -103,6 +103,7 @@ class DirectoryAside:
 
     def _make(self, directory: Path) -> None:
         if directory != self.path and not directory.exists():
+            self._make(directory.parent)
             directory.mkdir()
             self._made.append(directory)
 

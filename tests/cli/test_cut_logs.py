@@ -15,6 +15,7 @@ COMMANDS = (
     ["compaction"],
     ["retention"],
     ["partitions"],
+    ["schemas", "--topic", "segments"],
     ["diff", golden("4.3.1", "segments-0")],
     ["salvage", "-o", "OUT"],
     ["redact", "--all-values", "-o", "OUT"],

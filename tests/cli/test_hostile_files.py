@@ -126,6 +126,7 @@ def test_verify_has_a_finding_for_each_and_goes_on(logs: Path) -> None:
         ["compaction"],
         ["doctor"],
         ["partitions"],
+        ["schemas", "--topic", "endless"],
     ],
     ids=lambda command: command[0],
 )

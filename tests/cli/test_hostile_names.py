@@ -57,6 +57,7 @@ TEXT = {
     "convert": ["convert", "--on-error", "skip", "-o", "out"],
     "export": ["export", "--to", "jsonl", "-o", "out"],
     "salvage": ["salvage", "-o", "out"],
+    "schemas": ["schemas"],
 }
 
 

@@ -111,6 +111,7 @@ DEFERRED = (
     ("kafkaspec.forensics.replicas.*", "kafkaspec.forensics.replicas", _EXTRA),
     ("kafkaspec.cli.topics.cluster", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.topics.remote", "kafkaspec.state", _EXTRA),
+    ("kafkaspec.cli.topics.schemas", "kafkaspec.values", _EXTRA),
     ("kafkaspec.cli.topics.remote", "kafkaspec.forensics.remote_objects", _EXTRA),
     ("kafkaspec.cli.spark.*", "kafkaspec.spark.jobs", _EXTRA),
     ("kafkaspec.cli.spark.session", "pyspark", _EXTRA),

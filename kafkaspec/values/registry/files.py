@@ -10,6 +10,7 @@ Protobuf's by path, JSON Schemas by ``$id`` or path.
 
 from __future__ import annotations
 
+import os
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
@@ -42,7 +43,9 @@ SUFFIXES: Final[Mapping[str, SchemaType]] = {
 _SETS: Final = frozenset({".desc", ".pb", ".binpb", ".protoset"})
 """Ends of the names of descriptor sets."""
 
-_MOST_FILES: Final = 10_000
+_MOST_FILES: Final = 100_000
+"""Number of files of a folder that are looked at."""
+
 _IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]+)"\s*;', re.MULTILINE)
 _ENTRY: Final = (
     Field("file", str, required=True),
@@ -54,6 +57,20 @@ _ENTRY: Final = (
 def is_schema_file(path: Path) -> bool:
     """Return whether a file has the name of a schema, or of a descriptor set."""
     return path.suffix in SUFFIXES or path.suffix in _SETS
+
+
+def schema_files(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder and below that have such names; links to folders lead nowhere."""
+    looked = 0
+    for home, below, files in os.walk(folder):
+        below.sort()
+        for name in sorted(files):
+            looked += 1
+            if looked > _MOST_FILES:
+                return
+            path = Path(home, name)
+            if is_schema_file(path) and path.is_file():
+                yield path
 
 
 def read_files(place: Path, replay: Replay) -> None:
@@ -70,16 +87,12 @@ def read_files(place: Path, replay: Replay) -> None:
         _listed(place, replay)
         return
     found: list[_Text] = []
-    paths = [path for path in place.rglob("*") if is_schema_file(path) and path.is_file()]
-    for path in sorted(paths)[:_MOST_FILES]:
+    for path in schema_files(place):
         name = path.relative_to(place).as_posix()
         try:
             found += _texts(path, name, replay)
         except KafkaSpecError as error:
             replay.problems.append(Problem(Trouble.DAMAGED, str(error)))
-    if len(paths) > _MOST_FILES:
-        reason = f"{place}: only the first {_MOST_FILES:,} files were read"
-        replay.problems.append(Problem(Trouble.BOUND, reason))
     _add(found, replay)
 
 
@@ -223,8 +236,8 @@ def _entry(place: Path, number: int, entry: Mapping[str, Any], replay: Replay) -
         raise unreadable(str(file), f"it is not UTF-8: {error.reason}") from None
     return Schema(
         id=entry["id"],
-        subject=entry["subject"] or entry["file"],
-        version=entry["version"] or 1,
+        subject=entry["file"] if entry["subject"] is None else entry["subject"],
+        version=1 if entry["version"] is None else entry["version"],
         type=kind,
         text=text,
         references=tuple(Reference(**each) for each in entry["references"]),

@@ -64,7 +64,7 @@ class SchemaLog:
                 known[schema.version] = schema
             if schema.id is not None:
                 self._ids.setdefault((schema.context, schema.id), []).append(schema)
-        self._resolver = Resolver(self._referred, found.bounds)
+        self._resolver = Resolver(self.referred, found.bounds)
         self.problems = (*found.problems, *self._conflicts(), *self._unresolved())
 
     @classmethod
@@ -219,14 +219,17 @@ class SchemaLog:
                     continue
         return found
 
-    def _referred(self, schema: Schema, reference: Reference) -> Schema | None:
-        """Return what a schema refers to; a subject without a context is in its own."""
-        subject = in_context(reference.subject, schema.context)
+    def referred(self, schema: Schema, reference: Reference) -> Schema:
+        """Return what a schema refers to; a subject without a context is in its own.
+
+        Raises:
+            SchemaError: it is not there.
+        """
+        wanted: Version = "latest" if reference.version == LATEST else reference.version
         try:
-            wanted: Version = "latest" if reference.version == LATEST else reference.version
-            return self.resolve(subject, wanted)
-        except SchemaError:
-            return None
+            return self.resolve(in_context(reference.subject, schema.context), wanted)
+        except SchemaError as error:
+            raise SchemaError(f"it imports {reference.name}: {error}") from None
 
     def _conflicts(self) -> Iterator[Problem]:
         for (_, number), found in self._ids.items():
@@ -241,13 +244,11 @@ class SchemaLog:
     def _unresolved(self) -> Iterator[Problem]:
         for schema in self.schemas:
             for reference in schema.references:
-                if self._referred(schema, reference) is None:
-                    yield Problem(
-                        Trouble.UNRESOLVED,
-                        f"{schema.subject} version {schema.version} imports {reference.name}: "
-                        f"subject {reference.subject} has no version {reference.version}",
-                        schema.offset,
-                    )
+                try:
+                    self.referred(schema, reference)
+                except SchemaError as error:
+                    where = f"{schema.subject} version {schema.version}"
+                    yield Problem(Trouble.UNRESOLVED, f"{where}: {error}", schema.offset)
 
 
 def agree(one: Schema, other: Schema) -> bool:

@@ -18,7 +18,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.topics import another_topic
 from kafkaspec.values.options import Bounds
-from kafkaspec.values.registry.files import is_schema_file, read_files
+from kafkaspec.values.registry.files import is_schema_file, read_files, schema_files
 from kafkaspec.values.registry.problems import Problem, Trouble
 from kafkaspec.values.registry.records import Source, records, uncommitted
 from kafkaspec.values.registry.replay import Replay
@@ -49,12 +49,12 @@ def read_schemas(path: str | PathLike[str], topic: str, bounds: Bounds) -> Repla
 def _has_logs(place: Path) -> bool:
     """Return whether a path is to be opened as a log, also to say that there is no such path."""
     if not place.is_dir():
-        return not is_schema_file(place)
-    if Partition(place).segment_paths:
+        return not is_schema_file(place) or not place.exists()
+    try:
+        below = [names.parse_partition(item.name) for item in place.iterdir() if item.is_dir()]
+        return any(below) or bool(Partition(place).segment_paths) or not any(schema_files(place))
+    except (OSError, KafkaSpecError):
         return True
-    return any(names.parse_partition(item.name) for item in place.iterdir() if item.is_dir()) or (
-        not any(map(is_schema_file, place.rglob("*")))
-    )
 
 
 def _logs(opened: Segment | Partition | LogDirectory, topic: str) -> Iterator[Source]:

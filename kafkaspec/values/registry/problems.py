@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Trouble(StrEnum):
@@ -25,6 +25,10 @@ class Trouble(StrEnum):
     """A transaction has no end: its records do not count."""
     BOUND = "bound"
     """A record or file is larger than schemas may be."""
+
+
+HARMLESS: Final = frozenset({Trouble.COLLISION})
+"""Kinds that registries themselves leave behind."""
 
 
 class Problem(NamedTuple):

@@ -24,13 +24,11 @@ class _Made(NamedTuple):
 class Resolver:
     """Makes definitions, each once."""
 
-    def __init__(
-        self, referred: Callable[[Schema, Reference], Schema | None], bounds: Bounds
-    ) -> None:
+    def __init__(self, referred: Callable[[Schema, Reference], Schema], bounds: Bounds) -> None:
         """Prepare to make definitions.
 
         Args:
-            referred: returns what a schema refers to, None where there is no such schema.
+            referred: returns what a schema refers to, or raises a ``SchemaError``.
             bounds: limits.
         """
         self._referred = referred
@@ -55,12 +53,10 @@ class Resolver:
         sizes = {(schema.subject, schema.version): len(schema.text)}
         ways = 1
         for reference in schema.references:
-            other = self._referred(schema, reference)
-            if other is None:
-                raise SchemaError(
-                    f"{where}: it imports {reference.name}, and subject {reference.subject} has no "
-                    f"version {reference.version}"
-                )
+            try:
+                other = self._referred(schema, reference)
+            except SchemaError as error:
+                raise SchemaError(f"{where}: {error}") from None
             made = self._make(other, [*above, schema])
             imports.append((reference.name, made.definition))
             sizes |= made.sizes

@@ -1,0 +1,228 @@
+"""``kafkaspec schemas``: what a registry's topic holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import click
+
+from kafkaspec.cli.console import (
+    count_text,
+    limited,
+    new_table,
+    note,
+    print_json,
+    say,
+    stdout_console,
+    warn,
+)
+from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.options import LogPath, epilog, format_option, wrong_usage
+from kafkaspec.writing.atomic import DirectoryAside
+from kafkaspec.writing.places import check_output
+
+if TYPE_CHECKING:
+    from kafkaspec.values.registry.log import SchemaLog
+    from kafkaspec.values.registry.schema import Schema
+
+_EPILOG = epilog(
+    """\
+Output of --format json, one object for each line, by "type":
+  schema   id, guid, subject, version, schema_type, state (live, deleted, removed,
+           replaced), context, references, metadata, rules, encrypted (what needs
+           keys: metadata, fields, values), offset, text
+  config   subject (empty for all), and the settings
+  mode     subject (empty for all), mode
+  problem  kind, reason, offset
+""",
+    """\
+A deleted schema is shown as long as the log has a record with its text: values
+with its id may still be there. An import may be deleted too.
+""",
+    """\
+With -o, schemas and all that they import are files, with a list schemas.json,
+which is a PATH too: for a topic whose own registry is gone, for example.
+  kafkaspec schemas /var/lib/kafka --subject orders-value -o out
+""",
+    """\
+Exit codes: 0 done, 1 something could not be read or resolved, or was not found,
+2 wrong usage, or nothing can be read or written.
+""",
+)
+
+
+@click.command("schemas", epilog=_EPILOG)
+@click.argument("path", metavar="PATH", type=LogPath(urls=True))
+@click.option("--id", "number", type=int, metavar="N", help="Show the text of this schema.")
+@click.option("--guid", type=click.UUID, metavar="GUID", help="Show the text of this schema.")
+@click.option(
+    "--subject",
+    metavar="SUBJECT[@VERSION]",
+    help="Show the text of this version of a subject, a number or latest; the latest by default.",
+)
+@click.option(
+    "--context", default="", metavar="CONTEXT", help="Context of the id of --id: .name, none."
+)
+@click.option(
+    "--topic", metavar="TOPIC", help="Name of the registry's topic, if it is not _schemas."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="OUT",
+    help="Directory to write texts to; it must be new or empty.",
+)
+@format_option
+@click.pass_context
+def schemas_command(
+    ctx: click.Context,
+    path: Path,
+    number: int | None,
+    guid: UUID | None,
+    subject: str | None,
+    context: str,
+    topic: str | None,
+    output: Path | None,
+    output_format: str,
+) -> None:
+    """Show schemas: subjects, versions, ids, types, imports, what is deleted, what is not there.
+
+    A PATH is a log directory with the topic _schemas of a registry (Confluent's, Karapace,
+    Redpanda), a partition or segment of it, or a log of another topic beside it. Or a folder with
+    files of schemas. No registry is needed.
+    """
+    with wrong_usage(ImportError):
+        from kafkaspec.values.registry.log import TOPIC, SchemaLog
+    log = SchemaLog.open(path, topic=TOPIC if topic is None else topic)
+    with wrong_usage(ValueError):
+        wanted = _wanted(log, number, guid, subject, context)
+    found = log.schemas if wanted is None else wanted
+    if not found and wanted is not None:
+        warn(f"{path}: there is no such schema")
+        ctx.exit(FINDINGS)
+    if output is not None:
+        _write(log, path, found, output)
+    elif output_format == "json":
+        _print_objects(log, found, whole=wanted is None)
+    elif wanted is not None:
+        for line in wanted[0].text.split("\n"):
+            say(line.replace("\t", "    "))
+    else:
+        _print_table(log)
+    ctx.exit(_report(log))
+
+
+def _wanted(
+    log: SchemaLog, number: int | None, guid: UUID | None, subject: str | None, context: str
+) -> Sequence[Schema] | None:
+    """Return the schema that options name, none if it is not there; None if they name none."""
+    from kafkaspec.values.definition import SchemaError
+
+    if sum(each is not None for each in (number, guid, subject)) > 1:
+        raise ValueError("--id, --guid and --subject exclude each other")
+    if number is not None:
+        found = log.by_id(number, context)
+    elif guid is not None:
+        found = log.by_guid(guid)
+    elif subject is not None:
+        name, _, version = subject.rpartition("@")
+        if log.versions(subject, deleted=True) or not (version == "latest" or version.isdecimal()):
+            name, version = subject, "latest"
+        try:
+            found = log.resolve(name, "latest" if version == "latest" else int(version))
+        except SchemaError as error:
+            note(str(error))
+            found = None
+    else:
+        return None
+    return () if found is None else (found,)
+
+
+def _write(log: SchemaLog, path: Path, found: Sequence[Schema], output: Path) -> None:
+    from kafkaspec.values.registry.texts import write_texts
+
+    check_output(output, path)
+    aside = DirectoryAside(output)
+    try:
+        write_texts(log, found, aside.write)
+        aside.commit()
+    except BaseException:
+        aside.discard()
+        raise
+    note(f"{output}: {count_text(len(found), 'schema')}, and what they import")
+
+
+def _print_objects(log: SchemaLog, found: Sequence[Schema], *, whole: bool) -> None:
+    for schema in found:
+        print_json("schema", _object(schema))
+    if not whole:
+        return
+    for subject, config in sorted(log.configs.items()):
+        print_json("config", {"subject": subject, **config})
+    for subject, mode in sorted(log.modes.items()):
+        print_json("mode", {"subject": subject, "mode": mode})
+    for problem in log.problems:
+        print_json("problem", problem._asdict())
+
+
+def _object(schema: Schema) -> dict[str, Any]:
+    return {
+        "id": schema.id,
+        "guid": schema.guid,
+        "subject": schema.subject,
+        "version": schema.version,
+        "schema_type": schema.type,
+        "state": schema.state,
+        "context": schema.context,
+        "references": [reference._asdict() for reference in schema.references],
+        "metadata": schema.metadata,
+        "rules": schema.rules,
+        "encrypted": schema.encrypted,
+        "offset": schema.offset,
+        "text": schema.text,
+    }
+
+
+def _print_table(log: SchemaLog) -> None:
+    states = Counter(schema.state for schema in log.schemas)
+    counts = ", ".join(f"{number:,} {state}" for state, number in sorted(states.items()))
+    say(
+        f"{log.path}: {count_text(log.records, 'record')}, "
+        f"{count_text(len(log.subjects), 'subject')}, "
+        f"{count_text(len(log.schemas), 'schema')}{f' ({counts})' if counts else ''}"
+    )
+    table = new_table("subject", ">version", ">id", "type", "state", "imports", "GUID")
+    ordered = sorted(log.schemas, key=lambda each: (each.subject, each.version, each.offset))
+    shown, rest = limited(ordered, lambda each: not each.deleted)
+    for schema in shown:
+        table.add_row(
+            schema.subject, str(schema.version), "-" if schema.id is None else str(schema.id),
+            schema.type, schema.state, ", ".join(each.name for each in schema.references),
+            str(schema.guid),
+        )  # fmt: skip
+    if rest:
+        table.add_row(f"... and {len(rest):,} more")
+    if shown:
+        console = stdout_console()
+        console.print(table)
+    for subject, config in sorted(log.configs.items()):
+        settings = ", ".join(f"{name} {value}" for name, value in config.items())
+        say(f"{subject or 'all subjects'}: {settings}")
+    for subject, mode in sorted(log.modes.items()):
+        say(f"{subject or 'all subjects'}: mode {mode}")
+
+
+def _report(log: SchemaLog) -> int:
+    from kafkaspec.values.registry.problems import HARMLESS
+
+    for problem in log.problems:
+        if problem.kind in HARMLESS:
+            note(f"{log.path}: {problem}")
+        else:
+            warn(str(problem) if log.path in problem.reason else f"{log.path}: {problem}")
+    return FINDINGS if any(each.kind not in HARMLESS for each in log.problems) else CLEAN
