@@ -30,7 +30,8 @@ import spec.Recordbatch;
 
 /** The specification, compiled to Java, as a testee. Argument: types.json. */
 public final class Testee {
-    private static final Gson GSON = new GsonBuilder().serializeNulls().registerTypeAdapter(
+    private static final Gson GSON = new GsonBuilder().serializeNulls()
+        .serializeSpecialFloatingPointValues().registerTypeAdapter(
         byte[].class, (JsonSerializer<byte[]>) (data, type, context) ->
             new JsonPrimitive(Base64.getEncoder().encodeToString(data))).create();
     private static final Map<String, Class<?>> CLASSES = new HashMap<>();
