@@ -1,0 +1,112 @@
+"""Decoders of JSON: of a schema, of what a sample looks like, or of any text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import pyarrow as pa
+
+from kafkaspec.values.decoded import Decoded, Decoder
+from kafkaspec.values.definition import Definition
+from kafkaspec.values.json_schema.reading import JsonDecoder, decode_rows
+from kafkaspec.values.json_schema.schema import compile_schema
+from kafkaspec.values.json_schema.shapes import (
+    Array,
+    Boolean,
+    Integer,
+    JsonText,
+    Number,
+    Object,
+    Shape,
+    String,
+)
+from kafkaspec.values.json_schema.text import ParseError, parse
+from kafkaspec.values.options import Bounds, Options
+
+_SAMPLE: Final = 1000
+"""Payloads that a type is inferred from."""
+_MOST_NAMES: Final = 256
+"""Properties that objects of one type have; those of more are not names but data."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonTextDecoder:
+    """Decodes JSON to its own text, which is checked.
+
+    Attributes:
+        bounds: limits.
+    """
+
+    bounds: Bounds
+    type: ClassVar = pa.string()
+
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """Decode payloads."""
+        return decode_rows(payloads, self.type, self._text, None, self.bounds)
+
+    def _text(self, data: bytes) -> str:
+        parse(data, self.bounds, exact=False)
+        return data.decode()
+
+
+def compile_json(
+    definition: Definition | None, options: Options, reader: Definition | None = None
+) -> Decoder:
+    """Return the decoder of JSON of a schema.
+
+    Args:
+        definition: the schema that the values were written with; None for any JSON, which stays
+            text.
+        options: how values become columns.
+        reader: the schema whose columns are wanted. Properties are found by their names, so that
+            values need not be of that schema.
+
+    Raises:
+        SchemaError: the schema cannot be read, or takes more than a limit allows.
+    """
+    wanted = reader or definition
+    if wanted is None:
+        return JsonTextDecoder(options.bounds)
+    return JsonDecoder(compile_schema(wanted, options), options.bounds)
+
+
+def infer_json(sample: pa.Array, options: Options) -> Decoder:
+    """Return the decoder of JSON that looks like a sample.
+
+    What differs within the sample, and objects without properties, stays JSON text, and so do
+    properties that the sample does not have.
+
+    Args:
+        sample: ``binary``: some payloads.
+        options: how values become columns.
+    """
+    values = []
+    for data in sample.drop_null().slice(0, _SAMPLE).to_pylist():
+        try:
+            values.append(parse(data, options.bounds, exact=False))
+        except ParseError:
+            continue
+    shape = shape_of(values)
+    if isinstance(shape, JsonText):
+        return JsonTextDecoder(options.bounds)
+    return JsonDecoder(shape, options.bounds)
+
+
+def shape_of(values: list[Any]) -> Shape:
+    """Return the type of some JSON values."""
+    found = [value for value in values if value is not None]
+    kinds = {type(value) for value in found}
+    if kinds == {dict}:
+        names = list(dict.fromkeys(name for value in found for name in value))
+        if not names or len(names) > _MOST_NAMES:
+            return JsonText(is_object=True)
+        return Object(
+            {name: shape_of([value[name] for value in found if name in value]) for name in names}
+        )
+    if kinds == {list}:
+        return Array(shape_of([item for value in found for item in value]))
+    if kinds == {int, float} or kinds == {float}:
+        return Number()
+    scalars = {bool: Boolean, int: Integer, str: String}
+    return scalars[kinds.pop()]() if len(kinds) == 1 and kinds <= set(scalars) else JsonText()

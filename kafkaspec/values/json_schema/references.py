@@ -1,0 +1,208 @@
+"""Resolve references between JSON Schemas: ``$id``, anchors, pointers, and imports by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin
+
+import orjson
+
+from kafkaspec.values.definition import Definition, SchemaError
+from kafkaspec.values.options import Bounds
+
+_ANCHORS = ("$anchor", "$dynamicAnchor")
+_DATA = frozenset({"enum", "const", "default", "examples"})
+"""Keywords whose values are no schemas."""
+
+
+@dataclass(eq=False, slots=True)
+class Document:
+    """A text with schemas.
+
+    Attributes:
+        root: the whole of it.
+        base: its own id, "" for none.
+        imports: what its references name.
+        schemas: schemas in it with an id, by that, without anything else.
+        anchors: schemas in it that have a name, by that.
+    """
+
+    root: Any
+    base: str = ""
+    imports: dict[str, Document] = field(default_factory=dict)
+    schemas: dict[str, Any] = field(default_factory=dict)
+    anchors: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Place:
+    """A schema where it stands.
+
+    Attributes:
+        node: the schema: an object or a truth value.
+        base: the id that references in it are relative to.
+        document: the text that it is in.
+    """
+
+    node: Any
+    base: str
+    document: Document
+
+    def inner(self, node: Any) -> Place:
+        """Return a schema within this one."""
+        return Place(node, _base_of(node, self.base), self.document)
+
+
+def load(definition: Definition, bounds: Bounds) -> Place:
+    """Return a schema with everything that it refers to.
+
+    Raises:
+        SchemaError: a text is no JSON, or there is more of it than a limit allows.
+    """
+    document = _Loader(bounds).load(definition)
+    return Place(document.root, document.base, document)
+
+
+def resolve(reference: str, place: Place) -> Place:
+    """Return the schema that ``$ref`` in a place means.
+
+    Raises:
+        SchemaError: there is none.
+    """
+    document = place.document
+    uri, fragment = urldefrag(reference)
+    absolute = _join(place.base, uri)
+    if not uri:
+        root = document.schemas.get(place.base, document.root)
+        found = Place(root, place.base, document)
+    else:
+        target = _document(uri, absolute, document)
+        if target is not None:
+            found = Place(target.root, target.base, target)
+        elif absolute in document.schemas:
+            found = Place(document.schemas[absolute], absolute, document)
+        else:
+            raise SchemaError(f"$ref {reference!r} is in no schema that this one refers to")
+    fragment = unquote(fragment)
+    if not fragment:
+        return found
+    if not fragment.startswith("/"):
+        key = (found.base, fragment)
+        if key not in found.document.anchors:
+            raise SchemaError(f"$ref {reference!r}: no schema has that anchor")
+        return found.inner(found.document.anchors[key])
+    return _pointed(reference, fragment, found)
+
+
+def _document(uri: str, absolute: str, document: Document) -> Document | None:
+    for name in (uri, absolute):
+        if name in document.imports:
+            return document.imports[name]
+    for name, other in document.imports.items():
+        if absolute in (other.base, _join(document.base, name)):
+            return other
+    return None
+
+
+def _pointed(reference: str, fragment: str, found: Place) -> Place:
+    for step in fragment[1:].split("/"):
+        name = step.replace("~1", "/").replace("~0", "~")
+        node = found.node
+        if isinstance(node, dict) and name in node:
+            found = found.inner(node[name])
+        elif isinstance(node, list) and name.isascii() and name.isdigit() and len(name) < 9:
+            if int(name) >= len(node):
+                raise SchemaError(f"$ref {reference!r}: nothing is there")
+            found = found.inner(node[int(name)])
+        else:
+            raise SchemaError(f"$ref {reference!r}: nothing is there")
+    return found
+
+
+class _Loader:
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._left = bounds.schema_bytes
+        self._made: dict[int, Document] = {}
+
+    def load(self, definition: Definition) -> Document:
+        todo = [definition]
+        kept = []
+        while todo:
+            current = todo.pop()
+            if id(current) in self._made:
+                continue
+            self._made[id(current)] = self._parse(current)
+            kept.append(current)
+            if len(kept) > self._bounds.schemas + 1:
+                raise SchemaError(f"more than {self._bounds.schemas} schemas are referred to")
+            todo.extend(inner for _, inner in current.imports)
+        for current in kept:
+            self._made[id(current)].imports.update(
+                (name, self._made[id(inner)]) for name, inner in current.imports
+            )
+        everything = {
+            name: self._made[id(inner)] for current in kept for name, inner in current.imports
+        }
+        for document in self._made.values():  # a registry knows names of all of them
+            document.imports = {**everything, **document.imports}
+        return self._made[id(definition)]
+
+    def _parse(self, definition: Definition) -> Document:
+        self._left -= len(definition.text.encode("utf-8", "surrogatepass"))
+        if self._left < 0:
+            raise SchemaError(f"the schemas have more than {self._bounds.schema_bytes} bytes")
+        try:
+            root = orjson.loads(definition.text)
+        except orjson.JSONDecodeError as error:
+            raise SchemaError(f"a JSON Schema is no JSON: {error}") from None
+        if not isinstance(root, dict | bool):
+            raise SchemaError("a JSON Schema is neither an object nor true or false")
+        document = Document(root, _base_of(root, ""))
+        for base, node in _subschemas(root, ""):
+            own = _base_of(node, base)
+            if own != base:
+                document.schemas.setdefault(own, node)
+            for keyword in _ANCHORS:
+                if isinstance(name := node.get(keyword), str):
+                    document.anchors.setdefault((own, name), node)
+            identity = _id_of(node)
+            if identity.startswith("#") and len(identity) > 1:
+                document.anchors.setdefault((base, identity[1:]), node)
+        return document
+
+
+def _subschemas(root: Any, base: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield all objects in a schema with the id around each."""
+    todo = [(base, root)]
+    while todo:
+        base, node = todo.pop()
+        if isinstance(node, dict):
+            yield base, node
+            own = _base_of(node, base)
+            todo.extend((own, item) for name, item in node.items() if name not in _DATA)
+        elif isinstance(node, list):
+            todo.extend((base, item) for item in node)
+
+
+def _id_of(node: dict[str, Any]) -> str:
+    for keyword in ("$id", "id"):
+        if isinstance(found := node.get(keyword), str):
+            return found
+    return ""
+
+
+def _base_of(node: Any, base: str) -> str:
+    if not isinstance(node, dict):
+        return base
+    uri, _ = urldefrag(_id_of(node))
+    return _join(base, uri) if uri else base
+
+
+def _join(base: str, uri: str) -> str:
+    try:
+        return urljoin(base, uri)
+    except ValueError:
+        return uri

@@ -1,0 +1,359 @@
+"""Types of JSON values: the Arrow type that each becomes, and how one value becomes Arrow's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any, ClassVar, Final
+from uuid import UUID
+
+import pyarrow as pa
+
+from kafkaspec.values.decoded import Code
+from kafkaspec.values.json_schema.text import to_text
+
+REST: Final = "_rest"
+"""Column with the properties that have none of their own, as JSON text."""
+
+_LARGEST_LONG: Final = (1 << 63) - 1
+_EXACT: Final = 1 << 53  # integers up to here are exact as floating-point numbers
+_WIDE_DIGITS: Final = 38
+_DATE_TIME: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)"
+)
+
+
+class RefusedError(Exception):
+    """A value has no place in its type.
+
+    Attributes:
+        code: short code.
+        reason: what is wrong.
+        path: names of the fields around it, innermost first.
+    """
+
+    def __init__(self, code: Code, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+        self.path: list[str] = []
+
+
+class Shape:
+    """A type of JSON values.
+
+    Attributes:
+        type: the Arrow type.
+        is_bulk: whether pyarrow reads such values from JSON as ``read`` does.
+        required: whether null and absence are refused, where there is no default.
+        default: what null and absence are read as.
+    """
+
+    type: pa.DataType
+    is_bulk: bool = False
+    required: bool = False
+    default: object = None
+
+    @property
+    def known(self) -> pa.DataType:
+        """The type without columns of other properties, whose names are not those of properties."""
+        return self.type
+
+    def of(self, value: Any) -> Any:
+        """Return what Arrow takes for a value or null.
+
+        Raises:
+            RefusedError: the value is of another type, or has no place in this one.
+        """
+        if value is not None:
+            return self.read(value)
+        if self.default is None and self.required:
+            raise RefusedError(Code.MISSING_REQUIRED, "null or absent, and not optional")
+        return self.default
+
+    def read(self, value: Any) -> Any:
+        """Return what Arrow takes for a value that is not null."""
+        raise NotImplementedError
+
+
+def wrong(expected: str, value: object) -> RefusedError:
+    """Return the error for a value of another type."""
+    kind = {dict: "an object", list: "an array", str: "a string", bool: "a truth value"}
+    found = kind.get(type(value), "a number")
+    return RefusedError(Code.MALFORMED, f"{found}, not {expected}")
+
+
+class Integer(Shape):
+    """Integers of some bits; a number with a fraction of zero is one."""
+
+    is_bulk = True
+    _TYPES: ClassVar = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
+
+    def __init__(self, bits: int = 64) -> None:
+        self.type = self._TYPES[bits]
+        self._largest = (1 << (bits - 1)) - 1
+
+    def read(self, value: Any) -> Any:
+        number = value if type(value) is int else whole(value)
+        if -self._largest - 1 <= number <= self._largest:
+            return number
+        raise RefusedError(Code.RANGE, f"{number} is no integer of {self.type}")
+
+
+class WideInteger(Shape):
+    """Integers of up to 38 digits."""
+
+    type = pa.decimal128(_WIDE_DIGITS, 0)
+
+    def read(self, value: Any) -> Any:
+        number = value if type(value) is int else whole(value)
+        if abs(number) < 10**_WIDE_DIGITS:
+            return Decimal(number)
+        raise RefusedError(Code.RANGE, f"an integer of more than {_WIDE_DIGITS} digits")
+
+
+def whole(value: Any) -> int:
+    """Return a number without a fraction as an integer, exactly."""
+    if isinstance(value, Decimal):
+        if value.adjusted() > _WIDE_DIGITS:
+            raise RefusedError(Code.RANGE, f"{value} has more digits than an integer here can have")
+        if value == value.to_integral_value():
+            return int(value)
+    elif isinstance(value, float) and value.is_integer():
+        if abs(value) <= _EXACT:
+            return int(value)
+        raise RefusedError(Code.RANGE, f"{value} is not exact")
+    elif type(value) is int:
+        return value
+    raise wrong("an integer", value)
+
+
+class Number(Shape):
+    """Floating-point numbers."""
+
+    is_bulk = True
+
+    def __init__(self, kind: pa.DataType | None = None) -> None:
+        self.type = kind or pa.float64()
+        self.is_bulk = self.type == pa.float64()
+
+    def read(self, value: Any) -> Any:
+        if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+            try:
+                return float(value)
+            except OverflowError:
+                raise RefusedError(Code.RANGE, "a number beyond floating-point numbers") from None
+        raise wrong("a number", value)
+
+
+class Boolean(Shape):
+    """Truth values."""
+
+    type = pa.bool_()
+    is_bulk = True
+
+    def read(self, value: Any) -> Any:
+        if isinstance(value, bool):
+            return value
+        raise wrong("a truth value", value)
+
+
+class String(Shape):
+    """Text."""
+
+    type = pa.string()
+    is_bulk = True
+
+    def read(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return value
+        raise wrong("a string", value)
+
+
+class Formatted(Shape):
+    """Text of a format that becomes a type of its own."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.type, self._read = _FORMATS[name]
+
+    def read(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            raise wrong("a string", value)
+        try:
+            return self._read(value)
+        except (ValueError, OverflowError):
+            raise RefusedError(Code.MALFORMED, f"no {self._name}: {value[:40]!r}") from None
+
+
+def _date_time(text: str) -> datetime:
+    found = _DATE_TIME.fullmatch(text)
+    if found is None:
+        raise ValueError
+    day, clock, fraction, zone = found.groups()
+    micros = (fraction or "").ljust(6, "0")[:6]
+    moment = datetime.fromisoformat(f"{day}T{clock}.{micros}{zone.upper()}")
+    return moment.astimezone(UTC)
+
+
+def _time(text: str) -> time:
+    found = time.fromisoformat(text.upper().removesuffix("Z"))
+    if found.tzinfo is not None:
+        if found.utcoffset():
+            raise ValueError
+        found = found.replace(tzinfo=None)
+    return found
+
+
+_FORMATS: Final = {
+    "date": (pa.date32(), date.fromisoformat),
+    "time": (pa.time64("us"), _time),
+    "date-time": (pa.timestamp("us", "UTC"), _date_time),
+    "uuid": (pa.string(), lambda text: str(UUID(text))),
+}
+FORMATS: Final = frozenset(_FORMATS)
+"""Formats that become types."""
+
+
+class Null(Shape):
+    """Null alone."""
+
+    type = pa.null()
+
+    def read(self, value: Any) -> Any:
+        raise wrong("null", value)
+
+
+class JsonText(Shape):
+    """Values of any type, as JSON text.
+
+    Attributes:
+        is_object: whether they are objects.
+        is_free: whether the schema says nothing about them.
+    """
+
+    type = pa.string()
+
+    def __init__(self, *, is_object: bool = False, is_free: bool = False) -> None:
+        self.is_object = is_object
+        self.is_free = is_free
+
+    def read(self, value: Any) -> Any:
+        return to_text(value)
+
+
+class Array(Shape):
+    """Arrays of one type."""
+
+    def __init__(self, item: Shape) -> None:
+        self.item = item
+        self.type = pa.list_(item.type)
+        self.is_bulk = item.is_bulk
+
+    @property
+    def known(self) -> pa.DataType:
+        """The type without columns of other properties."""
+        return pa.list_(self.item.known)
+
+    def read(self, value: Any) -> Any:
+        if not isinstance(value, list):
+            raise wrong("an array", value)
+        of = self.item.of
+        items: list[Any] = []
+        try:
+            for item in value:
+                items.append(of(item))
+        except RefusedError as refused:
+            refused.path.append(f"[{len(items)}]")
+            raise
+        return items
+
+
+class Dictionary(Shape):
+    """Objects whose properties have any name and one type."""
+
+    def __init__(self, value: Shape) -> None:
+        self.value = value
+        self.type = pa.map_(pa.string(), value.type)
+
+    def read(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise wrong("an object", value)
+        pairs = []
+        for name, item in value.items():
+            try:
+                pairs.append((name, self.value.of(item)))
+            except RefusedError as refused:
+                refused.path.append(name)
+                raise
+        return pairs
+
+
+class Object(Shape):
+    """Objects with named properties; others become JSON text in one column."""
+
+    def __init__(self, fields: Mapping[str, Shape], *, rest: bool = True) -> None:
+        self.fields = dict(fields)
+        self.rest = rest_name(self.fields) if rest else None
+        columns = [pa.field(name, shape.type) for name, shape in self.fields.items()]
+        if self.rest is not None:
+            columns.append(pa.field(self.rest, pa.string()))
+        self.type = pa.struct(columns)
+        self.is_bulk = bool(self.fields) and all(shape.is_bulk for shape in self.fields.values())
+
+    @property
+    def known(self) -> pa.DataType:
+        """The type without columns of other properties."""
+        return pa.struct([(name, shape.known) for name, shape in self.fields.items()])
+
+    def read(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise wrong("an object", value)
+        found = {}
+        known = 0
+        name = ""
+        try:
+            for name, shape in self.fields.items():
+                known += name in value
+                found[name] = shape.of(value.get(name))
+        except RefusedError as refused:
+            refused.path.append(name)
+            raise
+        if self.rest is not None and known < len(value):
+            others = {name: item for name, item in value.items() if name not in self.fields}
+            found[self.rest] = to_text(others)
+        return found
+
+
+class Tuple(Shape):
+    """Arrays whose places have types of their own; items after them become JSON text."""
+
+    def __init__(self, items: Iterable[Shape]) -> None:
+        self.items = {f"_{place}": shape for place, shape in enumerate(items)}
+        columns = [pa.field(name, shape.type) for name, shape in self.items.items()]
+        self.type = pa.struct([*columns, pa.field(REST, pa.string())])
+
+    def read(self, value: Any) -> Any:
+        if not isinstance(value, list):
+            raise wrong("an array", value)
+        found = {}
+        for (name, shape), item in zip(self.items.items(), value, strict=False):
+            try:
+                found[name] = shape.of(item)
+            except RefusedError as refused:
+                refused.path.append(name)
+                raise
+        if len(value) > len(self.items):
+            found[REST] = to_text(value[len(self.items) :])
+        return found
+
+
+def rest_name(names: Iterable[str]) -> str:
+    """Return the name of the column of other properties, which no property has."""
+    taken = set(names)
+    name = REST
+    while name in taken:
+        name = f"_{name}"
+    return name

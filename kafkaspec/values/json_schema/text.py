@@ -1,0 +1,113 @@
+"""JSON text of one value: parsed exactly and within limits, and written again."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+
+from kafkaspec.values.decoded import Code, Failure
+from kafkaspec.values.options import Bounds
+
+DEEPEST: Final = 250
+"""Levels of nesting that the library writes."""
+
+_INEXACT: Final = re.compile(rb"[0-9][0-9.]{15}|[0-9][eE]")
+"""What a floating-point number may not hold exactly; may match in texts too."""
+_TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|$)|[\[{\]}]', re.DOTALL)
+
+
+class ParseError(Exception):
+    """A text is not the JSON of one value, or beyond a limit."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
+
+
+def parse(data: bytes, bounds: Bounds, *, exact: bool = True) -> Any:
+    """Return the value of a JSON text; of names that are there twice the last one counts.
+
+    Args:
+        data: the text in UTF-8.
+        bounds: limits on nesting and on the number of items.
+        exact: numbers that floating-point ones do not hold as ``int`` and ``Decimal``.
+
+    Raises:
+        ParseError: it is not the JSON of one value, or beyond a limit.
+    """
+    most = min(bounds.depth, DEEPEST)
+    if data.count(b"[") + data.count(b"{") > most and (deep := _too_deep(data, most)) is not None:
+        raise ParseError(Failure(Code.DEPTH, f"more than {most} levels of nesting", deep))
+    if data.count(b",") > bounds.items:
+        raise ParseError(Failure(Code.BOUND, f"more than {bounds.items} items"))
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise ParseError(_explain(data, error)) from None
+    if not exact or _INEXACT.search(data) is None:
+        return value
+    try:
+        return json.loads(data, parse_float=Decimal)
+    except (ValueError, ArithmeticError) as error:
+        raise ParseError(Failure(Code.RANGE, f"a number beyond limits: {error}")) from None
+
+
+def to_text(value: Any) -> str:
+    """Return a value as JSON text."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # numbers beyond 64 bits
+        return _exact_text(value)
+
+
+def _exact_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{to_text(k)}:{_exact_text(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_exact_text, value)) + "]"
+    if isinstance(value, Decimal) or type(value) is int:
+        return str(value)
+    return to_text(value)
+
+
+def _too_deep(data: bytes, most: int) -> int | None:
+    """Return the position of the first bracket beyond so many levels."""
+    depth = 0
+    for token in _TOKENS.finditer(data):
+        first = data[token.start()]
+        if first in b"[{":
+            depth += 1
+            if depth > most:
+                return token.start()
+        elif first in b"]}":
+            depth -= 1
+    return None
+
+
+def _explain(data: bytes, error: orjson.JSONDecodeError) -> Failure:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as wrong:
+        return Failure(Code.BAD_UTF8, wrong.reason, wrong.start)
+    position = len(text[: error.pos].encode())
+    reason = error.msg
+    if not text.strip(" \t\r\n"):
+        return Failure(Code.TRUNCATED, "no JSON at all", len(data))
+    if "surrogate" in reason:
+        return Failure(Code.BAD_UTF8, reason, position)
+    if "infinity" in reason:
+        return Failure(Code.RANGE, "a number beyond floating-point numbers", position)
+    try:
+        _, end = json.JSONDecoder().raw_decode(text.lstrip(" \t\r\n"))
+    except json.JSONDecodeError as other:
+        ends = error.pos >= len(text.rstrip()) or other.msg.startswith("Unterminated string")
+        return Failure(Code.TRUNCATED if ends else Code.MALFORMED, reason, position)
+    except ValueError:
+        return Failure(Code.RANGE, "a number beyond limits", position)
+    if text.lstrip(" \t\r\n")[end:].strip(" \t\r\n"):
+        return Failure(Code.TRAILING, reason, position)
+    return Failure(Code.MALFORMED, reason, position)
