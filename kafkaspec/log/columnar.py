@@ -67,6 +67,7 @@ class Columnar:
         isolation: Isolation = "read_uncommitted",
         log_start: LogStart = "ignore",
         on_error: OnError = "fail",
+        where: str | None = None,
     ) -> pa.RecordBatchReader:
         """Return the records as a stream of record batches, which are made one at a time.
 
@@ -92,10 +93,13 @@ class Columnar:
                 stable offset. For partitions and log directories.
             log_start: see ``kafkaspec.log.selection.LogStart``.
             on_error: see ``kafkaspec.log.selection.OnError``.
+            where: a condition on the records: ``"key = 'a' and timestamp >= '2026-01-01'"``.
+                Offsets, timestamps, topics and partitions that cannot fulfil it are not read.
 
         Raises:
             KafkaSpecError: while reading: as ``records`` raises it, after the same records.
-            ValueError: no such column or option; ``read_committed`` of a segment.
+            ValueError: no such column or option; a condition that is none; ``read_committed`` of
+                a segment.
             ImportError: PyArrow is not installed.
         """
         return provider().read(
@@ -112,6 +116,7 @@ class Columnar:
             isolation=isolation,
             log_start=log_start,
             on_error=on_error,
+            where=where,
         )
 
     def to_arrow(self, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:

@@ -15,11 +15,13 @@ from kafkaspec.cli.internal import release_option
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
     codec_option,
+    condition_of,
     crc_option,
     epilog,
     jobs_option,
     no_mmap_option,
     selection_options,
+    where_option,
     wrong_usage,
 )
 from kafkaspec.cli.outputs import (
@@ -88,6 +90,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 )
 @release_option
 @selection_options(on_error="fail")
+@where_option
 @click.option("--include-control", is_flag=True, help="Export control records too.")
 @click.option(
     "--header-keys",
@@ -110,6 +113,7 @@ def export_command(
     columns: list[str] | None,
     message: str | None,
     release: str | None,
+    where: str | None,
     include_control: bool,
     header_keys: str,
     force: bool,
@@ -137,12 +141,15 @@ def export_command(
         raise click.UsageError(f"{output} ends in none of {suffixes}; name the format: --to")
     if message is None and release is not None:
         raise click.UsageError("--release goes with --messages")
-    if message is not None and (columns or include_control or header_keys != "string"):
-        raise click.UsageError("--columns, --include-control, --header-keys go without --messages")
+    if message is not None and (columns or include_control or header_keys != "string" or where):
+        raise click.UsageError(
+            "--columns, --include-control, --header-keys, --where go without --messages"
+        )
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.arrow.export import Format, export, export_messages, logs_of
-    inputs = Inputs([], codec, crc, selection)
+    condition = condition_of(where)
+    inputs = Inputs([], codec, crc, selection, condition)
     chosen: dict[str, Any] = selection | {"on_unreadable": inputs.cannot_read}
     if selection["on_error"] == "skip":
         chosen["on_error"] = inputs.cannot_decode
@@ -163,7 +170,7 @@ def export_command(
         form: Format = to  # type: ignore[assignment]  # one of the choices
         chosen |= {"progress": advance, "jobs": jobs}
         if message is None:
-            chosen |= {"columns": columns, "include_control": include_control}
+            chosen |= {"columns": columns, "include_control": include_control, "where": condition}
             rows, bad = export(opened, file, form, **chosen), 0
         else:
             kept: OnMessage = "keep" if selection["on_error"] == "skip" else "fail"
