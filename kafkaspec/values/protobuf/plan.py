@@ -168,16 +168,14 @@ class Record:
     Attributes:
         type: a struct of fields, then of cases, then of unknown fields.
         fields: fields.
-        oneofs: each ``oneof``: its name, its number, and names of members by number.
-        cases: whether each of them has a column with the name of the member that is set.
+        cases: of each ``oneof`` that has a column: name, number, and members by number.
         unknown: whether there is a column of unknown fields.
         descriptor: descriptor of the message.
     """
 
     type: pa.DataType
     fields: tuple[Field, ...]
-    oneofs: tuple[tuple[str, int, Mapping[int, str]], ...]
-    cases: bool
+    cases: tuple[tuple[str, int, Mapping[int, str]], ...]
     unknown: bool
     descriptor: Any
 
@@ -225,9 +223,8 @@ class _Planner:
         ]
         fields += [self.field(part, inner, f"[{part.full_name}]", None) for part in extensions]
         columns = [one.column for one in fields]
-        oneofs = tuple(_oneofs(declared))
-        if self.options.oneof_case:
-            columns += [pa.field(case, TEXT) for case, _, _ in oneofs]
+        cases = tuple(_cases(declared)) if self.options.oneof_case else ()
+        columns += [pa.field(case, TEXT) for case, _, _ in cases]
         if self.options.unknown_fields:
             taken = {column.name for column in columns}
             unknown = UNKNOWN
@@ -235,12 +232,7 @@ class _Planner:
                 unknown = f"_{unknown}"
             columns.append(pa.field(unknown, pa.binary()))
         return Record(
-            pa.struct(columns),
-            tuple(fields),
-            oneofs,
-            self.options.oneof_case,
-            self.options.unknown_fields,
-            descriptor,
+            pa.struct(columns), tuple(fields), cases, self.options.unknown_fields, descriptor
         )
 
     def field(self, part: Any, above: tuple[str, ...], name: str, oneof: int | None) -> Field:
@@ -302,7 +294,7 @@ def _oneof(part: FieldDescriptorProto) -> int | None:
     return part.oneof_index if part.HasField("oneof_index") and not part.proto3_optional else None
 
 
-def _oneofs(declared: DescriptorProto) -> Iterator[tuple[str, int, Mapping[int, str]]]:
+def _cases(declared: DescriptorProto) -> Iterator[tuple[str, int, Mapping[int, str]]]:
     """Yield name and number of each ``oneof``, with the names of its members by number."""
     for number, one in enumerate(declared.oneof_decl):
         members = {part.number: part.name for part in declared.field if _oneof(part) == number}
