@@ -9,9 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from kafkaspec.arrow.arrays import choose
 from kafkaspec.arrow.columns import Arrays, allocate, sources_of
 from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, with_place
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS, PLACE_COLUMNS, Place, Request, request_of
+from kafkaspec.arrow.where.condition import Where
 from kafkaspec.columns.memory import Layout
 from kafkaspec.columns.reader import Reader
 from kafkaspec.errors import KafkaSpecError
@@ -41,22 +43,53 @@ def schema_of(log: Log) -> pa.Schema:
     return request_of(default_columns(log), None).schema
 
 
-def read(log: Log, *, columns: Any = None, **options: Any) -> pa.RecordBatchReader:
+def read(
+    log: Log, *, columns: Any = None, where: str | None = None, **options: Any
+) -> pa.RecordBatchReader:
     """Return a reader of record batches; see ``Columnar.to_batches``."""
-    request = request_of(default_columns(log), columns, **options)
+    condition = None if where is None else Where(where)
+    request = request_of(default_columns(log), columns, where=condition, **options)
     return pa.RecordBatchReader.from_batches(request.schema, record_batches(log, request))
 
 
 def record_batches(log: Log, request: Request) -> Iterator[pa.RecordBatch]:
     """Yield the record batches of a request."""
+    if request.where is not None:
+        yield from _where(log, request, request.where)
+        return
     if isinstance(log, Segment):
         check_isolation(request.isolation)
         yield from _segment(log, request, place_of(log))
         return
+    yield from _partitions(log, request, None)
+
+
+def _where(log: Log, request: Request, where: Where) -> Iterator[pa.RecordBatch]:
+    """Yield the same with a condition: its columns are read too, and left out afterwards."""
+    others = tuple(name for name in where.columns if name not in request.columns)
+    whole = replace(request, columns=request.columns + others, where=None)
+    if isinstance(log, Segment):
+        check_isolation(request.isolation)
+        place = place_of(log)
+        found = _segment(log, whole, place) if where.may_be_in(place.topic, place.partition) else ()
+    else:
+        found = _partitions(log, whole, where)
+    for batch in found:
+        kept = choose(batch, where.mask(batch))
+        del batch
+        if kept.num_rows:
+            yield kept.select(request.columns) if others else kept
+
+
+def _partitions(
+    log: Partition | LogDirectory, request: Request, where: Where | None
+) -> Iterator[pa.RecordBatch]:
     partitions = partitions_of(log, request.on_unreadable)
     topics = tuple(sorted({item.topic for item in partitions if item.topic is not None}))
     for partition in partitions:
         place = Place(partition.topic, partition.partition, topics)
+        if where is not None and not where.may_be_in(place.topic, place.partition):
+            continue
         try:
             resolved = partition.resolve(request)
         except KafkaSpecError as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -19,6 +19,9 @@ from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
 from kafkaspec.log.isolation import Aborted
 from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart, OnError
+
+if TYPE_CHECKING:
+    from kafkaspec.arrow.where.condition import Where
 
 TIMESTAMP_TYPES: Final = (*STORED_TIMESTAMP_TYPES, NO_TIMESTAMP_TYPE)
 """Timestamp types: by what is stored in a batch, the last one for magic 0."""
@@ -127,6 +130,8 @@ class Request:
     partition or segment that cannot be read at all.
 
     ``jobs`` is the number of threads that work at the same time, that of the caller included.
+
+    ``where`` is a condition on the records.
     """
 
     columns: tuple[str, ...]
@@ -148,6 +153,7 @@ class Request:
     aborted: tuple[Aborted, ...] = ()
     progress: Callable[[str, int], None] | None = None
     jobs: int = 1
+    where: Where | None = None
 
     def __post_init__(self) -> None:
         """Clamp bounds to 64 bits: a start above them selects nothing, an end is no bound."""
@@ -228,7 +234,17 @@ def request_of(default: Sequence[str], columns: Sequence[str] | None, **options:
         )
     if not 0 < request.max_bytes <= MAX_CHUNK:
         raise ValueError(f"max_bytes is between 1 and {MAX_CHUNK}")
-    return request
+    return request if request.where is None else checked(request, request.where)
+
+
+def checked(request: Request, where: Where) -> Request:
+    """Return a request with a condition that suits its columns, and no wider than the condition.
+
+    Raises:
+        ValueError: the condition does not suit the columns.
+    """
+    where.check(replace(request, columns=COLUMNS).schema)
+    return where.narrowed(request)
 
 
 def _clamped(bound: int | None) -> int | None:

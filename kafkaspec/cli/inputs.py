@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
@@ -19,6 +19,9 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, check_isolation, selected_batches
+
+if TYPE_CHECKING:
+    from kafkaspec.arrow.where.condition import Where
 
 Part = TypeVar("Part")
 
@@ -40,6 +43,7 @@ class Inputs:
         codec: str,
         crc: CrcPolicy = "error",
         selection: Mapping[str, Any] | None = None,
+        where: Where | None = None,
     ) -> None:
         """Prepare to read some paths.
 
@@ -48,6 +52,7 @@ class Inputs:
             codec: name of the codec that reads them.
             crc: policy for wrong checksums.
             selection: as ``selection_options`` gives it; all records by default.
+            where: a condition: what cannot have such records is not read.
         """
         self._paths = paths
         self._codec = codec
@@ -55,7 +60,9 @@ class Inputs:
         options = {} if selection is None else dict(selection)
         if options.get("on_error") == "skip":
             options["on_error"] = self.cannot_decode
-        self._wanted = Selection(control=True, **options)
+        wanted = Selection(control=True, **options)
+        self._wanted = wanted if where is None else where.narrowed(wanted)
+        self._where = where
         self._current: Segment | Partition | None = None
         self._segment: Segment | None = None
         self._last: int | None = None
@@ -86,14 +93,19 @@ class Inputs:
         self.lost += lost
         self.failed = int(bool(self.unreadable) and not self.read)
 
-    def batches(self) -> Iterator[tuple[Batch, str, Selection]]:
-        """Yield each batch that may hold wanted records, the path of its file, and the selection.
+    def batches(
+        self, read: Callable[[Segment, Selection], Iterator[Batch]] = selected_batches
+    ) -> Iterator[tuple[Batch, Segment, Selection]]:
+        """Yield each batch that may hold wanted records, its segment, and the selection.
 
         What is missing in a partition is reported after its last batch.
+
+        Args:
+            read: returns these batches of a segment.
         """
-        for batch, segment, wanted in self.parts(selected_batches):
+        for batch, segment, wanted in self.parts(read):
             self.reached(batch)
-            yield batch, segment.name or "", wanted
+            yield batch, segment, wanted
 
     def parts(
         self, read: Callable[[Segment, Selection], Iterator[Part]]
@@ -212,6 +224,11 @@ class Inputs:
         for error in directory.unreadable.values():
             self.cannot_read(error)
         for partition in directory.current:
+            if self._where is not None and not self._where.may_be_in(
+                partition.topic, partition.partition
+            ):
+                self.read += 1
+                continue
             with partition:
                 yield str(partition.path), partition
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from kafkaspec.arrow import provider
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
@@ -23,6 +24,8 @@ from kafkaspec.tiered.mount import SCHEME
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
+    from kafkaspec.arrow.where.condition import Where
+
     _Name = click.ParamType[str]
     _Milliseconds = click.ParamType[int]
     _LogStart = click.ParamType[LogStart]
@@ -160,6 +163,29 @@ def selection_options(*, on_error: str) -> Callable[[Command], Command]:
         return made  # type: ignore[no-any-return]
 
     return add
+
+
+where_option: Final = click.option(
+    "--where",
+    metavar="EXPR",
+    help="Only records for which this is true: \"key = 'a' and timestamp >= '2026-01-01'\".",
+)
+"""``--where EXPR``; the command gets the text, for ``condition_of``."""
+
+
+def condition_of(text: str | None) -> Where | None:
+    """Return the condition of ``--where``.
+
+    Raises:
+        UsageError: it is none, or PyArrow is not installed.
+    """
+    if text is None:
+        return None
+    with wrong_usage(ImportError, ValueError):
+        provider()
+        from kafkaspec.arrow.where.searching import condition
+
+        return condition(text)
 
 
 _SELECTION: Final = {

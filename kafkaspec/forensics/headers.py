@@ -104,6 +104,14 @@ class BatchRows:
         return np.where(np.isin(self["magic"], _SETS), values, self._legacy(name, other))
 
     @property
+    def first_timestamp(self) -> Column:
+        """The time of the first record of each batch; -1 where the cleaner wrote another there.
+
+        A batch with a delete horizon has that in its place.
+        """
+        return np.where(self["delete_horizon"] != 0, NO_TIMESTAMP, self["base_timestamp"])
+
+    @property
     def magics(self) -> frozenset[int]:
         """The magics of the batches."""
         if self._magics is None:

@@ -348,5 +348,5 @@ def _check(wanted: Iterable[str], there: Iterable[frozenset[str]]) -> None:
         )
 
 
-_check(names.HEADER_NAMES, (kind.header for kind in KINDS.values()))
+_check((*names.HEADER_NAMES, names.RESERVED), (kind.header for kind in KINDS.values()))
 _check(names.RECORD_NAMES, (kind.fields for kind in KINDS.values()))

@@ -13,7 +13,7 @@ BASE_OFFSET: Final = "base_offset"
 MAGIC: Final = "magic"
 COMPRESSION: Final = "attributes.compression"
 TIMESTAMP_TYPE: Final = "attributes.timestamp_type"
-RESERVED: Final = "attributes.reserved"
+RESERVED: Final = "attributes.reserved"  # without a meaning
 
 # In the header of a batch.
 LEADER_EPOCH: Final = "partition_leader_epoch"
@@ -64,7 +64,7 @@ TRUTH: Final = "enumeration.truth"
 """Key of the enumeration whose numbers Kafka calls false and true."""
 
 HEADER_NAMES: Final = (
-    MAGIC, COMPRESSION, TIMESTAMP_TYPE, RESERVED, LEADER_EPOCH, HAS_DELETE_HORIZON, IS_CONTROL,
+    MAGIC, COMPRESSION, TIMESTAMP_TYPE, LEADER_EPOCH, HAS_DELETE_HORIZON, IS_CONTROL,
     IS_TRANSACTIONAL, LAST_OFFSET_DELTA, BASE_TIMESTAMP, MAX_TIMESTAMP, PRODUCER_ID,
     PRODUCER_EPOCH, BASE_SEQUENCE, NUM_RECORDS, RECORDS, UNUSED, BASE_OFFSET, LAST_OFFSET,
     LAST_SEQUENCE, DELETE_HORIZON,

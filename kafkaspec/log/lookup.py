@@ -44,7 +44,7 @@ class LargestTimestamp:
     source: Literal["time index", "batches", "file time"]
 
 
-How = Literal["offset", "broker", "plain", "max_timestamp", "key"]
+How = Literal["offset", "broker", "plain", "max_timestamp", "key", "where"]
 """Kind of a look-up; see ``Found``."""
 
 
@@ -53,9 +53,10 @@ class Found:
     """The answer to a look-up.
 
     Attributes:
-        how: ``offset``; for a timestamp ``broker`` or ``plain``; ``max_timestamp``; ``key``.
+        how: ``offset``; for a timestamp ``broker`` or ``plain``; ``max_timestamp``; ``key``;
+            ``where``.
         target: the wanted offset, or ms since the Unix epoch; -1 if there is no
-            timestamp. By key, the offset of the record.
+            timestamp. By key or condition, the offset of the record.
         path: path of the segment that decided, even if it has no answer; None if none was tried.
         batch: batch of the answer, None if there is none.
         record: the first record of the batch that qualifies. None by offset if the batch has no

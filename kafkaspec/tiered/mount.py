@@ -76,7 +76,7 @@ class TieredFiles:
         return RemotePath(self, _ROOT, self._base, Status(self._base, True, None, None))
 
     def partitions(self) -> dict[str, list[Place]]:
-        """Return the partitions by the name of their directory: several if a topic was made anew.
+        """Return the partitions by the name of their directory: several if a topic was made again.
 
         Raises:
             KafkaSpecError: ``unreadable``.

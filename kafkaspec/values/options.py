@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,4 @@ class Options:
     defaults: bool = False
     unknown_fields: bool = False
     formats: bool = False
-    bounds: Bounds = field(default_factory=Bounds)
-
-
-DEFAULT_OPTIONS: Final = Options()
+    bounds: Bounds = Bounds()

@@ -106,6 +106,12 @@ def test_gaps_with_and_without_their_offsets(tmp_path: Path) -> None:
             _batch(1, 5, [b"b"], base_timestamp=1000 + DAY_MS, max_timestamp=1000 + DAY_MS),
             [("never_here", 4, True)],
         ),
+        # The cleaner has put a delete horizon in the place of the time of the first record.
+        (
+            _batch(1, 5, [b"b"], attributes=1 << 6, base_timestamp=1000 + 9 * DAY_MS),
+            [("never_here", 4, None)],
+        ),
+        (_batch(1, 5, [b"b"], base_timestamp=-1), [("never_here", 4, None)]),
     )
     for number, (batch, expected) in enumerate(cases):
         assert _verdicts(_read(tmp_path / f"t-{number}", one, batch)) == expected, number

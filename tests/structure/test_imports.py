@@ -102,6 +102,10 @@ DEFERRED = (
     ("kafkaspec.cli.writing.convert", "kafkaspec.cli.writing.convert_text", _RICH),
     ("kafkaspec.cli.checking.verify", "kafkaspec.cli.checking.verify_text", _RICH),
     ("kafkaspec.cli.reading.export", "kafkaspec.arrow.export", _EXTRA),
+    ("kafkaspec.cli.options", "kafkaspec.arrow.where.searching", _EXTRA),
+    ("kafkaspec.cli.reading.dump", "kafkaspec.arrow.where.searching", _EXTRA),
+    ("kafkaspec.cli.reading.dump", "kafkaspec.cli.reading.where", _EXTRA),
+    ("kafkaspec.cli.reading.find", "kafkaspec.arrow.where.searching", _EXTRA),
     ("kafkaspec.cli.topics.groups", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.internal", "kafkaspec.state", _EXTRA),
     ("kafkaspec.cli.forensics.*", "kafkaspec.state", _EXTRA),
@@ -134,9 +138,6 @@ DEFERRED = (
         "takes 60 ms, which logs without the file do not need",
     ),
     ("tools.specgen.kaitai.emit", "fcntl", "not on Windows"),
-    ("kafkaspec.values.compiling", "kafkaspec.values", "a type of schema needs its library alone"),
-    ("kafkaspec.cli.typed", "kafkaspec.values", _EXTRA),
-    ("kafkaspec.cli.reading.export", "kafkaspec.values", _EXTRA),
     ("kafkaspec.conversion.compare", "kafkaspec.conversion.compare_columns", _EXTRA),
 )
 """Imports inside of functions: by whom, of what and below, and why."""

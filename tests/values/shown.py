@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import uuid
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class Shown:
         return _leaf(value)
 
     def _branch(self, value: pa.Scalar, schema: list[Any]) -> Any:
-        branches = [branch for branch in schema if branch != "null"]
+        branches = [branch for branch in schema if self._label(branch) != "null"]
         if len(branches) == 1:
             return self._value(value, branches[0])
         if isinstance(value, pa.UnionScalar):
@@ -125,7 +126,7 @@ class Shown:
             ((name, inner),) = value.items()
             branch = next(branch for branch in schema if self._label(branch) == name)
             found = self._json(inner, branch)
-            several = len([branch for branch in schema if branch != "null"]) > 1
+            several = len([branch for branch in schema if self._label(branch) != "null"]) > 1
             return {"union": name, "value": found} if several else found
         kind = schema["type"]
         if kind in {"record", "error"}:
@@ -161,6 +162,8 @@ def _leaf(value: pa.Scalar) -> Any:
     if pa.types.is_struct(seen):
         return {"duration": list(value.as_py().values())}
     found = value.as_py()
+    if isinstance(found, uuid.UUID):
+        return str(found)
     if isinstance(found, bytes):
         return _base64(found)
     if isinstance(found, float) and not math.isfinite(found):

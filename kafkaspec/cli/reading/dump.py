@@ -17,6 +17,7 @@ from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
     codec_option,
+    condition_of,
     crc_option,
     epilog,
     jobs_option,
@@ -24,6 +25,7 @@ from kafkaspec.cli.options import (
     no_mmap_option,
     paths_or_urls_argument,
     selection_options,
+    where_option,
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
@@ -33,7 +35,7 @@ from kafkaspec.cli.outputs import (
     opened_output,
 )
 from kafkaspec.cli.reading import table_files
-from kafkaspec.cli.reading.dump_columns import JsonMaker, read_lines
+from kafkaspec.cli.reading.dump_columns import JsonMaker, Maker, read_lines
 from kafkaspec.cli.reading.dump_format import (
     FORMAT_EPILOG,
     DumpFormat,
@@ -66,6 +68,7 @@ from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Buffer, Record
 
 if TYPE_CHECKING:
+    from kafkaspec.arrow.where.condition import Where
     from kafkaspec.cli.reading.dump_messages import Messages
 
 _WIDTH = 14
@@ -141,6 +144,7 @@ class _Decoding:
 )
 @no_decode_option
 @selection_options(on_error="skip")
+@where_option
 @click.option(
     "--limit", type=click.IntRange(min=0), metavar="N", help="Maximum number of records or batches."
 )
@@ -168,6 +172,7 @@ def dump_command(
     batches: bool,
     bytes_form: str,
     decode: bool,
+    where: str | None,
     limit: int | None,
     output: Path | None,
     force: bool,
@@ -196,6 +201,8 @@ def dump_command(
     template = output_format if isinstance(output_format, FormatString) else None
     output_format = "text" if isinstance(output_format, FormatString) else output_format
     kafka.check(ctx, output_format)
+    if where is not None and (batches or output_format == KAFKA):
+        raise click.UsageError("--where goes without --batches and --format kafka")
     if output_format == KAFKA:
         with opened_output(output, *paths, replace=force) as out:
             code = kafka.write(paths, out, codec=codec, jobs=jobs)
@@ -203,31 +210,42 @@ def dump_command(
     text_paths = [path for path in paths if names.is_text(path.name)]
     table_paths = [path for path in paths if is_table(path)]
     others = [path for path in paths if path not in text_paths and path not in table_paths]
-    inputs = Inputs(others, codec, crc, selection)
+    condition = condition_of(where)
+    inputs = Inputs(others, codec, crc, selection, condition)
+    chosen = None if condition is None else _Chosen(condition, codec)
     text = TextDump()
     lines: Iterator[str | Buffer]
     as_json = output_format == "json"
     decoding = _Decoding(codec, wanted=decode)
+    if condition is not None and (text_paths or table_paths):
+        raise click.UsageError("--where is for records")
     if template is not None:
         if batches or text_paths or table_paths:
             raise click.UsageError("a format string is for records, and without --batches")
-        lines = _formatted(inputs, codec, template, limit, jobs)
+        lines = _formatted(inputs, codec, template, limit, jobs, chosen)
         limit = None
     elif batches:
         show = batch_line if as_json else text.batch_line
-        lines = (show(batch, file) for batch, file, _ in inputs.batches())
-    elif as_json and (limit is None or (limit > _FEW and not text_paths and not table_paths)):
-        lines = _json_lines(inputs, codec, bytes_form, jobs, decoding)
+        lines = (show(batch, segment.name or "") for batch, segment, _ in inputs.batches())
+    elif as_json and (
+        limit is None or chosen is not None or (limit > _FEW and not text_paths and not table_paths)
+    ):
+        lines = _json_lines(inputs, codec, bytes_form, jobs, decoding, chosen)
     elif as_json:
         lines = chain.from_iterable(
-            _lines_of(batch, file, wanted, codec, bytes_form, decoding)
-            for batch, file, wanted in inputs.batches()
+            _lines_of(batch, segment, wanted, codec, bytes_form, decoding)
+            for batch, segment, wanted in inputs.batches()
         )
     else:
+        read = selected_batches if chosen is None else chosen.batches
         lines = chain.from_iterable(
-            text.record_lines(batch, records, controls, file, decoding.of(file))
-            for batch, file, wanted in inputs.batches()
-            for records, controls, _ in _contents(batch, wanted, codec, with_others=False)
+            text.record_lines(
+                batch, records, controls, segment.name or "", decoding.of(segment.name)
+            )
+            for batch, segment, wanted in inputs.batches(read)
+            for records, controls, _ in _contents(
+                batch, segment, wanted, codec, with_others=False, chosen=chosen
+            )
         )
     if text_paths or table_paths:
         refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
@@ -243,52 +261,87 @@ def dump_command(
     ctx.exit(inputs.exit_code)
 
 
+class _Chosen:
+    """Chooses records by a condition."""
+
+    def __init__(self, where: Where, codec: str) -> None:
+        from kafkaspec.arrow.where.searching import Matching
+        from kafkaspec.cli.reading.where import WhereMaker
+
+        matching = Matching(where, codec)
+        self.batches = matching.batches
+        self.keeps = matching.keeps
+        self.maker = partial(WhereMaker, where=where)
+
+
 def _json_lines(
-    inputs: Inputs, codec: str, bytes_form: str, jobs: int, decoding: _Decoding
+    inputs: Inputs,
+    codec: str,
+    bytes_form: str,
+    jobs: int,
+    decoding: _Decoding,
+    chosen: _Chosen | None,
 ) -> Iterator[str | Buffer]:
     """Yield lines from columns, and those of other batches from their records."""
-    maker = partial(JsonMaker, base64=bytes_form == "base64")
+    maker: Callable[[Any, Segment], Maker] = partial(JsonMaker, base64=bytes_form == "base64")
+    maker = maker if chosen is None else partial(chosen.maker, maker=maker)
     columns = partial(read_lines, maker=maker, jobs=jobs)
+    others = selected_batches if chosen is None else chosen.batches
 
     def read(segment: Segment, wanted: Selection) -> Iterator[Any]:
-        reader = columns if decoding.of(segment.name) is None else selected_batches
+        reader = columns if decoding.of(segment.name) is None else others
         return reader(segment, wanted)
 
     for part, segment, wanted in inputs.parts(read):
         if isinstance(part, Batch):
             inputs.reached(part)
-            yield from _lines_of(part, segment.name or "", wanted, codec, bytes_form, decoding)
+            yield from _lines_of(part, segment, wanted, codec, bytes_form, decoding, chosen)
         else:
             yield part
 
 
 def _formatted(
-    inputs: Inputs, codec: str, template: FormatString, limit: int | None, jobs: int
+    inputs: Inputs,
+    codec: str,
+    template: FormatString,
+    limit: int | None,
+    jobs: int,
+    chosen: _Chosen | None,
 ) -> Iterator[Buffer]:
-    """Yield records as a format string shows them; all but so many from columns."""
+    """Yield records as a format string shows them, from columns where there is no limit."""
     if limit is not None:
+        read = selected_batches if chosen is None else chosen.batches
         each = (
             text
-            for batch, _, wanted in inputs.batches()
-            for text in _texts_of(batch, wanted, codec, template)
+            for batch, segment, wanted in inputs.batches(read)
+            for text in _texts_of(batch, segment, wanted, codec, template, chosen)
         )
         yield from islice(each, limit)
         return
-    columns = partial(read_lines, maker=partial(FormatMaker, template=template), jobs=jobs)
-    for part, _, wanted in inputs.parts(columns):
+    maker: Callable[[Any, Segment], Maker] = partial(FormatMaker, template=template)
+    maker = maker if chosen is None else partial(chosen.maker, maker=maker)
+    for part, segment, wanted in inputs.parts(partial(read_lines, maker=maker, jobs=jobs)):
         if isinstance(part, Batch):
             inputs.reached(part)
-            yield b"".join(_texts_of(part, wanted, codec, template))
+            yield b"".join(_texts_of(part, segment, wanted, codec, template, chosen))
         else:
             yield part
 
 
 def _texts_of(
-    batch: Batch, wanted: Selection, codec: str, template: FormatString
+    batch: Batch,
+    segment: Segment,
+    wanted: Selection,
+    codec: str,
+    template: FormatString,
+    chosen: _Chosen | None,
 ) -> Iterator[bytes]:
     if not batch.is_control:
-        for records, _, _ in _contents(batch, wanted, codec, with_others=False):
-            yield from template.texts(place_of(batch.file), records)
+        place = place_of(segment.path)
+        for records, _, _ in _contents(
+            batch, segment, wanted, codec, with_others=False, chosen=chosen
+        ):
+            yield from template.texts(place, records)
 
 
 def _limited(
@@ -319,17 +372,32 @@ def _limited(
 
 
 def _lines_of(
-    batch: Batch, file: str, wanted: Selection, codec: str, bytes_form: str, decoding: _Decoding
+    batch: Batch,
+    segment: Segment,
+    wanted: Selection,
+    codec: str,
+    bytes_form: str,
+    decoding: _Decoding,
+    chosen: _Chosen | None = None,
 ) -> Iterator[str]:
     """Yield the lines of the wanted records of a batch; report errors."""
+    file = segment.name or ""
     write, messages = WRITERS[bytes_form], decoding.of(file)
-    for records, controls, others in _contents(batch, wanted, codec, with_others=True):
+    for records, controls, others in _contents(
+        batch, segment, wanted, codec, with_others=True, chosen=chosen
+    ):
         shown = None if messages is None or controls else messages.show(batch, records)
         yield from record_lines(batch, records, file, write, controls, others, shown)
 
 
 def _contents(
-    batch: Batch, wanted: Selection, codec: str, *, with_others: bool
+    batch: Batch,
+    segment: Segment,
+    wanted: Selection,
+    codec: str,
+    *,
+    with_others: bool,
+    chosen: _Chosen | None = None,
 ) -> Iterator[_Content]:
     """Yield the wanted records of a batch, control records also decoded; report errors.
 
@@ -345,10 +413,14 @@ def _contents(
     for records in runs_of(whole, _RECORDS_AT_ONCE):
         others = None if values is None else values[first : first + len(records)]
         first += len(records)
-        if wanted.is_range:
-            kept = [wanted.keeps(record) for record in records]
-            records = list(compress(records, kept))
-            others = None if others is None else list(compress(others, kept))
+        for keeps in (
+            wanted.is_range and partial(map, wanted.keeps),
+            chosen and partial(chosen.keeps, segment, batch),
+        ):
+            if keeps:
+                kept = list(keeps(records))
+                records = list(compress(records, kept))
+                others = None if others is None else list(compress(others, kept))
         controls = None
         try:
             controls = decode_controls(batch, records, codec)

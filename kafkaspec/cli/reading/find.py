@@ -8,7 +8,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,7 @@ from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     Timestamp,
     codec_option,
+    condition_of,
     epilog,
     format_option,
     iso,
@@ -26,6 +27,7 @@ from kafkaspec.cli.options import (
     log_start_option,
     no_mmap_option,
     paths_or_urls_argument,
+    where_option,
 )
 from kafkaspec.cli.reading.value_text import bytes_text, headers_text
 from kafkaspec.errors import KafkaSpecError
@@ -52,9 +54,9 @@ _EPILOG = epilog(
     """\
 Output of --format json, one object for each segment or partition:
   path               what was searched
-  how                offset, broker, plain, max_timestamp or key
+  how                offset, broker, plain, max_timestamp, key or where
   target             the offset, or milliseconds since the Unix epoch (-1 for
-                     a log without timestamps), or the key as it was given
+                     a log without timestamps), or the key or condition as given
   found              whether there is an answer
   file               segment that decided, null if none was tried
   position           byte offset of the batch in it
@@ -72,8 +74,8 @@ Output of --format json, one object for each segment or partition:
 """,
     """\
 What is missing in the log up to the answer is named on stderr: "find" looks at
-the ends of segments, as "dump --help" says. By key, batches that cannot be
-decoded are named and passed over.
+the ends of segments, as "dump --help" says. By key or condition, batches that
+cannot be decoded are named and passed over.
 """,
     """\
 Exit codes: 0 found, 1 not found, or something on the way is missing or cannot
@@ -98,8 +100,12 @@ be read, 2 wrong usage, or nothing of a PATH can be read.
     help='Find the newest record with this key: text, or as dump shows it: {"base64": "..."}; in '
     'Kafka\'s own topics {"group": "g", "topic": "t", "partition": 0}, or some of these fields.',
 )
+@where_option
 @click.option(
-    "--all", "every", is_flag=True, help="By key: find all such records, the newest first."
+    "--all",
+    "every",
+    is_flag=True,
+    help="Find all such records: by key, the newest first; with --where, the oldest first.",
 )
 @isolation_option("By timestamp: whether to accept answers at or after the last stable offset.")
 @log_start_option
@@ -118,6 +124,7 @@ def find_command(
     timestamp: int | None,
     max_timestamp: bool,
     key: str | None,
+    where: str | None,
     every: bool,
     isolation: str,
     log_start: LogStart,
@@ -139,20 +146,23 @@ def find_command(
     With --max-timestamp the time index of each segment says what its largest timestamp is, and the
     first segment with the greatest decides; the answer is often a transaction marker.
 
-    By key, segments are searched from the last one back. Control records have no keys; records of
-    transactions count whether they were committed or not.
+    With --where, the answer is the first record for which the condition is true, control records
+    included. By key, segments are searched from the last one back. Control records have no keys;
+    records of transactions count whether they were committed or not.
 
     --isolation read_committed hides an answer at or after the last stable offset: the first
     offset of a transaction that is still open. Records below the log start offset in the log
     directory's checkpoint do not count; --log-start ignore finds them as long as they exist.
     """
-    given = (offset is not None, timestamp is not None, max_timestamp, key is not None)
-    if sum(given) != 1:
-        raise click.UsageError("give one of --offset, --timestamp, --max-timestamp and --key")
+    given = [each is not None for each in (offset, timestamp, key, where)]
+    if sum(given) + max_timestamp != 1:
+        raise click.UsageError(
+            "give one of --offset, --timestamp, --max-timestamp, --key and --where"
+        )
     committed = isolation == "read_committed"
-    if every and key is None:
-        raise click.UsageError("--all goes with --key")
-    if committed and (offset is not None or key is not None):
+    if every and key is None and where is None:
+        raise click.UsageError("--all goes with --key and --where")
+    if committed and timestamp is None and not max_timestamp:
         raise click.UsageError("--isolation goes with --timestamp and --max-timestamp")
     if plain and timestamp is None:
         raise click.UsageError("--plain goes with --timestamp")
@@ -164,22 +174,24 @@ def find_command(
     }
     if committed:
         target["isolation"] = isolation
-    search = _Search(target, log_start, codec, output_format == "json", are_mapped(), key, every)
+    condition = condition_of(where)
+    text = key if where is None else where
+    as_json = output_format == "json"
+    search = _Search(
+        target, log_start, codec, as_json, are_mapped(), text, every, condition is not None
+    )
     code = CLEAN
     for path in paths:
-        inputs = Inputs([path], codec)
+        inputs = Inputs([path], codec, where=condition)
         divided = jobs > 1 and isinstance(path, Path) and path.is_dir()
         missed = search.divided(inputs, jobs) if divided else search.run(inputs)
         if search.misses(missed):
             code = max(code, FINDINGS)
-            if key is not None and missed and output_format != "json":
-                say(f"{path}: {_wanted(_NO_KEY, key)}")
+            if text is not None and missed and not as_json:
+                say(f"{path}: {_wanted(search.nothing, text)}")
                 say(f"  not found in {count_text(len(missed), 'log')}")
         code = max(code, inputs.exit_code)
     ctx.exit(code)
-
-
-_NO_KEY: Final = Found("key", -1, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,15 +203,21 @@ class _Search:
     codec: str
     as_json: bool
     mapped: bool
-    key: str | None = None
+    text: str | None = None
     every: bool = False
+    by_condition: bool = False
+
+    @property
+    def nothing(self) -> Found:
+        """The answer where no record has the key, or suits the condition."""
+        return Found("where" if self.by_condition else "key", -1, None)
 
     def misses(self, missed: Sequence[bool]) -> bool:
         """Return whether what is searched for is missing, by whether each log has no answer.
 
         An offset or a time has its place in each log, a key in one of them.
         """
-        return any(missed) if self.key is None else all(missed)
+        return any(missed) if self.text is None else all(missed)
 
     def run(self, inputs: Inputs) -> list[bool]:
         """Print the answer of each log; return for each of them whether it has none."""
@@ -237,8 +255,8 @@ class _Search:
 
     def answer(self, name: str, log: Segment | Partition, inputs: Inputs) -> bool:
         """Print the answer of a log; return whether there is none."""
-        if self.key is not None:
-            return self._by_key(name, log, inputs, self.key)
+        if self.text is not None:
+            return self._by_text(name, log, inputs, self.text)
         try:
             if isinstance(log, Segment):
                 if "isolation" in self.target:
@@ -263,20 +281,22 @@ class _Search:
         self._show(name, found, found.target)
         return found.batch is None
 
-    def _by_key(self, name: str, log: Segment | Partition, inputs: Inputs, key: str) -> bool:
-        from kafkaspec.cli.reading.find_key import find_key
-
+    def _by_text(self, name: str, log: Segment | Partition, inputs: Inputs, text: str) -> bool:
         start, missed = self.log_start, True
-        found = find_key(log, key, self.codec, log_start=start, on_error=inputs.cannot_decode)
+        if self.by_condition:
+            from kafkaspec.arrow.where.searching import find_where as find
+        else:
+            from kafkaspec.cli.reading.find_key import find_key as find
+        found = find(log, text, self.codec, log_start=start, on_error=inputs.cannot_decode)
         try:
             for item in found if self.every else islice(found, 1):
                 missed = False
-                self._show(name, item, key)
+                self._show(name, item, text)
         except KafkaSpecError as error:
             inputs.cannot_read(error)
             return False
         if missed and self.as_json:
-            self._show(name, _NO_KEY, key)
+            self._show(name, self.nothing, text)
         inputs.read += 1
         inputs.report_missing(log, log_start=start, ends_only=True)
         return missed
@@ -340,7 +360,7 @@ def _text(name: str, found: Found, codec: str, target: int | str) -> list[str]:
     if found.path is not None:
         lines.append(f"  file    {found.path}")
     lines += _answer(found, codec)
-    if found.how == "key":
+    if found.how in ("key", "where"):
         return lines
     if found.decided_by is not None:
         lines.append(
@@ -370,7 +390,7 @@ def _text(name: str, found: Found, codec: str, target: int | str) -> list[str]:
 
 def _wanted(found: Found, target: int | str) -> str:
     if isinstance(target, str):
-        return f"key {printable(target)}"
+        return f"{found.how} {printable(target)}"
     if found.how == "offset":
         return f"offset {found.target}"
     time = f"{found.target} ({iso(found.target)})"

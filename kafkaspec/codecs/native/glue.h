@@ -119,6 +119,7 @@ PyObject *glue_fill(PyObject *module, PyObject *args);
 PyObject *glue_follow(PyObject *module, PyObject *args);
 PyObject *glue_widen(PyObject *module, PyObject *args);
 PyObject *glue_same(PyObject *module, PyObject *args);
+PyObject *glue_wire_check(PyObject *module, PyObject *args);
 PyObject *glue_key_digests(PyObject *module, PyObject *args);
 PyObject *glue_keys_put(PyObject *module, PyObject *args);
 PyObject *glue_keys_judge(PyObject *module, PyObject *args);

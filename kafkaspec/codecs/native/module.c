@@ -151,6 +151,7 @@ static PyMethodDef methods[] = {
     {"keys_put", glue_keys_put, METH_VARARGS, "Put keys and their last offsets into a table."},
     {"keys_judge", glue_keys_judge, METH_VARARGS, "Which rows a table of keys supersedes."},
     {"same", glue_same, METH_VARARGS, "Whether rows of two columns are the same."},
+    {"wire_check", glue_wire_check, METH_VARARGS, "Which rows are messages of Protobuf."},
     {"count", glue_count, METH_VARARGS, count_doc},
     {"memory", glue_memory, METH_O, memory_doc},
     {"json_lines", glue_json_lines, METH_VARARGS, "Rows of columns as lines of JSON."},

@@ -48,7 +48,7 @@ def breaks_of(
         count, previous = int(numbers[row]), int(before[row])
         sequence, producer = int(rows["first_sequence"][this]), int(rows["producer_id"][this])
         epoch, offset = int(rows["epoch"][this]), int(rows["first_offset"][this])
-        expired = idle is not None and idle >= expiration_ms
+        expired = None if idle is None else idle >= expiration_ms
         begin, end = int(rows["last_offset"][last]) + 1, offset - 1
         cleaned = offset <= compacted
         legal: bool | None
@@ -72,7 +72,7 @@ def breaks_of(
             begin, count = offset, 0
         else:
             verdict, strength, detail = _of_repeat(repeats, rows, row, count)
-            legal = expired or (verdict is Verdict.REUSED and sequence == 0)
+            legal = True if verdict is Verdict.REUSED and sequence == 0 else expired
             why = _forgot(expired, detail)
             begin, end = offset, offset + count - 1
         what = {
@@ -97,7 +97,7 @@ def breaks_of(
         )
 
 
-def _forgot(expired: bool, detail: str) -> str:
+def _forgot(expired: bool | None, detail: str) -> str:
     reason = "had expired at the broker" if expired else "was not known to the broker"
     return f"{detail}; the producer {reason}"
 

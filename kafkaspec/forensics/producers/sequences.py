@@ -108,7 +108,7 @@ class SequenceWalk:
             "last_offset": last[rows],
             "batches": np.ones(len(rows), np.int64),
             "records": table["num_records"][rows],
-            "first_timestamp": table["base_timestamp"][rows],
+            "first_timestamp": table.first_timestamp[rows],
             "last_timestamp": table["max_timestamp"][rows],
             "holes_before": holes[rows],
             "holes_after": holes[rows],

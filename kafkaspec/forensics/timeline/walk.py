@@ -145,7 +145,6 @@ def _take(table: BatchRows, read: _Read, unread: Unread) -> None:
     at_control = np.flatnonzero(control[rows])
     markers = _markers(table, rows[at_control], read.known, unread)
     kind[at_control], coordinator[at_control] = markers[:, 0], markers[:, 1]
-    max_timestamp, horizon = table["max_timestamp"][rows], table["delete_horizon"][rows]
     parts = {
         "producer_id": producer[rows],
         "kind": kind,
@@ -155,8 +154,8 @@ def _take(table: BatchRows, read: _Read, unread: Unread) -> None:
         "last_offset": last[rows],
         "batches": np.ones(len(rows), np.int64),
         "records": table["num_records"][rows],
-        "first_timestamp": np.where(horizon != 0, NO_TIMESTAMP, table["base_timestamp"][rows]),
-        "last_timestamp": max_timestamp,
+        "first_timestamp": table.first_timestamp[rows],
+        "last_timestamp": table["max_timestamp"][rows],
         "coordinator_epoch": coordinator,
         "file": np.full(len(rows), table.file, np.int64),
         "position": table.position[rows],

@@ -40,6 +40,25 @@ _LEAST = {
 }
 
 
+class Sizes:
+    """How many bytes values take."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, int] = {}
+
+    def least(self, node: Node) -> int:
+        """Return how many bytes a value takes at least."""
+        if node.kind == Kind.FIXED:
+            return node.size
+        if node.kind != Kind.RECORD:
+            return _LEAST.get(node.kind, 0)
+        if id(node) not in self._records:
+            self._records[id(node)] = 0  # within itself
+            least = sum(self.least(item.node) for item in node.fields)
+            self._records[id(node)] = min(least, 1 << 31)
+        return self._records[id(node)]
+
+
 class Compiler:
     """Makes functions, each once: schemas may be recursive.
 
@@ -51,7 +70,7 @@ class Compiler:
         self._resolution = Resolution(reader)
         self._made: dict[tuple[int, ...], Read | None] = {}
         self._kept: list[Target] = []
-        self._least: dict[int, int] = {}
+        self._sizes = Sizes()
 
     def reader(self, writer: Node, target: Target | None) -> Read:
         """Return what reads values of a type.
@@ -138,7 +157,7 @@ class Compiler:
         for number, item in enumerate(target.node.fields):
             if item.name not in sources:
                 try:
-                    defaults[item.name], taken = _default(item, target.child(number))
+                    defaults[item.name], taken = known_default(item, target.child(number))
                 except DefaultError as error:
                     return reading.refuse(f"the field {item.name} is missing, and {error}")
                 cost += taken
@@ -148,34 +167,22 @@ class Compiler:
         (item,) = writer.children
         read = self.reader(item, None if target is None else target.child(0))
         cost = 0 if target is None else target.item_cost
-        least = self._least_bytes(item)
+        least = self._sizes.least(item)
         if writer.kind == Kind.ARRAY:
             return reading.read_array(read, least, cost)
         return reading.read_map(read, least, cost, dict if target is None else target.map)
 
-    def _least_bytes(self, node: Node) -> int:
-        """Return how many bytes a value takes at least."""
-        if node.kind == Kind.FIXED:
-            return node.size
-        if node.kind != Kind.RECORD:
-            return _LEAST.get(node.kind, 0)
-        if id(node) not in self._least:
-            self._least[id(node)] = 0  # within itself
-            least = sum(self._least_bytes(item.node) for item in node.fields)
-            self._least[id(node)] = min(least, 1 << 31)
-        return self._least[id(node)]
 
-
-def _default(field: Field, target: Target) -> tuple[Any, int]:
+def known_default(field: Field, target: Target) -> tuple[Any, int]:
+    """Return the default of a field and its bytes of output; see ``default_of``."""
     try:
         return default_of(field, target)
     except RecursionError:
         raise DefaultError("a default is nested too deeply") from None
 
 
-def _enumeration(writer: Node, target: Target | None) -> Read:
-    if target is None:
-        return reading.read_symbol(list(writer.symbols))
+def symbols_of(writer: Node, target: Target) -> list[Any]:
+    """Return what each symbol of a writer becomes: a value, or a LookupError if nothing."""
     values = dict(zip(target.node.symbols, target.symbols, strict=True))
     default = target.node.default
     symbols: list[Any] = []
@@ -183,7 +190,13 @@ def _enumeration(writer: Node, target: Target | None) -> Read:
         known = symbol if symbol in values else default
         lacking = LookupError(f"the symbol {symbol} is none of {target.node.name}")
         symbols.append(lacking if known is None else values[known])
-    read = reading.read_symbol(symbols)
+    return symbols
+
+
+def _enumeration(writer: Node, target: Target | None) -> Read:
+    if target is None:
+        return reading.read_symbol(list(writer.symbols))
+    read = reading.read_symbol(symbols_of(writer, target))
     return read if target.column is not None else reading.costly(read, len)
 
 

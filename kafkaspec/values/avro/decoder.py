@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from kafkaspec.values.avro.buffers import GiveUpError, Numbers, Payloads
+from kafkaspec.values.avro.bulk import NoPlanError, Plan, Planner
 from kafkaspec.values.avro.columns import Column, column_of, finish
 from kafkaspec.values.avro.compiling import Compiler
 from kafkaspec.values.avro.reading import PayloadError, Read, State, read_bytes, read_payload
@@ -14,7 +16,10 @@ from kafkaspec.values.avro.schema import Kind, Node, parse
 from kafkaspec.values.avro.targets import Target
 from kafkaspec.values.decoded import Decoded, Decoder, Failure
 from kafkaspec.values.definition import Definition, SchemaError
-from kafkaspec.values.options import Options
+from kafkaspec.values.options import Bounds, Options
+
+_FEW = 16
+"""Payloads below which one by one is faster."""
 
 
 def compile_avro(
@@ -39,7 +44,14 @@ def compile_avro(
         read = Compiler(wanted).reader(writer, Target(wanted, column))
     except RecursionError:
         raise SchemaError("the schema is nested too deeply") from None
-    return AvroDecoder(writer, column, read, chosen)
+    return AvroDecoder(writer, column, read, _plan(writer, wanted, column), chosen)
+
+
+def _plan(writer: Node, wanted: Node, column: Column) -> Plan | None:
+    try:
+        return Planner(wanted).plan(writer, Target(wanted, column))
+    except (NoPlanError, RecursionError):
+        return None
 
 
 def arrow_type(definition: Definition, options: Options | None = None) -> pa.DataType:
@@ -64,20 +76,25 @@ def _root(definition: Definition, options: Options) -> Node:
 
 
 class AvroDecoder:
-    """Decodes payloads row by row.
+    """Decodes payloads, all at once where the schema has a plan, and else one by one.
 
     Args:
         writer: schema of the payloads.
         column: the column.
         read: reads one payload as a value of the column.
+        plan: reads many.
         options: how values become columns.
     """
 
-    def __init__(self, writer: Node, column: Column, read: Read, options: Options) -> None:
+    def __init__(
+        self, writer: Node, column: Column, read: Read, plan: Plan | None, options: Options
+    ) -> None:
         self._column = column
         self._read = read
+        self._plan = plan
         self._options = options
         self._bytes = writer.kind == Kind.BYTES
+        self._output = State(options.bounds).output
 
     @property
     def type(self) -> pa.DataType:
@@ -86,44 +103,77 @@ class AvroDecoder:
 
     def decode(self, payloads: pa.Array) -> Decoded:
         """Decode payloads; see ``Decoder``."""
-        if self._bytes and not _have_lengths(payloads):
+        if self._bytes:
             payloads = _with_lengths(payloads)
-        return self._exact(payloads)
+        if self._plan is not None and len(payloads) >= _FEW:
+            try:
+                return self._at_once(self._plan, payloads)
+            except GiveUpError:
+                pass
+        rows = np.arange(len(payloads))
+        values, failures = self._one_by_one(payloads, rows)
+        return Decoded(finish(values, self._column), failures)
 
-    def _exact(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads one by one."""
+    def _at_once(self, plan: Plan, array: pa.Array) -> Decoded:
+        """Decode payloads by a plan, and those that are bad one by one."""
+        null = np.asarray(array.is_null())
+        given = np.flatnonzero(~null)
+        payloads = Payloads(array.drop_null() if len(given) < len(array) else array, self._output)
+        values, ends = plan(payloads, payloads.rows, payloads.begins)
+        payloads.finished(ends)
+        bad = np.flatnonzero(payloads.bad)
+        failures: dict[int, Failure] = {}
+        if len(bad) or len(given) < len(array):
+            again, failures = self._one_by_one(array.take(pa.array(given[bad])), given[bad])
+            order = np.zeros(len(array), np.int64)
+            order[given] = np.arange(len(given))
+            order[given[bad]] = np.arange(len(bad)) + len(given)
+            values = pa.concat_arrays([values, again]).take(pa.array(order, mask=null))
+        return Decoded(finish(values, self._column), failures)
+
+    def _one_by_one(self, payloads: pa.Array, rows: Numbers) -> tuple[pa.Array, dict[int, Failure]]:
+        """Return stored values, and failures by the numbers of the rows."""
         failures: dict[int, Failure] = {}
         state = State(self._options.bounds)
         values: list[Any] = []
-        for row, payload in enumerate(payloads):
+        for row, payload in zip(rows.tolist(), payloads, strict=True):
             data = payload.as_py()
             value = None
             if data is not None:
                 try:
                     value = read_payload(self._read, data, state)
-                except PayloadError as bad:
-                    failures[row] = bad.failure()
+                except PayloadError as error:
+                    failures[row] = error.failure()
             values.append(value)
-        return Decoded(finish(pa.array(values, self._column.stored), self._column), failures)
+        return pa.array(values, self._column.stored), failures
 
 
-def _have_lengths(payloads: Iterable[Any]) -> bool:
-    """Return whether all payloads of the schema ``"bytes"`` begin with their length.
+def _with_lengths(payloads: pa.Array) -> pa.Array:
+    """Return payloads of the schema ``"bytes"`` so that all begin with their length.
 
-    Confluent's serializer for Java writes such values as they are, others with their length. What
-    a single payload looks like says little: the byte 0 is both.
+    Confluent's serializer for Java writes such values as they are, others with their length. A
+    single payload says little, as the byte 0 is both: if not most of them are exactly as long as
+    they say, none has a length.
     """
-    state = State(Options().bounds)
-    for payload in payloads:
-        data = payload.as_py()
-        if data is not None:
-            try:
-                _, end = read_bytes(data, 0, state)
-            except PayloadError:
-                return False
-            if end != len(data):
-                return False
-    return True
+    raw = payloads.to_pylist()
+    state = State(Bounds())
+    exact = [data is None or _is_exact(data, state) for data in raw]
+    given = len(raw) - payloads.null_count
+    few = 2 * (sum(exact) - payloads.null_count) <= given
+    return pa.array(
+        [
+            data if data is None or (known and not few) else _varint(len(data)) + data
+            for data, known in zip(raw, exact, strict=True)
+        ],
+        pa.binary(),
+    )
+
+
+def _is_exact(data: bytes, state: State) -> bool:
+    try:
+        return read_bytes(data, 0, state)[1] == len(data)
+    except PayloadError:
+        return False
 
 
 def _varint(number: int) -> bytes:
@@ -132,12 +182,4 @@ def _varint(number: int) -> bytes:
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
         number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def _with_lengths(payloads: pa.Array) -> pa.Array:
-    raw = payloads.to_pylist()
-    return pa.array(
-        [None if data is None else _varint(len(data)) + data for data in raw], pa.binary()
-    )
+    return bytes([*out, number])

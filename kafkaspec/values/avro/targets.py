@@ -14,7 +14,7 @@ from kafkaspec.values.avro.columns import Column
 from kafkaspec.values.avro.reading import double_bits, double_of, fields_of, float_bits, float_of
 from kafkaspec.values.avro.schema import NESTING, Field, Kind, Logical, Node
 
-_DAY = {Logical.TIME_MILLIS: 86_400_000, Logical.TIME_MICROS: 86_400_000_000}
+DAY = {Logical.TIME_MILLIS: 86_400_000, Logical.TIME_MICROS: 86_400_000_000}
 
 
 class DefaultError(ValueError):
@@ -99,8 +99,8 @@ class Target:
             return _JSON.get(node.kind)
         if node.logical == Logical.DECIMAL and not pa.types.is_binary(self.column.type):
             return _decimal(node.precision, self.column.type.byte_width)
-        if node.logical in _DAY:
-            return _time(_DAY[node.logical])
+        if node.logical in DAY:
+            return _time(DAY[node.logical])
         return None
 
 

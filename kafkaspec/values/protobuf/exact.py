@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import orjson
 import pyarrow as pa
-from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.protobuf.arrays import cases, enumeration, microseconds, record
+from kafkaspec.values.protobuf.json_texts import KEY, VALUE, JsonTexts, TextError
 from kafkaspec.values.protobuf.plan import (
     Deeper,
     Enumeration,
@@ -29,22 +28,21 @@ from kafkaspec.values.protobuf.plan import (
     Time,
     Wrapper,
 )
-from kafkaspec.values.protobuf.schema import Schema, member, message_class
+from kafkaspec.values.protobuf.schema import member, message_class
 
 Rows: TypeAlias = Sequence[int]
 
 _PARSED = "upb does not read it"
 _VALUE_NUMBER = 2
-_KEY, _VALUE = member(1), member(_VALUE_NUMBER)
 
 
 class Exact:
     """Decodes messages of one type, row by row."""
 
-    def __init__(self, schema: Schema, root: Message, bounds: Bounds) -> None:
+    def __init__(self, root: Message, texts: JsonTexts, bounds: Bounds) -> None:
         self._root = root
         self._class = message_class(root.descriptor)
-        self._json = _JsonTexts(schema, bounds)
+        self._json = texts
         self._bounds = bounds
 
     def decode(self, payloads: Sequence[bytes | None]) -> tuple[pa.Array, dict[int, Failure]]:
@@ -76,7 +74,7 @@ class Exact:
 class _Columns:
     """Columns of messages; each value has the number of its row."""
 
-    def __init__(self, texts: _JsonTexts, bounds: Bounds) -> None:
+    def __init__(self, texts: JsonTexts, bounds: Bounds) -> None:
         self.failures: dict[int, Failure] = {}
         self._texts = texts
         self._bounds = bounds
@@ -95,7 +93,8 @@ class _Columns:
         match node:
             case Record():
                 columns = [self.field(one, found, rows, path) for one in node.fields]
-                columns += [_cases(one, found) for one in node.cases]
+                if node.cases:
+                    columns += [_cases(one, found) for one in node.oneofs]
                 if node.unknown:
                     columns.append(pa.array(map(_unknown, found), pa.binary()))
                 return record(node.type, columns, mask, len(found))
@@ -178,7 +177,7 @@ class _Columns:
             if mask is None or not mask[place]:
                 try:
                     text = self._texts.text(node, one)
-                except _TextError as error:
+                except TextError as error:
                     self.fail(row, error.code, str(error), path)
                     text = ""
             values.append(text)
@@ -213,9 +212,9 @@ class _Columns:
             found: dict[Any, Any] = {}
             if self.count(row, len(entries), path):
                 for entry in _entries(field.node, entries):
-                    key = getattr(entry, _KEY)
+                    key = getattr(entry, KEY)
                     found.pop(key, None)
-                    found[key] = getattr(entry, _VALUE)
+                    found[key] = getattr(entry, VALUE)
             keys.extend(found)
             items.extend(found.values())
             inner.extend([row] * len(found))
@@ -236,69 +235,6 @@ class _Columns:
             return 0
         self._items[row] = found
         return items
-
-
-class _TextError(ValueError):
-    """A message has no JSON text."""
-
-    def __init__(self, code: Code, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
-
-
-class _JsonTexts:
-    """JSON texts of messages."""
-
-    def __init__(self, schema: Schema, bounds: Bounds) -> None:
-        self._schema = schema
-        self._pool: Any = None
-        self._depth = bounds.depth
-
-    def text(self, node: Json | Deeper, message: Any) -> str:
-        """Return the JSON text of a message.
-
-        Raises:
-            _TextError: it has none.
-        """
-        if isinstance(node, Json):
-            return orjson.dumps(self._value(node.name, message, 1)).decode()
-        if self._pool is None:
-            self._pool = self._schema.original()
-        name = node.descriptor.full_name
-        original = message_class(self._pool.FindMessageTypeByName(name))
-        try:
-            text: str = json_format.MessageToJson(
-                original.FromString(message.SerializeToString()),
-                preserving_proto_field_name=True,
-                indent=None,
-                ensure_ascii=False,
-                descriptor_pool=self._pool,
-            )
-            return text
-        except (ValueError, TypeError, OverflowError, RecursionError, json_format.Error) as error:
-            raise _TextError(Code.UNSUPPORTED, f"no JSON text of {name}: {error}") from error
-
-    def _value(self, name: str, message: Any, depth: int) -> Any:
-        if depth > self._depth:
-            raise _TextError(Code.DEPTH, f"messages are nested more than {self._depth} levels")
-        if name == "Struct":
-            return {
-                getattr(entry, _KEY): self._value("Value", getattr(entry, _VALUE), depth + 1)
-                for entry in getattr(message, member(1))
-            }
-        if name == "ListValue":
-            return [self._value("Value", one, depth + 1) for one in getattr(message, member(1))]
-        case = message.WhichOneof("oneof_0")
-        if case is None or case == member(1):
-            return None
-        value = getattr(message, case)
-        if case == member(2) and not np.isfinite(value):
-            return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        if case == member(5):
-            return self._value("Struct", value, depth + 1)
-        if case == member(6):
-            return self._value("ListValue", value, depth + 1)
-        return value
 
 
 def _offsets(sizes: Sequence[int]) -> pa.Array:

@@ -168,14 +168,16 @@ class Record:
     Attributes:
         type: a struct of fields, then of cases, then of unknown fields.
         fields: fields.
-        cases: of each ``oneof`` that has a column: name, number, and members by number.
+        oneofs: each ``oneof``: its name, its number, and names of members by number.
+        cases: whether each of them has a column with the name of the member that is set.
         unknown: whether there is a column of unknown fields.
         descriptor: descriptor of the message.
     """
 
     type: pa.DataType
     fields: tuple[Field, ...]
-    cases: tuple[tuple[str, int, Mapping[int, str]], ...]
+    oneofs: tuple[tuple[str, int, Mapping[int, str]], ...]
+    cases: bool
     unknown: bool
     descriptor: Any
 
@@ -223,8 +225,9 @@ class _Planner:
         ]
         fields += [self.field(part, inner, f"[{part.full_name}]", None) for part in extensions]
         columns = [one.column for one in fields]
-        cases = tuple(_cases(declared)) if self.options.oneof_case else ()
-        columns += [pa.field(case, TEXT) for case, _, _ in cases]
+        oneofs = tuple(_oneofs(declared))
+        if self.options.oneof_case:
+            columns += [pa.field(case, TEXT) for case, _, _ in oneofs]
         if self.options.unknown_fields:
             taken = {column.name for column in columns}
             unknown = UNKNOWN
@@ -232,7 +235,12 @@ class _Planner:
                 unknown = f"_{unknown}"
             columns.append(pa.field(unknown, pa.binary()))
         return Record(
-            pa.struct(columns), tuple(fields), cases, self.options.unknown_fields, descriptor
+            pa.struct(columns),
+            tuple(fields),
+            oneofs,
+            self.options.oneof_case,
+            self.options.unknown_fields,
+            descriptor,
         )
 
     def field(self, part: Any, above: tuple[str, ...], name: str, oneof: int | None) -> Field:
@@ -294,7 +302,7 @@ def _oneof(part: FieldDescriptorProto) -> int | None:
     return part.oneof_index if part.HasField("oneof_index") and not part.proto3_optional else None
 
 
-def _cases(declared: DescriptorProto) -> Iterator[tuple[str, int, Mapping[int, str]]]:
+def _oneofs(declared: DescriptorProto) -> Iterator[tuple[str, int, Mapping[int, str]]]:
     """Yield name and number of each ``oneof``, with the names of its members by number."""
     for number, one in enumerate(declared.oneof_decl):
         members = {part.number: part.name for part in declared.field if _oneof(part) == number}

@@ -20,7 +20,13 @@ from google.protobuf.message import DecodeError
 
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Bounds
-from kafkaspec.values.protobuf.known import CONFLUENT, LIBRARIES, WELL_KNOWN, is_well_known
+from kafkaspec.values.protobuf.known import (
+    CONFLUENT,
+    LIBRARIES,
+    WELL_KNOWN,
+    built_in_file,
+    is_well_known,
+)
 
 SECONDS = 30
 """How long protoc may take for one schema."""
@@ -190,8 +196,9 @@ def _compile(
         for path in wanted | {main}
         if (path in texts or is_well_known(path)) and (path == main or path not in given)
     )
-    if not needed:
-        return dict(given)
+    built_in = {path: found for path in needed if (found := built_in_file(path)) is not None}
+    if len(built_in) == len(needed):
+        return {**given, **built_in}
     with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
         root = Path(folder)
         for path, text in texts.items():

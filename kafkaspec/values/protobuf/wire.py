@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
+from kafkaspec.extension import usable
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.protobuf.schema import Schema
@@ -24,6 +27,8 @@ VARINT_BYTES = 10
 ALL_BITS = (1 << 64) - 1
 LONGEST = (1 << 31) - 1
 """The largest length that Protobuf allows."""
+NATIVE_DEPTH = 256
+"""Levels that the check in C has room for."""
 WIDEST = 1 << 40
 """Bytes of columns of one message, above which they are no longer counted."""
 
@@ -103,7 +108,7 @@ def layouts(schema: Schema, name: str) -> Layouts:
     for descriptor in order:  # grows
         names = {part.number: part.name for part in schema.declared[descriptor.full_name].field}
         members = {}
-        for part in (*descriptor.fields, *schema.pool.FindAllExtensions(descriptor)):
+        for part in _parts(schema, descriptor):
             inner = part.message_type
             place = -1
             if inner is not None:
@@ -111,25 +116,88 @@ def layouts(schema: Schema, name: str) -> Layouts:
                     places[inner.full_name] = len(order)
                     order.append(inner)
                 place = places[inner.full_name]
-            counted = part.is_repeated or _is_recursive(inner)
+            counted = part.is_repeated or _is_recursive(schema, inner)
             members[part.number] = Member(
                 part.number,
                 f"[{part.full_name}]" if part.is_extension else names[part.number],
                 _KINDS.get(part.type, Kind.VARINT),
                 part.is_repeated,
                 place,
-                _value_width(part, widths) if counted else 0,
+                _value_width(schema, part, widths) if counted else 0,
             )
         found.append(members)
-    return Layouts(tuple(found), _width(order[0], widths))
+    return Layouts(tuple(found), _width(schema, order[0], widths))
 
 
-def _is_recursive(descriptor: Any) -> bool:
+class Rules:
+    """Checks many messages of one type.
+
+    Attributes:
+        width: bytes of columns that a message of no bytes takes.
+    """
+
+    def __init__(self, found: Layouts, bounds: Bounds) -> None:
+        self.width = found.width
+        self._found = found
+        self._bounds = bounds
+        first = np.cumsum([0, *(len(one) for one in found.messages)])
+        counts = [len(one) for one in found.messages]
+        self._messages = np.column_stack([first[:-1], counts]).astype(np.int64)
+        members = [one[number] for one in found.messages for number in sorted(one)]
+        self._members = np.array(
+            [(one.number, one.kind, one.repeated, one.inner, one.width) for one in members],
+            np.int64,
+        ).reshape(-1, 5)
+
+    def check(self, payloads: pa.Array) -> tuple[Any, Any]:
+        """Return which rows are messages, and bytes of columns that they take.
+
+        Args:
+            payloads: ``binary``; what is said of a null means nothing.
+        """
+        size = len(payloads)
+        right = np.zeros(size, np.bool_)
+        module = usable()
+        if module is None or self._bounds.depth > NATIVE_DEPTH:
+            widths = np.zeros(size, np.int64)
+            for row, payload in enumerate(payloads.to_pylist()):
+                width = check(payload or b"", self._found, self._bounds)
+                right[row] = isinstance(width, int)
+                widths[row] = width if isinstance(width, int) else 0
+            return right, widths
+        _, offsets, data = payloads.buffers()
+        places = np.frombuffer(offsets, np.int32)[payloads.offset : payloads.offset + size + 1]
+        widths = self._found.width + np.diff(places).astype(np.int64)
+        if size:
+            module.wire_check(
+                data if data is not None else b"",
+                offsets,
+                payloads.offset,
+                size,
+                self._messages,
+                self._members,
+                self._bounds.depth,
+                self._bounds.items,
+                WIDEST,
+                right,
+                widths,
+            )
+        return right, widths
+
+    def explain(self, payload: bytes) -> Failure:
+        """Return what is wrong with the bytes of a message."""
+        found = check(payload, self._found, self._bounds)
+        if isinstance(found, Failure):
+            return found
+        raise AssertionError("two checks of the same bytes differ")
+
+
+def _is_recursive(schema: Schema, descriptor: Any) -> bool:
     """Return whether a message can be within itself."""
     seen: set[str] = set()
     waiting = [] if descriptor is None else [descriptor]
     while waiting:
-        for part in waiting.pop().fields:
+        for part in _parts(schema, waiting.pop()):
             inner = part.message_type
             if inner is not None and inner.full_name not in seen:
                 if inner.full_name == descriptor.full_name:
@@ -139,19 +207,25 @@ def _is_recursive(descriptor: Any) -> bool:
     return False
 
 
-def _width(descriptor: Any, widths: dict[str, int]) -> int:
+def _parts(schema: Schema, descriptor: Any) -> list[Any]:
+    """Return the fields of a message, and extensions of it."""
+    return [*descriptor.fields, *schema.pool.FindAllExtensions(descriptor)]
+
+
+def _width(schema: Schema, descriptor: Any, widths: dict[str, int]) -> int:
     """Return bytes of the columns of a message without what lists in it hold."""
     name = descriptor.full_name
     if name not in widths:
         widths[name] = 0  # of the message in itself
         widths[name] = 1 + sum(
-            8 if part.is_repeated else _value_width(part, widths) for part in descriptor.fields
+            8 if part.is_repeated else _value_width(schema, part, widths)
+            for part in _parts(schema, descriptor)
         )
     return min(widths[name], WIDEST)
 
 
-def _value_width(part: Any, widths: dict[str, int]) -> int:
-    return 8 if part.message_type is None else _width(part.message_type, widths)
+def _value_width(schema: Schema, part: Any, widths: dict[str, int]) -> int:
+    return 8 if part.message_type is None else _width(schema, part.message_type, widths)
 
 
 class WireError(ValueError):

@@ -1,0 +1,100 @@
+"""A condition on records: what it needs, what need not be read, and which rows it is true for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any as Anything
+from typing import Final, TypeVar
+
+import pyarrow as pa
+
+from kafkaspec.arrow.where.evaluation import Program
+from kafkaspec.arrow.where.parser import parse
+from kafkaspec.arrow.where.ranges import Range, Ranges, ranges_of
+from kafkaspec.arrow.where.tree import All, Any, Node, Not, WhereError, column_of, operands
+
+__all__ = ["Where", "WhereError"]
+
+W = TypeVar("W", bound=Anything)
+"""What has the attributes of ``kafkaspec.log.selection.Selection`` for offsets and timestamps."""
+
+Outcome = bool | None
+_ALL: Final = frozenset((True, False, None))
+_PLACE: Final = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
+
+
+class Where:
+    """A condition on records.
+
+    Args:
+        text: the condition; see ``kafkaspec.arrow.where.parser``.
+
+    Raises:
+        WhereError: it is none.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._node = parse(text)
+        self._ranges = ranges_of(self._node)
+        self._programs: dict[pa.Schema, Program] = {}
+        found = (column_of(each) for each in operands(self._node))
+        self.columns = tuple(dict.fromkeys(each.path[0] for each in found if each is not None))
+        """The columns that it is about."""
+
+    def __repr__(self) -> str:
+        return f"Where({self.text!r})"
+
+    @property
+    def ranges(self) -> Ranges:
+        """Ranges that hold all records for which it is true."""
+        return self._ranges
+
+    def check(self, schema: pa.Schema) -> None:
+        """Raise a ``WhereError`` if it does not suit columns of a schema."""
+        if schema not in self._programs:
+            self._programs[schema] = Program(self._node, schema, self.text)
+
+    def mask(self, batch: pa.RecordBatch) -> pa.Array:
+        """Return whether it is true, for each row of a record batch with its columns."""
+        self.check(batch.schema)
+        found = self._programs[batch.schema](batch)
+        return found.fill_null(False) if found.null_count else found
+
+    def narrowed(self, wanted: W) -> W:
+        """Return a selection, or a request, with no more offsets and timestamps than needed."""
+        bounds: dict[str, int | None] = {}
+        for what, found in (("offset", self._ranges.offset), ("timestamp", self._ranges.timestamp)):
+            start, end = f"start_{what}", f"end_{what}"
+            both = found & Range(getattr(wanted, start), getattr(wanted, end))
+            bounds |= {start: both.low, end: both.high}
+        return replace(wanted, **bounds)
+
+    def may_be_in(self, topic: str | None, partition: int | None) -> bool:
+        """Return whether it can be true for a record of a partition."""
+        place = pa.RecordBatch.from_arrays(
+            [pa.array([topic], pa.string()), pa.array([partition], pa.int32())], schema=_PLACE
+        )
+        return not self._ranges.is_empty and True in self._outcomes(self._node, place)
+
+    def _outcomes(self, node: Node, place: pa.RecordBatch) -> frozenset[Outcome]:
+        """Return what a part of it can be for records of a partition."""
+        if isinstance(node, Not):
+            return frozenset(
+                None if each is None else not each for each in self._outcomes(node.part, place)
+            )
+        if isinstance(node, All | Any):
+            stops = isinstance(node, Any)
+            found = frozenset[Outcome]([not stops])
+            for part in node.parts:
+                others = self._outcomes(part, place)
+                found = frozenset(
+                    stops if stops in pair else None if None in pair else not stops
+                    for pair in product(found, others)
+                )
+            return found
+        columns = [column_of(each) for each in operands(node)]
+        if not all(each is None or each.path in (("topic",), ("partition",)) for each in columns):
+            return _ALL
+        return frozenset(Program(node, place.schema, self.text)(place).to_pylist())

@@ -1,0 +1,128 @@
+"""Ranges of offsets and timestamps that hold all records for which a condition is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from functools import reduce
+from typing import Final
+
+from kafkaspec.arrow.where.times import microseconds
+from kafkaspec.arrow.where.tree import All, Among, Any, Column, Compare, Literal, Node, Not
+
+_OPPOSITE: Final = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_EXACT: Final = Context(prec=64)
+"""Has room for every number of a condition, in nanoseconds too."""
+_SWAPPED: Final = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Integers from ``low`` up to ``high``, exclusive; None for no bound."""
+
+    low: int | None = None
+    high: int | None = None
+
+    def __and__(self, other: Range) -> Range:
+        lows = [low for low in (self.low, other.low) if low is not None]
+        highs = [high for high in (self.high, other.high) if high is not None]
+        return Range(max(lows, default=None), min(highs, default=None))
+
+    def __or__(self, other: Range) -> Range:
+        if self.is_empty or other.is_empty:
+            return other if self.is_empty else self
+        low = None if self.low is None or other.low is None else min(self.low, other.low)
+        high = None if self.high is None or other.high is None else max(self.high, other.high)
+        return Range(low, high)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no integer in it."""
+        return self.low is not None and self.high is not None and self.low >= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Ranges of offsets, and of timestamps in milliseconds. No timestamp is in any but the whole
+    range."""
+
+    offset: Range = Range()
+    timestamp: Range = Range()
+
+    def __and__(self, other: Ranges) -> Ranges:
+        return Ranges(self.offset & other.offset, self.timestamp & other.timestamp)
+
+    def __or__(self, other: Ranges) -> Ranges:
+        if self.is_empty or other.is_empty:
+            return other if self.is_empty else self
+        return Ranges(self.offset | other.offset, self.timestamp | other.timestamp)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no record is in them."""
+        return self.offset.is_empty or self.timestamp.is_empty
+
+
+def ranges_of(node: Node, *, negated: bool = False) -> Ranges:
+    """Return ranges that hold every record for which a condition is true, and perhaps others.
+
+    Args:
+        node: the condition.
+        negated: whether it has to be false instead.
+    """
+    if isinstance(node, Not):
+        return ranges_of(node.part, negated=not negated)
+    if isinstance(node, All | Any):
+        parts = [ranges_of(part, negated=negated) for part in node.parts]
+        both = isinstance(node, All) is not negated
+        return reduce(Ranges.__and__ if both else Ranges.__or__, parts)
+    if isinstance(node, Compare):
+        sign, column, literal = node.operator, node.left, node.right
+        if isinstance(column, Literal):
+            sign, column, literal = _SWAPPED[sign], literal, column
+        return _of_comparison(_OPPOSITE[sign] if negated else sign, column, literal)
+    if isinstance(node, Among) and not negated:
+        found = (_of_comparison("=", node.operand, item) for item in node.items)
+        return reduce(Ranges.__or__, found)
+    return Ranges()
+
+
+def _of_comparison(sign: str, column: object, literal: object) -> Ranges:
+    if not isinstance(column, Column) or not isinstance(literal, Literal):
+        return Ranges()
+    value = literal.value
+    if column.path == ("offset",) and isinstance(value, int | Decimal):
+        return Ranges(offset=_inside(sign, Decimal(value)))
+    if column.path == ("timestamp",):
+        exact = milliseconds(value)
+        return Ranges() if exact is None else Ranges(timestamp=_inside(sign, exact))
+    return Ranges()
+
+
+def milliseconds(value: object) -> Decimal | None:
+    """Return what a constant is compared with a timestamp as; None if it cannot be."""
+    if isinstance(value, str):
+        found = microseconds(value)
+        return None if found is None else scaled(Decimal(found), -3)
+    return Decimal(value) if isinstance(value, int | Decimal) else None
+
+
+def scaled(value: Decimal, power: int) -> Decimal:
+    """Return a number times a power of ten, exactly."""
+    return value.scaleb(power, _EXACT)
+
+
+def _inside(sign: str, value: Decimal) -> Range:
+    found, inside = values_of(sign, value)
+    return found if inside else Range()
+
+
+def values_of(sign: str, value: Decimal) -> tuple[Range, bool]:
+    """Return the integers for which a comparison is true; with a false flag, all others are."""
+    below = int(value.to_integral_value(ROUND_FLOOR))
+    above = int(value.to_integral_value(ROUND_CEILING))
+    if sign in ("=", "!="):
+        return Range(above, below + 1), sign == "="
+    if sign in ("<", "<="):
+        return Range(None, above if sign == "<" else below + 1), True
+    return Range(above if sign == ">=" else below + 1, None), True

@@ -1,0 +1,119 @@
+"""Which batches and records of a segment a condition is true for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
+from typing import Final
+
+from kafkaspec.arrow.reading import place_of, record_batches
+from kafkaspec.arrow.records import batch_of_records
+from kafkaspec.arrow.schema import COLUMNS, Request, checked
+from kafkaspec.arrow.where.condition import Where
+from kafkaspec.codecs import get_codec
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.lookup import Found
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import LogStart, OnError, Selection
+from kafkaspec.model import Record
+
+_POSITION: Final = "batch_position"
+
+
+def condition(text: str) -> Where:
+    """Return a condition on the columns of records.
+
+    Raises:
+        ValueError: it is none, or not on these columns.
+    """
+    where = Where(text)
+    checked(Request(COLUMNS), where)
+    return where
+
+
+def find_where(
+    log: Segment | Partition,
+    text: str,
+    codec: str,
+    *,
+    log_start: LogStart = "checkpoint",
+    on_error: OnError = "fail",
+) -> Iterator[Found]:
+    """Yield the records for which a condition is true, the oldest first.
+
+    Args:
+        log: the log to search.
+        text: the condition.
+        codec: name of the codec that decodes control records.
+        log_start: first offset of a partition that counts.
+        on_error: see ``kafkaspec.log.selection.OnError``.
+
+    Raises:
+        KafkaSpecError: a file cannot be read.
+        ValueError: the condition is none.
+    """
+    where = condition(text)
+    matching = Matching(where, codec)
+    wanted = where.narrowed(Selection(control=True, log_start=log_start, on_error=on_error))
+    if isinstance(log, Segment):
+        place = place_of(log)
+        if where.may_be_in(place.topic, place.partition):
+            yield from matching.records(log, wanted)
+        return
+    wanted = log.resolve(wanted)
+    for path in log.paths_from(wanted.start_offset, wanted.end_offset):
+        with log.open_segment(path) as segment:
+            yield from matching.records(segment, wanted)
+
+
+class Matching:
+    """Finds records of segments by a condition.
+
+    Args:
+        where: the condition.
+        codec: name of the codec that decodes control records.
+    """
+
+    def __init__(self, where: Where, codec: str) -> None:
+        self._where = where
+        self._codec = get_codec(codec)
+
+    def batches(self, segment: Segment, wanted: Selection) -> Iterator[Batch]:
+        """Yield the batches of a segment that have such records.
+
+        Raises:
+            KafkaSpecError: as ``record_batches``.
+        """
+        request = Request(
+            (_POSITION,),
+            start_offset=wanted.start_offset,
+            end_offset=wanted.end_offset,
+            start_timestamp=wanted.start_timestamp,
+            end_timestamp=wanted.end_timestamp,
+            include_control=wanted.control,
+            header_keys="binary",
+            on_error=wanted.on_error,
+            aborted=wanted.aborted,
+            where=self._where,
+        )
+        last = None
+        for found in record_batches(segment, request):
+            for position in found.column(0).unique().to_pylist():
+                if position != last:
+                    yield segment.batch_at(position)
+                last = position
+
+    def records(self, segment: Segment, wanted: Selection) -> Iterator[Found]:
+        """Yield such records of a segment, in order."""
+        for batch in self.batches(segment, wanted):
+            records = [record for record in batch.records() if wanted.keeps(record)]
+            for record in compress(records, self.keeps(segment, batch, records)):
+                yield Found("where", record.offset, segment.path, batch, record)
+
+    def keeps(self, segment: Segment, batch: Batch, records: Sequence[Record]) -> Iterable[bool]:
+        """Return whether it is true for each of some records of a batch."""
+        columns, place = self._where.columns, place_of(segment)
+        made = batch_of_records(batch, records, columns, place, self._codec)
+        found: list[bool] = self._where.mask(made).to_pylist()
+        return found
