@@ -1,0 +1,8 @@
+"""Formats without a schema: of Kafka's serializers, Connect, Debezium, CloudEvents and others."""
+
+from __future__ import annotations
+
+from kafkaspec.values.fixed.formats import FIXED_FORMATS, fixed, topic_formats
+from kafkaspec.values.fixed.records import RecordDecoder
+
+__all__ = ["FIXED_FORMATS", "RecordDecoder", "fixed", "topic_formats"]

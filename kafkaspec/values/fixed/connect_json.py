@@ -1,0 +1,239 @@
+"""Values of Connect's JsonConverter, each of which brings its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+import pyarrow as pa
+
+from kafkaspec.values.decoded import Code, Decoded
+from kafkaspec.values.definition import SchemaError
+from kafkaspec.values.fixed.connect_schema import schema_shape
+from kafkaspec.values.json_schema.decoding import shape_of
+from kafkaspec.values.json_schema.reading import decode_rows
+from kafkaspec.values.json_schema.shapes import JsonText, RefusedError, Shape
+from kafkaspec.values.json_schema.text import ParseError, parse, to_text
+from kafkaspec.values.options import Bounds
+
+SCHEMA: Final = "schema"
+PAYLOAD: Final = "payload"
+SAMPLE: Final = 1000
+"""Values that the type of a column is decided from."""
+
+_BEGIN: Final = f'{{"{SCHEMA}":'.encode()
+_MIDDLE: Final = f',"{PAYLOAD}":'.encode()
+_END: Final = b"}"
+_SCHEMALESS: Final = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The types of a column, by the names of their schemas.
+
+    Attributes:
+        types: one type for each name. With several of them the column is a struct with one
+            nullable field for each: the last part of its name, or all of it where two end alike.
+        schemaless: the type of values without a schema.
+    """
+
+    types: Mapping[str, pa.DataType]
+    schemaless: Shape
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the column."""
+        if not self.types:
+            return self.schemaless.type
+        if len(self.types) == 1:
+            return next(iter(self.types.values()))
+        return pa.struct([(self.field(name), kind) for name, kind in self.types.items()])
+
+    def field(self, name: str) -> str:
+        """Return the name of the field for schemas of a name."""
+        last = name.rpartition(".")[2]
+        alike = sum(other.rpartition(".")[2] == last for other in self.types)
+        return last if alike < 2 else name
+
+
+def plan(sample: pa.Array | None, bounds: Bounds) -> Plan:
+    """Return the types of a column from some of its values.
+
+    Schemas of one name are versions: the column has the fields of all of them, and where types
+    differ that of the last one. Without a sample the column has JSON text.
+    """
+    types: dict[str, pa.DataType] = {}
+    bare: list[Any] = []
+    rows = [] if sample is None else sample.drop_null().slice(0, SAMPLE).to_pylist()
+    for data in rows:
+        try:
+            schema, payload = _framed(parse(data, bounds))
+            shape = schema_shape(schema, bounds)
+        except (ParseError, RefusedError, SchemaError):
+            continue
+        if schema is None:
+            bare.append(payload)
+            continue
+        name = name_of(schema)
+        types[name] = merged(types[name], shape.type) if name in types else shape.type
+    schemaless = shape_of(bare) if bare else JsonText()
+    if bare:
+        types[_SCHEMALESS] = schemaless.type
+    return Plan(types, schemaless)
+
+
+def name_of(schema: Mapping[str, Any]) -> str:
+    """Return the name of a schema, or its type."""
+    return str(schema.get("name") or schema.get("type"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads payloads of one schema.
+
+    Attributes:
+        shape: type of the payloads.
+        field: name of the field for its values, where the column has several.
+        refusal: why such values have no place in the column, "" if they have.
+    """
+
+    shape: Shape
+    field: str
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectJsonDecoder:
+    """Decodes values of the JsonConverter with schemas.
+
+    Attributes:
+        plan: types of the column.
+        bounds: limits.
+    """
+
+    plan: Plan
+    bounds: Bounds
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the column."""
+        return self.plan.type
+
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """Decode payloads; each schema is compiled once."""
+        rows = _Rows(self.plan, self.bounds)
+        return decode_rows(payloads, self.type, rows.read, None, self.bounds)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Reads rows one by one, and keeps what it knows of their schemas."""
+
+    plan: Plan
+    bounds: Bounds
+    by_prefix: dict[bytes, _Reader] = field(default_factory=dict)
+    by_schema: dict[str, _Reader] = field(default_factory=dict)
+    last: bytes = b""
+
+    def read(self, data: bytes) -> Any:
+        """Return what Arrow takes for a row.
+
+        Raises:
+            ParseError, RefusedError: it has no value.
+        """
+        for prefix in (self.last, *self.by_prefix):
+            if prefix and data.startswith(prefix) and data.endswith(_END):
+                try:
+                    value = parse(data[len(prefix) : -len(_END)], self.bounds)
+                except ParseError:
+                    break  # explained by what follows
+                self.last = prefix
+                return self._value(self.by_prefix[prefix], value)
+        schema, payload = _framed(parse(data, self.bounds))
+        text = to_text(schema)
+        reader = self.by_schema.get(text)
+        if reader is None:
+            reader = self._reader(schema)
+            if len(self.by_schema) < self.bounds.decoders:
+                self.by_schema[text] = reader
+                self._keep_prefix(data, text, reader)
+        return self._value(reader, payload)
+
+    def _value(self, reader: _Reader, payload: Any) -> Any:
+        if reader.refusal:
+            raise RefusedError(Code.RESOLUTION, reader.refusal)
+        value = reader.shape.of(payload)
+        return {reader.field: value} if len(self.plan.types) > 1 else value
+
+    def _reader(self, schema: Any) -> _Reader:
+        types = self.plan.types
+        if not types:
+            return _Reader(JsonText(), "")
+        if schema is None:
+            refusal = "" if _SCHEMALESS in types else "no schema, unlike the column"
+            return _Reader(self.plan.schemaless, _SCHEMALESS, refusal)
+        try:
+            shape = schema_shape(schema, self.bounds)
+        except SchemaError as error:
+            return _Reader(JsonText(), "", f"its schema: {error}")
+        name = name_of(schema)
+        if name not in types:
+            return _Reader(shape, name, f"its schema {name!r} is none of the column")
+        return _Reader(shape, self.plan.field(name), misfit(shape.type, types[name]))
+
+    def _keep_prefix(self, data: bytes, text: str, reader: _Reader) -> None:
+        end = data.find(_MIDDLE)
+        if data.startswith(_BEGIN) and end > 0:
+            try:
+                schema = orjson.loads(data[len(_BEGIN) : end])
+            except orjson.JSONDecodeError:
+                return
+            if to_text(schema) == text:
+                self.by_prefix[data[: end + len(_MIDDLE)]] = reader
+
+
+def _framed(value: Any) -> tuple[Any, Any]:
+    """Return schema and payload of a value."""
+    if not isinstance(value, dict) or value.keys() != {SCHEMA, PAYLOAD}:
+        raise RefusedError(Code.NOT_FRAMED, f"no object of {SCHEMA} and {PAYLOAD}")
+    return value[SCHEMA], value[PAYLOAD]
+
+
+def merged(one: pa.DataType, two: pa.DataType) -> pa.DataType:
+    """Return a type for values of two versions of a schema; the second one counts more."""
+    if pa.types.is_struct(one) and pa.types.is_struct(two):
+        fields = {each.name: each.type for each in one}
+        for each in two:
+            inner = fields.get(each.name)
+            fields[each.name] = each.type if inner is None else merged(inner, each.type)
+        return pa.struct(list(fields.items()))
+    if pa.types.is_list(one) and pa.types.is_list(two):
+        return pa.list_(merged(one.value_type, two.value_type))
+    if pa.types.is_map(one) and pa.types.is_map(two):
+        key = merged(one.key_type, two.key_type)
+        return pa.map_(key, merged(one.item_type, two.item_type))
+    return one if not misfit(two, one) else two
+
+
+def misfit(given: pa.DataType, wanted: pa.DataType) -> str:
+    """Return why values of a type have no place in a column of another, "" if they have."""
+    if given == wanted:
+        return ""
+    if pa.types.is_struct(given) and pa.types.is_struct(wanted):
+        inner = {each.name: each.type for each in wanted}
+        for each in given:
+            if each.name not in inner:
+                return f"its field {each.name!r} is none of the column"
+            if problem := misfit(each.type, inner[each.name]):
+                return f"{each.name}: {problem}"
+        return ""
+    if pa.types.is_list(given) and pa.types.is_list(wanted):
+        return misfit(given.value_type, wanted.value_type)
+    if pa.types.is_map(given) and pa.types.is_map(wanted):
+        return misfit(given.key_type, wanted.key_type) or misfit(given.item_type, wanted.item_type)
+    for is_kind in (pa.types.is_signed_integer, pa.types.is_floating):
+        if is_kind(given) and is_kind(wanted) and given.bit_width <= wanted.bit_width:
+            return ""
+    return f"{given} in a column of {wanted}"

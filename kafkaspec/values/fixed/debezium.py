@@ -1,0 +1,87 @@
+"""Debezium's envelopes as the rows that they say a table has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.values.decoded import Decoded, Decoder
+from kafkaspec.values.definition import SchemaError
+from kafkaspec.values.fixed.layouts import MOMENT
+
+DELETE: Final = "d"
+"""Operation whose row is what was there before."""
+
+
+def is_envelope(kind: pa.DataType) -> bool:
+    """Return whether a type is that of envelopes: the row before and after, and the operation."""
+    if not pa.types.is_struct(kind):
+        return False
+    names = {each.name for each in kind}
+    return {"before", "after", "op"} <= names and bool({"source", "ts_ms"} & names)
+
+
+def unwrapped_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of rows of envelopes of a type.
+
+    Raises:
+        SchemaError: it is none of envelopes, or rows have other types before and after.
+    """
+    if not is_envelope(kind):
+        raise SchemaError("no envelope of Debezium: it has no before, after and op")
+    after, before = kind.field("after").type, kind.field("before").type
+    row = before if pa.types.is_null(after) or pa.types.is_string(after) else after
+    if before not in (row, pa.null(), pa.string()):
+        raise SchemaError(f"rows are {before} before, and {after} after")
+    fields = [pa.field("op", pa.string()), pa.field("ts_ms", MOMENT), pa.field("row", row)]
+    if kind.get_field_index("source") >= 0:
+        fields.append(pa.field("source", kind.field("source").type))
+    return pa.struct(fields)
+
+
+def unwrap(values: pa.StructArray) -> pa.StructArray:
+    """Return rows of envelopes: of a deletion what was there before, else what is after.
+
+    What is no change of a row, a truncation or a message, has none.
+
+    Raises:
+        SchemaError: see ``unwrapped_type``.
+    """
+    wanted = unwrapped_type(values.type)
+    row = wanted.field("row").type
+    op = values.field("op").cast(pa.string())
+    sides = []
+    for name in ("before", "after"):
+        side = values.field(name)
+        sides.append(side if side.type == row else pa.nulls(len(side), row))
+    is_delete = pc.fill_null(pc.equal(op, DELETE), False)
+    columns = [op, pa.nulls(len(values), MOMENT), pc.if_else(is_delete, *sides)]
+    if values.type.get_field_index("ts_ms") >= 0:
+        columns[1] = values.field("ts_ms").cast(MOMENT)
+    if wanted.get_field_index("source") >= 0:
+        columns.append(values.field("source"))
+    return pa.StructArray.from_arrays(columns, fields=list(wanted), mask=values.is_null())
+
+
+@dataclass(frozen=True, slots=True)
+class DebeziumDecoder:
+    """Decodes envelopes to rows; null, a tombstone, is null.
+
+    Attributes:
+        inner: decoder of the envelopes.
+    """
+
+    inner: Decoder
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the column."""
+        return unwrapped_type(self.inner.type)
+
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """Decode payloads."""
+        found = self.inner.decode(payloads)
+        return Decoded(unwrap(found.values), found.failures)

@@ -1,0 +1,224 @@
+"""Formats by name, and the formats of topics whose names say what is in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from kafkaspec.values.decoded import Decoder
+from kafkaspec.values.definition import SchemaError
+from kafkaspec.values.fixed import internal
+from kafkaspec.values.fixed.cloud_events import CloudEventsDecoder
+from kafkaspec.values.fixed.connect_json import PAYLOAD, SCHEMA, ConnectJsonDecoder, plan
+from kafkaspec.values.fixed.debezium import DebeziumDecoder
+from kafkaspec.values.fixed.layouts import LayoutDecoder, Suffix
+from kafkaspec.values.fixed.records import RecordDecoder
+from kafkaspec.values.fixed.serializers import SERIALIZERS, ListDecoder, constant_size
+from kafkaspec.values.fixed.streams import (
+    JoinSideKeyDecoder,
+    JoinSideValueDecoder,
+    SuffixedKeyDecoder,
+    SuppressedDecoder,
+)
+from kafkaspec.values.json_schema import compile_json, infer_json
+from kafkaspec.values.json_schema.text import ParseError, parse
+from kafkaspec.values.options import Options
+
+Inner = Callable[[str], Decoder]
+"""Returns the decoder of a format that is no fixed one, by its name."""
+
+_NAME: Final = re.compile(r"([a-z0-9-]+)(?:<(.+)>)?", re.DOTALL)
+_DEEPEST: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a decoder is made from."""
+
+    options: Options
+    sample: pa.Array | None
+    secrets: bool
+    inner: tuple[Decoder, ...]
+
+
+def _always(decoder: Decoder) -> Callable[[_Asked], Decoder]:
+    return lambda _: decoder
+
+
+def _suffixed(key: str) -> Callable[[_Asked], Decoder]:
+    return lambda asked: SuffixedKeyDecoder(asked.inner[0], Suffix(key))
+
+
+def _layout(key: str) -> Callable[[_Asked], Decoder]:
+    return lambda _: LayoutDecoder(key)
+
+
+def _list(asked: _Asked) -> Decoder:
+    item = asked.inner[0]
+    return ListDecoder(item, constant_size(item), asked.options.bounds.items)
+
+
+def _connect(asked: _Asked) -> Decoder:
+    bounds = asked.options.bounds
+    return ConnectJsonDecoder(plan(asked.sample, bounds), bounds)
+
+
+def _inferred(asked: _Asked) -> Decoder:
+    if asked.sample is None:
+        return compile_json(None, asked.options)
+    return infer_json(asked.sample, asked.options)
+
+
+def _debezium(asked: _Asked) -> Decoder:
+    inner = _connect(asked) if _has_schemas(asked) else _inferred(asked)
+    decoder = DebeziumDecoder(inner)
+    assert decoder.type is not None  # refuses what has no envelopes
+    return decoder
+
+
+def _has_schemas(asked: _Asked) -> bool:
+    """Return whether the first value of the sample that can be read brings its schema."""
+    rows = [] if asked.sample is None else asked.sample.drop_null().to_pylist()
+    for data in rows:
+        try:
+            value = parse(data, asked.options.bounds, exact=False)
+        except ParseError:
+            continue
+        return isinstance(value, dict) and value.keys() == {SCHEMA, PAYLOAD}
+    return False
+
+
+def _configuration(asked: _Asked) -> Decoder:
+    if asked.secrets:
+        return compile_json(None, asked.options)
+    return internal.ConfigurationDecoder(asked.options.bounds)
+
+
+_PLAIN: Final[dict[str, Callable[[_Asked], Decoder | RecordDecoder]]] = {
+    **{name: _always(decoder) for name, decoder in SERIALIZERS.items()},
+    "json": lambda asked: compile_json(None, asked.options),
+    "json-inferred": _inferred,
+    "connect-json": _connect,
+    "debezium": _debezium,
+    "cloudevents": lambda asked: CloudEventsDecoder(asked.options.bounds),
+    "mm2-heartbeat-key": _layout("mirror_maker.heartbeat_key"),
+    "mm2-heartbeat-value": _layout("mirror_maker.heartbeat_value"),
+    "mm2-checkpoint-key": _layout("mirror_maker.checkpoint_key"),
+    "mm2-checkpoint-value": _layout("mirror_maker.checkpoint_value"),
+    "mm2-offset-sync-key": _layout("mirror_maker.offset_sync_key"),
+    "mm2-offset-sync-value": _layout("mirror_maker.offset_sync_value"),
+    "connect-offset-key": lambda asked: internal.offset_key(asked.options.bounds),
+    "connect-offset-value": lambda asked: internal.offset_value(asked.options.bounds),
+    "connect-status": lambda asked: internal.status(asked.options.bounds),
+    "connect-config": _configuration,
+}
+_AROUND: Final[dict[str, Callable[[_Asked], Decoder | RecordDecoder]]] = {
+    "list": _list,
+    "streams-windowed": _suffixed("streams.windowed_suffix"),
+    "streams-window-store": _suffixed("streams.window_store_suffix"),
+    "streams-session": _suffixed("streams.session_suffix"),
+    "streams-join-side-key": lambda asked: JoinSideKeyDecoder(asked.inner[0]),
+    "streams-join-side-value": lambda asked: JoinSideValueDecoder(asked.inner[0], asked.inner[-1]),
+    "streams-suppress": lambda asked: SuppressedDecoder(asked.inner[0]),
+}
+
+_MOST_INNER: Final = {"streams-join-side-value": 2}
+
+FIXED_FORMATS: Final = (*_PLAIN, *(f"{name}<FORMAT>" for name in _AROUND))
+"""Names of formats without a schema; ``FORMAT`` stands for that of what is inside."""
+
+TOPICS: Final = (
+    (r"heartbeats|.+\.heartbeats", "mm2-heartbeat-key", "mm2-heartbeat-value"),
+    (r".+\.checkpoints\.internal", "mm2-checkpoint-key", "mm2-checkpoint-value"),
+    (r"mm2-offset-syncs\..+\.internal", "mm2-offset-sync-key", "mm2-offset-sync-value"),
+    (r"mm2-offsets\..+\.internal|connect-offsets", "connect-offset-key", "connect-offset-value"),
+    (r"mm2-status\..+\.internal|connect-status", "text", "connect-status"),
+    (r"mm2-configs\..+\.internal|connect-configs", "text", "connect-config"),
+)
+"""Names of topics as patterns, and the formats of their keys and values."""
+
+
+def topic_formats(topic: str) -> tuple[str, str] | None:
+    """Return the formats of keys and values of a topic by its name, None where that says nothing.
+
+    Args:
+        topic: name of the topic. Those of MirrorMaker 2 are fixed; those of Connect are defaults.
+    """
+    for pattern, key, value in TOPICS:
+        if re.fullmatch(pattern, topic):
+            return key, value
+    return None
+
+
+def fixed(
+    name: str,
+    options: Options,
+    *,
+    sample: pa.Array | None = None,
+    secrets: bool = False,
+    inner: Inner | None = None,
+) -> Decoder | RecordDecoder:
+    """Return the decoder of a format without a schema of its own.
+
+    Args:
+        name: one of ``FIXED_FORMATS``: ``long``, ``list<string>``, ``streams-windowed<text>``.
+        options: how values become columns.
+        sample: ``binary``: some values, from which ``connect-json``, ``debezium`` and
+            ``json-inferred`` take the type of the column. Without them the first and the last
+            one have JSON text.
+        secrets: whether ``connect-config`` shows passwords and keys.
+        inner: returns decoders of formats within others that are none of ``FIXED_FORMATS``.
+
+    Raises:
+        SchemaError: there is no such format, or the sample has none of its values.
+    """
+    return _Names(options, sample, secrets, inner).decoder(name, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    options: Options
+    sample: pa.Array | None
+    secrets: bool
+    inner: Inner | None
+
+    def decoder(self, name: str, level: int) -> Decoder | RecordDecoder:
+        found = _NAME.fullmatch(name.strip())
+        outer, within = found.groups() if found else (name, None)
+        if level <= _DEEPEST:
+            if within is None and outer in _PLAIN:
+                return _PLAIN[outer](self._asked(()))
+            if within is not None and outer in _AROUND:
+                inner = self._inner(within, level + 1)
+                if len(inner) <= _MOST_INNER.get(outer, 1):
+                    return _AROUND[outer](self._asked(inner))
+        if level and self.inner is not None and outer not in _AROUND:
+            return self.inner(name.strip())
+        raise SchemaError(f"no format {name[:80]!r}; there are {', '.join(FIXED_FORMATS)}")
+
+    def _asked(self, inner: tuple[Decoder, ...]) -> _Asked:
+        return _Asked(self.options, self.sample, self.secrets, inner)
+
+    def _inner(self, names: str, level: int) -> tuple[Decoder, ...]:
+        decoders = []
+        for name in _parts(names):
+            decoder = self.decoder(name, level)
+            if isinstance(decoder, RecordDecoder):
+                raise SchemaError(f"{name} needs headers, and is within no other format")
+            decoders.append(decoder)
+        return tuple(decoders)
+
+
+def _parts(names: str) -> list[str]:
+    """Return names between commas that are not within another name."""
+    parts, depth, start = [], 0, 0
+    for place, character in enumerate(names):
+        depth += (character == "<") - (character == ">")
+        if character == "," and not depth:
+            parts.append(names[start:place])
+            start = place + 1
+    return [*parts, names[start:]]

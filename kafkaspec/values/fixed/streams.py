@@ -1,0 +1,262 @@
+"""Keys and values in the internal topics of Kafka Streams, around those of the application."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure
+from kafkaspec.values.fixed.layouts import (
+    MOMENT,
+    Suffix,
+    failure_of,
+    moved,
+    parse,
+    shorter_than,
+    split,
+    structs,
+)
+
+VERSION_HEADER: Final = "v"
+"""Header with the version of the layout of buffered values."""
+VERSION: Final = b"\x03"
+"""The version that is read: all since Kafka 2.4.1."""
+
+_MOMENTS: Final = frozenset({"start", "end", "timestamp", "time"})
+_KINDS: Final = {4: pa.int32(), 8: pa.int64()}
+
+
+@dataclass(frozen=True, slots=True)
+class SuffixedKeyDecoder:
+    """Decodes keys of an application with numbers after them.
+
+    Attributes:
+        inner: decoder of the key.
+        suffix: the numbers.
+    """
+
+    inner: Decoder
+    suffix: Suffix
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the column."""
+        return pa.struct([("key", self.inner.type), *self._columns()])
+
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """Decode payloads."""
+        failures = shorter_than(payloads, self.suffix.size, "what comes after the key")
+        rows, places = split(payloads, failures)
+        keys = self.inner.decode(pc.binary_slice(rows, 0, -self.suffix.size).cast(pa.binary()))
+        numbers = self.suffix.columns(rows)
+        owners = np.flatnonzero(np.asarray(places.is_valid()))
+        for row, failure in keys.failures.items():
+            failures[int(owners[row])] = moved(failure, "key", 0)
+        columns = [
+            pa.array(numbers[name]).cast(kind).take(places) for name, kind in self._columns()
+        ]
+        first, *others = columns
+        mask = np.asarray(first.is_null()).copy()
+        mask[list(failures)] = True
+        values = pa.StructArray.from_arrays(
+            [keys.values.take(places), first, *others], fields=list(self.type), mask=pa.array(mask)
+        )
+        return Decoded(values, failures)
+
+    def _columns(self) -> list[tuple[str, pa.DataType]]:
+        return [
+            (each.id, MOMENT if each.id in _MOMENTS else _KINDS[each.size])
+            for each in LAYOUTS[self.suffix.key].fields
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSideKeyDecoder:
+    """Decodes keys of the store that both sides of an outer join share.
+
+    Attributes:
+        inner: decoder of the key.
+    """
+
+    inner: Decoder
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the column."""
+        return pa.struct([("timestamp", MOMENT), ("is_left", pa.bool_()), ("key", self.inner.type)])
+
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """Decode payloads."""
+        parsed, failures = _parsed("streams.join_side_key", payloads)
+        keys = _inner(self.inner, (each and each.key for each in parsed), "key", failures)
+        times = [each and each.timestamp for each in parsed]
+        sides = [None if each is None else bool(each.is_left) for each in parsed]
+        columns = [pa.array(times, MOMENT), pa.array(sides, pa.bool_()), keys]
+        return Decoded(structs(columns, self.type, failures), failures)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSideValueDecoder:
+    """Decodes values of the store that both sides of an outer join share.
+
+    Attributes:
+        left: decoder of values of the left side.
+        right: of the right side.
+    """
+
+    left: Decoder
+    right: Decoder
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the column."""
+        return pa.struct(
+            [("is_left", pa.bool_()), ("left", self.left.type), ("right", self.right.type)]
+        )
+
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """Decode payloads."""
+        parsed, failures = _parsed("streams.join_side_value", payloads)
+        sides = [None if each is None else bool(each.is_left) for each in parsed]
+        columns = [pa.array(sides, pa.bool_())]
+        for decoder, side in ((self.left, True), (self.right, False)):
+            found = (
+                each.value if each is not None and bool(each.is_left) is side else None
+                for each in parsed
+            )
+            columns.append(_inner(decoder, found, "left" if side else "right", failures))
+        return Decoded(structs(columns, self.type, failures), failures)
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressedDecoder:
+    """Decodes values in the changelog of ``suppress``: a change, and the record that made it.
+
+    Attributes:
+        inner: decoder of values of the application.
+    """
+
+    inner: Decoder
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the column."""
+        header = pa.struct([("key", pa.string()), ("value", pa.binary())])
+        return pa.struct(
+            [
+                ("time", MOMENT), ("timestamp", MOMENT), ("offset", pa.int64()),
+                ("topic", pa.string()), ("partition", pa.int32()), ("headers", pa.list_(header)),
+                ("prior", self.inner.type), ("old", self.inner.type), ("new", self.inner.type),
+            ]
+        )  # fmt: skip
+
+    def decode_records(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Decoded:
+        """Decode values, by the version of their layout in a header."""
+        del keys
+        found = values.to_pylist()
+        failures: dict[int, Failure] = {}
+        for row, data in enumerate(found):
+            if data is not None and (version := _version(headers[row].as_py())) != VERSION:
+                reason = f"the header {VERSION_HEADER} is {version!r}, and {VERSION!r} is read"
+                failures[row] = Failure(Code.UNSUPPORTED, reason)
+        return self._decode(found, failures)
+
+    def _decode(self, found: list[bytes | None], failures: dict[int, Failure]) -> Decoded:
+        rows: list[tuple[Any, Any, bytes | None] | None] = []
+        for row, data in enumerate(found):
+            each = None
+            if data is not None and row not in failures:
+                try:
+                    each = _buffered(data)
+                except KafkaSpecError as error:
+                    failures[row] = failure_of(error)
+                except UnicodeDecodeError as error:
+                    failures[row] = Failure(Code.BAD_UTF8, error.reason)
+            rows.append(each)
+        kinds = self.type
+        columns = []
+        for name in ("time", "timestamp", "offset", "topic", "partition", "headers"):
+            column = [each and each[0][name] for each in rows]
+            columns.append(pa.array(column, kinds.field(name).type))
+        for place, name in enumerate(("prior_value", "old_value", "new_value")):
+            part = (each and each[1][place] for each in rows)
+            columns.append(_inner(self.inner, part, name, failures))
+        return Decoded(structs(columns, kinds, failures), failures)
+
+
+def _buffered(data: bytes) -> Any:
+    value = parse("streams.buffered_value", data)
+    prior = _bytes(value.prior_value)
+    base = len(data) - len(value.change)
+    change = bytes(value.change)
+    try:
+        last = parse("streams.change_since_prior", change)
+        old = prior
+    except KafkaSpecError as error:
+        if error.reason is not Reason.INVALID_VALUE:
+            raise _at(error, base) from None
+        try:
+            last = parse("streams.change_of_old", change)
+        except KafkaSpecError as other:
+            raise _at(other, base) from None
+        old = _bytes(last.old_value)
+    context = {
+        "time": last.time,
+        "timestamp": value.timestamp,
+        "offset": value.offset,
+        "topic": bytes(value.topic).decode(),
+        "partition": value.partition,
+        "headers": None
+        if value.headers is None
+        else [
+            {"key": bytes(each.key).decode(), "value": _bytes(each.value)} for each in value.headers
+        ],
+    }
+    return context, (prior, old, _bytes(last.new_value))
+
+
+def _at(error: KafkaSpecError, base: int) -> KafkaSpecError:
+    error.offset = None if error.offset is None else error.offset + base
+    return error
+
+
+def _bytes(value: Any) -> bytes | None:
+    return None if value is None else bytes(value)
+
+
+def _version(headers: list[dict[str, Any]] | None) -> bytes | None:
+    """Return the last header with the version."""
+    found = [each["value"] for each in headers or () if each["key"] == VERSION_HEADER]
+    return found[-1] if found else None
+
+
+def _parsed(key: str, payloads: pa.Array) -> tuple[list[Any], dict[int, Failure]]:
+    failures: dict[int, Failure] = {}
+    rows: list[Any] = []
+    for row, data in enumerate(payloads.to_pylist()):
+        value = None
+        if data is not None:
+            try:
+                value = parse(key, data)
+            except KafkaSpecError as error:
+                failures[row] = failure_of(error)
+        rows.append(value)
+    return rows, failures
+
+
+def _inner(
+    decoder: Decoder, parts: Iterable[Any], path: str, failures: dict[int, Failure]
+) -> pa.Array:
+    """Return a part of each row; a failure in it is one of the row."""
+    payloads = pa.array([None if part is None else bytes(part) for part in parts], pa.binary())
+    decoded = decoder.decode(payloads)
+    for row, failure in decoded.failures.items():
+        failures.setdefault(row, moved(failure, path, 0))
+    return decoded.values
