@@ -29,6 +29,7 @@ _NAMES = (
     "memory",
     "tiered",
     "history",
+    "protobuf",
 )
 
 

@@ -33,7 +33,10 @@ from tests import goldens
 from tools.native.build import NAME, build
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACES = ("codecs", "columns", "arrow", "log", "writing/test_columns.py", "conversion", "analysis")
+PLACES = (
+    *("codecs", "columns", "arrow", "log", "writing/test_columns.py", "conversion", "analysis"),
+    "values/protobuf/test_hostile.py",
+)
 """What uses the extension; the rest of ``writing`` is in Python, above what these try."""
 TESTS = ("--quick", "--core", *(f"tests/{name}" for name in PLACES))
 LEFT_OUT = "not kafka and not memory"

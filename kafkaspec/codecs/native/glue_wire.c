@@ -32,8 +32,12 @@ typedef struct {
     int64_t next;   /* the field that is likely to come */
 } frame;
 
-static const uint8_t *varint(const uint8_t *p, const uint8_t *end, int most, uint64_t *value)
+static inline const uint8_t *varint(const uint8_t *p, const uint8_t *end, int most, uint64_t *value)
 {
+    if (p < end && *p < 128) {
+        *value = *p;
+        return p + 1;
+    }
     uint64_t found = 0;
     for (int i = 0; i < most && p < end; i++, p++) {
         found |= (uint64_t)(*p & 127) << (7 * i & 63);
@@ -190,8 +194,8 @@ static int walk(const rules *r, const uint8_t *p, const uint8_t *last, counts *c
         default:
             return 0;
         }
-        if (f && wire == (f->kind == TEXT || f->kind == MESSAGE ? LEN : f->kind) &&
-            !take(r, f, 1, c))
+        if (f && (f->repeated || f->width) &&
+            wire == (f->kind == TEXT || f->kind == MESSAGE ? LEN : f->kind) && !take(r, f, 1, c))
             return 0;
         if (inner.layout || inner.group) {
             if (++top >= r->depth)

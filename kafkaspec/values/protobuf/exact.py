@@ -79,6 +79,7 @@ class _Columns:
         self._texts = texts
         self._bounds = bounds
         self._items: dict[int, int] = {}
+        self._room = bounds.output_bytes
 
     def fail(self, row: int, code: Code, reason: str, path: str) -> None:
         self.failures.setdefault(row, Failure(code, reason, None, path))
@@ -179,6 +180,11 @@ class _Columns:
                     text = self._texts.text(node, one)
                 except TextError as error:
                     self.fail(row, error.code, str(error), path)
+                    text = ""
+                self._room -= len(text)
+                if self._room < 0:
+                    self.fail(row, Code.BOUND, "JSON texts are too long", path)
+                    self._room += len(text)
                     text = ""
             values.append(text)
         return pa.array(values, pa.string())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
@@ -14,7 +15,10 @@ from google.protobuf.message_factory import GetMessageClass
 
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Bounds
-from kafkaspec.values.protobuf.source import read_files
+from kafkaspec.values.protobuf.source import imports_of, read_files
+
+KEPT = 16
+"""Schemas that are kept: protoc takes long."""
 
 _KEYS = {
     FieldDescriptorProto.TYPE_INT32,
@@ -133,12 +137,17 @@ def member(number: int) -> str:
 
 
 def read_schema(definition: Definition, bounds: Bounds) -> Schema:
-    """Link a schema.
+    """Link a schema; one that was linked lately is the same.
 
     Raises:
         SchemaError: it is none, or cannot be linked, or is larger than a bound.
     """
-    found = read_files(definition, bounds)
+    return _read(definition.text, imports_of(definition, bounds))
+
+
+@lru_cache(maxsize=KEPT)
+def _read(text: str, imports: tuple[tuple[str, str], ...]) -> Schema:
+    found = read_files(text, imports)
     main = found.files[-1]
     names: dict[str, DescriptorProto] = {}
     for file in found.files:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -74,18 +74,16 @@ class Files:
     main: str
 
 
-def read_files(definition: Definition, bounds: Bounds) -> Files:
-    """Return the descriptors of a schema and of all that it imports.
-
-    Where two imports have one path, the one nearest to the schema serves for both.
+def read_files(main_text: str, imports: Iterable[tuple[str, str]]) -> Files:
+    """Return the descriptors of a schema and of all that it imports, texts by path.
 
     Raises:
-        SchemaError: the text is none, or an import is missing; or it is larger than a bound.
+        SchemaError: the text is none, or an import is missing.
     """
     texts: dict[str, str] = {}
     given: dict[str, FileDescriptorProto] = {}
-    bundle = _bundle(definition.text)
-    for path, text in _imports(definition, bounds).items():
+    bundle = _bundle(main_text)
+    for path, text in imports:
         found = _bundle(text)
         if found is None:
             texts[path] = text
@@ -96,7 +94,7 @@ def read_files(definition: Definition, bounds: Bounds) -> Files:
         given[path] = found[-1]
     main = _free_name(texts.keys() | given.keys())
     if bundle is None:
-        texts[main] = definition.text
+        texts[main] = main_text
     else:
         for file in bundle[:-1]:
             given.setdefault(file.name, file)
@@ -112,8 +110,14 @@ def read_files(definition: Definition, bounds: Bounds) -> Files:
     return Files(_sorted(_compile(texts, given, wanted, main), main), main)
 
 
-def _imports(definition: Definition, bounds: Bounds) -> dict[str, str]:
-    """Return the texts of all imports by path, those nearest to the schema first."""
+def imports_of(definition: Definition, bounds: Bounds) -> tuple[tuple[str, str], ...]:
+    """Return paths and texts of all that a schema imports.
+
+    Where two imports have one path, the one nearest to the schema serves for both.
+
+    Raises:
+        SchemaError: they are larger than a bound.
+    """
     found: dict[str, str] = {}
     seen: set[tuple[str, int]] = set()
     size = len(definition.text)
@@ -133,7 +137,7 @@ def _imports(definition: Definition, bounds: Bounds) -> dict[str, str]:
         waiting.extend(imported.imports)
     if size > bounds.schema_bytes:
         raise SchemaError(f"the schema has more than {bounds.schema_bytes} bytes")
-    return found
+    return tuple(found.items())
 
 
 def _bundle(text: str) -> list[FileDescriptorProto] | None:

@@ -9,7 +9,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from kafkaspec.values.definition import Definition, SchemaType
 from kafkaspec.values.options import Bounds
-from kafkaspec.values.protobuf.source import read_files
+from kafkaspec.values.protobuf.source import imports_of, read_files
 
 
 def proto(text: str, **imports: Definition) -> Definition:
@@ -29,7 +29,7 @@ def proto2(body: str, **imports: Definition) -> Definition:
 def linked(definition: Definition) -> DescriptorPool:
     """Return descriptors as protoc makes them: the decoder's own are changed."""
     pool = DescriptorPool()
-    for file in read_files(definition, Bounds()).files:
+    for file in read_files(definition.text, imports_of(definition, Bounds())).files:
         pool.AddSerializedFile(file.SerializeToString())
     return pool
 

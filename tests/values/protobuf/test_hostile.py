@@ -96,6 +96,36 @@ def test_columns_of_few_bytes_are_bounded(way: Way) -> None:
     assert pa.default_memory_pool().max_memory() - before < 1 << 28
 
 
+def test_json_texts_are_bounded() -> None:
+    """A field of two bytes has a name of many."""
+    name = "x" * 10_000
+    schema = proto3(f"message T {{ int32 {name} = 1; T t = 2; }}")
+    options = Options(recursion=1, bounds=Bounds(output_bytes=100_000))
+    decoder = compile_protobuf(schema, "T", options=options)
+    row = b"\x12\x04\x12\x02\x08\x01"
+    decoded = decoder.decode(pa.array([row] * 20))
+    assert {one.code for one in decoded.failures.values()} == {Code.BOUND}
+    assert 5 < len(decoded.failures) < 15
+
+
+def test_a_library_that_panics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exact way reads what it did not."""
+
+    class PanicException(BaseException):  # noqa: N818
+        pass
+
+    class Handler:
+        def array_to_record_batch(self, payloads: pa.Array) -> pa.RecordBatch:
+            raise PanicException("slice index starts at 10 but ends at 9")
+
+    monkeypatch.setattr("kafkaspec.values.protobuf.fast.handler", lambda root: Handler())
+    decoder = compile_protobuf(SCHEMA, "M")
+    assert decoder.is_fast
+    decoded = decoder.decode(pa.array([b"\x08\x05", b"\x08"]))
+    assert decoded.values[0]["i"].as_py() == 5
+    assert list(decoded.failures) == [1]
+
+
 def test_both_checks_of_bytes_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the extension and without it."""
     rows = pa.array([*BAD, *FINE, None])

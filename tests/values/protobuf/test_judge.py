@@ -10,7 +10,8 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 
 from kafkaspec.values.decoded import Code
-from kafkaspec.values.protobuf.decoder import compile_protobuf
+from kafkaspec.values.options import Options
+from kafkaspec.values.protobuf.decoder import Way, compile_protobuf
 from tests.values.protobuf.random_schemas import Messages, Schemas, definition, drops_entries, told
 from tests.values.protobuf.schemas import official
 from tests.values.shown_protobuf import shown, truncated
@@ -18,8 +19,15 @@ from tests.values.shown_protobuf import shown, truncated
 SCHEMAS = int(os.environ.get("PROTOBUF_SCHEMAS", "150"))
 """How many schemas; PROTOBUF_SCHEMAS=2000 for the full extent."""
 ROWS = 40
+OPTIONS = (
+    Options(oneof_case=True, enums="int", defaults=True),
+    Options(unknown_fields=True, oneof_case=True),
+)
 OURS = {Code.RANGE, Code.MISSING_REQUIRED, Code.DEPTH, Code.BOUND}
 """What we refuse and Google's library reads; also texts of proto2 that are not UTF-8."""
+
+
+WAYS: tuple[Way, ...] = ("fast", "exact")
 
 
 def payloads(seed: int, message: Any) -> list[bytes]:
@@ -47,6 +55,15 @@ def test_random_schemas() -> None:
         assert one.failures == other.failures, seed
         assert str(one.values.to_pylist()) == str(other.values.to_pylist()), seed
         seen["fast" if fast.is_fast else "exact"] += 1
+        if seed % 5 == 0:
+            found = [
+                compile_protobuf(schema, name, options=options, way=way).decode(array)
+                for way in WAYS
+                for options in OPTIONS
+            ]
+            for first, second in zip(found[:2], found[2:], strict=True):
+                assert first.failures == second.failures, seed
+                assert str(first.values.to_pylist()) == str(second.values.to_pylist()), seed
         for row, payload in enumerate(data):
             where = f"schema {seed}, row {row}: {payload.hex()}"
             failure = one.failures.get(row)

@@ -16,7 +16,7 @@ from kafkaspec.values.options import Bounds
 from kafkaspec.values.protobuf.decoder import compile_protobuf, resolve_indexes
 from kafkaspec.values.protobuf.indexes import split_index_lists
 from kafkaspec.values.protobuf.schema import Order
-from kafkaspec.values.protobuf.source import read_files
+from kafkaspec.values.protobuf.source import imports_of, read_files
 from tests.values.protobuf.schemas import linked
 from tests.values.shown_protobuf import shown, truncated
 
@@ -43,7 +43,9 @@ def rows(home: str, topic: str) -> list[tuple[dict[str, Any], bytes | None]]:
 
 def in_base64(definition: Definition) -> Definition:
     """Return a schema as the Python client registers it."""
-    found = read_files(definition, Bounds()).files[-1].SerializeToString()
+    found = (
+        read_files(definition.text, imports_of(definition, Bounds())).files[-1].SerializeToString()
+    )
     return Definition(definition.type, base64.b64encode(found).decode(), definition.imports)
 
 
