@@ -7,7 +7,7 @@ LOGS ?= tests/golden
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-kafka compatibility check wheel lock generate format bench bench-spark fuzz sanitize conformance golden clean
+.PHONY: help run quick test test-kafka avro-judge compatibility check wheel lock generate format bench bench-spark fuzz sanitize conformance golden clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -33,6 +33,10 @@ test:  ## Set up and run all tests
 test-kafka:  ## Kafka itself as the judge: readers and brokers (Java, Maven; VERSIONS="2.8.2 4.3.1" SAMPLE=8)
 	@tools/setup/venv.sh $(VENV) construct,test
 	@KAFKA_VERSIONS="$(VERSIONS)" KAFKA_SAMPLE="$(SAMPLE)" RECORD="$(RECORD)" $(BIN)/python -m pytest -m kafka tests/kafka
+
+avro-judge:  ## Apache Avro for Java reads values of random schemas as we do, by theirs and by others (SCHEMAS=1000)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@AVRO_SCHEMAS="$(or $(SCHEMAS),1000)" $(BIN)/python -m pytest tests/values/avro/test_java.py
 
 compatibility:  ## Make the pages about Kafka's versions and quirks again, compare messages with all releases
 	@tools/setup/venv.sh $(VENV) construct,test

@@ -30,6 +30,7 @@ _NAMES = (
     "tiered",
     "history",
     "protobuf",
+    "avro",
 )
 
 

@@ -141,13 +141,13 @@ class Compiler:
         return reading.costly(read, lambda _: cost)
 
     def _record(self, writer: Node, target: Target | None) -> Read:
-        fields: list[tuple[str, str | None, Read]] = []
         if target is None:
-            fields.extend((item.name, None, self.reader(item.node, None)) for item in writer.fields)
-            return reading.read_record(fields, {}, 0)
+            skipped = [(item.name, self.reader(item.node, None)) for item in writer.fields]
+            return reading.skip_record(skipped)
         sources = self._resolution.sources(writer, target.node)
         targets = {number: name for name, number in sources.items()}
         numbers = {item.name: number for number, item in enumerate(target.node.fields)}
+        fields: list[tuple[str, str | None, Read]] = []
         for number, item in enumerate(writer.fields):
             name = targets.get(number)
             child = None if name is None else target.child(numbers[name])

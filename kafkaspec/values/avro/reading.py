@@ -341,6 +341,23 @@ def read_map(item: Read, least: int, cost: int, make: Callable[[dict[str, Any]],
     return read
 
 
+def skip_record(fields: list[tuple[str, Read]]) -> Read:
+    """Return what reads a record and leaves it out; it counts as an item, as it may have no bytes.
+
+    Args:
+        fields: in the order of the bytes: name, function.
+    """
+    read_fields = read_record([(name, None, read) for name, read in fields], {}, 0)
+
+    def skip(data: bytes, at: int, state: State) -> tuple[None, int]:
+        if not state.items:
+            raise PayloadError(Code.BOUND, "the value has more items than the limit", at)
+        state.items -= 1
+        return None, read_fields(data, at, state)[1]
+
+    return skip
+
+
 def refuse(reason: str) -> Read:
     """Return what fails, since two schemas do not go together."""
 

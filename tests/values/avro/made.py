@@ -59,6 +59,8 @@ class Maker:
 
     def __init__(self, seed: int, logical: bool = True, recursion: bool = False) -> None:
         self._random = Random(seed)
+        # A name without a namespace cannot be used within one.
+        self._spaces = self._random.choice([[""], ["a.b", "c"]])
         self._logical = logical
         self._recursion = recursion
         self._names: dict[str, Any] = {}
@@ -89,7 +91,7 @@ class Maker:
 
     def _name(self, prefix: str) -> dict[str, str]:
         name = f"{prefix}{len(self._names)}"
-        space = self._random.choice(["", "a.b", "c"])
+        space = self._random.choice(self._spaces)
         self._names[f"{space}.{name}" if space else name] = None
         return {"name": name, "namespace": space}
 
@@ -208,7 +210,8 @@ class Maker:
         return self._scalar(schema)
 
     def _count(self, depth: int) -> int:
-        return 0 if depth > 8 else self._random.choice([0, 0, 1, 2, 3, 7])
+        few = [0, 0, 0, 1] if depth > 4 else [0, 0, 1, 2, 3, 7]
+        return 0 if depth > 8 else self._random.choice(few)
 
     def _blocks(self, items: list[bytes]) -> bytes:
         """Write items in blocks, some of them with their size in bytes."""
@@ -301,6 +304,7 @@ class Maker:
             self._change_record(node)
         elif kind == "enum" and pick < 0.8:
             symbols = node["symbols"]
+            node.pop("default", None)
             node["symbols"] = self._random.sample(
                 [*symbols, f"NEW{self._random.getrandbits(40)}"], k=len(symbols)
             )
