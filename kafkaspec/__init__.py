@@ -42,6 +42,7 @@ else:
 
 # The one place above all layers: it hands the upper one to the lower one, which cannot import it.
 _provider.hand_in(lambda: import_module("kafkaspec.arrow").provider())
+_provider.hand_in_typed(lambda: import_module("kafkaspec.values.reading"))
 _provider.hand_in_files(
     "tiered", lambda rest: import_module("kafkaspec.tiered.mount").open_url(rest)
 )

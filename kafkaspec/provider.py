@@ -24,6 +24,25 @@ def provider() -> Any:
     return _makers[0]()
 
 
+_typed_makers: list[Callable[[], Any]] = []
+
+
+def hand_in_typed(maker: Callable[[], Any]) -> None:
+    """Register the maker of typed columns; it is imported on first use."""
+    _typed_makers[:] = [maker]
+
+
+def typed_provider() -> Any:
+    """Return the maker of typed columns.
+
+    Raises:
+        ImportError: it needs something that is not installed.
+    """
+    if not _typed_makers:  # the package itself registers one
+        raise ImportError("nothing here decodes keys and values")
+    return _typed_makers[0]()
+
+
 _files: dict[str, Callable[[str], tuple[Any, str]]] = {}
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart, OnError
-from kafkaspec.provider import provider
+from kafkaspec.provider import provider, typed_provider
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +31,13 @@ raised. ``keep``: its key or value is null, and a column ``error`` says why."""
 
 CHUNK_BYTES = 8 << 20
 """Default number of bytes of a record batch."""
+
+
+_TYPED = frozenset({"value", "key", "schemas", "value_schema", "key_schema", "evolve", "topic"})
+"""Options that ask for typed columns."""
+
+
+_BARE = {"value": "bytes"}
 
 
 class Columnar:
@@ -68,6 +75,7 @@ class Columnar:
         log_start: LogStart = "ignore",
         on_error: OnError = "fail",
         where: str | None = None,
+        **typed: Any,
     ) -> pa.RecordBatchReader:
         """Return the records as a stream of record batches, which are made one at a time.
 
@@ -95,6 +103,8 @@ class Columnar:
             on_error: see ``kafkaspec.log.selection.OnError``.
             where: a condition on the records: ``"key = 'a' and timestamp >= '2026-01-01'"``.
                 Offsets, timestamps, topics and partitions that cannot fulfil it are not read.
+            typed: how keys and values are decoded, as ``to_typed`` takes it: ``value``, ``key``,
+                ``schemas`` ... With any of these it returns what ``to_typed`` returns.
 
         Raises:
             KafkaSpecError: while reading: as ``records`` raises it, after the same records.
@@ -102,25 +112,114 @@ class Columnar:
                 a segment.
             ImportError: PyArrow is not installed.
         """
-        return provider().read(
+        options: dict[str, Any] = {
+            "columns": columns,
+            "start_offset": start_offset,
+            "end_offset": end_offset,
+            "start_timestamp": start_timestamp,
+            "end_timestamp": end_timestamp,
+            "max_bytes": max_bytes,
+            "include_control": include_control,
+            "header_keys": header_keys,
+            "isolation": isolation,
+            "log_start": log_start,
+            "on_error": on_error,
+            "where": where,
+        }
+        if typed:
+            return self.to_typed(**options, **_BARE | typed)
+        return provider().read(self, layout=layout, **options)
+
+    def to_typed(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        value: str = "decode",
+        key: str = "bytes",
+        schemas: Any = None,
+        value_schema: Any = None,
+        key_schema: Any = None,
+        evolve: Literal["latest", "each"] | int = "latest",
+        errors: Literal["raise", "column", "skip"] = "column",
+        raw: bool = False,
+        values: Any = None,
+        topic: str | None = None,
+        report: Any = None,
+        **options: Any,
+    ) -> pa.RecordBatchReader:
+        """Return the records of one topic with typed keys and values.
+
+        A column ``value`` has the type of its schema: a record is a struct. After it come
+        ``value_schema_id`` (int32), ``value_message`` (of Protobuf: the full name), and with
+        ``errors="column"`` ``value_error``, a short code where a row has no value (see
+        ``kafkaspec.values.decoded.Code``). Likewise for ``key``.
+
+        Args:
+            columns: names, as ``to_batches`` takes them, and ``value_schema_id``,
+                ``value_message``, ``value_error``, ``value_raw``, or those of ``key``.
+            value: what values are. ``bytes``: as they are. ``decode``: by the schemas that they
+                name; how they do it is found out from a sample of the topic. ``auto``: as
+                ``decode`` if all of the sample is so, else text if it is that, else bytes.
+                ``avro``, ``protobuf``, ``json-schema``: with ``value_schema``. Or a format without
+                a schema: ``text``, ``json``, ``long`` ..., see
+                ``kafkaspec.values.fixed.FIXED_FORMATS``.
+            key: what keys are, likewise.
+            schemas: a ``SchemaLog``, or a path that ``SchemaLog.open`` takes; by default, that of
+                the log, which finds ``_schemas`` beside it.
+            value_schema: schema of values: ``FILE``, ``FILE#MESSAGE``, ``SUBJECT``,
+                ``SUBJECT@VERSION`` or a ``kafkaspec.values.definition.Definition``. With
+                ``decode``, that as which they are read.
+            key_schema: schema of keys, likewise.
+            evolve: schema of the columns. ``latest``: the newest one of the topic's subject; what
+                was written with older ones is resolved. Of several types of records in a topic,
+                each is a field of a struct. A number: this version. ``each``: that with which a
+                row was written: the result is an iterator of record batches that differ, each of
+                the rows of one schema.
+            errors: what happens with a row that has no key or value for another reason than that
+                it is null. ``column``: it stays, with a column that says why. ``skip``: it is left
+                out. ``raise``: ends with an error.
+            raw: whether ``value_raw`` and ``key_raw`` have the bytes, among the default columns.
+            values: ``kafkaspec.values.options.Options``: enumerations, unions, limits ...
+            topic: which topic of a log directory to read, if it has several.
+            report: a ``kafkaspec.values.reading.ValueReport``, which is filled: what was decided,
+                and how many rows have no value.
+            options: the other options of ``to_batches``.
+
+        Raises:
+            KafkaSpecError: while reading, as ``to_batches``; with ``raise``, for the first row
+                without a value: it names file, byte position of the batch, and field.
+            ValueError: no such column or option; the log is of several topics; there are no
+                schemas, or a schema cannot be read.
+            ImportError: the extra ``values`` is not installed.
+        """
+        return typed_provider().read(
             self,
             columns=columns,
-            start_offset=start_offset,
-            end_offset=end_offset,
-            start_timestamp=start_timestamp,
-            end_timestamp=end_timestamp,
-            layout=layout,
-            max_bytes=max_bytes,
-            include_control=include_control,
-            header_keys=header_keys,
-            isolation=isolation,
-            log_start=log_start,
-            on_error=on_error,
-            where=where,
+            value=value,
+            key=key,
+            schemas=schemas,
+            value_schema=value_schema,
+            key_schema=key_schema,
+            evolve=evolve,
+            errors=errors,
+            raw=raw,
+            values=values,
+            topic=topic,
+            report=report,
+            **options,
         )
+
+    def value_schema(self, **options: Any) -> pa.Schema:
+        """Return the schema of the record batches of ``to_typed``, which takes the same options.
+
+        Rows are looked at to find out how they are framed, and of which types they are.
+        """
+        return typed_provider().schema_of(self, **options)
 
     def to_arrow(self, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:
         """Return the records as one table; takes what ``to_batches`` takes."""
+        if _TYPED & options.keys():
+            return self.to_typed(columns, **_BARE | options).read_all()
         return provider().read(self, columns=columns, compact=True, **options).read_all()
 
     def topic_messages(

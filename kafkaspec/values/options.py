@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Final, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,4 +50,7 @@ class Options:
     defaults: bool = False
     unknown_fields: bool = False
     formats: bool = False
-    bounds: Bounds = Bounds()
+    bounds: Bounds = field(default_factory=Bounds)
+
+
+DEFAULT_OPTIONS: Final = Options()

@@ -172,10 +172,10 @@ def test_the_suffix_names_the_format(tmp_path: Path) -> None:
         assert run("export", SEGMENT, "-o", named).exit_code == 0
         assert run("export", SEGMENT, "--to", form, "-o", plain).exit_code == 0
         assert named.read_bytes() == plain.read_bytes(), form
-    for name in ("-", tmp_path / "segment.csv", tmp_path / "segment"):
+    for name in ("-", tmp_path / "segment.orc", tmp_path / "segment"):
         wrong = run("export", SEGMENT, "-o", name)
         assert wrong.exit_code == 2
-        assert f"{name} ends in none of .parquet, .arrow, .jsonl; name the format" in wrong.stderr
+        assert f"{name} ends in none of .parquet, .arrow, .jsonl, .csv; name" in wrong.stderr
         assert not Path(name).exists()
 
 

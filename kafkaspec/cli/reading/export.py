@@ -1,7 +1,9 @@
-"""``kafkaspec export``: write records to a Parquet, Arrow or JSON file."""
+"""``kafkaspec export``: write records to Parquet, Arrow, JSON or CSV files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +28,17 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
-    file_option,
     force_option,
     is_file,
     opened_output,
 )
+from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.columnar import OnMessage
+from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
 
 _EPILOG = epilog(
     """\
@@ -54,6 +59,7 @@ A timestamp is in UTC, null for none. In JSON lines it is milliseconds since
 1970, bytes are a string where they are UTF-8 and {"base64": "..."} where
 they are not, and headers are pairs [key, value].
 """,
+    TYPED_EPILOG,
     OUTPUT_EPILOG,
     MISSING_EPILOG,
     """\
@@ -64,7 +70,7 @@ file.
 )
 
 
-_FORMATS = ("parquet", "arrow", "jsonl")
+_FORMATS = ("parquet", "arrow", "jsonl", "csv")
 """Formats, which are suffixes of file names too."""
 
 
@@ -78,9 +84,16 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     "--to",
     "to",
     type=click.Choice(_FORMATS),
-    help="Format: Parquet, Arrow IPC, or one JSON object a line; by default that of the suffix.",
+    help="Format: Parquet, Arrow IPC, a JSON object a line, CSV; by default that of the suffix.",
 )
-@file_option(required=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    required=True,
+    metavar="OUT",
+    help="File to write, or - for standard output; with --split-by a new directory.",
+)
 @click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in this order.")
 @click.option(
     "--messages",
@@ -89,6 +102,20 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     help="Export the records of one type of one of Kafka's own topics, decoded: OffsetCommit ...",
 )
 @release_option
+@typed_options
+@click.option(
+    "--split-by",
+    callback=_columns,
+    metavar="A,B,...",
+    help="Folders by topic, partition, day and schema: topic=orders/day=2026-11-22/part-00000.",
+)
+@click.option(
+    "--flatten",
+    is_flag=False,
+    flag_value=".",
+    metavar="[SEP]",
+    help="Make columns of the fields of structs, named value.a.b.",
+)
 @selection_options(on_error="fail")
 @where_option
 @click.option("--include-control", is_flag=True, help="Export control records too.")
@@ -107,6 +134,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @click.pass_context
 def export_command(
     ctx: click.Context,
+    /,
     path: str,
     to: str | None,
     output: Path,
@@ -120,9 +148,12 @@ def export_command(
     crc: CrcPolicy,
     codec: str,
     jobs: int,
+    split_by: list[str] | None,
+    flatten: str | None,
     selection: dict[str, Any],
+    **arguments: Any,
 ) -> None:
-    """Write the records of PATH to a file.
+    """Write the records of PATH to a file, or to files in folders.
 
     Every value is written as it is, or it is an error. Control records are left out without
     --include-control; records of aborted transactions are included without --isolation
@@ -135,15 +166,19 @@ def export_command(
     PATH is a segment (.log, .kafka), a KRaft snapshot (.checkpoint), a partition directory, a
     whole log directory, or the URL of a segment (s3://..., with fsspec).
     """
-    to = to or output.suffix.removeprefix(".")
+    to = to or ("parquet" if split_by else output.suffix.removeprefix("."))
     if to not in _FORMATS:
         suffixes = ", ".join(f".{name}" for name in _FORMATS)
         raise click.UsageError(f"{output} ends in none of {suffixes}; name the format: --to")
+    typed = taken(arguments, needed=bool(split_by) or flatten is not None or to == "csv")
     if message is None and release is not None:
         raise click.UsageError("--release goes with --messages")
-    if message is not None and (columns or include_control or header_keys != "string" or where):
+    if message is not None and (
+        columns or include_control or header_keys != "string" or where or typed
+    ):
         raise click.UsageError(
-            "--columns, --include-control, --header-keys, --where go without --messages"
+            "--columns, --include-control, --header-keys, --where, --value, --key, --split-by, --flatten "
+            "and CSV go without --messages"
         )
     with wrong_usage(ImportError):
         provider()
@@ -157,7 +192,7 @@ def export_command(
         chosen["header_keys"] = header_keys
     with (
         open_log(path, codec=codec, crc=crc) as opened,
-        opened_output(output, path, replace=force) as file,
+        _opened(output, path, force=force, folders=bool(split_by)) as place,
         progress_bar("export", log_bytes(opened)) as bar,
         wrong_usage(ValueError),
     ):
@@ -169,13 +204,17 @@ def export_command(
 
         form: Format = to  # type: ignore[assignment]  # one of the choices
         chosen |= {"progress": advance, "jobs": jobs}
+        bad = 0
         if message is None:
             chosen |= {"columns": columns, "include_control": include_control, "where": condition}
-            rows, bad = export(opened, file, form, **chosen), 0
+        if typed is not None:
+            rows = _typed(opened, place, to, typed, chosen, inputs, split_by, flatten)
+        elif message is None:
+            rows = export(opened, place, form, **chosen)
         else:
             kept: OnMessage = "keep" if selection["on_error"] == "skip" else "fail"
             rows, bad = export_messages(
-                opened, file, form, message, release=release, on_message=kept, **chosen
+                opened, place, form, message, release=release, on_message=kept, **chosen
             )
         for each in [opened] if message is None else logs_of(opened, message, release):
             inputs.report_missing(each)
@@ -184,6 +223,46 @@ def export_command(
     if bad:
         inputs.broken += bad
         warn(f"{count_text(bad, 'record')} not decoded: see the column error")
-    size = f" to {output} ({size_text(output.stat().st_size)})" if is_file(output) else ""
+    if typed is not None:
+        inputs.broken += tell(typed["report"])
+    size = ""
+    if is_file(output):
+        size = f" to {output}" + ("" if split_by else f" ({size_text(output.stat().st_size)})")
     note(count_text(rows, "record") + size)
     ctx.exit(inputs.exit_code)
+
+
+@contextmanager
+def _opened(output: Path, path: str, *, force: bool, folders: bool) -> Iterator[Any]:
+    """Open the file to write; a directory is opened by the export."""
+    if folders:
+        yield output
+        return
+    if output.is_dir():
+        raise click.UsageError(f"{output} is a directory: --split-by writes folders")
+    with opened_output(output, path, replace=force) as file:
+        yield file
+
+
+def _typed(
+    opened: Segment | Partition | LogDirectory,
+    place: Any,
+    to: Any,
+    typed: dict[str, Any],
+    chosen: dict[str, Any],
+    inputs: Inputs,
+    split_by: list[str] | None,
+    flatten: str | None,
+) -> int:
+    """Write records with typed keys and values, and return their number."""
+    from kafkaspec.values.exporting import export_typed
+
+    def left_out(topic: str, error: Exception) -> None:
+        inputs.broken += 1
+        warn(f"topic {topic} left out: {error}")
+
+    report = export_typed(
+        opened, place, to, split_by=split_by or (), flatten=flatten, on_topic=left_out,
+        **typed, **chosen,
+    )  # fmt: skip
+    return int(report.rows)

@@ -1,0 +1,138 @@
+"""Options that say what keys and values are, and what is told of them afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from kafkaspec.cli.console import count_text, note, warn
+from kafkaspec.cli.options import Command, wrong_usage
+
+if TYPE_CHECKING:
+    from kafkaspec.values.reading import ValueReport
+
+TYPED_EPILOG: Final = """\
+Keys and values:
+  bytes        as they are (the default)
+  decode       by the schemas that they name: by id, GUID or fingerprint
+  auto         as decode if all of a sample is so, else as text or bytes
+  avro, protobuf, json-schema
+               with --value-schema, --key-schema
+  text, json, long, integer, short, float, double, boolean, uuid, list<...>,
+  connect-json, ...
+               formats without a schema: docs/guide/values.md
+Schemas are found in the topic _schemas beside PATH, or named with --schemas.
+"""
+
+
+def _evolve(_: click.Context, __: click.Parameter, value: str) -> str | int:
+    if value in ("latest", "each"):
+        return value
+    if value.isdecimal():
+        return int(value)
+    raise click.BadParameter("it is latest, each or a version")
+
+
+def typed_options(command: Command) -> Command:
+    """Add the options that say what keys and values are, as one argument ``typed``."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS: Final = (
+    click.option("--value", "value", metavar="FORMAT", help="What values are; see below."),
+    click.option("--key", "key", metavar="FORMAT", help="What keys are; see below."),
+    click.option(
+        "--schemas",
+        metavar="PATH",
+        help="Log directory with _schemas, the partition, or files of schemas.",
+    ),
+    click.option(
+        "--value-schema",
+        metavar="SCHEMA",
+        help="Schema of values: FILE, FILE#MESSAGE, SUBJECT or SUBJECT@VERSION.",
+    ),
+    click.option("--key-schema", metavar="SCHEMA", help="Schema of keys, likewise."),
+    click.option(
+        "--evolve",
+        callback=_evolve,
+        default="latest",
+        show_default=True,
+        metavar="VERSION",
+        help="Read values as the latest version of the subject, as each was written, or as one.",
+    ),
+    click.option(
+        "--on-value-error",
+        "errors",
+        type=click.Choice(["column", "skip", "raise"]),
+        default="column",
+        show_default=True,
+        help="A row without a key or value: say why in a column, leave it out, or end.",
+    ),
+    click.option("--raw", is_flag=True, help="Add columns with the bytes of keys and values."),
+    click.option(
+        "--depth",
+        "recursion",
+        type=click.IntRange(0, 64),
+        default=0,
+        metavar="N",
+        help="Levels of a type within itself that become columns; deeper ones become JSON text.",
+    ),
+    click.option(
+        "--enums",
+        type=click.Choice(["text", "int"]),
+        default="text",
+        show_default=True,
+        help="Enumerations as text or numbers.",
+    ),
+    click.option("--topic", metavar="TOPIC", help="Topic of a log directory to read."),
+)
+
+_NAMES: Final = (
+    "value", "key", "schemas", "value_schema", "key_schema", "evolve", "errors", "raw", "topic",
+)  # fmt: skip
+
+
+def taken(arguments: dict[str, Any], *, needed: bool = False) -> dict[str, Any] | None:
+    """Take the options out of the arguments of a command, as ``Columnar.to_typed`` takes them.
+
+    Args:
+        arguments: of the command.
+        needed: whether columns of bytes are to be treated as typed ones.
+
+    Returns:
+        The options; None if keys and values stay as they are.
+
+    Raises:
+        click.UsageError: a library is not installed; options go with others that are not there.
+    """
+    found = {name: arguments.pop(name) for name in _NAMES}
+    recursion, enums = arguments.pop("recursion"), arguments.pop("enums")
+    if found["value_schema"] is not None and found["value"] is None:
+        found["value"] = "decode"
+    if found["key_schema"] is not None and found["key"] is None:
+        found["key"] = "decode"
+    if not needed and found["value"] is None and found["key"] is None:
+        given = [name for name in ("schemas", "topic") if found[name] is not None]
+        if given or found["raw"] or recursion or found["evolve"] != "latest":
+            raise click.UsageError("say what values or keys are: --value decode, --key decode")
+        return None
+    with wrong_usage(ImportError):
+        from kafkaspec.values.options import Options
+        from kafkaspec.values.reading import ValueReport
+    found["value"] = found["value"] or "bytes"
+    found["key"] = found["key"] or "bytes"
+    found["values"] = Options(recursion=recursion, enums=enums)
+    found["report"] = ValueReport()
+    return found
+
+
+def tell(report: ValueReport) -> int:
+    """Say what was decided about keys and values, and how many there are not; return that."""
+    for text in report.notes:
+        note(text)
+    for (side, code), number in sorted(report.failures.items()):
+        warn(f"{count_text(number, side)} not decoded; {report.first[side, code]}")
+    return report.failed

@@ -1,0 +1,356 @@
+"""Typed columns of keys or values, as was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.values.compiling import (
+    compile_decoder,
+    first_message,
+    fixed_decoder,
+    message_of,
+    split_messages,
+)
+from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure
+from kafkaspec.values.definition import Definition, SchemaError, SchemaType
+from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Split
+from kafkaspec.values.masking import masked
+from kafkaspec.values.plan import Plan, Target, Writer
+from kafkaspec.values.wanted import DECODE, GIVEN
+
+if TYPE_CHECKING:
+    from kafkaspec.values.framing.rows import Integers
+
+_SAMPLE: Final = 100
+"""Messages that show how their indexes are to be understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The schema with which some values were written.
+
+    Attributes:
+        key: what their frames say; None for bare values.
+        id: id of the schema in the registry, None if it has none.
+        message: full name of the message, for Protobuf.
+    """
+
+    key: SchemaKey | None = None
+    id: int | None = None
+    message: str | None = None
+
+
+@dataclass(slots=True)
+class Part:
+    """Rows of one schema.
+
+    Attributes:
+        rows: their numbers, ascending.
+        origin: the schema.
+        target: number of their type among the targets of the plan.
+        values: what they hold.
+    """
+
+    rows: Integers
+    origin: Origin
+    target: int
+    values: pa.Array
+
+
+@dataclass(slots=True)
+class Parts:
+    """The rows of a column by their schemas; rows without a value are in none.
+
+    Attributes:
+        count: number of all rows.
+        parts: the rows of each schema.
+        failures: why rows have no value, by number of the row.
+        schema_ids: for each row the id of its schema, -1 for none.
+        messages: for each row the number of its message in ``names``, -1 for none.
+        names: full names of Protobuf messages.
+    """
+
+    count: int
+    parts: list[Part] = field(default_factory=list)
+    failures: dict[int, Failure] = field(default_factory=dict)
+    schema_ids: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    messages: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    names: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How rows of one schema are read, or why they are not."""
+
+    origin: Origin
+    decoder: Decoder | None = None
+    target: int = 0
+    failure: Failure | None = None
+
+
+class Column:
+    """Makes a typed column.
+
+    Args:
+        plan: what was decided about the keys or values.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._readings: dict[tuple[SchemaKey | None, tuple[int, ...] | None], _Reading] = {}
+
+    @cached_property
+    def _fixed(self) -> Decoder | None:
+        """The decoder of a format that has no schema."""
+        if self.plan.format in (DECODE, *GIVEN):
+            return None
+        return fixed_decoder(self.plan.format, self.plan.wanted.options)
+
+    @cached_property
+    def type(self) -> pa.DataType:
+        """The type of the column; null with ``each``, where it depends on the schema."""
+        if self._fixed is not None:
+            return self._fixed.type
+        types = [self._target_type(target) for target in self.plan.targets]
+        if len(types) < 2:
+            return types[0] if types else pa.null()
+        names = field_names([target.name for target in self.plan.targets])
+        return pa.struct([pa.field(*pair) for pair in zip(names, types, strict=True)])
+
+    def _target_type(self, target: Target) -> pa.DataType:
+        options = self.plan.wanted.options
+        return compile_decoder(target.definition, message=target.message, options=options).type
+
+    def parts(self, values: pa.Array, headers: pa.Array | None) -> Parts:
+        """Decode rows, each by its schema.
+
+        Args:
+            values: keys or values, ``binary``.
+            headers: the column ``headers``, None if no framing needs it.
+        """
+        count = len(values)
+        if self._fixed is not None:
+            decoded = self._fixed.decode(values)
+            rows = np.arange(count)
+            nothing = np.full(count, -1, np.int64)
+            part = Part(rows, Origin(), 0, decoded.values)
+            return Parts(count, [part], dict(decoded.failures), nothing, nothing)
+        split = self._split(values, headers)
+        found = Parts(count, failures=dict(split.failures))
+        found.schema_ids = np.full(count, -1, np.int64)
+        found.messages = np.full(count, -1, np.int64)
+        for rows, key in grouped(split):
+            payloads = split.payloads if len(rows) == count else split.payloads.take(pa.array(rows))
+            self._decode(key, rows, payloads, split.sizes, found)
+        return found
+
+    def _split(self, values: pa.Array, headers: pa.Array | None) -> Split:
+        if self.plan.framing is not None:
+            return FRAMINGS[self.plan.framing](values, headers, self.plan.side)
+        codes = np.where(np.asarray(values.is_valid()), 0, -1)
+        return Split(values, [], codes, np.zeros(len(values), np.int64))
+
+    def _decode(
+        self,
+        key: SchemaKey | None,
+        rows: Integers,
+        payloads: pa.Array,
+        sizes: Integers,
+        found: Parts,
+    ) -> None:
+        """Decode rows with one id; those of a Protobuf schema by the messages that they name."""
+        definition = self._definition(key)
+        indexed = definition is not None and definition.type is SchemaType.PROTOBUF
+        if not indexed or key is None:
+            self._decode_as(key, None, rows, payloads, sizes[rows], found)
+            return
+        lists = split_messages(payloads)
+        for place, failure in lists.failures.items():
+            _add(found, int(rows[place]), failure, int(sizes[rows[place]]))
+        heads = np.asarray(pc.binary_length(payloads)) - np.asarray(
+            pc.binary_length(lists.payloads)
+        )
+        for number, indexes in enumerate(lists.values):
+            chosen = np.flatnonzero(lists.groups == number)
+            if not len(chosen):
+                continue
+            own = rows[chosen]
+            rest = lists.payloads
+            rest = rest if len(chosen) == len(rest) else rest.take(pa.array(chosen))
+            before = sizes[own] + heads[chosen].astype(np.int64)
+            self._decode_as(key, indexes, own, rest, before, found)
+
+    def _definition(self, key: SchemaKey | None) -> Definition | None:
+        writer = self._writer(key)
+        return None if writer is None else writer.definition
+
+    def _writer(self, key: SchemaKey | None) -> Writer | None:
+        return self.plan.writer if key is None else self.plan.writers.get(key)
+
+    def _decode_as(
+        self,
+        key: SchemaKey | None,
+        indexes: tuple[int, ...] | None,
+        rows: Integers,
+        payloads: pa.Array,
+        before: Integers,
+        found: Parts,
+    ) -> None:
+        reading = self._reading(key, indexes, payloads)
+        if reading.origin.id is not None:
+            found.schema_ids[rows] = reading.origin.id
+        if reading.origin.message is not None:
+            found.messages[rows] = _number(found.names, reading.origin.message)
+        if reading.decoder is None:
+            assert reading.failure is not None
+            found.failures |= dict.fromkeys(rows.tolist(), reading.failure)
+            return
+        decoded: Decoded = reading.decoder.decode(payloads)
+        for place, failure in decoded.failures.items():
+            _add(found, int(rows[place]), failure, int(before[place]))
+        found.parts.append(Part(rows, reading.origin, reading.target, decoded.values))
+
+    def _reading(
+        self, key: SchemaKey | None, indexes: tuple[int, ...] | None, payloads: pa.Array
+    ) -> _Reading:
+        place = key, indexes
+        if place not in self._readings:
+            if len(self._readings) >= self.plan.wanted.options.bounds.decoders:
+                del self._readings[next(iter(self._readings))]
+            self._readings[place] = self._compiled(key, indexes, payloads)
+        return self._readings[place]
+
+    def _compiled(
+        self, key: SchemaKey | None, indexes: tuple[int, ...] | None, payloads: pa.Array
+    ) -> _Reading:
+        writer = self._writer(key)
+        if writer is None:
+            return _refused(Origin(key), Code.UNKNOWN_ID, f"no schema has the {key}")
+        origin = Origin(key, writer.id)
+        if writer.definition is None:
+            return _refused(origin, Code.UNSUPPORTED, writer.problem)
+        if writer.definition.type is SchemaType.PROTOBUF:
+            try:
+                message = self._message(writer.definition, indexes, payloads)
+            except SchemaError as error:
+                return _refused(origin, Code.MESSAGE_INDEX, str(error))
+            origin = replace(origin, message=message)
+        target = self._target_of(writer, origin)
+        if target is None:
+            reason = "it is of none of the types that the column has"
+            return _refused(origin, Code.RESOLUTION, reason)
+        try:
+            decoder = self._decoder(writer.definition, origin.message, target)
+        except SchemaError as error:
+            return _refused(origin, Code.UNSUPPORTED, str(error))
+        return _Reading(origin, decoder, max(target, 0))
+
+    def _message(
+        self, definition: Definition, indexes: tuple[int, ...] | None, payloads: pa.Array
+    ) -> str:
+        """Return the full name of the message that indexes mean; of bare ones, the one planned."""
+        if indexes is None:
+            planned = self.plan.targets[0].message if self.plan.targets else None
+            return first_message(definition) if planned is None else planned
+        _, name = message_of(definition, indexes, payloads.slice(0, _SAMPLE))
+        return name
+
+    def _decoder(self, definition: Definition, message: str | None, target: int) -> Decoder:
+        reader = self.plan.targets[target].definition if target >= 0 else definition
+        return compile_decoder(
+            definition,
+            message=message,
+            reader=None if reader == definition else reader,
+            options=self.plan.wanted.options,
+        )
+
+    def _target_of(self, writer: Writer, origin: Origin) -> int | None:
+        """Return the number of the type that a schema is read as, -1 for its own, None for none."""
+        targets = self.plan.targets
+        if not targets:
+            return -1
+        if origin.message is not None:
+            names, name = [target.message for target in targets], origin.message
+        elif len(targets) == 1:
+            return 0
+        else:
+            names, name = [target.name for target in targets], writer.name
+        return names.index(name) if name in names else None
+
+    def array(self, found: Parts) -> pa.Array:
+        """Return the column of rows that were decoded."""
+        if len(self.plan.targets) < 2:
+            return _gathered(found.parts, found.count, self.type)
+        children = []
+        present = np.zeros(found.count, np.bool_)
+        for number, kind in enumerate(self.type):
+            own = [part for part in found.parts if part.target == number]
+            child = _gathered(own, found.count, kind.type)
+            present |= np.asarray(child.is_valid())
+            children.append(child)
+        mask = None if present.all() else pa.array(~present)
+        return pa.StructArray.from_arrays(children, fields=list(self.type), mask=mask)
+
+
+def field_names(names: list[str]) -> list[str]:
+    """Return names of fields for full names: the last parts, or all of them if those repeat."""
+    short = [name.rpartition(".")[2] or f"schema_{place}" for place, name in enumerate(names)]
+    folded = [name.casefold() for name in short]
+    return [
+        text if folded.count(text.casefold()) == 1 else (name or text)
+        for name, text in zip(names, short, strict=True)
+    ]
+
+
+def grouped(split: Split) -> Iterator[tuple[Integers, SchemaKey | None]]:
+    """Yield the rows of each schema."""
+    if not split.schemas:
+        rows = np.flatnonzero(split.codes == 0)
+        if len(rows):
+            yield rows, None
+        return
+    order = np.argsort(split.codes, kind="stable")
+    bounds = np.searchsorted(split.codes[order], np.arange(len(split.schemas) + 1))
+    for number, key in enumerate(split.schemas):
+        rows = order[bounds[number] : bounds[number + 1]]
+        if len(rows):
+            yield rows, key
+
+
+def _gathered(parts: list[Part], count: int, kind: pa.DataType) -> pa.Array:
+    """Return the values of parts, each in its row; null in the others."""
+    if not parts:
+        return masked(pa.nulls(count, kind))
+    if len(parts) == 1 and len(parts[0].rows) == count:
+        return parts[0].values
+    places = np.full(count, -1, np.int64)
+    start = 0
+    for part in parts:
+        places[part.rows] = np.arange(start, start + len(part.rows))
+        start += len(part.rows)
+    whole = pa.concat_arrays([part.values for part in parts])
+    return masked(whole.take(pa.array(places, mask=places < 0)))
+
+
+def _number(names: list[str], name: str) -> int:
+    if name not in names:
+        names.append(name)
+    return names.index(name)
+
+
+def _refused(origin: Origin, code: Code, reason: str) -> _Reading:
+    return _Reading(origin, failure=Failure(code, reason))
+
+
+def _add(found: Parts, row: int, failure: Failure, before: int) -> None:
+    """Add a failure; its position is counted from the begin of the key or value."""
+    if failure.position is not None:
+        failure = replace(failure, position=failure.position + before)
+    found.failures[row] = failure

@@ -1,0 +1,117 @@
+"""Decoders for schemas of any type."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import orjson
+import pyarrow as pa
+
+from kafkaspec.values.decoded import Decoder
+from kafkaspec.values.definition import Definition, SchemaError, SchemaType
+from kafkaspec.values.options import DEFAULT_OPTIONS, Options
+from kafkaspec.values.registry.avro_names import full_name
+
+if TYPE_CHECKING:
+    from kafkaspec.values.protobuf.indexes import Heads
+    from kafkaspec.values.protobuf.schema import Order
+
+
+def compile_decoder(
+    definition: Definition,
+    *,
+    message: str | None = None,
+    reader: Definition | None = None,
+    options: Options = DEFAULT_OPTIONS,
+) -> Decoder:
+    """Return a decoder of what was written with a schema.
+
+    Args:
+        definition: the schema.
+        message: full name of the message of a Protobuf schema, by default the first one.
+        reader: the schema as which values are read; by default that with which they were written.
+        options: how values become columns.
+
+    Raises:
+        SchemaError: a schema cannot be read, or has what is not supported.
+    """
+    # Each of them imports libraries that the others do not need.
+    if definition.type is SchemaType.AVRO:
+        from kafkaspec.values.avro import compile_avro
+
+        return compile_avro(definition, reader, options)
+    if definition.type is SchemaType.PROTOBUF:
+        from kafkaspec.values.protobuf.decoder import compile_protobuf
+
+        name = first_message(definition) if message is None else message
+        return compile_protobuf(definition, name, reader, options)
+    from kafkaspec.values.json_schema import compile_json
+
+    return compile_json(definition, options, reader)
+
+
+def fixed_decoder(name: str, options: Options) -> Decoder:
+    """Return a decoder of a format that has no schema.
+
+    Raises:
+        ValueError: there is no such format.
+    """
+    decoder: Decoder = import_module("kafkaspec.values.fixed").fixed(name, options)
+    return decoder
+
+
+def record_name(definition: Definition) -> str:
+    """Return the full name of an Avro type, or the title of a JSON Schema; nothing without one."""
+    try:
+        parsed = orjson.loads(definition.text)
+    except ValueError:
+        return ""
+    if not isinstance(parsed, dict):
+        return parsed if isinstance(parsed, str) else ""
+    if definition.type is SchemaType.JSON:
+        found = parsed.get("title")
+    elif isinstance(parsed.get("name"), str):
+        found = full_name(parsed, "")[0]
+    else:
+        found = parsed.get("type")
+    return found if isinstance(found, str) else ""
+
+
+def has_message(definition: Definition, name: str) -> bool:
+    """Return whether a Protobuf schema declares a message of some full name."""
+    from kafkaspec.values.protobuf.decoder import messages
+
+    try:
+        return name in messages(definition)
+    except SchemaError:
+        return False
+
+
+def first_message(definition: Definition) -> str:
+    """Return the full name of the first message of a Protobuf schema.
+
+    Raises:
+        SchemaError: the schema cannot be read, or has none.
+    """
+    return message_of(definition, (0,), pa.array([], pa.binary()))[1]
+
+
+def message_of(
+    definition: Definition, indexes: tuple[int, ...], sample: pa.Array
+) -> tuple[Order, str]:
+    """Return which message of a Protobuf schema indexes mean, and how they are understood.
+
+    Raises:
+        SchemaError: the schema cannot be read, or has no such message.
+    """
+    from kafkaspec.values.protobuf.decoder import resolve_indexes
+
+    return resolve_indexes(definition, indexes, sample)
+
+
+def split_messages(payloads: pa.Array) -> Heads[tuple[int, ...]]:
+    """Take off the indexes of messages before Protobuf's payloads."""
+    from kafkaspec.values.protobuf.indexes import split_index_lists
+
+    return split_index_lists(payloads)

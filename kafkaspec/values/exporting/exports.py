@@ -1,0 +1,148 @@
+"""Export typed keys and values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+from kafkaspec.arrow.export import FILE_CHUNK
+from kafkaspec.arrow.reading import Log
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.values.exporting.folders import SCHEMA, SPLITS, TOPIC, Folders, columns_of
+from kafkaspec.values.exporting.writers import Format, TypedWriter, check_format
+from kafkaspec.values.reading import Reader, Schemas, ValueReport, is_internal, registry_of, typed
+from kafkaspec.writing.atomic import DirectoryAside, file_aside
+from kafkaspec.writing.places import check_output
+
+Output = str | os.PathLike[str] | IO[bytes]
+
+
+def export_typed(
+    log: Log,
+    output: Output,
+    to: Format,
+    *,
+    split_by: Sequence[str] = (),
+    flatten: str | None = None,
+    columns: Sequence[str] | None = None,
+    schemas: Schemas = None,
+    topic: str | None = None,
+    report: ValueReport | None = None,
+    replace_existing: bool = False,
+    progress: Callable[[str, int], None] | None = None,
+    on_topic: Callable[[str, Exception], None] | None = None,
+    **options: Any,
+) -> ValueReport:
+    """Write records with typed keys and values to a file, or to files in folders.
+
+    A row without a key or value stays, with a short code in ``value_error`` and ``key_error``,
+    unless ``errors`` says otherwise. A struct without fields, which Parquet does not have, becomes
+    a boolean. Names that are equal but for case are numbered.
+
+    Args:
+        log: the log.
+        output: path of the file or, with ``split_by``, of the directory to write; or an open file.
+        to: format: ``parquet``, ``arrow``, ``jsonl``, ``csv``.
+        split_by: folders to make, the outermost first, of ``topic``, ``partition``, ``day`` (of the
+            timestamp, in UTC) and ``schema`` (id of the values' schema): ``topic=orders/...``.
+        flatten: what stands between the names of a column and its fields, which become columns;
+            None keeps structs.
+        columns: names of columns, as ``Columnar.to_typed`` takes them.
+        schemas: likewise.
+        topic: the topic to export; by default all of them, if there are folders for them.
+        report: is filled, see ``ValueReport``.
+        replace_existing: whether to replace an existing file; a directory has to be new.
+        progress: called with the name of a file and the number of bytes just read from it.
+        on_topic: called with a topic that cannot be exported, and why; by default it is raised.
+        options: see ``Columnar.to_typed``.
+
+    Raises:
+        KafkaSpecError: the log cannot be read, or ``output`` is in it; nothing is written.
+        ValueError: an option is none; a format cannot have a column.
+        FileExistsError: ``output`` exists.
+        OSError: ``output`` cannot be written.
+    """
+    to = check_format(to)
+    report = ValueReport() if report is None else report
+    wrong = [name for name in split_by if name not in SPLITS]
+    if wrong or len(set(split_by)) < len(split_by):
+        raise ValueError(f"folders are of {', '.join(SPLITS)}, each of them once")
+    if options.get("evolve") == "each" and SCHEMA not in split_by:
+        raise ValueError("each schema has a file of its own: split by schema")
+    options = {"max_bytes": FILE_CHUNK, "header_keys": "strict"} | options
+    if to == "jsonl":
+        options["header_keys"] = "string"
+    request: dict[str, Any] = {"columns": columns, "schemas": schemas, "report": report} | options
+    if not split_by:
+        reader = Reader(typed(log, topic=topic, progress=progress, **request))
+        _write_file(reader, output, to, flatten, log, replace_existing)
+        return report
+    if not isinstance(output, str | os.PathLike):
+        raise ValueError("folders need a directory, not an open file")
+    if schemas is None and log.path is not None:
+        request["schemas"] = registry_of(log, None)
+    check_output(output, log)
+    aside = DirectoryAside(output)
+    try:
+        for name in _topics(log, topic, split_by):
+            request |= {"topic": name, "progress": progress, "also": columns_of(split_by)}
+            try:
+                reader = Reader(typed(log, **request))
+                reader.check()
+            except KafkaSpecError:
+                raise
+            except ValueError as error:
+                if name is None or name == topic or on_topic is None:
+                    raise
+                on_topic(name, error)
+                continue
+            _write_folders(reader, Folders(aside, to, split_by, flatten, reader.also))
+        aside.commit()
+    finally:
+        aside.discard()
+    return report
+
+
+def _topics(log: Log, topic: str | None, split_by: Sequence[str]) -> Iterator[str | None]:
+    """Yield the topics to export; None for the one of a log that is of one topic."""
+    if topic is not None or not isinstance(log, LogDirectory) or TOPIC not in split_by:
+        yield topic
+        return
+    yield from (name for name in log.topics if not is_internal(name))
+
+
+def _write_folders(reader: Reader, folders: Folders) -> None:
+    try:
+        for batch in reader:
+            folders.write(batch)
+    finally:
+        folders.close()
+
+
+def _write_file(
+    reader: Reader,
+    output: Output,
+    to: Format,
+    flatten: str | None,
+    log: Log,
+    replace_existing: bool,
+) -> None:
+    if not isinstance(output, str | os.PathLike):
+        _write(reader, output, to, flatten)
+        return
+    check_output(output, log)
+    with file_aside(output, replace=replace_existing) as file:
+        _write(reader, file, to, flatten)
+
+
+def _write(reader: Reader, file: IO[bytes], to: Format, flatten: str | None) -> None:
+    writer = TypedWriter(to, file, reader.schema, flatten)
+    try:
+        for batch in reader:
+            writer.write_batch(batch)
+            del batch  # so that its memory serves the next one
+    finally:
+        writer.close()
+    file.flush()

@@ -1,0 +1,3 @@
+"""What stands before a payload, or in the headers of its record, and says which schema it has."""
+
+from __future__ import annotations

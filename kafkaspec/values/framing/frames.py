@@ -1,0 +1,316 @@
+"""Frames: ids of schemas before payloads or in headers, and how they are taken off.
+
+Each framing is a function from the keys or values of some records, and their headers, to ``Split``.
+It says what stands there and looks no schema up.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Literal
+from uuid import UUID
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.values.decoded import Code, Failure
+from kafkaspec.values.framing import layouts, names
+from kafkaspec.values.framing.rows import Rows, after, integers, last_headers
+from kafkaspec.values.options import Bounds
+
+if TYPE_CHECKING:
+    from kafkaspec.values.framing.rows import Integers, Mask, Octets
+
+Side = Literal["key", "value"]
+"""Which half of a record."""
+
+
+class KeyKind(StrEnum):
+    """What a frame tells a schema by."""
+
+    ID = "id"
+    """The id that a registry gave to it, in a context."""
+    GUID = "guid"
+    """Its GUID, which does not depend on a registry."""
+    FINGERPRINT = "fingerprint"
+    """CRC-64-AVRO of its parsing canonical form."""
+    VERSION_ID = "version_id"
+    """The UUID that AWS Glue gave to one version of it."""
+    NAME = "name"
+    """A name of another registry: the id in Azure's header."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaKey:
+    """What a frame says of the schema.
+
+    Attributes:
+        kind: what it is.
+        value: the number or UUID.
+    """
+
+    kind: KeyKind
+    value: int | str | UUID
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.value}"
+
+
+@dataclass(slots=True)
+class Split:
+    """Keys or values with their frames taken off.
+
+    Attributes:
+        payloads: what follows the frames; null for a null and where a row has failed.
+        schemas: the different schemas that the frames name.
+        codes: for each row the number of its schema in ``schemas``; -1 for a null, and where it
+            has failed.
+        sizes: for each row the bytes of its frame.
+        failures: why rows have no payload, by number of the row.
+    """
+
+    payloads: pa.Array
+    schemas: list[SchemaKey]
+    codes: Integers
+    sizes: Integers
+    failures: dict[int, Failure] = field(default_factory=dict)
+
+
+Framing = Callable[[pa.Array, "pa.Array | None", Side], Split]
+"""Takes frames off keys or values (binary), given the column ``headers``."""
+
+
+class _Made:
+    """A split in the making: rows are given their schemas in a few steps."""
+
+    def __init__(self, values: pa.Array) -> None:
+        self.values = values
+        self.rows = Rows.of(values)
+        count = len(values)
+        self.codes = np.full(count, -1, np.int64)
+        self.sizes = np.zeros(count, np.int64)
+        self.schemas: list[SchemaKey] = []
+        self.failures: dict[int, Failure] = {}
+        self.open = self.rows.present.copy()
+        self.moved = np.zeros(count, np.int64)
+
+    def give(self, chosen: Integers, kind: KeyKind, found: Integers | Octets, size: int) -> None:
+        """Give schemas to rows: by numbers, or by lines of 16 bytes that are UUIDs."""
+        if not len(chosen):
+            return
+        if found.ndim == 2:
+            whole = np.ascontiguousarray(found).view("V16").reshape(-1)
+            unique, inverse = np.unique(whole, return_inverse=True)
+            keys = [SchemaKey(kind, UUID(bytes=item.tobytes())) for item in unique]
+        else:
+            unique, inverse = np.unique(found, return_inverse=True)
+            keys = [SchemaKey(kind, int(item)) for item in unique]
+        self.codes[chosen] = inverse + len(self.schemas)
+        self.schemas += keys
+        self.sizes[chosen] = size
+        self.open[chosen] = False
+
+    def name(self, row: int, name: str) -> None:
+        """Give a schema to one row, by its name."""
+        key = SchemaKey(KeyKind.NAME, name)
+        if key not in self.schemas:
+            self.schemas.append(key)
+        self.codes[row] = self.schemas.index(key)
+        self.open[row] = False
+
+    def read_prefix(self, prefix: layouts.Prefix, kind: KeyKind) -> None:
+        """Give schemas to the rows that begin as a layout says."""
+        chosen = np.flatnonzero(self.open & _has(self.rows, prefix))
+        self.give(chosen, kind, _key(self.rows, chosen, prefix), prefix.size)
+
+    def read_prefixes(self) -> None:
+        """Give schemas to the rows that begin with an id or a GUID."""
+        for prefix, kind in _CONFLUENT:
+            self.read_prefix(prefix, kind)
+
+    def read_headers(self, rows: Integers, frames: pa.Array) -> None:
+        """Give schemas to the rows with a header that has an id or a GUID."""
+        found = Rows.of(frames)
+        wanted = self.open[rows]
+        for prefix, kind in _CONFLUENT:
+            chosen = np.flatnonzero(wanted & _has(found, prefix))
+            self.give(rows[chosen], kind, _key(found, chosen, prefix), 0)
+            longer = chosen[found.sizes[chosen] > prefix.size]
+            if len(longer):
+                self._put_before(rows[longer], frames.take(pa.array(longer)), prefix.size)
+            wanted[chosen] = False
+        for place in np.flatnonzero(wanted):
+            row = int(rows[place])
+            self.failures[row] = Failure(Code.NOT_FRAMED, "its header has no id of a schema")
+            self.open[row] = False
+
+    def _put_before(self, rows: Integers, frames: pa.Array, size: int) -> None:
+        """Put what follows the GUIDs in headers before the payloads, as if it were there."""
+        chosen = pa.array(rows)
+        rest = after(frames, size)
+        joined = pc.binary_join_element_wise(rest, self.values.take(chosen), b"")
+        mask = np.zeros(len(self.values), np.bool_)
+        mask[rows] = True
+        self.values = pc.replace_with_mask(self.values, pa.array(mask), joined)
+        self.moved[rows] = np.asarray(pc.binary_length(rest))
+
+    def fail_rest(self, *starts: tuple[int, ...], least: int) -> None:
+        """Let every row fail that has got no schema: it is cut off, or begins with other bytes."""
+        begun = np.zeros(len(self.open), np.bool_)
+        for start in starts:
+            begun |= self.rows.begins_with(*start)
+        for row in np.flatnonzero(self.open).tolist():
+            if begun[row]:
+                reason = f"{self.rows.sizes[row]} bytes, of which the frame takes {least}"
+                self.failures[row] = Failure(Code.TRUNCATED, reason, 0)
+            else:
+                self.failures[row] = Failure(Code.NOT_FRAMED, "nothing says its schema", 0)
+
+    def done(self) -> Split:
+        """Return the split."""
+        payloads = _without(self.values, self.sizes, self.codes >= 0)
+        before = self.sizes - self.moved
+        return Split(payloads, self.schemas, self.codes, before, self.failures)
+
+
+_CONFLUENT: Final = ((layouts.BY_ID, KeyKind.ID), (layouts.BY_GUID, KeyKind.GUID))
+
+
+def _has(rows: Rows, prefix: layouts.Prefix) -> Mask:
+    return rows.begins_with(*prefix.octets) & (rows.sizes >= prefix.size)
+
+
+def _key(rows: Rows, chosen: Integers, prefix: layouts.Prefix) -> Integers | Octets:
+    lines = rows.cut(chosen, prefix.key_at, prefix.key_size)
+    if prefix.key_size == layouts.UUID_SIZE:
+        return lines
+    return integers(lines, little=not prefix.is_number)  # fingerprints are written low byte first
+
+
+def _without(values: pa.Array, sizes: Integers, kept: Mask) -> pa.Array:
+    """Return the rows without as many first bytes; null where they are not kept."""
+    made = values
+    for size in np.unique(sizes):
+        if size:
+            cut = after(values, int(size))
+            here = sizes == size
+            made = cut if here[kept].all() else pc.if_else(pa.array(here), cut, made)
+    if kept.all() or (kept == np.asarray(values.is_valid())).all():
+        return made
+    return pc.if_else(pa.array(kept), made, pa.scalar(None, values.type))
+
+
+def confluent(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
+    """Take off what Confluent's serializers write: an id or a GUID, before it or in a header.
+
+    As Confluent's ``DualSchemaIdDeserializer``: the last header of the name that has a value wins,
+    and then nothing stands before the payload. What a header has after the GUID, the indexes of a
+    Protobuf message, is put there.
+    """
+    made = _Made(values)
+    if headers is not None:
+        made.read_headers(*last_headers(headers, names.CONFLUENT_HEADERS[side]))
+    made.read_prefixes()
+    made.fail_rest(layouts.BY_ID.octets, layouts.BY_GUID.octets, least=layouts.BY_ID.size)
+    return made.done()
+
+
+def apicurio(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
+    """Take off what Apicurio's serializers write with 8-byte ids, or in headers.
+
+    With 4-byte ids, the default since its version 3, they write what Confluent's write.
+    """
+    made = _Made(values)
+    for name in names.APICURIO_HEADERS[side] if headers is not None else ():
+        rows, found = last_headers(headers, name)
+        numbers = Rows.of(found)
+        whole = np.flatnonzero((numbers.sizes == 8) & made.open[rows])
+        made.give(rows[whole], KeyKind.ID, integers(numbers.cut(whole, 0, 8)), 0)
+    made.read_prefix(layouts.BY_LONG_ID, KeyKind.ID)
+    made.fail_rest(layouts.BY_LONG_ID.octets, least=layouts.BY_LONG_ID.size)
+    return made.done()
+
+
+def single_object(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
+    """Take off the begin of Avro's single-object encoding: a fingerprint, little-endian."""
+    made = _Made(values)
+    made.read_prefix(layouts.SINGLE_OBJECT, KeyKind.FINGERPRINT)
+    made.fail_rest(layouts.SINGLE_OBJECT.octets, least=layouts.SINGLE_OBJECT.size)
+    return made.done()
+
+
+def glue(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
+    """Take off what the serializers of AWS Glue write, and decompress."""
+    made = _Made(values)
+    frames = layouts.GLUE.values()
+    for prefix in frames:
+        made.read_prefix(prefix, KeyKind.VERSION_ID)
+    made.fail_rest(*(prefix.octets for prefix in frames), least=max(p.size for p in frames))
+    split = made.done()
+    zlibbed = made.rows.begins_with(*layouts.GLUE[layouts.ZLIB].octets)
+    packed = np.flatnonzero(zlibbed & (split.codes >= 0))
+    if len(packed):
+        _unpack(split, packed)
+    return split
+
+
+def azure(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
+    """Read the id of Azure's schema registry, which is in the header ``content-type``."""
+    made = _Made(values)
+    if headers is not None:
+        rows, types = last_headers(headers, names.CONTENT_TYPE)
+        texts = [text.decode("utf-8", "replace") for text in types.to_pylist()]
+        for row, text in zip(rows.tolist(), texts, strict=True):
+            kind, _, name = text.partition("+")
+            if made.open[row] and kind == names.AZURE_AVRO and name:
+                made.name(row, name)
+    made.fail_rest(least=0)
+    return made.done()
+
+
+FRAMINGS: Final[dict[str, Framing]] = {
+    "confluent": confluent,
+    "apicurio": apicurio,
+    "glue": glue,
+    "single-object": single_object,
+    "azure": azure,
+}
+"""Framings by name."""
+
+
+def _unpack(split: Split, packed: Integers) -> None:
+    """Decompress payloads, all of them together within a bound."""
+    room = Bounds().output_bytes
+    made: list[bytes | None] = []
+    for row in packed.tolist():
+        found = _inflated(split.payloads[row].as_py(), room)
+        if isinstance(found, Failure):
+            split.failures[row] = found
+            split.codes[row] = -1
+            made.append(None)
+        else:
+            room -= len(found)
+            made.append(found)
+    mask = np.zeros(len(split.payloads), np.bool_)
+    mask[packed] = True
+    replaced = pa.array(made, split.payloads.type)
+    split.payloads = pc.replace_with_mask(split.payloads, pa.array(mask), replaced)
+
+
+def _inflated(data: bytes, room: int) -> bytes | Failure:
+    stream = zlib.decompressobj()
+    try:
+        found = stream.decompress(data, room + 1)
+    except zlib.error as error:
+        return Failure(Code.MALFORMED, str(error), 0)
+    if len(found) > room:
+        return Failure(Code.BOUND, f"its decompressed bytes are more than the {room} left", 0)
+    if not stream.eof:
+        return Failure(Code.TRUNCATED, "the zlib stream is cut off", 0)
+    if stream.unused_data:
+        return Failure(Code.TRAILING, "bytes follow the zlib stream", 0)
+    return found

@@ -1,0 +1,73 @@
+"""Nulls of structs whose fields are never null: some writers take no null in these, even there."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def masked(array: pa.Array) -> pa.Array:
+    """Return an array in which fields that are not nullable have no nulls under a null struct.
+
+    What ``take`` puts there are nulls too, which some writers refuse (Parquet's of PyArrow). Nobody
+    sees what stands there instead.
+    """
+    return _filled(array, nullable=True) if _is_strict(array.type) else array
+
+
+def _is_strict(kind: pa.DataType) -> bool:
+    """Return whether a type has a field somewhere that is not nullable."""
+    return any(
+        not field.nullable or _is_strict(field.type)
+        for field in (kind.field(place) for place in range(kind.num_fields))
+    )
+
+
+def _filled(array: pa.Array, *, nullable: bool) -> pa.Array:
+    kind, types = array.type, pa.types
+    if not nullable and not array.null_count and not _is_strict(kind):
+        return array
+    mask = array.is_null() if nullable and array.null_count else None
+    if types.is_struct(kind):
+        children = [
+            _filled(array.field(place), nullable=kind.field(place).nullable)
+            for place in range(kind.num_fields)
+        ]
+        if not children:
+            return array
+        return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
+    if types.is_list(kind) or types.is_map(kind):
+        return _filled_list(array, mask)
+    if nullable or not array.null_count:
+        return array
+    if types.is_dictionary(kind):
+        indices = pc.fill_null(array.indices, 0)
+        dictionary = array.dictionary
+        if not len(dictionary):
+            dictionary = pa.array([""], kind.value_type)
+        return pa.DictionaryArray.from_arrays(indices, dictionary)
+    return pc.fill_null(array, _nothing(kind))
+
+
+def _filled_list(array: pa.Array, mask: pa.Array | None) -> pa.Array:
+    if array.offset:  # of a part of an array, none can be made with a mask
+        array = array.take(pa.array(range(len(array))))
+    kind = array.type
+    if pa.types.is_map(kind):
+        items = _filled(array.items, nullable=kind.item_field.nullable)
+        return pa.MapArray.from_arrays(array.offsets, array.keys, items, type=kind, mask=mask)
+    values = _filled(array.values, nullable=kind.value_field.nullable)
+    return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=mask)
+
+
+def _nothing(kind: pa.DataType) -> pa.Scalar:
+    """Return some value of a type: zero, or nothing."""
+    types = pa.types
+    if types.is_fixed_size_binary(kind):
+        return pa.scalar(bytes(kind.byte_width), kind)
+    if types.is_binary(kind) or types.is_string(kind):
+        return pa.scalar(b"" if types.is_binary(kind) else "", kind)
+    if types.is_temporal(kind):
+        number = pa.int32() if kind.bit_width == pa.int32().bit_width else pa.int64()
+        return pa.scalar(0, number).cast(kind)
+    return pa.scalar(0, pa.int32()).cast(kind)

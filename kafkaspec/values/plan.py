@@ -1,0 +1,82 @@
+"""What was decided about the keys or the values of a topic, before they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kafkaspec.values.definition import Definition
+from kafkaspec.values.framing.frames import SchemaKey, Side
+from kafkaspec.values.wanted import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A schema with which values were written.
+
+    Attributes:
+        definition: the schema; None if it cannot be used.
+        id: its id in the registry, None if it has none.
+        subject: a subject that has it.
+        name: full name of the record, or of the subject where the schema has none.
+        problem: why it cannot be used; empty if it can.
+    """
+
+    definition: Definition | None
+    id: int | None = None
+    subject: str = ""
+    name: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A type of values that a column holds.
+
+    Attributes:
+        name: full name of the record or message; empty for what has none.
+        definition: the schema as which values are read.
+        message: full name of the message, for Protobuf.
+        id: id of the schema in the registry, None if it has none.
+    """
+
+    name: str
+    definition: Definition
+    message: str | None = None
+    id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What was decided about the keys or the values of a topic. It can be sent to other processes.
+
+    Attributes:
+        side: ``key`` or ``value``.
+        wanted: what was asked for.
+        format: what is done: as in ``Wanted``, but never ``auto``.
+        framing: name of the framing; None for bare values.
+        writers: the schemas, by what frames say.
+        writer: the schema of bare values.
+        targets: types of values that the column holds: one, or several in a struct; none with
+            ``each``, where every value is read as it was written.
+        notes: what was decided, in sentences for people.
+    """
+
+    side: Side
+    wanted: Wanted
+    format: str
+    framing: str | None = None
+    writers: Mapping[SchemaKey, Writer] = field(default_factory=dict)
+    writer: Writer | None = None
+    targets: tuple[Target, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def needs_headers(self) -> bool:
+        """Whether the headers of records say which schema they have, or more."""
+        return self.framing is not None
+
+    @property
+    def names_messages(self) -> bool:
+        """Whether rows are messages of Protobuf, which have names."""
+        return any(target.message is not None for target in self.targets) or not self.targets

@@ -1,0 +1,50 @@
+"""How the keys or the values of a log are to be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kafkaspec.values.definition import Definition
+from kafkaspec.values.options import DEFAULT_OPTIONS, Options
+
+Evolve = Literal["latest", "each"] | int
+"""Which schema a column has. ``latest``: the newest version of the subject that is not deleted;
+values of older ones are read as it. ``each``: that with which each value was written, so that
+record batches differ. A number: this version of the subject."""
+
+Errors = Literal["raise", "column", "skip"]
+"""What happens with a row that has no value. ``raise``: an error at the first one. ``column``: it
+is null, and a column says why. ``skip``: it is left out, and counted."""
+
+BYTES: Final = "bytes"
+TEXT: Final = "text"
+DECODE: Final = "decode"
+AUTO: Final = "auto"
+GIVEN: Final = ("avro", "protobuf", "json-schema")
+"""Formats of which the schema is given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How the keys or the values of a log are to be read.
+
+    Attributes:
+        format: ``bytes``: as they are. ``decode``: by the schemas that the rows name. ``auto``: as
+            ``decode`` if all of a sample can be, else as text if that is what it is, else as
+            bytes. ``avro``, ``protobuf``, ``json-schema``: with ``schema``. Or one of
+            ``FIXED_FORMATS``.
+        schema: a schema: its definition, a file (``FILE`` or ``FILE#MESSAGE``), or a subject of the
+            registry (``SUBJECT`` or ``SUBJECT@VERSION``).
+        evolve: see ``Evolve``.
+        errors: see ``Errors``.
+        raw: whether there is a column with the bytes too.
+        options: how values become columns.
+    """
+
+    format: str = BYTES
+    schema: str | Definition | None = None
+    evolve: Evolve = "latest"
+    errors: Errors = "column"
+    raw: bool = False
+    options: Options = DEFAULT_OPTIONS

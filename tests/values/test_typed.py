@@ -1,0 +1,194 @@
+"""Typed columns of real topics, by the schemas beside them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.values.options import Options
+from kafkaspec.values.reading import ValueReport
+
+DATA = Path(__file__).parent / "data"
+KARAPACE = DATA / "karapace" / "logs"
+CONFLUENT = DATA / "confluent" / "logs"
+
+
+def expected(name: str) -> Iterator[dict[str, Any]]:
+    """Yield the expected rows of a topic: karapace/orders."""
+    registry, topic = name.split("/")
+    for line in (DATA / registry / "expected" / f"{topic}.jsonl").open():
+        yield json.loads(line)
+
+
+def table(log: Path, **options: Any) -> pa.Table:
+    with ks.open(log) as opened:
+        found = opened.to_arrow(**{"value": "decode"} | options)
+    found.validate(full=True)
+    return found
+
+
+def test_what_went_wrong_is_said_for_each_row() -> None:
+    """The row that is a Long, but is one of a known schema to the last byte, decodes."""
+    report = ValueReport()
+    found = table(KARAPACE / "bad-0", raw=True, report=report)
+    codes = {
+        "truncated": "truncated",
+        "trailing bytes": "trailing",
+        "unknown schema id": "unknown_id",
+        "not framed": "not_framed",
+        "empty": "not_framed",
+        "truncated frame": "truncated",
+        "a Long that looks framed: id 0": "unknown_id",
+        "a Long whose bytes look like a frame with a known id": None,
+        "length beyond end": "truncated",
+        "string is not UTF-8": "bad_utf8",
+        "varint": "malformed",
+        None: None,
+    }
+    rows = zip(expected("karapace/bad"), found.to_pylist(), strict=True)
+    for wanted, row in rows:
+        assert row["value_error"] == codes[wanted["error"]], wanted
+        if wanted["error"] is None:
+            assert row["value"] == wanted["value"]
+        assert row["value_raw"] == (None if wanted["raw"] is None else b64decode(wanted["raw"]))
+    assert report.rows == 16
+    assert report.failed == 13
+
+
+def test_rows_without_a_value_are_left_out_and_counted() -> None:
+    report = ValueReport()
+    found = table(KARAPACE / "bad-0", errors="skip", report=report)
+    assert found["offset"].to_pylist() == [0, 11, 15]
+    assert "value_error" not in found.schema.names
+    assert report.failed == 13
+
+
+def test_the_first_row_without_a_value_is_an_error() -> None:
+    with pytest.raises(KafkaSpecError, match=r"the value of offset 1, at its byte 9") as raised:
+        table(KARAPACE / "bad-0", errors="raise")
+    assert raised.value.file is not None
+    assert raised.value.file.endswith("bad-0/00000000000000000000.log")
+    assert raised.value.offset is not None
+    assert raised.value.path == "/value/ms"
+
+
+def test_a_mixture_is_not_decoded_by_a_guess() -> None:
+    report = ValueReport()
+    found = table(KARAPACE / "bad-0", value="auto", report=report)
+    assert found.schema.field("value").type == pa.binary()
+    assert report.notes == ["values stay bytes: of a sample of 15, 2 name a schema and decode"]
+
+
+def test_values_that_name_no_schema_stay_bytes() -> None:
+    report = ValueReport()
+    found = table(KARAPACE / "bad-0", value="bytes", key="decode", report=report)
+    assert found.schema.field("key").type == pa.binary()
+    assert report.notes[0].startswith("keys stay bytes: of a sample of 16, 0 name a schema")
+
+
+@pytest.mark.parametrize("topic", ["people", "people-copy", "ctx-people"])
+def test_ids_of_a_context(topic: str) -> None:
+    """The subject of no context has the name of the topic, and one context has the ids."""
+    rows = table(CONFLUENT / f"{topic}-0").to_pylist()
+    for wanted, row in zip(expected(f"confluent/{topic}"), rows, strict=True):
+        assert row["value"] == wanted.get("latest", wanted["value"])
+        assert row["value_schema_id"] == wanted["value_schema_id"]
+
+
+def test_each_schema_has_record_batches_of_its_own() -> None:
+    with ks.open(KARAPACE / "orders-0") as log:
+        batches = list(log.to_typed(evolve="each", key="decode"))
+    seen: dict[int | None, int] = {}
+    types = {}
+    for batch in batches:
+        assert batch.column("key_schema_id").unique().to_pylist() == [6]
+        (number,) = batch.column("value_schema_id").unique().to_pylist()
+        seen[number] = seen.get(number, 0) + batch.num_rows
+        types[number] = batch.schema.field("value").type
+    wanted = [row["value_schema_id"] for row in expected("karapace/orders") if not row["partition"]]
+    assert seen == {number: wanted.count(number) for number in set(wanted)}
+    assert len(set(types.values())) == len(types)
+
+
+def test_several_types_of_records_are_fields_of_a_struct() -> None:
+    found = table(KARAPACE / "events-0")
+    for wanted, row in zip(expected("karapace/events"), found.to_pylist(), strict=True):
+        name = wanted["record"].removeprefix("web.")
+        assert row["value"] == {"Click": None, "Login": None} | {name: wanted["value"]}
+
+
+def test_messages_have_their_names() -> None:
+    rows = table(KARAPACE / "proto-mixed-0").to_pylist()
+    names = [wanted["message"] for wanted in expected("karapace/proto-mixed")]
+    assert [row["value_message"] for row in rows] == names
+    for row in rows:
+        (field,) = [name for name, value in row["value"].items() if value is not None]
+        assert row["value_message"].endswith(field)
+
+
+def test_a_version_of_the_subject() -> None:
+    old = table(KARAPACE / "orders-0", evolve=1)
+    assert "priority" not in [field.name for field in old.schema.field("value").type]
+    for row in old.to_pylist():
+        if row["value_schema_id"] == 3:  # of this version itself
+            assert row["value_error"] is None
+        elif row["value_error"] is not None:
+            assert row["value_error"] == "resolution"
+    with pytest.raises(ValueError, match="have no version 9"):
+        table(KARAPACE / "orders-0", evolve=9)
+
+
+def test_a_schema_that_is_given(tmp_path: Path) -> None:
+    """By a file, for framed values whose registry is lost; by a subject."""
+    schema = ks.SchemaLog.open(KARAPACE).by_id(9)
+    assert schema is not None
+    file = tmp_path / "click.avsc"
+    file.write_text(schema.text)
+    log = tmp_path / "bad-0"
+    shutil.copytree(KARAPACE / "bad-0", log)
+    report = ValueReport()
+    found = table(log, value="avro", value_schema=str(file), report=report)
+    assert found["value"][0].as_py() == {"url": "/ok", "ms": 1}
+    assert report.notes == ["values have frames (confluent), whose ids are not looked up"]
+    by_subject = table(KARAPACE / "bad-0", value_schema="web.Click@1")
+    assert by_subject["value"][0].as_py() == {"url": "/ok", "ms": 1}
+    with pytest.raises(ValueError, match="no file nothing, and no registry"):
+        table(log, value="avro", value_schema="nothing")
+    with pytest.raises(ValueError, match="of type AVRO, not PROTOBUF"):
+        table(log, value="protobuf", value_schema=str(file))
+
+
+def test_without_schemas_nothing_is_decoded(tmp_path: Path) -> None:
+    log = tmp_path / "bad-0"
+    shutil.copytree(KARAPACE / "bad-0", log)
+    with pytest.raises(ValueError, match="no schemas"):
+        table(log)
+    assert table(log, schemas=KARAPACE).column("value_error").null_count == 3
+
+
+def test_types_within_themselves() -> None:
+    with pytest.raises(ValueError, match="is within itself"):
+        table(KARAPACE / "tree-0")
+    found = table(KARAPACE / "tree-0", values=Options(recursion=2))
+    assert found.column("value_error").null_count == len(found)
+
+
+def test_a_log_directory_has_a_table_for_each_topic() -> None:
+    with pytest.raises(ValueError, match="topics, of which each has a table of its own"):
+        table(KARAPACE)
+    found = table(KARAPACE, topic="orders")
+    assert set(found["partition"].to_pylist()) == {0, 1}
+
+
+def test_the_schema_is_known_before_anything_is_read() -> None:
+    with ks.open(KARAPACE / "orders-0") as log:
+        assert log.value_schema(key="decode") == log.to_typed(key="decode").schema
