@@ -204,7 +204,13 @@ def test_read_committed(tmp_path: Path) -> None:
     assert run("find", "--max-timestamp", "--offset", "0", place).exit_code == 2
 
 
-@pytest.mark.parametrize("target", [("--offset", "3"), ("--max-timestamp", "--format", "json")])
+@pytest.mark.parametrize(
+    "target",
+    [
+        ("--offset", "3"),
+        pytest.param(("--max-timestamp", "--format", "json"), marks=pytest.mark.slow),
+    ],
+)
 def test_jobs_change_nothing(tmp_path: Path, target: tuple[str, ...]) -> None:
     """Answers, notes and exit code, with a segment that cannot be read and a damaged one."""
     logs = tmp_path / "logs"
@@ -314,6 +320,7 @@ def test_keys_of_internal_topics_by_their_fields() -> None:
     assert "OffsetCommitKey: group, topic, partition" in wrong.output
 
 
+@pytest.mark.slow
 def test_a_directory_is_searched_in_parts_alike(tmp_path: Path) -> None:
     for number in range(20):
         place = tmp_path / f"t-{number}"

@@ -317,8 +317,8 @@ def test_jobs_change_nothing(partition: Path, monkeypatch: pytest.MonkeyPatch, f
     assert one.output == many.output
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-@pytest.mark.parametrize("mapped", [True, False])
+@pytest.mark.parametrize("form", [pytest.param("text", marks=pytest.mark.slow), "json"])
+@pytest.mark.parametrize("mapped", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_jobs_change_nothing_in_a_log_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, mapped: bool
 ) -> None:

@@ -289,6 +289,7 @@ def test_values_that_do_not_fit_a_shape(
     assert (caught.value.reason, caught.value.path) == ("unencodable", path)
 
 
+@pytest.mark.slow
 def test_a_new_field_of_the_record_is_one_edit(tmp_path: Path, build: Build) -> None:
     codec = build(
         changed_spec(
@@ -320,6 +321,7 @@ def test_a_new_field_of_the_record_is_one_edit(tmp_path: Path, build: Build) -> 
         codec.decode_records(batch, payload.replace(b"\0\3", b"\0\x0a"))
 
 
+@pytest.mark.slow
 def test_the_loop_gives_up_on_a_shape_that_it_is_not_made_for(tmp_path: Path, build: Build) -> None:
     codec = build(
         changed_spec(

@@ -83,6 +83,7 @@ def test_every_rule_has_a_case() -> None:
     assert tested == documented
 
 
+@pytest.mark.slow
 def test_nothing_follows_the_message_of_an_entry(tmp_path: Path) -> None:
     """Readers take all that is left of an entry for its message."""
     shutil.copytree(ROOT / "spec", tmp_path / "spec")
