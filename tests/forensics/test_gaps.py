@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.forensics.gaps import Gaps, read_gaps
+from kafkaspec.forensics.salvage import salvage
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import run
@@ -108,6 +109,20 @@ def test_a_damaged_batch(tmp_path: Path) -> None:
     ]
     assert len(found.unread) == 1
     assert run("gaps", place).exit_code == 1
+
+
+def test_what_salvage_fills_is_lost_and_not_compacted(tmp_path: Path) -> None:
+    place = Path(shutil.copytree(LOGS / "segments-0", tmp_path / "segments-0"))
+    victim = list(Partition(place).batches())[1]
+    path = Path(str(victim.file))
+    data = bytearray(path.read_bytes())
+    data[victim.end - 1] ^= 1
+    path.write_bytes(data)
+    salvage([place], tmp_path / "out", fill="all")
+    found = read_gaps(Partition(tmp_path / "out"))
+    assert _why(found) == [(victim.base_offset, victim.last_offset, "emptied", "lost", "likely")]
+    assert found.illegal == 1
+    assert ("cleanup.policy", "delete") in {(item.name, item.value) for item in found.assumptions}
 
 
 def test_remote_storage_has_what_is_below_the_log() -> None:

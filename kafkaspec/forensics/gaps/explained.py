@@ -18,6 +18,9 @@ from kafkaspec.log.missing import Why as MissingWhy
 
 _WHYS: Final = {why: number for number, why in enumerate(Why)}
 _STRENGTHS: Final = {strength: number for number, strength in enumerate(Strength)}
+_FILLED: Final = (
+    "an empty batch without producer and time, as salvage puts in the place of lost offsets"
+)
 
 Row = tuple[int, int, int, Kind, Why, Strength, str, str | None]
 """First and last offset, number, kind, why, strength, detail and file."""
@@ -97,6 +100,10 @@ def explain(
     found.set(kind == KIND_NUMBERS[Kind.WITHHELD], Why.MARKER, Strength.PROOF)
     inner = (kind == KIND_NUMBERS[Kind.INSIDE]) | (kind == KIND_NUMBERS[Kind.EMPTIED])
     found.set(inner, Why.COMPACTION, Strength.PROOF)
+    # What the cleaner empties keeps its time, or is the last batch of a producer.
+    filled = np.flatnonzero(rows["filled"])
+    found.set(filled, Why.LOST, Strength.LIKELY)
+    found.details.update(dict.fromkeys(filled.tolist(), _FILLED))
     between = kind == KIND_NUMBERS[Kind.BETWEEN]
     below = between & (last < compacted)
     found.set(below, Why.COMPACTION, Strength.CONSISTENT)

@@ -8,7 +8,7 @@ import numpy as np
 
 from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, Kind
 from kafkaspec.forensics.headers import BatchRows, Column
-from kafkaspec.log.batch import NONE
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 
 Columns = dict[str, Column]
 
@@ -65,11 +65,17 @@ class GapWalk:
         rows = np.flatnonzero(known & (count >= 0) & (count < span))
         if len(rows):
             emptied = count[rows] == 0
-            self.cleaned = True
-            for kind, chosen in ((Kind.EMPTIED, rows[emptied]), (Kind.INSIDE, rows[~emptied])):
+            filled = emptied & (producer[rows] == NONE)
+            filled &= table["max_timestamp"][rows] == NO_TIMESTAMP
+            self.cleaned |= not filled.all()
+            for kind, which in ((Kind.EMPTIED, emptied), (Kind.INSIDE, ~emptied)):
+                chosen = rows[which]
                 if len(chosen):
                     less = span[chosen] - count[chosen]
-                    self._add(kind, table, chosen, first[chosen], last[chosen], missing=less)
+                    self._add(
+                        kind, table, chosen, first[chosen], last[chosen], missing=less,
+                        filled=filled[which].astype(np.int64),
+                    )  # fmt: skip
         rows = np.flatnonzero(control & (count > 0))
         if len(rows):
             self._add(Kind.WITHHELD, table, rows, first[rows], last[rows])
@@ -92,6 +98,7 @@ class GapWalk:
             "transactional": nothing,
             "boundary": nothing,
             "damaged": nothing,
+            "filled": nothing,
         }
         self.found.append(columns | more)
 
@@ -99,7 +106,7 @@ class GapWalk:
         """Return all that was found, and the ranges of aborted transactions."""
         names = (
             "first_offset", "last_offset", "missing", "kind", "file", "position", "transactional",
-            "boundary", "damaged",
+            "boundary", "damaged", "filled",
         )  # fmt: skip
         count = len(aborted)
         nothing, none = np.zeros(count, np.int64), np.full(count, NONE, np.int64)
