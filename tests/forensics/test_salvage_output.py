@@ -13,7 +13,9 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.checksum import CHECKSUMS
+from kafkaspec.files.snapshots import new_producer_entry
 from kafkaspec.forensics.salvage import Fate, SalvagedPartition, heads, salvage
+from kafkaspec.forensics.salvage.additions import decided_by
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import fingerprint, run
@@ -130,6 +132,35 @@ def test_a_lost_marker_leaves_a_transaction_open_unless_it_is_ended(tmp_path: Pa
         assert log.last_stable_offset == stable
         assert list(log.records(isolation="read_committed")) == committed
         assert [batch.data.nbytes for batch in log.batches() if batch.is_control] == [78]
+
+
+@pytest.mark.parametrize(
+    ("state", "epoch", "listed", "expected"),
+    [
+        ("PrepareCommit", 0, True, ("COMMIT", "strong")),
+        ("CompleteCommit", 0, False, ("COMMIT", "likely")),
+        # The same transaction of version 2, or the next one of a producer that began again.
+        ("PrepareCommit", 1, True, ("COMMIT", "likely")),
+        ("PrepareAbort", 1, True, ("ABORT", "strong")),
+        ("PrepareCommit", 2, True, None),
+        ("Ongoing", 0, True, None),
+    ],
+)
+def test_no_state_of_a_coordinator_proves_how_a_transaction_ended(
+    state: str, epoch: int, listed: bool, expected: tuple[str, str] | None
+) -> None:
+    """The marker that is lost may be that of a transaction before the one in the state."""
+    row = {
+        "transactional_id": "t", "state": state, "producer_id": _PRODUCER,
+        "previous_producer_id": None, "producer_epoch": epoch,
+        "partitions": [{"topic": "t", "partition_ids": [0]}] if listed else [],
+    }  # fmt: skip
+    entry = new_producer_entry(
+        producer_id=_PRODUCER, producer_epoch=0, last_sequence=2, last_offset=2, offset_delta=2,
+        timestamp=2, coordinator_epoch=-1, current_txn_first_offset=0,
+    )  # fmt: skip
+    found = decided_by([row], "t", 0)(entry)
+    assert (None if isinstance(found, str) else (found[0].name, str(found[1]))) == expected
 
 
 def test_a_coordinator_says_how_a_transaction_ended(tmp_path: Path) -> None:

@@ -213,7 +213,11 @@ def decided_by(
             for item in row["partitions"]
         )
         why = f"the state of {row['transactional_id']} is {state}"
-        return kind, Strength.PROOF if listed else Strength.LIKELY, why
+        # Of the transaction that is listed there may be nothing here, and of an earlier one the
+        # marker is lost. And the next epoch is that of the same transaction (version 2), or of a
+        # producer that began again: the transaction before it was aborted then, if it was open.
+        same = row["producer_epoch"] == entry.producer_epoch or kind is ControlRecordType.ABORT
+        return kind, Strength.STRONG if listed and same else Strength.LIKELY, why
 
     return decide
 

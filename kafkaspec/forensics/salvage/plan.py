@@ -429,10 +429,10 @@ class _Planner:
         ]
         if len(unknown) == 1 and missing:
             (number,) = unknown
-            before = [item.last_offset for item in stretches[:number] if item.last_offset]
-            after = [item.first_offset for item in stretches[number + 1 :] if item.first_offset]
-            low = max([first, *(item + 1 for item in before if item >= first)])
-            high = min([(limit or 0) - 1, *(item - 1 for item in after if item >= low)])
+            before = [item.last_offset for item in stretches[:number]]
+            after = [item.first_offset for item in stretches[number + 1 :]]
+            low = max([first, *(n + 1 for n in before if n is not None and n >= first)])
+            high = min([(limit or 0) - 1, *(n - 1 for n in after if n is not None and n >= low)])
             if low <= high:
                 stretches[number] = replace(stretches[number], first_offset=low, last_offset=high)
         lost = any(stretch.fate is not Fate.UNUSED for stretch in stretches)

@@ -230,7 +230,7 @@ def _text(data: Any) -> Any:
 def _payload(codec: int, magic: int, stored: memoryview) -> bytearray:
     """Return what can be decompressed, up to the first fault."""
     found = bytearray()
-    most = max(_LEAST_OUTPUT, _MOST_RATIO * len(stored))
+    most = min(max(_LEAST_OUTPUT, _MOST_RATIO * len(stored)), compressions.DEFAULT_MAX_OUTPUT)
     try:
         for piece in compressions.decompress_pieces(codec, stored, magic=magic, max_output=most):
             found += piece
