@@ -38,6 +38,21 @@ def test_a_broker_did_what_is_predicted(version: str, tmp_path: Path) -> None:
     assert not wrong, f"{len(wrong)} of {len(looked_at)}:\n" + "\n".join(wrong[:20])
 
 
+def test_a_segment_that_an_empty_one_takes_the_place_of_is_named(tmp_path: Path) -> None:
+    """``File.renameTo`` puts it there, whatever it holds: the records before it are gone."""
+    place = tmp_path / "logs" / "segments-0"
+    shutil.copytree(GOLDEN / "4.3.1" / "logs" / "segments-0", place)
+    log = place / f"{12:020}.log"
+    for content in (b"", b"no batch" * 20):
+        (place / f"{log.name}.swap").write_bytes(content)
+        found = diagnose([place.parent], clean=True)
+        assert [
+            (item.path, item.effect, item.offsets, item.size)
+            for item in found.troubles
+            if item.kind is TroubleKind.REPLACED
+        ] == [(str(log), Effect.DELETES, (12, 24), log.stat().st_size)]
+
+
 def test_names_decide_as_brokers_did() -> None:
     """The table of names in full, without the rest of a log directory."""
     answers = start_answers.recorded()["4.3.1"]

@@ -154,7 +154,10 @@ def _settle(listing: Listing, files: dict[str, Path]) -> None:
     listing.present = {name: path for name, path in files.items() if name not in gone}
     for name in valid:
         del listing.present[name]
-        listing.present[name.removesuffix(_SWAP)] = files[name]
+        target = name.removesuffix(_SWAP)
+        if target in listing.present and target.endswith(names.LOG):
+            listing.replaced[target] = listing.present[target]  # by one that is empty or damaged
+        listing.present[target] = files[name]
         listing.troubles.append(_put_in_place(files[name]))
     for name in list(listing.present):
         offset = names.offset_in(name)

@@ -15,6 +15,7 @@ from kafkaspec.files.checkpoints import meta_properties, offset_checkpoint
 from kafkaspec.files.checkpoints.meta_properties import MetaProperties
 from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Effect, Trouble, TroubleKind
+from kafkaspec.io.remote import is_directory
 
 _WHAT: Final = {
     names.HIGH_WATERMARKS: "high watermarks",
@@ -70,7 +71,7 @@ def read_root(path: Path) -> Root:
     root = Root(path)
     try:
         found = sorted(path.iterdir())
-        root.children = [item for item in found if item.is_dir()]
+        root.children = [item for item in found if is_directory(item)]
         root.clean = (path / names.CLEAN_SHUTDOWN).exists()
         meta = path / names.META_PROPERTIES
         root.has_meta = meta.is_file()
