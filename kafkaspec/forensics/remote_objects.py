@@ -103,14 +103,14 @@ def join_objects(
         KafkaSpecError: ``unreadable``: there are files, but no remote storage of a known layout.
     """
     rows = segments.to_pylist()
-    there: dict[tuple[str, int, str], tuple[Place, Objects]] = {}
+    there: dict[tuple[str, int, str, int], tuple[Place, Objects]] = {}
     others: list[Path] = []
     errors: list[KafkaSpecError] = []
     for place, group, rest in layouts.stored(storage):
         others += rest
         if group is not None:
-            key = (kafka_uuid.to_text(place.topic_id), place.partition, group.segment_id)
-            there[key] = place, group
+            own = kafka_uuid.to_text(place.topic_id), place.partition
+            there[*own, group.segment_id, group.start_offset] = place, group
     latest: dict[tuple[str, int], _Latest] = {}
     for row in rows:
         of = latest.setdefault((row["topic_id"], row["partition"]), _Latest())
@@ -119,12 +119,12 @@ def join_objects(
             of.deleted = max(of.deleted, row["updated"])
     joined = []
     for row in rows:
-        key = (row["topic_id"], row["partition"], row["segment_id"])
-        found = there.pop(key, None)
+        own = row["topic_id"], row["partition"]
+        found = there.pop((*own, row["segment_id"], row["start_offset"]), None)
         size = None if found is None else _size(*found, errors)
-        verdict, strength = _judged(row, found, size, latest[key[:2]])
+        verdict, strength = _judged(row, found, size, latest[own])
         joined.append(row | _columns(verdict, strength, found, size))
-    for (topic_id, number, segment_id), found in there.items():
+    for (topic_id, number, segment_id, _), found in there.items():
         known = whole or (topic_id, number) in latest
         row = {
             "topic": found[0].topic,

@@ -137,3 +137,11 @@ def test_the_command(storage: Path) -> None:
     assert result.exit_code == 1
     assert "gone" in result.stdout
     assert "assumed: clock" in result.stderr
+
+
+def test_an_object_with_the_id_of_another_at_another_offset_is_an_orphan(storage: Path) -> None:
+    log = first(storage)
+    shutil.copy(log, log.with_name(log.name.replace(f"{0:020d}-", f"{7:020d}-")))
+    found = joined(storage)
+    assert found["tiered", 0] == ("stored", "strong")
+    assert found["tiered", 7][0] == "orphan"
