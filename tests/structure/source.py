@@ -79,7 +79,7 @@ def module_name(path: Path) -> str:
 
 def _imports(tree: ast.Module, own: str, path: Path, names: set[str]) -> Iterator[Import]:
     package = own if path.name == "__init__.py" else own.rpartition(".")[0]
-    for node, deferred in _walk(tree, False):
+    for node, deferred in _statements(tree, False):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield Import(alias.name, None, node.lineno, deferred)
@@ -99,12 +99,16 @@ def _imports(tree: ast.Module, own: str, path: Path, names: set[str]) -> Iterato
                 )
 
 
-def _walk(node: ast.AST, inside: bool) -> Iterator[tuple[ast.AST, bool]]:
-    """Yield all nodes, each with whether it is part of a function."""
-    for child in ast.iter_child_nodes(node):
-        yield child, inside
-        function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        yield from _walk(child, inside or function)
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+def _statements(node: ast.AST, inside: bool) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield all statements, each with whether it is part of a function."""
+    for block in _BLOCKS:
+        for child in getattr(node, block, ()):
+            yield child, inside
+            function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+            yield from _statements(child, inside or function)
 
 
 def circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:

@@ -23,7 +23,9 @@ def picture() -> str:
 def imports() -> dict[str, set[str]]:
     """Return the packages of the library that each package imports."""
     found: dict[str, set[str]] = defaultdict(set)
-    for module in modules("kafkaspec").values():
+    for module in modules().values():
+        if not module.name.startswith("kafkaspec"):
+            continue
         own = module.name.split(".")[1:2]
         for item in module.imports:
             other = item.full.split(".")
