@@ -14,6 +14,8 @@ from kafkaspec.values.definition import SchemaError
 
 _PAIRS = 100_000
 """Types of one schema with types of the other that are looked at."""
+_DEFAULTS = 64 << 20
+"""Bytes of output of all defaults of a schema, each as often as it is there."""
 
 _RAW: dict[Kind, Read] = {
     Kind.NULL: reading.read_null,
@@ -71,6 +73,7 @@ class Compiler:
         self._made: dict[tuple[int, ...], Read | None] = {}
         self._kept: list[Target] = []
         self._sizes = Sizes()
+        self._defaults = 0
 
     def reader(self, writer: Node, target: Target | None) -> Read:
         """Return what reads values of a type.
@@ -161,6 +164,9 @@ class Compiler:
                 except DefaultError as error:
                     return reading.refuse(f"the field {item.name} is missing, and {error}")
                 cost += taken
+                self._defaults += taken
+                if self._defaults > _DEFAULTS:
+                    raise SchemaError(f"defaults take more than {_DEFAULTS} bytes")
         return reading.read_record(fields, defaults, cost)
 
     def _items(self, writer: Node, target: Target | None) -> Read:

@@ -50,7 +50,7 @@ def compile_avro(
 def _plan(writer: Node, wanted: Node, column: Column) -> Plan | None:
     try:
         return Planner(wanted).plan(writer, Target(wanted, column))
-    except (NoPlanError, RecursionError):
+    except (NoPlanError, SchemaError, RecursionError):
         return None
 
 

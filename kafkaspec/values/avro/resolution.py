@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from kafkaspec.values.avro.schema import NAMED, Field, Kind, Node
+from kafkaspec.values.definition import SchemaError
+
+_STEPS = 1_000_000
+"""Fields and branches that are compared: records and unions can meet each other often."""
 
 _PROMOTIONS = {
     Kind.INT: {Kind.LONG, Kind.FLOAT, Kind.DOUBLE},
@@ -16,11 +20,14 @@ _PROMOTIONS = {
 class Resolution:
     """Decides what of a writer's schema is what of a reader's.
 
+    Its methods raise SchemaError where the schemas are too large to be compared.
+
     Args:
         reader: root of the reader's schema, whose aliases count.
     """
 
     def __init__(self, reader: Node) -> None:
+        self._steps = 0
         self._renamed: dict[str, str] = {}
         self._fields: dict[str, dict[str, str]] = {}
         self._branches: dict[tuple[int, int], int | None] = {}
@@ -41,6 +48,7 @@ class Resolution:
 
     def sources(self, writer: Node, reader: Node) -> dict[str, int]:
         """Return which field of a written record each field of the reader's comes from."""
+        self._count(len(writer.fields) + len(reader.fields))
         names = {item.name: i for i, item in enumerate(writer.fields)}
         found = {item.name: names[item.name] for item in reader.fields if item.name in names}
         if self._name(writer) == reader.name:
@@ -94,6 +102,7 @@ class Resolution:
         return self._branches[key]
 
     def _branch(self, writer: Node, union: Node) -> int | None:
+        self._count(len(union.children))
         alike: int | None = None
         for number, branch in enumerate(union.children):
             if branch.kind != writer.kind:
@@ -123,6 +132,11 @@ class Resolution:
             if written.kind != Kind.UNION and self.problem(written, item.node):
                 return False
         return True
+
+    def _count(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > _STEPS:
+            raise SchemaError("the schemas are too large to be read one as the other")
 
     def _name(self, writer: Node) -> str:
         return self._renamed.get(writer.name, writer.name)

@@ -277,3 +277,24 @@ def test_wrong_logical_types_are_left_out() -> None:
     )
     for schema, wanted in cases:
         assert arrow_type(_definition(schema)) == wanted
+
+
+def test_schemas_that_meet_too_often() -> None:
+    """Unions of many records, all alike, and a long default at many places."""
+    fields = [{"name": f"f{j}", "type": "int"} for j in range(9)]
+    records = [{"type": "record", "name": f"R{i}", "fields": fields} for i in range(400)]
+    text = json.dumps([record | {"name": "Other" + str(record["name"])} for record in records])
+    with pytest.raises(SchemaError, match="too large"):
+        compile_avro(_definition(records), Definition(SchemaType.AVRO, text))
+    inner = {"type": "record", "name": "I", "fields": [{"name": "a", "type": "int"}]}
+    names = [f"f{i}" for i in range(1000)]
+    writer, reader = (
+        _field(inner)
+        | {"fields": [{"name": name, "type": "I" if name != "f0" else kind} for name in names]}
+        for kind in (
+            inner,
+            inner | {"fields": [{"name": "b", "type": "string", "default": "x" * 100_000}]},
+        )
+    )
+    with pytest.raises(SchemaError, match="defaults take more"):
+        compile_avro(_definition(writer), _definition(reader))

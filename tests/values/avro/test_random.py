@@ -36,7 +36,7 @@ def _definition(schema: Any) -> Definition:
     return Definition(SchemaType.AVRO, text(schema))
 
 
-@each("seed", range(examples(300)))
+@each("seed", range(examples(200)))
 def test_values(seed: int) -> None:
     maker = Maker(seed)
     definition = _definition(maker.schema())
@@ -53,7 +53,7 @@ def test_values(seed: int) -> None:
     assert Shown(definition).rows(exact.values) == [shown for _, shown in made]
 
 
-@each("seed", range(examples(150)))
+@each("seed", range(examples(100)))
 def test_evolution_both_ways(seed: int) -> None:
     maker = Maker(seed)
     written = maker.schema()
@@ -63,7 +63,7 @@ def test_evolution_both_ways(seed: int) -> None:
     _both_ways(decoder, payloads, reader)
 
 
-@each("seed", range(examples(150)))
+@each("seed", range(examples(100)))
 def test_damage_both_ways(seed: int) -> None:
     """Damaged rows fail alike, or have the same value; all others keep theirs."""
     maker, random = Maker(seed), Random(seed)
