@@ -25,6 +25,16 @@ if not os.path.isfile(__file__):  # in a zip or a wheel
     )
 
 
+_DOTTED = {
+    f"{first}_{second}": f"{first}.{second}"
+    for first, second in (
+        ("isolation", "level"), ("value", "decode"), ("key", "decode"), ("value", "schema"),
+        ("key", "schema"), ("value", "errors"), ("value", "depth"), ("value", "enums"),
+    )
+}  # fmt: skip
+"""Options with a dot in their names, as Python writes them."""
+
+
 def register(spark: SparkSession) -> None:
     """Make the data source ``kafkasegment`` known to a session, also one of Spark Connect."""
     from kafkaspec.spark.source import KafkaSegmentDataSource
@@ -45,24 +55,28 @@ def read(
         path: a segment, a partition directory, a log directory, a glob or a URL, or several.
         columns: names; only they are decoded. Spark hands no choice of columns down to a Python
             data source.
-        options: of the data source. ``kafka.isolation.level`` is ``isolation_level`` here.
+        options: of the data source. An underscore stands for a dot: ``isolation_level``,
+            ``value_decode``, ``value_errors`` ...
 
     Raises:
         OptionError: there is no such column.
     """
-    from kafkaspec.spark.options import ReadOptions
+    from kafkaspec.spark.options import Content, ReadOptions
+    from kafkaspec.spark.parsing import lowered
     from kafkaspec.spark.schema import schema_of
-    from kafkaspec.spark.source import NAME
+    from kafkaspec.spark.source import NAME, typed_options
 
     register(spark)
-    if "isolation_level" in options:
-        options["isolation.level"] = options.pop("isolation_level")
+    options = {_DOTTED.get(name, name): value for name, value in options.items()}
     reader = spark.read.format(NAME).options(**options)
     if columns is not None:
         corrupt = options.get("columnNameOfCorruptRecord", ReadOptions.corrupt_column)
         message, release = options.get("messages"), options.get("release")
-        kind = None if message is None else (message, release)
-        reader = reader.schema(schema_of(columns, str(corrupt), kind))
+        content: Content = None if message is None else (message, release)
+        if "value.decode" in options or "key.decode" in options:
+            places = json.dumps([path] if isinstance(path, str) else list(path))
+            content = typed_options(lowered({**options, "paths": places}), streaming=None).content
+        reader = reader.schema(schema_of(columns, str(corrupt), content))
     return reader.load(path if isinstance(path, str) else list(path))
 
 

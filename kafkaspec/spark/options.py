@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from kafkaspec.arrow.messages.topics import kind_of_record
 from kafkaspec.spark.parsing import OptionError, Table, flag, lowered, one_of, parse, text, whole
@@ -19,6 +19,24 @@ from kafkaspec.spark.patterns import from_java
 TopicPartition = tuple[str, int]
 Messages = tuple[str, str | None]
 """A type of record of one of Kafka's own topics, and the release of its layout, None for any."""
+
+
+class Typed(Protocol):
+    """Typed keys and values; see ``kafkaspec.spark.typed``."""
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """The columns by name, as ``kafkaspec.spark.schema.Column``."""
+
+    def needed(self, sources: Sequence[str]) -> list[str]:
+        """Return the columns to read."""
+
+    def decoded(self, batch: Any, sources: Sequence[str], path: str) -> Any:
+        """Return records with typed columns."""
+
+
+Content = Messages | Typed | None
+"""What records hold, None for bytes."""
 
 Mode = Literal["FAILFAST", "PERMISSIVE", "DROPCORRUPT"]
 """Modes for damaged data: an error, a row that describes it, or a count and a log message."""
@@ -72,6 +90,15 @@ class ReadOptions:
         messages: type of the records of one of Kafka's own topics to read, decoded; None for
             records as they are.
         release: release of the brokers that wrote them, None if it is not known.
+        value_decode, key_decode: what values and keys are, ``decode`` by the schemas that they
+            name; None for bytes.
+        value_schema, key_schema: a file, or a subject with or without a version; None for none.
+        schemas: where the schemas are, None for beside the logs.
+        evolve: version of the subject as which values are read.
+        value_errors: what happens with a row that has no key or value.
+        depth: levels of a type within itself that become columns; deeper ones become JSON text.
+        enums: enumerations as text or numbers.
+        typed: the types of keys and values, once they are planned.
     """
 
     paths: tuple[str, ...]
@@ -98,10 +125,22 @@ class ReadOptions:
     pushdown: bool = False
     messages: str | None = None
     release: str | None = None
+    value_decode: str | None = None
+    key_decode: str | None = None
+    value_schema: str | None = None
+    key_schema: str | None = None
+    schemas: str | None = None
+    evolve: int | Literal["latest"] = "latest"
+    value_errors: Literal["raise", "column", "skip"] = "column"
+    depth: int = 0
+    enums: Literal["text", "int"] = "text"
+    typed: Typed | None = None
 
     @property
-    def message_type(self) -> Messages | None:
-        """Type and release of the records to decode, None for records as they are."""
+    def content(self) -> Content:
+        """What records hold: messages of Kafka's own, or typed keys and values; None for bytes."""
+        if self.typed is not None:
+            return self.typed
         return None if self.messages is None else (self.messages, self.release)
 
     @property
@@ -279,6 +318,14 @@ def _bytes(name: str, value: str) -> int:
     return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2]]
 
 
+def _format(_: str, value: str) -> str:
+    return "decode" if value.lower() == "true" else value
+
+
+def _evolve(name: str, value: str) -> int | str:
+    return "latest" if value.lower() == "latest" else whole(1)(name, value)
+
+
 _COMMITTED: Final = one_of({"read_uncommitted": False, "read_committed": True})
 _MODES: Final = one_of(
     {"failfast": "FAILFAST", "permissive": "PERMISSIVE", "dropcorrupt": "DROPCORRUPT"}
@@ -311,6 +358,18 @@ _TABLE: Final[Table] = {
     "filterPushdown": ("pushdown", flag),
     "messages": ("messages", text),
     "release": ("release", text),
+    "value.decode": ("value_decode", _format),
+    "key.decode": ("key_decode", _format),
+    "value.schema": ("value_schema", text),
+    "key.schema": ("key_schema", text),
+    "schemas": ("schemas", text),
+    "evolve": ("evolve", _evolve),
+    "value.depth": ("depth", whole(0, 64)),
+    "value.enums": ("enums", one_of({"text": "text", "int": "int"})),
+    "value.errors": (
+        "value_errors",
+        one_of({"column": "column", "skip": "skip", "raise": "raise"}),
+    ),
 }
 _STREAMS_ONLY: Final = ("maxoffsetspertrigger",)
 _ENDS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")

@@ -149,8 +149,10 @@ def _say(
 def _decoded(segment: Segment, piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     output = wanted.output
     needed = output.sources or ["offset"]
-    if output.messages is not None:
+    if isinstance(output.content, tuple):
         needed = list(dict.fromkeys((*needed, "offset", *_HEADS)))
+    elif output.content is not None:
+        needed = output.content.needed(needed)
     request = Request(
         tuple(needed),
         start_offset=piece.start_offset,
@@ -172,9 +174,12 @@ def _messages(
     segment: Segment, batch: pa.RecordBatch, piece: Piece, wanted: Wanted
 ) -> pa.RecordBatch:
     """Return the records of the type that is asked for, decoded; all records if none is."""
-    if wanted.output.messages is None:
+    content = wanted.output.content
+    if content is None:
         return batch
-    kind = kind_of_record(*wanted.output.messages)
+    if not isinstance(content, tuple):
+        return content.decoded(batch, wanted.output.sources, piece.path)
+    kind = kind_of_record(*content)
     mode = wanted.options.mode
     made = decode_records(segment.codec, kind, batch, piece.path, keep=mode != "FAILFAST")
     if mode == "DROPCORRUPT":

@@ -6,7 +6,7 @@ of the schema: no views, no dictionaries, no other unit of time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
@@ -18,7 +18,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from kafkaspec.arrow.messages.layouts import type_of_layouts
 from kafkaspec.arrow.messages.topics import kind_of_record
 from kafkaspec.arrow.schema import SIMPLE
-from kafkaspec.spark.options import Messages, ReadOptions
+from kafkaspec.spark.options import Content, Messages, ReadOptions
 from kafkaspec.spark.parsing import OptionError
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
@@ -123,15 +123,14 @@ class Output:
         given: the same in the letter case of the query.
         required: of each, whether the schema says NOT NULL.
         corrupt: name of the column for what was found, None without such a column.
-        messages: type of the records that are decoded, and the release of their layout; None for
-            records as they are.
+        content: what records hold.
     """
 
     names: tuple[str, ...]
     given: tuple[str, ...]
     required: tuple[bool, ...]
     corrupt: str | None
-    messages: Messages | None = None
+    content: Content = None
 
     @property
     def sources(self) -> list[str]:
@@ -155,14 +154,24 @@ class Output:
 
     def column(self, name: str) -> Column:
         """Return the column of that name."""
-        return column(name, self.corrupt, self.messages)
+        return column(name, self.corrupt, self.content)
+
+
+def columns_of(content: Content) -> dict[str, Column]:
+    """Return all columns: with typed keys and values, if they are decoded."""
+    if content is None:
+        return COLUMNS
+    if isinstance(content, tuple):
+        return _of_messages(content)
+    found: dict[str, Column] = {}
+    for name, item in COLUMNS.items():
+        own = {key: each for key, each in content.columns.items() if key.startswith(f"{name}_")}
+        found |= {name: content.columns.get(name, item)} | own
+    return found
 
 
 @cache
-def columns_of(messages: Messages | None) -> dict[str, Column]:
-    """Return all columns: with typed keys and values, if records of one type are decoded."""
-    if messages is None:
-        return COLUMNS
+def _of_messages(messages: Messages) -> dict[str, Column]:
     kind = kind_of_record(*messages)
     typed = {"key": kind.key, "value": kind.value}
     return {
@@ -172,60 +181,63 @@ def columns_of(messages: Messages | None) -> dict[str, Column]:
     }
 
 
-def column(name: str, corrupt: str | None = None, messages: Messages | None = None) -> Column:
+def column(name: str, corrupt: str | None = None, content: Content = None) -> Column:
     """Return a column.
 
     Args:
         name: of the column.
         corrupt: name of the one for what was found.
-        messages: see ``Output``.
+        content: see ``Output``.
 
     Raises:
         OptionError: there is no such column.
     """
-    name = spelled(name, corrupt)
-    known = columns_of(messages)
+    known = columns_of(content)
+    name = spelled(name, corrupt, known)
     if name != corrupt and name not in known:
         raise OptionError(f"records of this type have no {name}")
     return CORRUPT if name == corrupt else known[name]
 
 
-def spelled(name: str, corrupt: str | None = None) -> str:
+def spelled(
+    name: str, corrupt: str | None = None, columns: Mapping[str, Column] | None = None
+) -> str:
     """Return the name of a column as it is documented; Spark ignores letter case.
 
     Raises:
         OptionError: there is no such column.
     """
-    found = _SPELLED.get(name.lower())
+    known = COLUMNS if columns is None else columns
+    found = {each.lower(): each for each in (*COLUMNS, *known)}.get(name.lower())
     if corrupt is not None and name.lower() == corrupt.lower():
         found = corrupt
     if found is None:
-        raise OptionError(f"there is no column {name!r}; there are {', '.join(COLUMNS)}")
+        raise OptionError(f"there is no column {name!r}; there are {', '.join(known)}")
     return found
 
 
 def schema_of(
-    names: Iterable[str], corrupt: str | None = None, messages: Messages | None = None
+    names: Iterable[str], corrupt: str | None = None, content: Content = None
 ) -> StructType:
     """Return the schema with these columns.
 
     Raises:
         OptionError: there is no such column.
     """
-    return StructType([StructField(name, column(name, corrupt, messages).spark) for name in names])
+    return StructType([StructField(name, column(name, corrupt, content).spark) for name in names])
 
 
 def default_schema(options: ReadOptions) -> StructType:
     """Return the schema where the user gives none."""
-    known = columns_of(options.message_type)
+    known = columns_of(options.content)
     names = [
-        *(name for name in _RECORD if name in known),
+        *(name for name in known if name in _RECORD or name not in COLUMNS),
         *(["headers"] if options.headers else ()),
     ]
     names += BATCH_COLUMNS if options.batch else ()
     corrupt = options.corrupt
     names += [] if corrupt is None else [corrupt]
-    return schema_of(names, corrupt, options.message_type)
+    return schema_of(names, corrupt, options.content)
 
 
 def output_of(schema: StructType, options: ReadOptions) -> Output:
@@ -240,11 +252,11 @@ def output_of(schema: StructType, options: ReadOptions) -> Output:
         raise OptionError(f"option columnNameOfCorruptRecord: {corrupt} is a column of records")
     for field in schema.fields:
         given = field.dataType.simpleString()
-        wanted = column(field.name, corrupt, options.message_type).spark
+        wanted = column(field.name, corrupt, options.content).spark
         if given != wanted.simpleString():  # which says nothing about nulls
             raise OptionError(f"column {field.name} is {wanted.simpleString()}, not {given}")
     given = tuple(field.name for field in schema.fields)
-    names = tuple(spelled(name, corrupt) for name in given)
+    names = tuple(spelled(name, corrupt, columns_of(options.content)) for name in given)
     if corrupt is not None and corrupt not in names:
         raise OptionError(
             f"mode PERMISSIVE needs a column to say what is damaged: add {corrupt} STRING to the"
@@ -253,4 +265,4 @@ def output_of(schema: StructType, options: ReadOptions) -> Output:
     if not names or len(set(names)) < len(names):
         raise OptionError("name at least one column, and none of them twice")
     required = tuple(not field.nullable for field in schema.fields)
-    return Output(names, given, required, corrupt, options.message_type)
+    return Output(names, given, required, corrupt, options.content)

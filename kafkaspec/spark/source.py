@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
 from kafkaspec.spark.failing import plainly
-from kafkaspec.spark.options import read_options
+from kafkaspec.spark.options import ReadOptions, read_options
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.schema import default_schema, output_of
 from kafkaspec.spark.tables import recall, remember, table_options
@@ -37,8 +38,8 @@ class KafkaSegmentDataSource(DataSource):
         """
         table = table_options(self.options)
         if table is None:
-            return default_schema(read_options(self.options, streaming=None))
-        return remember(default_schema(read_options(table, streaming=None)), table)
+            return default_schema(typed_options(self.options, streaming=None))
+        return remember(default_schema(typed_options(table, streaming=None)), table)
 
     @plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -49,7 +50,7 @@ class KafkaSegmentDataSource(DataSource):
         """
         from kafkaspec.spark.batch_reader import FilteringReader, SegmentReader
 
-        options = read_options(recall(self.options, schema))
+        options = typed_options(recall(self.options, schema), schema)
         kind = FilteringReader if options.pushdown else SegmentReader
         return kind(options, output_of(schema, options))
 
@@ -61,7 +62,7 @@ class KafkaSegmentDataSource(DataSource):
         from kafkaspec.spark.stream_reader import RefusedStream, SegmentStreamReader
 
         try:
-            options = read_options(recall(self.options, schema), streaming=True)
+            options = typed_options(recall(self.options, schema), schema, streaming=True)
             return SegmentStreamReader(options, output_of(schema, options))
         except OptionError as error:
             return RefusedStream(error)
@@ -87,3 +88,29 @@ class KafkaSegmentDataSource(DataSource):
         from kafkaspec.spark.writer import SegmentsStreamWriter
 
         return SegmentsStreamWriter(parse_write_options(self.options), schema, overwrite)
+
+
+def typed_options(
+    options: Mapping[str, str],
+    schema: StructType | None = None,
+    *,
+    streaming: bool | None = False,
+) -> ReadOptions:
+    """Return the options for reading, with the types of keys and values if they are decoded.
+
+    Args:
+        options: names in any letter case, and their values.
+        schema: the columns, if they are known.
+        streaming: whether for a stream; None if that is not known yet.
+
+    Raises:
+        OptionError: one of them cannot be followed.
+    """
+    given = read_options(options, streaming=streaming)
+    if given.value_decode is None and given.key_decode is None:
+        return given
+    try:
+        from kafkaspec.spark.typed import with_types
+    except ImportError as error:
+        raise OptionError(f"options value.decode, key.decode: {error}") from None
+    return with_types(given, schema)

@@ -358,7 +358,7 @@ class Reader:
             made[SCHEMA_ID.format(side)] = pa.array(ids, _ID, mask=ids < 0)
             names = pa.array(parts.names, pa.string())
             made[MESSAGE.format(side)] = names.take(pa.array(messages, mask=messages < 0))
-            made[ERROR.format(side)] = _codes(parts)
+            made[ERROR.format(side)] = error_codes(parts)
         return pa.RecordBatch.from_arrays([made[name] for name in schema.names], schema=schema)
 
     def _chosen(
@@ -426,7 +426,7 @@ def _file_of(log: Log, offset: int) -> str | None:
     return next((str(path) for path in partitions[0].paths_from(offset, offset + 1)), None)
 
 
-def _codes(parts: Parts) -> pa.Array:
+def error_codes(parts: Parts) -> pa.Array:
     """Return why rows have failed, null for the others."""
     if not parts.failures:
         return pa.nulls(parts.count, pa.string())

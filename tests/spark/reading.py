@@ -11,13 +11,12 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from kafkaspec.spark.options import read_options
 from kafkaspec.spark.partitions import Piece
 from kafkaspec.spark.schema import schema_of
-from kafkaspec.spark.source import KafkaSegmentDataSource
+from kafkaspec.spark.source import KafkaSegmentDataSource, typed_options
 
 
-def _source(path: str | Path | list[str], options: dict[str, Any]) -> KafkaSegmentDataSource:
+def source(path: str | Path | list[str], options: dict[str, Any]) -> KafkaSegmentDataSource:
     """Options as Spark hands them over."""
     texts = {
         name.replace("_", "."): str(value).lower() if isinstance(value, bool) else str(value)
@@ -28,16 +27,17 @@ def _source(path: str | Path | list[str], options: dict[str, Any]) -> KafkaSegme
     return KafkaSegmentDataSource({"path": str(path), **texts})
 
 
-def _schema(source: KafkaSegmentDataSource, columns: Sequence[str] | None) -> Any:
+def _schema(made: KafkaSegmentDataSource, columns: Sequence[str] | None) -> Any:
     if columns is None:
-        return source.schema()
-    return schema_of(columns, read_options(source.options).corrupt)
+        return made.schema()
+    given = typed_options(made.options)
+    return schema_of(columns, given.corrupt, given.content)
 
 
 def tasks(path: str | Path | list[str], **options: Any) -> list[tuple[Piece, ...]]:
     """The pieces of each task."""
-    source = _source(path, options)
-    planned = source.reader(source.schema()).partitions()
+    made = source(path, options)
+    planned = made.reader(made.schema()).partitions()
     return [task.pieces for task in pickle.loads(pickle.dumps(planned))]
 
 
@@ -45,9 +45,9 @@ def batches(
     path: str | Path | list[str], columns: Sequence[str] | None = None, **options: Any
 ) -> Iterator[pa.RecordBatch]:
     """The record batches of all tasks. A ``_`` in the name of an option is a ``.``."""
-    source = _source(path, options)
-    schema = _schema(source, columns)
-    reader = source.reader(schema)
+    made = source(path, options)
+    schema = _schema(made, columns)
+    reader = made.reader(schema)
     expected = to_arrow_schema(schema, timezone="UTC")
     planned = pickle.loads(pickle.dumps(reader.partitions()))
     sent = pickle.dumps(reader)
@@ -61,7 +61,7 @@ def table(
     path: str | Path | list[str], columns: Sequence[str] | None = None, **options: Any
 ) -> pa.Table:
     """All record batches as a table."""
-    schema = _schema(_source(path, options), columns)
+    schema = _schema(source(path, options), columns)
     empty = to_arrow_schema(schema, timezone="UTC").empty_table()
     made = batches(path, columns, **options)
     return pa.concat_tables([empty, *(pa.Table.from_batches([batch]) for batch in made)])
@@ -69,5 +69,5 @@ def table(
 
 def stream_reader(path: str | Path, **options: Any) -> Any:
     """The reader of a stream."""
-    source = _source(path, options)
-    return source.streamReader(source.schema())
+    made = source(path, options)
+    return made.streamReader(made.schema())

@@ -1,0 +1,119 @@
+"""Types of decoded keys and values as Spark takes them.
+
+Spark has no unsigned integers, no fixed sizes, no times in ms, no more than 38 digits, and no names
+of fields that are equal but for case; Parquet, to which it writes, has no empty structs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.values.exporting.tables import unique_names
+
+_TIMES: Final = pa.time64("ns")
+_DIGITS: Final = 38
+"""Most digits of Spark's decimals."""
+
+_LEAVES: Final[dict[pa.DataType, pa.DataType]] = {
+    pa.null(): pa.string(),
+    pa.int8(): pa.int16(),
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.large_binary(): pa.binary(),
+}
+
+
+def spark_value(kind: pa.DataType) -> pa.DataType:
+    """Return the type in which Spark takes a column of keys or values."""
+    types = pa.types
+    if types.is_struct(kind):
+        if not kind.num_fields:
+            return pa.bool_()
+        names = unique_names([field.name for field in kind])
+        return pa.struct(
+            [
+                pa.field(name, spark_value(field.type))
+                for name, field in zip(names, kind, strict=True)
+            ]
+        )
+    if types.is_map(kind):
+        return pa.map_(spark_value(kind.key_type), spark_value(kind.item_type))
+    if types.is_list(kind):
+        return pa.list_(pa.field("element", spark_value(kind.value_type)))
+    if types.is_dictionary(kind):
+        return spark_value(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType) or types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if types.is_timestamp(kind):
+        return pa.timestamp("us", "UTC" if kind.tz else None)
+    if types.is_time(kind):
+        return _TIMES
+    if types.is_duration(kind):
+        return pa.duration("us")
+    if types.is_decimal(kind) and kind.precision > _DIGITS:
+        return pa.string()
+    return _LEAVES.get(kind, kind)
+
+
+def as_spark(values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[int]]:
+    """Return keys or values as Spark takes them, and the rows for which it has no room.
+
+    Times are cut to µs.
+
+    Args:
+        values: as they were decoded.
+        kind: what ``spark_value`` returns for their type.
+    """
+    try:
+        return _converted(values, kind), []
+    except pa.ArrowInvalid:
+        made, beyond = [], []
+        for row in range(len(values)):
+            try:
+                made.append(_converted(values.slice(row, 1), kind))
+            except pa.ArrowInvalid:
+                made.append(pa.nulls(1, kind))
+                beyond.append(row)
+        return pa.concat_arrays(made), beyond
+
+
+def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    own, types = array.type, pa.types
+    if own == kind:
+        return array
+    if types.is_struct(own) and not own.num_fields:
+        return pc.if_else(array.is_valid(), pa.scalar(True), pa.scalar(None, kind))
+    mask = array.is_null() if array.null_count else None
+    if types.is_struct(own):
+        # Below a null, flatten has nulls; a field has anything, also an index of no dictionary.
+        children = [
+            _converted(child, field.type)
+            for child, field in zip(array.flatten(), kind, strict=True)
+        ]
+        return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
+    if types.is_map(own) or types.is_list(own):
+        if array.offset:  # a part of an array cannot be made again with a mask
+            array = array.take(pa.array(range(len(array))))
+        return _repeated(array, kind, mask)
+    if types.is_dictionary(own):
+        return _converted(array.dictionary_decode(), kind)
+    if isinstance(own, pa.BaseExtensionType):
+        array = array.storage
+    options = pc.CastOptions(target_type=kind, allow_time_truncate=True)
+    return pc.cast(array, options=options)
+
+
+def _repeated(array: pa.Array, kind: pa.DataType, mask: pa.Array | None) -> pa.Array:
+    if pa.types.is_map(array.type):
+        keys = _converted(array.keys, kind.key_type)
+        items = _converted(array.items, kind.item_type)
+        return pa.MapArray.from_arrays(array.offsets, keys, items, type=kind, mask=mask)
+    values = _converted(array.values, kind.value_type)
+    return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=mask)
