@@ -29,7 +29,8 @@ typedef struct {
     const layout *layout; /* NULL for a group that is not known */
     const uint8_t *end;
     uint64_t group; /* 0 for a message with a length */
-    int64_t next;   /* the field that is likely to come */
+    const field *next; /* the last field that was found: the next one is likely to follow */
+    const field *last; /* the end of the fields */
 } frame;
 
 static inline const uint8_t *varint(const uint8_t *p, const uint8_t *end, int most, uint64_t *value)
@@ -72,14 +73,13 @@ static int is_text(const uint8_t *p, const uint8_t *end)
     return 1;
 }
 
+/* The field of a number; `next` is where the one after it may be. */
 static const field *find(const rules *r, frame *f, uint64_t number)
 {
     if (!f->layout)
         return NULL;
     const field *fields = r->fields + f->layout->first;
     const int64_t count = f->layout->count;
-    if (f->next < count && (uint64_t)fields[f->next].number == number)
-        return &fields[f->next++];
     int64_t low = 0, high = count;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
@@ -88,10 +88,9 @@ static const field *find(const rules *r, frame *f, uint64_t number)
         else
             high = middle;
     }
-    if (low == count || (uint64_t)fields[low].number != number)
-        return NULL;
-    f->next = low + 1;
-    return &fields[low];
+    f->next = &fields[low];
+    f->last = &fields[count];
+    return low < count && (uint64_t)f->next->number == number ? f->next : NULL;
 }
 
 typedef struct {
@@ -126,53 +125,69 @@ static int64_t packed(const field *f, const uint8_t *p, const uint8_t *end)
     return items;
 }
 
+static frame inside(const rules *r, const layout *x, const uint8_t *end, uint64_t group)
+{
+    const field *first = x ? r->fields + x->first : NULL;
+    return (frame){x, end, group, first, x ? first + x->count : NULL};
+}
+
 /* Whether bytes are a message within all bounds. */
 static int walk(const rules *r, const uint8_t *p, const uint8_t *last, counts *c)
 {
     frame stack[MOST_DEPTH];
     int64_t top = 0;
-    stack[0] = (frame){r->layouts, last, 0, 0};
-    while (top >= 0) {
-        frame *now = &stack[top];
-        if (p == now->end) {
-            if (now->group)
+    frame now = inside(r, r->layouts, last, 0);
+    for (;;) {
+        if (p == now.end) {
+            if (now.group)
                 return 0;
-            top--;
+            if (!top)
+                return 1;
+            now = stack[--top];
             continue;
         }
         uint64_t tag, value;
-        if (!(p = varint(p, now->end, TAG_BYTES, &tag)))
+        if (!(p = varint(p, now.end, TAG_BYTES, &tag)))
             return 0;
         const uint64_t number = tag >> 3;
         const int wire = tag & 7;
         if (tag >> 32 || !number)
             return 0;
         if (wire == END) {
-            if (number != now->group)
+            if (number != now.group)
                 return 0;
-            top--;
+            now = stack[--top]; /* a group is inside of something */
             continue;
         }
-        const field *f = find(r, now, number);
-        frame inner = {NULL, now->end, 0, 0};
+        const field *f = now.next;
+        if (f == now.last || (uint64_t)f->number != number) {
+            /* The same field again, the one after it, or any. */
+            if (f < now.last && f + 1 < now.last && (uint64_t)f[1].number == number)
+                now.next = ++f;
+            else
+                f = find(r, &now, number);
+        }
+        const layout *inner = NULL;
+        const uint8_t *end = now.end;
+        uint64_t group = 0;
         switch (wire) {
         case VARINT:
-            if (!(p = varint(p, now->end, VARINT_BYTES, &value)))
+            if (!(p = varint(p, now.end, VARINT_BYTES, &value)))
                 return 0;
             break;
         case FIXED64:
         case FIXED32:
-            if (now->end - p < (wire == FIXED64 ? 8 : 4))
+            if (now.end - p < (wire == FIXED64 ? 8 : 4))
                 return 0;
             p += wire == FIXED64 ? 8 : 4;
             break;
         case LEN:
-            if (!(p = varint(p, now->end, LENGTH_BYTES, &value)) || value > INT32_MAX ||
-                (int64_t)value > now->end - p)
+            if (!(p = varint(p, now.end, LENGTH_BYTES, &value)) || value > INT32_MAX ||
+                (int64_t)value > now.end - p)
                 return 0;
             if (f && f->kind == MESSAGE) {
-                inner.end = p + value;
-                inner.layout = r->layouts + f->inner;
+                end = p + value;
+                inner = r->layouts + f->inner;
                 break;
             }
             if (f && f->kind == TEXT && !is_text(p, p + value))
@@ -187,9 +202,9 @@ static int walk(const rules *r, const uint8_t *p, const uint8_t *last, counts *c
             p += value;
             break;
         case START:
-            inner.group = number;
+            group = number;
             if (f && f->kind == START)
-                inner.layout = r->layouts + f->inner;
+                inner = r->layouts + f->inner;
             break;
         default:
             return 0;
@@ -197,13 +212,13 @@ static int walk(const rules *r, const uint8_t *p, const uint8_t *last, counts *c
         if (f && (f->repeated || f->width) &&
             wire == (f->kind == TEXT || f->kind == MESSAGE ? LEN : f->kind) && !take(r, f, 1, c))
             return 0;
-        if (inner.layout || inner.group) {
-            if (++top >= r->depth)
+        if (inner || group) {
+            if (top + 1 >= r->depth)
                 return 0;
-            stack[top] = inner;
+            stack[top++] = now;
+            now = inside(r, inner, end, group);
         }
     }
-    return 1;
 }
 
 static int are_rules(const rules *r)

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kafkaspec.values.decoded import Code, Decoded, Failure
 from kafkaspec.values.definition import Definition, SchemaError
@@ -66,35 +67,31 @@ class ProtobufDecoder:
         """Decode messages without a frame and without an index list."""
         size = len(payloads)
         failures: dict[int, Failure] = {}
-        rows = self._readable(payloads, failures)
-        found = payloads if len(rows) == size else payloads.take(pa.array(rows))
-        exact = np.ones(len(rows), np.bool_)
+        right = self._readable(payloads, failures)
+        left = right
         pieces = [pa.nulls(1, self._type)]
         places = np.zeros(size, np.int64)
-        taken = 1
-        if self._fast is not None and len(rows):
-            try:
-                values, exact = self._fast.decode(found)
-            except SlowError:
-                pass
-            else:
-                if len(rows) == size and not exact.any():
+        if self._fast is not None and size:
+            whole = bool(right.all())
+            # What cannot be read is read as a message of no bytes, and made a null.
+            found = payloads if whole else pc.if_else(pa.array(right), payloads, b"")
+            with suppress(SlowError):
+                values, doubtful = self._fast.decode(found, None if whole else ~right)
+                left = right & doubtful
+                if not left.any():
                     return Decoded(values, failures)
-                pieces.append(values)
-                places[rows] = taken + np.arange(len(rows))
-                taken += len(rows)
-        left = np.flatnonzero(exact)
-        for begin in range(0, len(left), PIECE):
-            part = left[begin : begin + PIECE]
-            values, others = self._exact.decode(found.take(pa.array(part)).to_pylist())
-            failures |= {int(rows[part[row]]): failure for row, failure in others.items()}
+                pieces, places = [values], np.arange(size)
+        rows = np.flatnonzero(left)
+        for begin in range(0, len(rows), PIECE):
+            part = rows[begin : begin + PIECE]
+            values, others = self._exact.decode(payloads.take(pa.array(part)).to_pylist())
+            failures |= {int(part[row]): failure for row, failure in others.items()}
+            places[part] = sum(map(len, pieces)) + np.arange(len(part))
             pieces.append(values)
-            places[rows[part]] = taken + np.arange(len(part))
-            taken += len(part)
         return Decoded(pa.concat_arrays(pieces).take(pa.array(places)), failures)
 
     def _readable(self, payloads: pa.Array, failures: dict[int, Failure]) -> Any:
-        """Return numbers of the rows that can be read; say in ``failures`` why others cannot."""
+        """Return which rows can be read; say in ``failures`` why others cannot."""
         valid = np.ones(len(payloads), np.bool_)
         if payloads.null_count:
             valid = payloads.is_valid().to_numpy(zero_copy_only=False)
@@ -106,7 +103,7 @@ class ProtobufDecoder:
         room = (widths <= most) & (np.cumsum(np.where(widths <= most, widths, 0)) <= most)
         for row in np.flatnonzero(valid & right & ~room).tolist():
             failures[row] = Failure(Code.BOUND, "the columns of the batch are too large")
-        return np.flatnonzero(valid & right & room)
+        return valid & right & room
 
 
 def messages(definition: Definition, bounds: Bounds = _BOUNDS) -> list[str]:

@@ -44,11 +44,15 @@ class Fast:
         self._root = root
         self._texts = texts
 
-    def decode(self, payloads: pa.Array) -> tuple[pa.Array, Any]:
+    def decode(self, payloads: pa.Array, nulls: Any) -> tuple[pa.Array, Any]:
         """Return values, and an array of NumPy, true for rows that have to go the exact way.
 
         Args:
             payloads: messages without a null, whose bytes have been checked.
+            nulls: an array of NumPy, true for rows that are null whatever is read; None for none.
+
+        Raises:
+            SlowError: the library failed.
         """
         try:
             batch = self._handler.array_to_record_batch(payloads)
@@ -61,7 +65,7 @@ class Fast:
         columns = _Columns(len(payloads), self._texts)
         found = dict(zip(batch.schema.names, batch.columns, strict=True))
         parts = columns.record(self._root, found, None, None)
-        return record(self._root.type, parts, None, len(payloads)), columns.doubtful
+        return record(self._root.type, parts, nulls, len(payloads)), columns.doubtful
 
 
 class _Columns:

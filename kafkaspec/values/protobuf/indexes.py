@@ -120,7 +120,8 @@ def _split(payloads: pa.Array, read: Callable[[bytes], tuple[What, int]]) -> Hea
             left = left[1:]
             continue
         if attempt < DIFFERENT:
-            begins = pc.starts_with(payloads.take(pa.array(left)), payload[:size])
+            among = payloads if len(left) == len(payloads) else payloads.take(pa.array(left))
+            begins = pc.starts_with(among, payload[:size])
             begins = begins.to_numpy(zero_copy_only=False)
             same, left = left[begins], left[~begins]
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import random
 import threading
 from pathlib import Path
 
@@ -10,12 +11,16 @@ import pyarrow as pa
 import pytest
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
+from kafkaspec.codecs import get_codec
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds, Options
 from kafkaspec.values.protobuf import wire
-from kafkaspec.values.protobuf.decoder import Way, compile_protobuf
-from kafkaspec.values.protobuf.indexes import split_index_lists, split_names
+from kafkaspec.values.protobuf.decoder import Way, compile_protobuf, resolve_indexes
+from kafkaspec.values.protobuf.indexes import read_index_list, split_index_lists, split_names
+from kafkaspec.values.protobuf.schema import Order
+from kafkaspec.values.protobuf.wire import WireError
 from tests.values.protobuf.schemas import official, proto3
 
 WAYS: tuple[Way, ...] = ("fast", "exact")
@@ -111,7 +116,7 @@ def test_json_texts_are_bounded() -> None:
 def test_a_library_that_panics(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact way reads what it did not."""
 
-    class PanicException(BaseException):  # noqa: N818
+    class PanicException(BaseException):
         pass
 
     class Handler:
@@ -273,6 +278,65 @@ def test_index_lists() -> None:
         (row % 1000 % 60,) for row in range(3000)
     ]
     assert heads.payloads.to_pylist() == [b"x"] * 3000
+
+
+def test_index_lists_are_those_of_the_specification() -> None:
+    """What the specification's own reader takes is read alike, and the rest refused."""
+    codec = get_codec("python")
+    chance = random.Random(15)
+    read = 0
+    for _ in range(2000):
+        size = chance.randrange(8)
+        data = bytes(chance.choice((0, 1, 2, 4, 6, 128, 130, 255)) for _ in range(size))
+        try:
+            expected, end = codec.parse("schema_frame.message_indexes", data)
+        except KafkaSpecError:
+            with pytest.raises(WireError):
+                read_index_list(data)
+            continue
+        indexes = tuple(expected.indexes) or (0,)
+        if min(indexes) < 0:
+            with pytest.raises(WireError):
+                read_index_list(data)
+        else:
+            assert read_index_list(data) == (indexes, end), data
+            read += 1
+    assert read > 100
+
+
+def test_which_message_indexes_mean() -> None:
+    """The first way to count for which there is a message that knows a field of the sample."""
+    text = (
+        "message A { message X { int32 x = 1; } map<int32, int32> m = 1;"
+        " message Y { string y = 2; message Z { fixed64 z = 3; } } }"
+        " message B { message C { bytes c = 4; message D { fixed32 d = 5; } } }"
+    )
+    schema = proto3(text)
+    known = {
+        "A.X": b"\x08\x01",
+        "A.Y": b"\x12\x01a",
+        "A.Y.Z": b"\x19" + bytes(8),
+        "B.C": b"\x22\x00",
+        "B.C.D": b"\x2d" + bytes(4),
+    }
+    cases = {
+        ((0, 0), "A.X"): Order.DESCRIPTOR,
+        ((0, 2), "A.Y"): Order.DESCRIPTOR,  # the entry of the map is the one between
+        ((0, 1), "A.Y"): Order.TEXT,
+        ((0, 2, 0), "A.Y.Z"): Order.DESCRIPTOR,
+        ((0, 1, 0), "A.Y.Z"): Order.TEXT,
+        ((1, 0, 0), "B.C.D"): Order.DESCRIPTOR,
+        ((0, 0, 1), "B.C.D"): Order.REVERSED,
+        ((0, 1), "B.C"): Order.REVERSED,
+    }
+    for (indexes, name), order in cases.items():
+        found = resolve_indexes(schema, indexes, pa.array([None, b"", known[name]]))
+        assert found == (order, name), indexes
+    nothing = pa.array([], pa.binary())
+    assert resolve_indexes(schema, (0, 1), nothing) == (Order.TEXT, "A.Y")
+    for indexes in ((2,), (0, 3), (0, 0, 0), ()):
+        with pytest.raises(SchemaError, match="indexes"):
+            resolve_indexes(schema, indexes, nothing)
 
 
 def test_names_that_apicurio_writes() -> None:
