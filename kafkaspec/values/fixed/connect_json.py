@@ -124,7 +124,7 @@ class ConnectJsonDecoder:
     def decode(self, payloads: pa.Array) -> Decoded:
         """Decode payloads; each schema is compiled once."""
         rows = _Rows(self.plan, self.bounds)
-        return decode_rows(payloads, self.type, rows.read, None, self.bounds)
+        return decode_rows(payloads, self.type, rows.read, self.bounds)
 
 
 @dataclass(slots=True)

@@ -75,7 +75,7 @@ class ConfigurationDecoder:
 
     def decode(self, payloads: pa.Array) -> Decoded:
         """Decode payloads."""
-        return decode_rows(payloads, self.type, self._text, None, self.bounds)
+        return decode_rows(payloads, self.type, self._text, self.bounds)
 
     def _text(self, data: bytes) -> str:
         return to_text(_public(parse(data, self.bounds)))

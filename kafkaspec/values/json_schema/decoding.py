@@ -43,7 +43,7 @@ class JsonTextDecoder:
 
     def decode(self, payloads: pa.Array) -> Decoded:
         """Decode payloads."""
-        return decode_rows(payloads, self.type, self._text, None, self.bounds)
+        return decode_rows(payloads, self.type, self._text, self.bounds)
 
     def _text(self, data: bytes) -> str:
         parse(data, self.bounds, exact=False)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
 from kafkaspec.values.decoded import Code, Decoded, Failure
 from kafkaspec.values.json_schema.shapes import RefusedError, Shape
-from kafkaspec.values.json_schema.text import ParseError, parse
+from kafkaspec.values.json_schema.text import ParseError, parse, to_text
 from kafkaspec.values.options import Bounds
 
 _COLUMN: Final = "v"
@@ -23,8 +25,14 @@ _TABLE: Final = bytes.maketrans(b"\n\r", b"\t\t")
 _MOST_BYTES: Final = 64 << 20
 """Bytes that are parsed at once."""
 _PARTS: Final = 16
-_FEWEST: Final = 64
+_FEW: Final = 64
 """Rows that are read one by one where they cannot be read at once."""
+_SAMPLE: Final = 256
+"""Rows that are looked at for what the type has not."""
+_MOST_NAMES: Final = 8
+"""Names that are looked for in all rows."""
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class _UnsureError(Exception):
@@ -50,11 +58,14 @@ class JsonDecoder:
 
     def decode(self, payloads: pa.Array) -> Decoded:
         """Decode payloads: at once where the type allows it, else one by one."""
-        return self._read(payloads, self.at_once if self.shape.is_bulk else None)
+        if not self.shape.is_bulk:
+            return self.decode_by_row(payloads)
+        bulk = Bulk(self.at_once, self.doubtful)
+        return decode_rows(payloads, self.type, self.by_row, self.bounds, bulk)
 
     def decode_by_row(self, payloads: pa.Array) -> Decoded:
         """Decode payloads one by one."""
-        return self._read(payloads, None)
+        return decode_rows(payloads, self.type, self.by_row, self.bounds)
 
     def at_once(self, rows: pa.Array) -> pa.Array:
         """Return the values of rows without nulls.
@@ -95,10 +106,6 @@ class JsonDecoder:
         """The type that is read."""
         return self.shape.known
 
-    def _read(self, payloads: pa.Array, at_once: Callable[[pa.Array], pa.Array] | None) -> Decoded:
-        """Decode payloads, with a way to read many at once."""
-        return decode_rows(payloads, self.type, self.by_row, at_once, self.bounds)
-
     def by_row(self, data: bytes) -> Any:
         """Return what Arrow takes for one payload.
 
@@ -107,13 +114,43 @@ class JsonDecoder:
         """
         return self.shape.of(parse(data, self.bounds))
 
+    def doubtful(self, rows: pa.Array) -> pa.Array | None:
+        """Return which rows may have properties that some rows have and the type has not.
+
+        None if these are not known, or too many.
+        """
+        names: set[str] = set()
+        for data in rows.take(pa.array(range(0, len(rows), len(rows) // _SAMPLE + 1))).to_pylist():
+            try:
+                self.shape.add_others(parse(data, self.bounds, exact=False), names)
+            except ParseError:
+                continue
+        if not 0 < len(names) <= _MOST_NAMES:
+            return None
+        masks = [pc.match_substring(rows, to_text(name).encode()) for name in names]
+        return reduce(pc.or_, masks)
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """A way to read many rows at once.
+
+    Attributes:
+        at_once: returns the values of rows without nulls, or raises any error if one of them
+            cannot be read so.
+        doubtful: returns for such rows which of them that may be, or None if it has no idea.
+    """
+
+    at_once: Callable[[pa.Array], pa.Array]
+    doubtful: Callable[[pa.Array], pa.Array | None]
+
 
 def decode_rows(
     payloads: pa.Array,
     type_: pa.DataType,
     by_row: Callable[[bytes], Any],
-    at_once: Callable[[pa.Array], pa.Array] | None,
     bounds: Bounds,
+    bulk: Bulk | None = None,
 ) -> Decoded:
     """Decode payloads.
 
@@ -122,87 +159,95 @@ def decode_rows(
         type_: type of the column.
         by_row: returns what Arrow takes for one payload, or raises ``ParseError`` or
             ``RefusedError``.
-        at_once: returns the values of rows without nulls, or raises any error. Rows for which it
-            does are divided, until few are left to be read one by one.
         bounds: limits.
+        bulk: how many rows are read at once. Those that cannot be are divided, until few are left
+            to be read one by one.
     """
-    failures: dict[int, Failure] = {}
-    budget = _Budget(bounds.output_bytes)
-    rows = payloads if not payloads.null_count else payloads.drop_null()
-    numbers = None if rows is payloads else _numbers_of(payloads)
-    pieces = list(_pieces(rows, 0, type_, by_row, at_once, failures, budget))
+    rows = payloads.drop_null() if payloads.null_count else payloads
+    numbers = np.flatnonzero(np.asarray(payloads.is_valid()))
+    reading = _Reading(type_, by_row, bulk, bounds.output_bytes)
+    pieces = list(reading.pieces(rows, numbers))
     values = pa.concat_arrays(pieces) if pieces else pa.array([], type_)
-    if numbers is None:
-        return Decoded(values, failures)
-    places = pa.nulls(len(payloads), pa.int64())
-    mask = payloads.is_valid()
-    places = pc.replace_with_mask(places, mask, pa.array(range(len(rows)), pa.int64()))
-    return Decoded(
-        values.take(places), {numbers[row]: failure for row, failure in failures.items()}
-    )
+    if len(rows) < len(payloads):
+        places = np.zeros(len(payloads), np.int64)
+        places[numbers] = np.arange(len(rows))
+        values = values.take(pa.array(places, mask=np.asarray(payloads.is_null())))
+    return Decoded(values, reading.failures)
 
 
 @dataclass(slots=True)
-class _Budget:
-    """Bytes of columns that may still be made."""
+class _Reading:
+    """Reads the rows of one array.
 
+    Attributes:
+        left: bytes of columns that may still be made.
+        failures: why rows have no value, by number of the row.
+    """
+
+    type: pa.DataType
+    by_row: Callable[[bytes], Any]
+    bulk: Bulk | None
     left: int
+    failures: dict[int, Failure] = field(default_factory=dict)
 
-
-def _pieces(
-    rows: pa.Array,
-    first: int,
-    type_: pa.DataType,
-    by_row: Callable[[bytes], Any],
-    at_once: Callable[[pa.Array], pa.Array] | None,
-    failures: dict[int, Failure],
-    budget: _Budget,
-) -> Iterator[pa.Array]:
-    """Yield the values of rows in order, the first of which has that number."""
-    if not len(rows):
-        return
-    if budget.left < width_of(type_) * len(rows):
-        failure = Failure(Code.BOUND, "the columns of the batch take more bytes than allowed")
-        failures.update((first + row, failure) for row in range(len(rows)))
-        yield pa.nulls(len(rows), type_)
-        return
-    if at_once is not None and rows.nbytes <= _MOST_BYTES:
-        try:
-            values = at_once(rows)
-            budget.left -= values.nbytes
+    def pieces(self, rows: pa.Array, numbers: Numbers) -> Iterator[pa.Array]:
+        """Yield the values of rows that are not null, in order."""
+        if not len(rows):
+            return
+        if self.left < width_of(self.type) * len(rows):
+            failure = Failure(Code.BOUND, "the columns of the batch take more bytes than allowed")
+            self.failures.update(dict.fromkeys(numbers.tolist(), failure))
+            yield pa.nulls(len(rows), self.type)
+            return
+        is_small = rows.nbytes <= _MOST_BYTES
+        values = None
+        if is_small and self.bulk is not None:
+            values = self._at_once(rows, self.bulk)
+            if values is None and len(rows) > _FEW:
+                values = self._apart(rows, numbers, self.bulk)
+        if values is None and (len(rows) <= _FEW or (is_small and self.bulk is None)):
+            values = self._one_by_one(rows, numbers)
+        if values is not None:
+            self.left -= values.nbytes
             yield values
             return
-        except Exception:  # any: the rows are read otherwise
-            pass
-    if len(rows) <= _FEWEST or (at_once is None and rows.nbytes <= _MOST_BYTES):
-        values = _one_by_one(rows, first, type_, by_row, failures)
-        budget.left -= values.nbytes
-        yield values
-        return
-    step = -(-len(rows) // _PARTS)
-    for start in range(0, len(rows), step):
-        part = rows.slice(start, step)
-        yield from _pieces(part, first + start, type_, by_row, at_once, failures, budget)
+        step = -(-len(rows) // _PARTS)
+        for start in range(0, len(rows), step):
+            yield from self.pieces(rows.slice(start, step), numbers[start : start + step])
 
-
-def _one_by_one(
-    rows: pa.Array,
-    first: int,
-    type_: pa.DataType,
-    by_row: Callable[[bytes], Any],
-    failures: dict[int, Failure],
-) -> pa.Array:
-    values = []
-    for row, data in enumerate(rows.to_pylist(), first):
-        value = None
+    def _at_once(self, rows: pa.Array, bulk: Bulk) -> pa.Array | None:
         try:
-            value = by_row(data)
-        except ParseError as error:
-            failures[row] = error.failure
-        except RefusedError as refused:
-            failures[row] = failure_of(refused)
-        values.append(value)
-    return pa.array(values, type_)
+            return bulk.at_once(rows)
+        except Exception:  # any: the rows are read otherwise
+            return None
+
+    def _apart(self, rows: pa.Array, numbers: Numbers, bulk: Bulk) -> pa.Array | None:
+        """Return the values of rows, of which doubtful ones are read one by one."""
+        found = bulk.doubtful(rows)
+        if found is None:
+            return None
+        mask = np.asarray(found)
+        if 2 * mask.sum() > len(rows):
+            return self._one_by_one(rows, numbers)
+        values = self._at_once(rows.filter(pa.array(~mask)), bulk)
+        if values is None:
+            return None
+        others = self._one_by_one(rows.filter(found), numbers[mask])
+        places = np.where(mask, len(values) + np.cumsum(mask) - 1, np.cumsum(~mask) - 1)
+        return pa.concat_arrays([values, others]).take(pa.array(places))
+
+    def _one_by_one(self, rows: pa.Array, numbers: Numbers) -> pa.Array:
+        values = []
+        for row, data in zip(numbers.tolist(), rows.to_pylist(), strict=True):
+            value = None
+            try:
+                value = self.by_row(data)
+            except ParseError as error:
+                self.failures[row] = error.failure
+            except RefusedError as refused:
+                self.failures[row] = failure_of(refused)
+            values.append(value)
+        return pa.array(values, self.type)
 
 
 def failure_of(refused: RefusedError) -> Failure:
@@ -220,11 +265,6 @@ def width_of(type_: pa.DataType) -> int:
     except ValueError:
         return 4
     return max(1, width // 8)
-
-
-def _numbers_of(payloads: pa.Array) -> list[int]:
-    numbers: list[int] = pc.indices_nonzero(payloads.is_valid()).to_pylist()
-    return numbers
 
 
 def _data_of(lines: pa.Array) -> pa.Buffer:

@@ -77,6 +77,9 @@ class Shape:
         """Return what Arrow takes for a value that is not null."""
         raise NotImplementedError
 
+    def add_others(self, value: Any, names: set[str]) -> None:
+        """Add names of properties in a value, whatever it is, that have no column of their own."""
+
 
 def wrong(expected: str, value: object) -> RefusedError:
     """Return the error for a value of another type."""
@@ -270,6 +273,12 @@ class Array(Shape):
             raise
         return items
 
+    def add_others(self, value: Any, names: set[str]) -> None:
+        """Add names of properties that have no column of their own."""
+        if isinstance(value, list):
+            for item in value:
+                self.item.add_others(item, names)
+
 
 class Dictionary(Shape):
     """Objects whose properties have any name and one type."""
@@ -325,6 +334,15 @@ class Object(Shape):
             others = {name: item for name, item in value.items() if name not in self.fields}
             found[self.rest] = to_text(others)
         return found
+
+    def add_others(self, value: Any, names: set[str]) -> None:
+        """Add names of properties that have no column of their own."""
+        if isinstance(value, dict):
+            for name, item in value.items():
+                if name in self.fields:
+                    self.fields[name].add_others(item, names)
+                else:
+                    names.add(name)
 
 
 class Tuple(Shape):

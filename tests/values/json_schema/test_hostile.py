@@ -10,6 +10,7 @@ import pytest
 from kafkaspec.values.decoded import Code, Decoder
 from kafkaspec.values.definition import Definition, SchemaType
 from kafkaspec.values.json_schema import compile_json, infer_json
+from kafkaspec.values.json_schema.reading import JsonDecoder
 from kafkaspec.values.options import Bounds, Options
 
 _SCHEMA = {
@@ -119,3 +120,23 @@ def test_a_type_from_a_sample(kind: pa.DataType) -> None:
     found = decoder.decode(pa.array([b'{"a":2,"new":[1]}'], pa.binary()))
     assert found.values[0].as_py()["_rest"] == '{"new":[1]}'
     assert infer_json(pa.array([b"1", b"{}"], pa.binary()), Options()).type == pa.string()
+
+
+def test_few_rows_with_other_properties() -> None:
+    """Rows with what the schema has not, and damaged ones, do not disturb the others."""
+    decoder = _decoder()
+    assert isinstance(decoder, JsonDecoder)
+    rows: list[bytes | None] = []
+    for row in range(2000):
+        more = '"more":{"x":null},' if row % 50 == 7 else '"\\u006dore":1,' if row == 999 else ""
+        inner = ',"y":2' if row % 100 == 9 else ""
+        text = f'{{{more}"i":{row},"o":{{"x":1{inner}}}}}'
+        rows.append(b"{" if row == 1234 else None if row % 300 == 5 else text.encode())
+    for payloads in (pa.array(rows, pa.binary()), pa.array([b"{}", *rows], pa.binary()).slice(1)):
+        found, exact = decoder.decode(payloads), decoder.decode_by_row(payloads)
+        assert found.values.equals(exact.values)
+        assert found.failures == exact.failures
+        assert list(found.failures) == [1234]
+    assert found.values[7].as_py()["_rest"] == '{"more":{"x":null}}'
+    assert found.values[999].as_py()["_rest"] == '{"more":1}'
+    assert found.values[9].as_py()["o"]["_rest"] == '{"y":2}'
