@@ -73,6 +73,12 @@ _OPTIONS: Final = (
     ),
     click.option("--raw", is_flag=True, help="Add columns with the bytes of keys and values."),
     click.option(
+        "--unwrap", is_flag=True, help="Make rows of Debezium's envelopes, with op and ts_ms."
+    ),
+    click.option(
+        "--secrets", is_flag=True, help="Show passwords and keys of Connect's configurations."
+    ),
+    click.option(
         "--depth",
         "recursion",
         type=click.IntRange(0, 64),
@@ -92,6 +98,7 @@ _OPTIONS: Final = (
 
 _NAMES: Final = (
     "value", "key", "schemas", "value_schema", "key_schema", "evolve", "errors", "raw", "topic",
+    "unwrap", "secrets",
 )  # fmt: skip
 
 

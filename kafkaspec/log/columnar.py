@@ -142,6 +142,8 @@ class Columnar:
         evolve: Literal["latest", "each"] | int = "latest",
         errors: Literal["raise", "column", "skip"] = "column",
         raw: bool = False,
+        unwrap: bool = False,
+        secrets: bool = False,
         values: Any = None,
         topic: str | None = None,
         report: Any = None,
@@ -179,6 +181,9 @@ class Columnar:
                 it is null. ``column``: it stays, with a column that says why. ``skip``: it is left
                 out. ``raise``: ends with an error.
             raw: whether ``value_raw`` and ``key_raw`` have the bytes, among the default columns.
+            unwrap: whether values that are envelopes of Debezium become the rows that they are
+                about: ``row``, ``op``, ``ts_ms`` and ``source``.
+            secrets: whether configurations of Connect show passwords and keys.
             values: ``kafkaspec.values.options.Options``: enumerations, unions, limits ...
             topic: which topic of a log directory to read, if it has several.
             report: a ``kafkaspec.values.reading.ValueReport``, which is filled: what was decided,
@@ -203,6 +208,8 @@ class Columnar:
             evolve=evolve,
             errors=errors,
             raw=raw,
+            unwrap=unwrap,
+            secrets=secrets,
             values=values,
             topic=topic,
             report=report,

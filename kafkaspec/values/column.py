@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 from kafkaspec.values.compiling import (
     compile_decoder,
     first_message,
-    fixed_decoder,
     message_of,
     split_messages,
 )
 from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
+from kafkaspec.values.fixed import CONNECT_CONFIG, RecordDecoder, fixed
+from kafkaspec.values.fixed.debezium import unwrap, unwrapped_type
 from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Split
 from kafkaspec.values.masking import masked
 from kafkaspec.values.plan import Plan, Target, Writer
@@ -107,15 +108,26 @@ class Column:
         self._readings: dict[tuple[SchemaKey | None, tuple[int, ...] | None], _Reading] = {}
 
     @cached_property
-    def _fixed(self) -> Decoder | None:
+    def _fixed(self) -> Decoder | RecordDecoder | None:
         """The decoder of a format that has no schema."""
-        if self.plan.format in (DECODE, *GIVEN):
+        plan = self.plan
+        if plan.format in (DECODE, *GIVEN):
             return None
-        return fixed_decoder(self.plan.format, self.plan.wanted.options)
+        wanted = plan.wanted
+        return fixed(plan.format, wanted.options, sample=plan.sample, secrets=wanted.secrets)
+
+    @property
+    def hides(self) -> bool:
+        """Whether values have secrets that the column does not show, so that nothing may."""
+        return self.plan.format == CONNECT_CONFIG and not self.plan.wanted.secrets
 
     @cached_property
     def type(self) -> pa.DataType:
         """The type of the column; null with ``each``, where it depends on the schema."""
+        return unwrapped_type(self._type) if self.plan.wanted.unwrap else self._type
+
+    @cached_property
+    def _type(self) -> pa.DataType:
         if self._fixed is not None:
             return self._fixed.type
         types = [self._target_type(target) for target in self.plan.targets]
@@ -128,16 +140,22 @@ class Column:
         options = self.plan.wanted.options
         return compile_decoder(target.definition, message=target.message, options=options).type
 
-    def parts(self, values: pa.Array, headers: pa.Array | None) -> Parts:
+    def parts(
+        self, values: pa.Array, headers: pa.Array | None, keys: pa.Array | None = None
+    ) -> Parts:
         """Decode rows, each by its schema.
 
         Args:
             values: keys or values, ``binary``.
-            headers: the column ``headers``, None if no framing needs it.
+            headers: the column ``headers``, None if nothing needs it.
+            keys: the keys of values, None if nothing needs them.
         """
         count = len(values)
         if self._fixed is not None:
-            decoded = self._fixed.decode(values)
+            if isinstance(self._fixed, RecordDecoder):
+                decoded = self._fixed.decode_records(keys, values, headers)
+            else:
+                decoded = self._fixed.decode(values)
             rows = np.arange(count)
             nothing = np.full(count, -1, np.int64)
             part = Part(rows, Origin(), 0, decoded.values)
@@ -286,17 +304,21 @@ class Column:
 
     def array(self, found: Parts) -> pa.Array:
         """Return the column of rows that were decoded."""
+        made = self._array(found)
+        return unwrap(made) if self.plan.wanted.unwrap else made
+
+    def _array(self, found: Parts) -> pa.Array:
         if len(self.plan.targets) < 2:
-            return _gathered(found.parts, found.count, self.type)
+            return _gathered(found.parts, found.count, self._type)
         children = []
         present = np.zeros(found.count, np.bool_)
-        for number, kind in enumerate(self.type):
+        for number, kind in enumerate(self._type):
             own = [part for part in found.parts if part.target == number]
             child = _gathered(own, found.count, kind.type)
             present |= np.asarray(child.is_valid())
             children.append(child)
         mask = None if present.all() else pa.array(~present)
-        return pa.StructArray.from_arrays(children, fields=list(self.type), mask=mask)
+        return pa.StructArray.from_arrays(children, fields=list(self._type), mask=mask)
 
 
 def field_names(names: list[str]) -> list[str]:

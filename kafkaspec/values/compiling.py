@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import orjson
@@ -49,16 +48,6 @@ def compile_decoder(
     from kafkaspec.values.json_schema import compile_json
 
     return compile_json(definition, options, reader)
-
-
-def fixed_decoder(name: str, options: Options) -> Decoder:
-    """Return a decoder of a format that has no schema.
-
-    Raises:
-        ValueError: there is no such format.
-    """
-    decoder: Decoder = import_module("kafkaspec.values.fixed").fixed(name, options)
-    return decoder
 
 
 def record_name(definition: Definition) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from kafkaspec.values.definition import Definition
 from kafkaspec.values.framing.frames import SchemaKey, Side
 from kafkaspec.values.wanted import Wanted
@@ -59,6 +61,8 @@ class Plan:
         writer: the schema of bare values.
         targets: types of values that the column holds: one, or several in a struct; none with
             ``each``, where every value is read as it was written.
+        sample: some values, from which formats without a schema take the type of the column.
+        of_records: whether a value is made from the key, the value and the headers.
         notes: what was decided, in sentences for people.
     """
 
@@ -69,12 +73,14 @@ class Plan:
     writers: Mapping[SchemaKey, Writer] = field(default_factory=dict)
     writer: Writer | None = None
     targets: tuple[Target, ...] = ()
+    sample: pa.Array | None = None
+    of_records: bool = False
     notes: tuple[str, ...] = ()
 
     @property
     def needs_headers(self) -> bool:
         """Whether the headers of records say which schema they have, or more."""
-        return self.framing is not None
+        return self.framing is not None or self.of_records
 
     @property
     def names_messages(self) -> bool:

@@ -25,11 +25,12 @@ from kafkaspec.values.compiling import (
 )
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
-from kafkaspec.values.framing.frames import FRAMINGS, KeyKind, SchemaKey, Side
+from kafkaspec.values.fixed import RecordDecoder, fixed, topic_formats
+from kafkaspec.values.framing.frames import FRAMINGS, SIDES, KeyKind, SchemaKey, Side
 from kafkaspec.values.plan import Plan, Target, Writer
 from kafkaspec.values.registry.log import SchemaLog
 from kafkaspec.values.registry.schema import Schema
-from kafkaspec.values.wanted import AUTO, BYTES, DECODE, GIVEN, TEXT, Wanted
+from kafkaspec.values.wanted import AUTO, BYTES, CONNECT_JSON, DECODE, GIVEN, TEXT, Wanted
 
 SAMPLE_ROWS: Final = 1000
 """Rows of a partition that show how it is framed."""
@@ -181,7 +182,10 @@ def plan_column(
     if wanted.format in GIVEN:
         return _plan_given(log, side, wanted, schemas)
     if wanted.format not in (DECODE, AUTO):
-        return Plan(side=side, wanted=wanted, format=wanted.format)
+        return _plan_fixed(log, side, wanted)
+    own = None if topic is None else _plan_of_topic(log, topic, side, wanted)
+    if own is not None:
+        return own
     if schemas is None:
         if wanted.format == DECODE:
             raise ValueError(f"no schemas: name the registry's topic or files to decode {side}s")
@@ -201,6 +205,33 @@ def given_schema(wanted: Wanted, schemas: SchemaLog | None) -> Target:
     if wanted.schema is None:
         raise ValueError(f"the format {wanted.format} needs a schema: a file, or a subject")
     return named_schema(wanted.schema, schemas)
+
+
+def _plan_fixed(log: Log, side: Side, wanted: Wanted) -> Plan:
+    """Plan for a format without a schema."""
+    if wanted.format == BYTES:
+        return Plan(side=side, wanted=wanted, format=BYTES)
+    values = [sample.values for sample in rows_of(log, side, sample=True)]
+    sample = pa.chunked_array(values, pa.binary()).combine_chunks()
+    decoder = fixed(wanted.format, wanted.options, sample=sample, secrets=wanted.secrets)
+    of_records = isinstance(decoder, RecordDecoder)
+    if of_records and side == "key":
+        raise ValueError(f"{wanted.format} is a format of values, not of keys")
+    return Plan(
+        side=side, wanted=wanted, format=wanted.format, sample=sample, of_records=of_records
+    )
+
+
+def _plan_of_topic(log: Log, topic: str, side: Side, wanted: Wanted) -> Plan | None:
+    """Plan for a topic whose name says what is in it, if a sample of it is that."""
+    formats = topic_formats(topic)
+    if formats is None:
+        return None
+    plan = _plan_fixed_by(formats[SIDES.index(side)], log, side, wanted)
+    if plan is None:
+        return None
+    note = f"{side}s are read as {plan.format}, by the name of the topic: so is all of a sample"
+    return replace(plan, notes=(note,))
 
 
 def _plan_given(log: Log, side: Side, wanted: Wanted, schemas: SchemaLog | None) -> Plan:
@@ -239,7 +270,7 @@ def _decoded(plan: Plan, samples: Iterable[Sample]) -> tuple[int, int]:
     good = rows = 0
     for sample in samples:
         present = len(sample.values) - sample.values.null_count
-        parts = column.parts(sample.values, sample.headers)
+        parts = column.parts(sample.values, sample.headers, sample.values)
         codes = [failure.code for failure in parts.failures.values()]
         good += present - len(codes) + codes.count(Code.UNSUPPORTED)
         rows += present
@@ -260,8 +291,22 @@ def _plan_plain(log: Log, side: Side, wanted: Wanted, reason: str = "no schemas 
         values.cast(pa.string())
     except pa.ArrowInvalid:
         return replace(plan, notes=(f"{side}s stay bytes: {reason}",))
-    note = f"{side}s are read as text, as all of a sample of {len(values)} is: {reason}"
-    return replace(plan, format=TEXT, notes=(note,))
+    for name in (CONNECT_JSON, TEXT):
+        guessed = _plan_fixed_by(name, log, side, wanted)
+        if guessed is not None:
+            note = f"{side}s are read as {name}, as all of a sample of {len(values)} is: {reason}"
+            return replace(guessed, notes=(note,))
+    return plan
+
+
+def _plan_fixed_by(name: str, log: Log, side: Side, wanted: Wanted) -> Plan | None:
+    """Plan for a format without a schema if all of a sample is in it."""
+    try:
+        plan = _plan_fixed(log, side, replace(wanted, format=name))
+    except SchemaError:
+        return None
+    good, rows = _decoded(plan, rows_of(log, side, sample=True))
+    return plan if rows and good == rows else None
 
 
 @dataclass

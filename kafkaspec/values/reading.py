@@ -22,14 +22,12 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.values.column import Column, Parts
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.definition import Definition
-from kafkaspec.values.framing.frames import Side
+from kafkaspec.values.framing.frames import SIDES, Side
 from kafkaspec.values.options import DEFAULT_OPTIONS, Options
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning import plan_column
 from kafkaspec.values.registry.log import TOPIC, SchemaLog
 from kafkaspec.values.wanted import BYTES, DECODE, Errors, Evolve, Wanted
-
-SIDES: Final[tuple[Side, Side]] = ("key", "value")
 
 SCHEMA_ID: Final = "{}_schema_id"
 MESSAGE: Final = "{}_message"
@@ -100,6 +98,8 @@ def typed(
     evolve: Evolve = "latest",
     errors: Errors = "column",
     raw: bool = False,
+    unwrap: bool = False,
+    secrets: bool = False,
     values: Options | None = None,
     topic: str | None = None,
     report: ValueReport | None = None,
@@ -126,7 +126,7 @@ def typed(
     shared = Wanted(evolve=evolve, errors=errors, raw=raw, options=values or DEFAULT_OPTIONS)
     wanted = {
         "key": replace(shared, format=key, schema=key_schema),
-        "value": replace(shared, format=value, schema=value_schema),
+        "value": replace(shared, format=value, schema=value_schema, unwrap=unwrap, secrets=secrets),
     }
     registry = registry_of(log, schemas)
     plans: dict[Side, Plan] = {}
@@ -230,6 +230,8 @@ def _needed(names: Sequence[str], plans: Mapping[Side, Plan], errors: Errors) ->
     found = dict.fromkeys(name for name in names if name in COLUMNS)
     for side, plan in plans.items():
         found |= dict.fromkeys((side, "headers") if plan.needs_headers else (side,))
+        if plan.of_records:
+            found |= dict.fromkeys(SIDES)
     if errors == "raise":
         found |= dict.fromkeys(("offset", "batch_position"))
     return list(found)
@@ -307,7 +309,9 @@ class Reader:
         """
         for batch in record_batches(self._wanted.log, self._wanted.request):
             found = {
-                side: column.parts(batch.column(side), _headers(batch))
+                side: column.parts(
+                    batch.column(side), _column(batch, "headers"), _column(batch, "key")
+                )
                 for side, column in self._columns.items()
             }
             self._count(batch, found)
@@ -352,7 +356,10 @@ class Reader:
     ) -> pa.RecordBatch:
         made: dict[str, pa.Array] = dict(zip(batch.schema.names, batch.columns, strict=True))
         for side, parts in found.items():
-            made[RAW.format(side)] = made[side]
+            raw = made[side]
+            if self._columns[side].hides:
+                raw = pa.nulls(len(raw), raw.type)
+            made[RAW.format(side)] = raw
             made[side] = arrays[side]
             ids, messages = parts.schema_ids, parts.messages
             made[SCHEMA_ID.format(side)] = pa.array(ids, _ID, mask=ids < 0)
@@ -402,8 +409,8 @@ class Reader:
 _ID: Final = pa.int32()
 
 
-def _headers(batch: pa.RecordBatch) -> pa.Array | None:
-    return batch.column("headers") if "headers" in batch.schema.names else None
+def _column(batch: pa.RecordBatch, name: str) -> pa.Array | None:
+    return batch.column(name) if name in batch.schema.names else None
 
 
 def _text(batch: pa.RecordBatch, row: int, side: Side, failure: Failure) -> str:

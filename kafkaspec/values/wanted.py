@@ -19,6 +19,7 @@ is null, and a column says why. ``skip``: it is left out, and counted."""
 
 BYTES: Final = "bytes"
 TEXT: Final = "text"
+CONNECT_JSON: Final = "connect-json"
 DECODE: Final = "decode"
 AUTO: Final = "auto"
 GIVEN: Final = ("avro", "protobuf", "json-schema")
@@ -39,6 +40,8 @@ class Wanted:
         evolve: see ``Evolve``.
         errors: see ``Errors``.
         raw: whether there is a column with the bytes too.
+        unwrap: whether envelopes of Debezium become rows with their operation and time.
+        secrets: whether configurations of Connect show passwords and keys.
         options: how values become columns.
     """
 
@@ -47,4 +50,6 @@ class Wanted:
     evolve: Evolve = "latest"
     errors: Errors = "column"
     raw: bool = False
+    unwrap: bool = False
+    secrets: bool = False
     options: Options = DEFAULT_OPTIONS

@@ -119,6 +119,7 @@ def test_wrong_use(tmp_path: Path) -> None:
     log, out = CONFLUENT / "people-0", tmp_path / "out.parquet"
     cases: list[tuple[list[str], str]] = [
         (["--schemas", str(CONFLUENT)], "say what values or keys are"),
+        (["--value", "nonsense"], "no format 'nonsense'"),
         (["--value", "decode", "--evolve", "each"], "split by schema"),
         (["--value", "decode", "--evolve", "newest"], "latest, each or a version"),
         (["--value", "decode", "--split-by", "week"], "folders are of topic"),

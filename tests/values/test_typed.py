@@ -192,3 +192,68 @@ def test_a_log_directory_has_a_table_for_each_topic() -> None:
 def test_the_schema_is_known_before_anything_is_read() -> None:
     with ks.open(KARAPACE / "orders-0") as log:
         assert log.value_schema(key="decode") == log.to_typed(key="decode").schema
+
+
+@pytest.mark.parametrize(
+    ("topic", "formats"),
+    [
+        ("heartbeats", ("mm2-heartbeat-key", "mm2-heartbeat-value")),
+        ("A.checkpoints.internal", ("mm2-checkpoint-key", "mm2-checkpoint-value")),
+        ("mm2-offset-syncs.B.internal", ("mm2-offset-sync-key", "mm2-offset-sync-value")),
+        ("mm2-status.A.internal", ("text", "connect-status")),
+    ],
+)
+def test_the_name_of_a_topic_says_its_format(topic: str, formats: tuple[str, str]) -> None:
+    report = ValueReport()
+    found = table(KARAPACE / f"{topic}-0", key="decode", report=report)
+    for side, name, note in zip(("key", "value"), formats, report.notes, strict=True):
+        assert found[f"{side}_error"].null_count == len(found)
+        assert note.startswith(f"{side}s are read as {name}, by the name of the topic")
+
+
+def test_formats_that_need_headers() -> None:
+    found = table(KARAPACE / "cloudevents-0", value="cloudevents")
+    assert found["value_error"].null_count == len(found) == 4
+    with pytest.raises(ValueError, match="is a format of values"):
+        table(KARAPACE / "cloudevents-0", value="bytes", key="cloudevents")
+
+
+def test_envelopes_become_rows() -> None:
+    """Each is the row after the change, or before it if that deletes."""
+    whole = table(KARAPACE / "debezium-0", value="auto").to_pylist()
+    rows = table(KARAPACE / "debezium-0", value="auto", unwrap=True).to_pylist()
+    for one, other in zip(whole, rows, strict=True):
+        if one["value"] is None:
+            assert other["value"] is None
+            continue
+        side = "before" if one["value"]["op"] == "d" else "after"
+        assert other["value"]["row"] == one["value"][side]
+        assert other["value"]["op"] == one["value"]["op"]
+    with pytest.raises(ValueError, match="no envelope"):
+        table(KARAPACE / "orders-0", unwrap=True)
+
+
+def test_passwords_of_connect_are_not_shown_unless_asked_for(tmp_path: Path) -> None:
+    log = tmp_path / "connect-configs-0"
+    value = json.dumps({"properties": {"name": "sink", "database.password": "geheim"}}).encode()
+    with ks.SegmentWriter(log) as writer:
+        writer.append_records([ks.Record(0, 1, b"connector-sink", value)])
+    hidden = table(log, raw=True)
+    assert "geheim" not in str(hidden.to_pylist())
+    assert "sink" in str(hidden.to_pylist())
+    assert "geheim" in str(table(log, secrets=True).to_pylist())
+    assert "geheim" in str(table(log, value="bytes").to_pylist())  # as they are
+
+
+def test_conditions_on_fields() -> None:
+    found = table(KARAPACE / "orders-0", columns=["offset"], where="value.qty > 14 and offset < 9")
+    wanted = [
+        row["offset"]
+        for row in table(KARAPACE / "orders-0").to_pylist()
+        if row["value"] is not None and row["value"]["qty"] > 14 and row["offset"] < 9
+    ]
+    assert found["offset"].to_pylist() == wanted
+    assert found.schema.names == ["offset"]
+    assert len(wanted) > 0
+    with pytest.raises(ValueError, match="nothing"):
+        table(KARAPACE / "orders-0", where="value.nothing = 1")

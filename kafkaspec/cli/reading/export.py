@@ -173,12 +173,11 @@ def export_command(
     typed = taken(arguments, needed=bool(split_by) or flatten is not None or to == "csv")
     if message is None and release is not None:
         raise click.UsageError("--release goes with --messages")
-    if message is not None and (
-        columns or include_control or header_keys != "string" or where or typed
-    ):
+    others = columns or include_control or header_keys != "string" or where or typed
+    if message is not None and others:
         raise click.UsageError(
-            "--columns, --include-control, --header-keys, --where, --value, --key, --split-by, --flatten "
-            "and CSV go without --messages"
+            "--columns, --include-control, --header-keys, --where, --value, --key, --split-by, "
+            "--flatten and CSV go without --messages"
         )
     with wrong_usage(ImportError):
         provider()

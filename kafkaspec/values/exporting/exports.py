@@ -12,7 +12,9 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.values.exporting.folders import SCHEMA, SPLITS, TOPIC, Folders, columns_of
 from kafkaspec.values.exporting.writers import Format, TypedWriter, check_format
+from kafkaspec.values.fixed import CONNECT_CONFIG, topic_formats
 from kafkaspec.values.reading import Reader, Schemas, ValueReport, is_internal, registry_of, typed
+from kafkaspec.values.wanted import DECODE
 from kafkaspec.writing.atomic import DirectoryAside, file_aside
 from kafkaspec.writing.places import check_output
 
@@ -29,6 +31,7 @@ def export_typed(
     columns: Sequence[str] | None = None,
     schemas: Schemas = None,
     topic: str | None = None,
+    value: str = DECODE,
     report: ValueReport | None = None,
     replace_existing: bool = False,
     progress: Callable[[str, int], None] | None = None,
@@ -51,6 +54,7 @@ def export_typed(
             None keeps structs.
         columns: names of columns, as ``Columnar.to_typed`` takes them.
         schemas: likewise.
+        value: what values are, likewise.
         topic: the topic to export; by default all of them, if there are folders for them.
         report: is filled, see ``ValueReport``.
         replace_existing: whether to replace an existing file; a directory has to be new.
@@ -74,7 +78,12 @@ def export_typed(
     options = {"max_bytes": FILE_CHUNK, "header_keys": "strict"} | options
     if to == "jsonl":
         options["header_keys"] = "string"
-    request: dict[str, Any] = {"columns": columns, "schemas": schemas, "report": report} | options
+    request: dict[str, Any] = {
+        "columns": columns,
+        "schemas": schemas,
+        "report": report,
+        "value": value,
+    } | options
     if not split_by:
         reader = Reader(typed(log, topic=topic, progress=progress, **request))
         _write_file(reader, output, to, flatten, log, replace_existing)
@@ -88,6 +97,7 @@ def export_typed(
     try:
         for name in _topics(log, topic, split_by):
             request |= {"topic": name, "progress": progress, "also": columns_of(split_by)}
+            request |= {"value": _value_format(name, topic, value, options)}
             try:
                 reader = Reader(typed(log, **request))
                 reader.check()
@@ -103,6 +113,17 @@ def export_typed(
     finally:
         aside.discard()
     return report
+
+
+def _value_format(name: str | None, asked: str | None, value: str, options: Any) -> str:
+    """Return what the values of a topic are read as.
+
+    With all topics of a directory come Connect's configurations, whose secrets nobody asked for.
+    """
+    formats = None if name is None or name == asked else topic_formats(name)
+    if formats is not None and formats[1] == CONNECT_CONFIG and not options.get("secrets"):
+        return CONNECT_CONFIG
+    return value
 
 
 def _topics(log: Log, topic: str | None, split_by: Sequence[str]) -> Iterator[str | None]:

@@ -98,6 +98,9 @@ def _configuration(asked: _Asked) -> Decoder:
     return internal.ConfigurationDecoder(asked.options.bounds)
 
 
+CONNECT_CONFIG: Final = "connect-config"
+"""Values of Connect's topic of configurations, which have passwords and keys."""
+
 _PLAIN: Final[dict[str, Callable[[_Asked], Decoder | RecordDecoder]]] = {
     **{name: _always(decoder) for name, decoder in SERIALIZERS.items()},
     "json": lambda asked: compile_json(None, asked.options),
@@ -114,7 +117,7 @@ _PLAIN: Final[dict[str, Callable[[_Asked], Decoder | RecordDecoder]]] = {
     "connect-offset-key": lambda asked: internal.offset_key(asked.options.bounds),
     "connect-offset-value": lambda asked: internal.offset_value(asked.options.bounds),
     "connect-status": lambda asked: internal.status(asked.options.bounds),
-    "connect-config": _configuration,
+    CONNECT_CONFIG: _configuration,
 }
 _AROUND: Final[dict[str, Callable[[_Asked], Decoder | RecordDecoder]]] = {
     "list": _list,
@@ -137,7 +140,7 @@ TOPICS: Final = (
     (r"mm2-offset-syncs\..+\.internal", "mm2-offset-sync-key", "mm2-offset-sync-value"),
     (r"mm2-offsets\..+\.internal|connect-offsets", "connect-offset-key", "connect-offset-value"),
     (r"mm2-status\..+\.internal|connect-status", "text", "connect-status"),
-    (r"mm2-configs\..+\.internal|connect-configs", "text", "connect-config"),
+    (r"mm2-configs\..+\.internal|connect-configs", "text", CONNECT_CONFIG),
 )
 """Names of topics as patterns, and the formats of their keys and values."""
 

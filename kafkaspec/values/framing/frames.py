@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 import numpy as np
@@ -80,6 +80,8 @@ class Split:
     failures: dict[int, Failure] = field(default_factory=dict)
 
 
+SIDES: Final[tuple[Side, Side]] = ("key", "value")
+
 Framing = Callable[[pa.Array, "pa.Array | None", Side], Split]
 """Takes frames off keys or values (binary), given the column ``headers``."""
 
@@ -107,7 +109,7 @@ class _Made:
             unique, inverse = np.unique(whole, return_inverse=True)
             keys = [SchemaKey(kind, UUID(bytes=item.tobytes())) for item in unique]
         else:
-            unique, inverse = np.unique(found, return_inverse=True)
+            unique, inverse = _distinct(found)
             keys = [SchemaKey(kind, int(item)) for item in unique]
         self.codes[chosen] = inverse + len(self.schemas)
         self.schemas += keys
@@ -124,6 +126,8 @@ class _Made:
 
     def read_prefix(self, prefix: layouts.Prefix, kind: KeyKind) -> None:
         """Give schemas to the rows that begin as a layout says."""
+        if not self.open.any():
+            return
         chosen = np.flatnonzero(self.open & _has(self.rows, prefix))
         self.give(chosen, kind, _key(self.rows, chosen, prefix), prefix.size)
 
@@ -160,6 +164,8 @@ class _Made:
 
     def fail_rest(self, *starts: tuple[int, ...], least: int) -> None:
         """Let every row fail that has got no schema: it is cut off, or begins with other bytes."""
+        if not self.open.any():
+            return
         begun = np.zeros(len(self.open), np.bool_)
         for start in starts:
             begun |= self.rows.begins_with(*start)
@@ -175,6 +181,13 @@ class _Made:
         payloads = _without(self.values, self.sizes, self.codes >= 0)
         before = self.sizes - self.moved
         return Split(payloads, self.schemas, self.codes, before, self.failures)
+
+
+def _distinct(found: Any) -> tuple[Integers, Integers]:
+    """Return the different numbers, sorted, and the place of each among them."""
+    if (found == found[0]).all():  # as in most topics
+        return found[:1], np.zeros(len(found), np.int64)
+    return np.unique(found, return_inverse=True)
 
 
 _CONFLUENT: Final = ((layouts.BY_ID, KeyKind.ID), (layouts.BY_GUID, KeyKind.GUID))

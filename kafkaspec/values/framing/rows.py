@@ -61,6 +61,10 @@ class Rows:
     def begins_with(self, *octets: int) -> Mask:
         """Return which rows begin with some bytes."""
         found = self.sizes >= len(octets)
+        if found.all() and len(found):
+            for place, octet in enumerate(octets):
+                found &= self.data[self.starts + place] == octet
+            return found
         for place, octet in enumerate(octets):
             rows = np.flatnonzero(found)
             found[rows] = self.data[self.starts[rows] + place] == octet
@@ -96,6 +100,8 @@ def last_headers(headers: pa.Array, name: str) -> tuple[Integers, pa.Array]:
         name: the name.
     """
     pairs = headers.flatten()
+    if not len(pairs):
+        return np.zeros(0, np.int64), pa.array([], pa.binary())
     keys, values = (pairs.field(place) for place in range(2))
     named = pc.and_(pc.equal(keys, _like(keys, name)), pc.is_valid(values))
     places = np.flatnonzero(mask_of(pc.fill_null(named, False)))
