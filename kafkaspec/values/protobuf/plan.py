@@ -218,7 +218,9 @@ class _Planner:
         inner = (*above, name)
         declared = self.schema.declared[name]
         members = {part.number: part for part in declared.field}
-        extensions = sorted(self.schema.pool.FindAllExtensions(descriptor), key=_number)
+        extensions = []
+        if descriptor.is_extendable:  # to look for extensions takes long
+            extensions = sorted(self.schema.pool.FindAllExtensions(descriptor), key=_number)
         fields = [
             self.field(part, inner, members[part.number].name, _oneof(members[part.number]))
             for part in descriptor.fields

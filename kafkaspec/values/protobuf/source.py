@@ -21,8 +21,8 @@ from google.protobuf.message import DecodeError
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.protobuf.known import (
-    CONFLUENT,
     LIBRARIES,
+    REGISTRIES,
     WELL_KNOWN,
     built_in_file,
     is_well_known,
@@ -104,9 +104,10 @@ def read_files(main_text: str, imports: Iterable[tuple[str, str]]) -> Files:
         given[main] = bundle[-1]
     _check_paths(texts)
     wanted = {path for file in given.values() for path in file.dependency}
-    for path, text in CONFLUENT.items():
-        if path not in given:
-            texts.setdefault(path, text)
+    asked = [*texts.values(), *wanted]
+    for path, text in REGISTRIES.items():
+        if path not in given and path not in texts and any(path in one for one in asked):
+            texts[path] = text
     return Files(_sorted(_compile(texts, given, wanted, main), main), main)
 
 

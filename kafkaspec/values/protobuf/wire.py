@@ -103,30 +103,32 @@ def layouts(schema: Schema, name: str) -> Layouts:
     """Return what messages of a type look like on the wire."""
     places: dict[str, int] = {name: 0}
     order = [schema.descriptor(name)]
-    widths: dict[str, int] = {}
-    found: list[Mapping[int, Member]] = []
     for descriptor in order:  # grows
+        for part in _parts(schema, descriptor):
+            inner = part.message_type
+            if inner is not None and inner.full_name not in places:
+                places[inner.full_name] = len(order)
+                order.append(inner)
+    endless = _endless(schema, order)
+    widths = _widths(schema, order, endless)
+    found: list[Mapping[int, Member]] = []
+    for descriptor in order:
         names = {part.number: part.name for part in schema.declared[descriptor.full_name].field}
         members = {}
         for part in _parts(schema, descriptor):
             inner = part.message_type
-            place = -1
-            if inner is not None:
-                if inner.full_name not in places:
-                    places[inner.full_name] = len(order)
-                    order.append(inner)
-                place = places[inner.full_name]
-            counted = part.is_repeated or _is_recursive(schema, inner)
+            counted = part.is_repeated or (inner is not None and inner.full_name in endless)
+            width = 8 if inner is None else widths[inner.full_name]
             members[part.number] = Member(
                 part.number,
                 f"[{part.full_name}]" if part.is_extension else names[part.number],
                 _KINDS.get(part.type, Kind.VARINT),
                 part.is_repeated,
-                place,
-                _value_width(schema, part, widths) if counted else 0,
+                -1 if inner is None else places[inner.full_name],
+                width if counted else 0,
             )
         found.append(members)
-    return Layouts(tuple(found), _width(schema, order[0], widths))
+    return Layouts(tuple(found), widths[name])
 
 
 class Rules:
@@ -190,40 +192,55 @@ class Rules:
         return found if isinstance(found, Failure) else Failure(Code.MALFORMED, "no message")
 
 
-def _is_recursive(schema: Schema, descriptor: Any) -> bool:
-    """Return whether a message can be within itself."""
-    seen: set[str] = set()
-    waiting = [] if descriptor is None else [descriptor]
-    while waiting:
-        for part in _parts(schema, waiting.pop()):
-            inner = part.message_type
-            if inner is not None and inner.full_name not in seen:
-                if inner.full_name == descriptor.full_name:
-                    return True
-                seen.add(inner.full_name)
-                waiting.append(inner)
-    return False
+def _endless(schema: Schema, order: list[Any]) -> set[str]:
+    """Return full names of messages that hold themselves, or others that do."""
+    holders: dict[str, list[str]] = {one.full_name: [] for one in order}
+    left: dict[str, int] = {}
+    for one in order:
+        inner = {part.message_type.full_name for part in _parts(schema, one) if part.message_type}
+        left[one.full_name] = len(inner)
+        for name in inner:
+            holders[name].append(one.full_name)
+    done = [name for name, count in left.items() if not count]
+    for name in done:  # grows
+        del left[name]
+        for holder in holders[name]:
+            left[holder] -= 1
+            if not left[holder]:
+                done.append(holder)
+    return set(left)
+
+
+def _widths(schema: Schema, order: list[Any], endless: set[str]) -> dict[str, int]:
+    """Return bytes of the columns of each message, without what lists in it hold."""
+    by_name = {one.full_name: one for one in order}
+    widths: dict[str, int] = {}
+    stack = [one.full_name for one in order]
+    while stack:
+        name = stack[-1]
+        width = 1
+        missing = []
+        for part in _parts(schema, by_name[name]):
+            inner = None if part.is_repeated else part.message_type
+            if inner is None or inner.full_name in endless:
+                width += 8
+            elif inner.full_name in widths:
+                width += widths[inner.full_name]
+            else:
+                missing.append(inner.full_name)
+        if missing:
+            stack += missing
+        else:
+            widths[stack.pop()] = min(width, WIDEST)
+    return widths
 
 
 def _parts(schema: Schema, descriptor: Any) -> list[Any]:
     """Return the fields of a message, and extensions of it."""
-    return [*descriptor.fields, *schema.pool.FindAllExtensions(descriptor)]
-
-
-def _width(schema: Schema, descriptor: Any, widths: dict[str, int]) -> int:
-    """Return bytes of the columns of a message without what lists in it hold."""
-    name = descriptor.full_name
-    if name not in widths:
-        widths[name] = 0  # of the message in itself
-        widths[name] = 1 + sum(
-            8 if part.is_repeated else _value_width(schema, part, widths)
-            for part in _parts(schema, descriptor)
-        )
-    return min(widths[name], WIDEST)
-
-
-def _value_width(schema: Schema, part: Any, widths: dict[str, int]) -> int:
-    return 8 if part.message_type is None else _width(schema, part.message_type, widths)
+    parts = list(descriptor.fields)
+    if descriptor.is_extendable:  # to look for extensions takes long
+        parts += schema.pool.FindAllExtensions(descriptor)
+    return parts
 
 
 class WireError(ValueError):

@@ -13,6 +13,7 @@ from kafkaspec.values.decoded import Code
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.options import Options
 from kafkaspec.values.protobuf.decoder import Way, compile_protobuf, messages
+from kafkaspec.values.protobuf.known import REGISTRIES
 from tests.values.protobuf.schemas import linked, official, proto, proto2, proto3
 
 WAYS: tuple[Way, ...] = ("fast", "exact")
@@ -337,3 +338,23 @@ def test_well_known_messages_can_be_the_value_itself() -> None:
     assert read(schema, "google.protobuf.StringValue", b"\x0a\x01a", b"", None) == ["a", "", None]
     assert compile_protobuf(schema, "M").type == pa.struct([])
     assert read(schema, "M", b"", None) == [{}, None]
+
+
+def test_files_that_registries_have_built_in() -> None:
+    schema = proto3(
+        """import "google/type/money.proto"; import "google/type/dayofweek.proto";
+        import "confluent/meta.proto"; import "confluent/type/decimal.proto";
+        message M {
+          google.type.Money price = 1 [(confluent.field_meta).doc = "net"];
+          google.type.DayOfWeek day = 2; confluent.type.Decimal decimal = 3; }"""
+    )
+    payload = b"\x0a\x07\x0a\x03EUR\x10\x05\x10\x02\x1a\x05\x0a\x01\x7b\x18\x02"
+    assert read(schema, "M", payload) == [
+        {
+            "price": {"currency_code": "EUR", "units": 5, "nanos": 0},
+            "day": "TUESDAY",
+            "decimal": {"value": b"{", "precision": 0, "scale": 2},
+        }
+    ]
+    for path in REGISTRIES:
+        assert messages(proto3(f'import "{path}"; message M {{}}')) == ["M"]
