@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from kafkaspec.values.decoded import Decoded, Decoder
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.fixed.layouts import MOMENT
+from kafkaspec.values.json_schema.decoding import shape_of
+from kafkaspec.values.json_schema.shapes import Object, Shape
 
 DELETE: Final = "d"
 """Operation whose row is what was there before."""
@@ -33,9 +35,11 @@ def unwrapped_type(kind: pa.DataType) -> pa.DataType:
     if not is_envelope(kind):
         raise SchemaError("no envelope of Debezium: it has no before, after and op")
     after, before = kind.field("after").type, kind.field("before").type
-    row = before if pa.types.is_null(after) or pa.types.is_string(after) else after
-    if before not in (row, pa.null(), pa.string()):
+    row = before if pa.types.is_null(after) else after
+    if before not in (row, pa.null()):
         raise SchemaError(f"rows are {before} before, and {after} after")
+    if not _is_text(kind.field("op").type):
+        raise SchemaError("the field op of envelopes is no text")
     fields = [pa.field("op", pa.string()), pa.field("ts_ms", MOMENT), pa.field("row", row)]
     if kind.get_field_index("source") >= 0:
         fields.append(pa.field("source", kind.field("source").type))
@@ -59,11 +63,27 @@ def unwrap(values: pa.StructArray) -> pa.StructArray:
         sides.append(side if side.type == row else pa.nulls(len(side), row))
     is_delete = pc.fill_null(pc.equal(op, DELETE), False)
     columns = [op, pa.nulls(len(values), MOMENT), pc.if_else(is_delete, *sides)]
-    if values.type.get_field_index("ts_ms") >= 0:
+    place = values.type.get_field_index("ts_ms")
+    if place >= 0 and pa.types.is_integer(values.type.field(place).type):
         columns[1] = values.field("ts_ms").cast(MOMENT)
     if wanted.get_field_index("source") >= 0:
         columns.append(values.field("source"))
     return pa.StructArray.from_arrays(columns, fields=list(wanted), mask=values.is_null())
+
+
+def envelope_shape(values: list[Any]) -> Shape:
+    """Return the type of envelopes without schemas, whose rows are alike before and after."""
+    shape = shape_of(values)
+    if not isinstance(shape, Object) or not is_envelope(shape.type):
+        return shape
+    found = [value for value in values if isinstance(value, dict)]
+    row = shape_of([value.get(side) for side in ("before", "after") for value in found])
+    return Object({**shape.fields, "before": row, "after": row})
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    found: bool = pa.types.is_string(kind.value_type if pa.types.is_dictionary(kind) else kind)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

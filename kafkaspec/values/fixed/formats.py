@@ -14,7 +14,7 @@ from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.fixed import internal
 from kafkaspec.values.fixed.cloud_events import CloudEventsDecoder
 from kafkaspec.values.fixed.connect_json import PAYLOAD, SCHEMA, ConnectJsonDecoder, plan
-from kafkaspec.values.fixed.debezium import DebeziumDecoder
+from kafkaspec.values.fixed.debezium import DebeziumDecoder, envelope_shape
 from kafkaspec.values.fixed.layouts import LayoutDecoder, Suffix
 from kafkaspec.values.fixed.records import RecordDecoder
 from kafkaspec.values.fixed.serializers import SERIALIZERS, ListDecoder, constant_size
@@ -25,7 +25,8 @@ from kafkaspec.values.fixed.streams import (
     SuppressedDecoder,
 )
 from kafkaspec.values.json_schema import compile_json, infer_json
-from kafkaspec.values.json_schema.text import ParseError, parse
+from kafkaspec.values.json_schema.decoding import sample_values
+from kafkaspec.values.json_schema.reading import JsonDecoder
 from kafkaspec.values.options import Options
 
 Inner = Callable[[str], Decoder]
@@ -74,22 +75,13 @@ def _inferred(asked: _Asked) -> Decoder:
 
 
 def _debezium(asked: _Asked) -> Decoder:
-    inner = _connect(asked) if _has_schemas(asked) else _inferred(asked)
+    bounds = asked.options.bounds
+    values = [] if asked.sample is None else sample_values(asked.sample, bounds)
+    has_schemas = values and isinstance(values[0], dict) and values[0].keys() == {SCHEMA, PAYLOAD}
+    inner = _connect(asked) if has_schemas else JsonDecoder(envelope_shape(values), bounds)
     decoder = DebeziumDecoder(inner)
     assert decoder.type is not None  # refuses what has no envelopes
     return decoder
-
-
-def _has_schemas(asked: _Asked) -> bool:
-    """Return whether the first value of the sample that can be read brings its schema."""
-    rows = [] if asked.sample is None else asked.sample.drop_null().to_pylist()
-    for data in rows:
-        try:
-            value = parse(data, asked.options.bounds, exact=False)
-        except ParseError:
-            continue
-        return isinstance(value, dict) and value.keys() == {SCHEMA, PAYLOAD}
-    return False
 
 
 def _configuration(asked: _Asked) -> Decoder:

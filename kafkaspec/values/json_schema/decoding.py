@@ -81,16 +81,21 @@ def infer_json(sample: pa.Array, options: Options) -> Decoder:
         sample: ``binary``: some payloads.
         options: how values become columns.
     """
-    values = []
-    for data in sample.drop_null().slice(0, _SAMPLE).to_pylist():
-        try:
-            values.append(parse(data, options.bounds, exact=False))
-        except ParseError:
-            continue
-    shape = shape_of(values)
+    shape = shape_of(sample_values(sample, options.bounds))
     if isinstance(shape, JsonText):
         return JsonTextDecoder(options.bounds)
     return JsonDecoder(shape, options.bounds)
+
+
+def sample_values(sample: pa.Array, bounds: Bounds) -> list[Any]:
+    """Return the JSON values in a sample of payloads, without those that are none."""
+    values = []
+    for data in sample.drop_null().slice(0, _SAMPLE).to_pylist():
+        try:
+            values.append(parse(data, bounds, exact=False))
+        except ParseError:
+            continue
+    return values
 
 
 def shape_of(values: list[Any]) -> Shape:

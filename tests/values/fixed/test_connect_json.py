@@ -224,8 +224,12 @@ def test_debezium_without_schemas() -> None:
     assert [row and row["op"] for row in found] == ["c", "d", "t", None, None]
     assert [row and row["row"] and row["row"]["id"] for row in found] == [1, 1, None, None, None]
     assert codes(decoded) == {3: Code.MALFORMED}
+    decoded = decode("debezium", rows.slice(0, 3), rows.slice(1, 1))  # a sample of deletions
+    found = decoded.values.to_pylist()
+    assert [row["row"] and row["row"]["id"] for row in found] == [1, 1, None]
     for sample in (
         None,
+        octets(b'{"before":null,"after":null,"op":1,"ts_ms":"x"}'),
         octets(b'{"op":"c"}'),
         octets(_row(None, 1)),
         records("connect-json").values,
