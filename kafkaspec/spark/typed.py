@@ -31,7 +31,7 @@ from kafkaspec.values.column import Column as Decoding
 from kafkaspec.values.column import Parts
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.definition import SchemaError
-from kafkaspec.values.framing.frames import Side
+from kafkaspec.values.framing.frames import SIDES, Side
 from kafkaspec.values.options import Options
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning import Catalog, plan_column
@@ -39,7 +39,6 @@ from kafkaspec.values.reading import (
     ERROR,
     MESSAGE,
     SCHEMA_ID,
-    SIDES,
     error_codes,
     is_internal,
     registry_of,

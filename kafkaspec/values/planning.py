@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -45,21 +46,29 @@ class Sample:
 
     Attributes:
         values: keys or values, ``binary``.
-        headers: their headers.
+        headers: their headers, None if they are not known.
     """
 
     values: pa.Array
-    headers: pa.Array
+    headers: pa.Array | None
 
 
-def rows_of(log: Log, side: Side, *, sample: bool) -> Iterator[Sample]:
+Source = Log | Sequence[Sample]
+"""A log, or all rows of it."""
+
+
+def rows_of(log: Source, side: Side, *, sample: bool) -> Iterator[Sample]:
     """Yield the keys or values of a log with their headers: of all rows, or some of each partition.
 
     Args:
-        log: the log.
+        log: the log, or all rows of it.
         side: which of them.
         sample: whether only the first rows of each partition are wanted.
     """
+    if isinstance(log, Sequence):
+        for rows in log:
+            yield Sample(rows.values.slice(0, SAMPLE_ROWS), None) if sample else rows
+        return
     options: dict[str, Any] = {"layout": "binary", "on_error": _ignore, "on_unreadable": _ignore}
     if sample:
         options["max_bytes"] = _SAMPLE_BYTES
@@ -207,11 +216,19 @@ def given_schema(wanted: Wanted, schemas: SchemaLog | None) -> Target:
     return named_schema(wanted.schema, schemas)
 
 
-def _plan_fixed(log: Log, side: Side, wanted: Wanted) -> Plan:
-    """Plan for a format without a schema."""
+def _plan_fixed(log: Source, side: Side, wanted: Wanted) -> Plan:
     if wanted.format == BYTES:
         return Plan(side=side, wanted=wanted, format=BYTES)
     values = [sample.values for sample in rows_of(log, side, sample=True)]
+    return plan_fixed(values, side, wanted)
+
+
+def plan_fixed(values: list[pa.Array], side: Side, wanted: Wanted) -> Plan:
+    """Plan for a format without a schema, of which some values are given.
+
+    Raises:
+        ValueError: there is no such format, or it is none of keys.
+    """
     sample = pa.chunked_array(values, pa.binary()).combine_chunks()
     decoder = fixed(wanted.format, wanted.options, sample=sample, secrets=wanted.secrets)
     of_records = isinstance(decoder, RecordDecoder)
@@ -236,14 +253,11 @@ def _plan_of_topic(log: Log, topic: str, side: Side, wanted: Wanted) -> Plan | N
 
 def _plan_given(log: Log, side: Side, wanted: Wanted, schemas: SchemaLog | None) -> Plan:
     """Plan for a schema that is given: values are bare, or framed if that is what they are."""
-    target = given_schema(wanted, schemas)
-    expected = _TYPES[wanted.format]
-    if target.definition.type is not expected:
-        raise ValueError(f"the schema is of type {target.definition.type}, not {expected}")
-    if expected is SchemaType.PROTOBUF and target.message is None:
-        target = replace(target, message=first_message(target.definition))
-    writer = Writer(target.definition, target.id)
-    bare = Plan(side=side, wanted=wanted, format=wanted.format, writer=writer, targets=(target,))
+    bare = replace(plan_given(wanted, schemas, None), side=side)
+    if bare.format != wanted.format:
+        raise ValueError(f"the schema is one of {bare.format}, not of {wanted.format}")
+    writer = bare.writer
+    assert writer is not None
     samples = list(rows_of(log, side, sample=True))
     best, most = bare, _decoded(bare, samples)[0]
     for name in FRAMINGS:
@@ -253,9 +267,6 @@ def _plan_given(log: Log, side: Side, wanted: Wanted, schemas: SchemaLog | None)
             note = f"{side}s have frames ({name}), whose ids are not looked up"
             best, most = replace(plan, notes=(note,)), good
     return best
-
-
-_TYPES: Final = dict(zip(GIVEN, SchemaType, strict=True))
 
 
 def _decoded(plan: Plan, samples: Iterable[Sample]) -> tuple[int, int]:
@@ -277,7 +288,9 @@ def _decoded(plan: Plan, samples: Iterable[Sample]) -> tuple[int, int]:
     return good, rows
 
 
-def _plan_plain(log: Log, side: Side, wanted: Wanted, reason: str = "no schemas are here") -> Plan:
+def _plan_plain(
+    log: Source, side: Side, wanted: Wanted, reason: str = "no schemas are here"
+) -> Plan:
     """Plan for values without schemas: bytes; or text, if ``auto`` may guess and a sample is."""
     if wanted.format == DECODE:
         note = f"{side}s stay bytes: {reason}; name their format to have them decoded"
@@ -299,7 +312,7 @@ def _plan_plain(log: Log, side: Side, wanted: Wanted, reason: str = "no schemas 
     return plan
 
 
-def _plan_fixed_by(name: str, log: Log, side: Side, wanted: Wanted) -> Plan | None:
+def _plan_fixed_by(name: str, log: Source, side: Side, wanted: Wanted) -> Plan | None:
     """Plan for a format without a schema if all of a sample is in it."""
     try:
         plan = _plan_fixed(log, side, replace(wanted, format=name))
@@ -313,11 +326,12 @@ def _plan_fixed_by(name: str, log: Log, side: Side, wanted: Wanted) -> Plan | No
 class _Decision:
     """Finds a plan for values whose schemas a registry has."""
 
-    log: Log
+    log: Source
     topic: str | None
     side: Side
     wanted: Wanted
     schemas: SchemaLog
+    framings: tuple[str, ...] = tuple(FRAMINGS)
     notes: list[str] = field(default_factory=list)
 
     def plan(self) -> Plan:
@@ -330,6 +344,10 @@ class _Decision:
         plan = self._plan_of(framing, catalog)
         return replace(plan, targets=targets, notes=tuple(self.notes))
 
+    @cached_property
+    def _samples(self) -> list[Sample]:
+        return list(rows_of(self.log, self.side, sample=True))
+
     def _plan_of(self, framing: str, catalog: Catalog) -> Plan:
         return Plan(
             side=self.side, wanted=self.wanted, format=DECODE, framing=framing, writers=catalog
@@ -340,11 +358,10 @@ class _Decision:
 
         With the number of these rows, and that of all.
         """
-        samples = list(rows_of(self.log, self.side, sample=True))
         catalogs = [Catalog(self.schemas, context) for context in self._contexts()]
-        best, most, rows = (next(iter(FRAMINGS)), catalogs[0]), 0, 0
-        for name, catalog in product(FRAMINGS, catalogs):
-            good, rows = _decoded(self._plan_of(name, catalog), samples)
+        best, most, rows = (self.framings[0], catalogs[0]), 0, 0
+        for name, catalog in product(self.framings, catalogs):
+            good, rows = _decoded(self._plan_of(name, catalog), self._samples)
             if good > most:
                 best, most = (name, catalog), good
             if most == rows:
@@ -377,7 +394,8 @@ class _Decision:
         """Return the types that the column holds."""
         evolve = self.wanted.evolve
         if self.wanted.schema is not None:
-            return (given_schema(self.wanted, self.schemas),)
+            given = given_schema(self.wanted, self.schemas)
+            return tuple(self._of_given(given, framing, catalog))
         if evolve == "each":
             return ()
         newest = self._newest(catalog.context)
@@ -388,6 +406,16 @@ class _Decision:
                 writer = writer_of(self.schemas, newest)
                 return () if writer.definition is None else (_target(writer, None),)
         return tuple(self._of_all(self._seen(framing, catalog, sample=False), newest))
+
+    def _of_given(self, given: Target, framing: str, catalog: Catalog) -> Iterator[Target]:
+        """Yield the types of a schema that was named: of Protobuf, the messages that rows name."""
+        if given.definition.type is not SchemaType.PROTOBUF or given.message is not None:
+            yield given
+            return
+        seen = (message for message, _ in self._seen(framing, catalog, sample=False))
+        for name in dict.fromkeys(seen):
+            if name is not None and has_message(given.definition, name):
+                yield replace(given, name=name, message=name)
 
     def _newest(self, context: str) -> Schema | None:
         """Return the version of the topic's subject as which values are read, if it has one."""
@@ -406,7 +434,8 @@ class _Decision:
     ) -> list[tuple[str | None, Writer]]:
         """Return the schemas that rows name, with the message for Protobuf."""
         found: dict[tuple[SchemaKey, str | None], Writer] = {}
-        for rows in rows_of(self.log, self.side, sample=sample):
+        every = self._samples if sample else rows_of(self.log, self.side, sample=False)
+        for rows in every:
             split = FRAMINGS[framing](rows.values, rows.headers, self.side)
             for own, key in grouped(split):
                 writer = catalog.get(key) if key is not None else None
@@ -463,6 +492,41 @@ def _messages(definition: Definition, payloads: pa.Array) -> Iterator[str]:
             yield message_of(definition, indexes, lists.payloads.take(pa.array(sample)))[1]
         except SchemaError:
             continue
+
+
+def plan_given(wanted: Wanted, schemas: SchemaLog | None, framing: str | None) -> Plan:
+    """Plan for values of a schema that is given, with or without frames.
+
+    Raises:
+        ValueError: none was named, or there is no such framing.
+        SchemaError: it cannot be read.
+    """
+    target = given_schema(wanted, schemas)
+    if target.definition.type is SchemaType.PROTOBUF and target.message is None:
+        target = replace(target, message=first_message(target.definition))
+    writer = Writer(target.definition, target.id)
+    name = GIVEN[list(SchemaType).index(target.definition.type)]
+    plan = Plan(side="value", wanted=wanted, format=name, writer=writer, targets=(target,))
+    if framing is None:
+        return plan
+    if framing not in FRAMINGS:
+        raise ValueError(f"no framing {framing!r}; there are {', '.join(FRAMINGS)}")
+    return replace(plan, framing=framing, writer=None, writers=Same(writer))
+
+
+def plan_named(values: pa.Array, wanted: Wanted, schemas: SchemaLog, framing: str) -> Plan:
+    """Plan for values of which each names its schema, read as the newest one of its type.
+
+    Raises:
+        ValueError: there is no such framing; none names a schema that is known.
+    """
+    if framing not in FRAMINGS:
+        raise ValueError(f"no framing {framing!r}; there are {', '.join(FRAMINGS)}")
+    decision = _Decision([Sample(values, None)], None, "value", wanted, schemas, (framing,))
+    plan = decision.plan()
+    if plan.format != DECODE:
+        raise ValueError("no value names a schema that is known and has it")
+    return plan
 
 
 def named_schema(text: str, schemas: SchemaLog | None) -> Target:

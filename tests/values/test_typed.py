@@ -163,7 +163,7 @@ def test_a_schema_that_is_given(tmp_path: Path) -> None:
     assert by_subject["value"][0].as_py() == {"url": "/ok", "ms": 1}
     with pytest.raises(ValueError, match="no file nothing, and no registry"):
         table(log, value="avro", value_schema="nothing")
-    with pytest.raises(ValueError, match="of type AVRO, not PROTOBUF"):
+    with pytest.raises(ValueError, match="one of avro, not of protobuf"):
         table(log, value="protobuf", value_schema=str(file))
 
 
@@ -257,3 +257,33 @@ def test_conditions_on_fields() -> None:
     assert len(wanted) > 0
     with pytest.raises(ValueError, match="nothing"):
         table(KARAPACE / "orders-0", where="value.nothing = 1")
+
+
+def test_values_of_an_array(tmp_path: Path) -> None:
+    """With frames and schemas, with a schema alone, and in a format without one."""
+    values = ks.open(KARAPACE / "orders-0").to_arrow(["value"], layout="binary")["value"]
+    array = values.combine_chunks()
+    newest = table(KARAPACE / "orders-0")["value"].combine_chunks()
+    schemas = ks.SchemaLog.open(KARAPACE)
+    assert ks.decode_values(array, schemas=schemas).values.equals(newest)
+    bare = array.drop_null().slice(0, 3).cast(pa.binary_view())
+    found = ks.decode_values(bare, "orders-value@1", framing="confluent", schemas=schemas)
+    assert found.failures == {}
+    assert [row["id"] for row in found.values.to_pylist()] == [1000, 1002, 1004]
+    longs = ks.decode_values(pa.array([b"\0" * 7 + b"\5", b"x"]), format="long")
+    assert longs.values.to_pylist() == [5, None]
+    assert longs.failures[1].code == "truncated"
+    with pytest.raises(ValueError, match="give a schema"):
+        ks.decode_values(array)
+    with pytest.raises(ValueError, match="no value names a schema"):
+        ks.decode_values(pa.array([b"plain"]), schemas=schemas)
+    with pytest.raises(ValueError, match="no framing 'none'"):
+        ks.decode_values(array, "orders-value", framing="none", schemas=schemas)
+
+
+def test_messages_read_as_another_version() -> None:
+    """The schema that is named has to have the messages that rows name."""
+    schema = ks.SchemaLog.open(KARAPACE).by_id(14)
+    assert schema is not None
+    found = table(KARAPACE / "proto-mixed-0", value_schema=schema.subject)
+    assert found["value"].equals(table(KARAPACE / "proto-mixed-0")["value"])
