@@ -1,0 +1,266 @@
+"""``kafkaspec sql``: query topics with DuckDB."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import click
+
+from kafkaspec.cli.console import (
+    MAX_ROWS,
+    count_text,
+    new_table,
+    note,
+    say,
+    size_text,
+    stdout_console,
+    warn,
+)
+from kafkaspec.cli.inputs import Inputs
+from kafkaspec.cli.options import (
+    MISSING_EPILOG,
+    LogPath,
+    codec_option,
+    crc_option,
+    epilog,
+    iso,
+    no_mmap_option,
+    selection_options,
+    wrong_usage,
+)
+from kafkaspec.cli.outputs import (
+    OUTPUT_EPILOG,
+    file_option,
+    force_option,
+    is_file,
+    opened_output,
+)
+from kafkaspec.cli.reading.value_text import bytes_text
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.batch import CrcPolicy
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.segment import Segment
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kafkaspec.arrow.reading import Log
+    from kafkaspec.arrow.schema import Request
+    from kafkaspec.sql.topics import Scans
+
+_EPILOG = epilog(
+    """\
+There is a view for each topic, with its name; one that is no word stands in
+double quotes: "my-topic". Where only the case of letters differs, later ones
+get a number, which stderr says. SHOW TABLES lists them, DESCRIBE "my-topic"
+its columns: partition, offset, timestamp, timestamp_type, key, value, headers,
+or those of --columns. offset is a word of SQL, and stands in quotes as well.
+
+text(value) are bytes as text, null where they are not UTF-8; header(headers,
+'name') is the value of the last header of a name. Keys and values are BLOB:
+key = 'a'::BLOB.
+""",
+    """\
+Conditions on partition, offset and timestamp decide what is read at all.
+Queries touch no files and no network, without --files; what they create is in
+memory, and gone afterwards.
+""",
+    OUTPUT_EPILOG,
+    MISSING_EPILOG,
+    """\
+Exit codes: 0 done, 1 done, but something of what was read is missing or cannot
+be read (stderr says what), 2 not done.
+""",
+)
+
+_FORMATS: Final = {"text": "text", "json": "jsonl", "csv": "csv", "parquet": "parquet",
+                   "arrow": "arrow"}  # fmt: skip
+_SUFFIXES: Final = {"jsonl": "json", "csv": "csv", "parquet": "parquet", "arrow": "arrow"}
+
+
+def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
+    return None if value is None else [name.strip() for name in value.split(",")]
+
+
+@click.command("sql", epilog=_EPILOG)
+@click.argument("path", metavar="PATH", type=LogPath(urls=True))
+@click.argument("query", metavar="QUERY")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(list(_FORMATS)),
+    help="Text for people, or a format for programs; by default that of the suffix of OUT.",
+)
+@file_option(required=False)
+@force_option
+@click.option(
+    "--columns", callback=_columns, metavar="A,B,...", help="Columns of the views, as in export."
+)
+@selection_options(on_error="skip")
+@click.option("--files", is_flag=True, help="Let queries read and write files and load extensions.")
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads of DuckDB.")
+@click.option("--memory", metavar="SIZE", help="Most memory that DuckDB takes: 2GB.")
+@crc_option("Report and skip batches with a wrong checksum, or do not check.")
+@codec_option()
+@no_mmap_option
+@click.pass_context
+def sql_command(
+    ctx: click.Context,
+    path: Path,
+    query: str,
+    output_format: str | None,
+    output: Path | None,
+    force: bool,
+    columns: list[str] | None,
+    files: bool,
+    threads: int | None,
+    memory: str | None,
+    crc: CrcPolicy,
+    codec: str,
+    selection: dict[str, Any],
+) -> None:
+    """Query topics with SQL: DuckDB, with a view for each topic of PATH.
+
+    PATH is a log directory, a partition directory or a segment, or the URL of one.
+
+    Control records are in no view; records of aborted transactions are, without --isolation
+    read_committed.
+    """
+    form = output_format or _SUFFIXES.get(output.suffix[1:] if output else "", "text")
+    if form in ("parquet", "arrow") and output is None:
+        raise click.UsageError(f"--format {form} needs -o OUT")
+    if form == "text" and output is not None:
+        raise click.UsageError(f"name the format of {output}: --format")
+    with wrong_usage(ImportError):
+        from kafkaspec.sql.session import Session, SqlError
+    inputs = Inputs([], codec, crc, selection)
+    told = _Once(inputs.cannot_decode)
+    chosen = selection | {"on_unreadable": _Once(inputs.cannot_read)}
+    if selection["on_error"] == "skip":
+        chosen["on_error"] = told
+    with (
+        wrong_usage(SqlError, ValueError),
+        open_log(path, codec=codec, crc=crc) as opened,
+        Session(
+            opened, columns=columns, threads=threads, memory=memory, files=files, **chosen
+        ) as session,
+    ):
+        for topic, name in session.renamed.items():
+            note(f'topic {topic} is the view "{name}": DuckDB does not tell upper and lower case')
+        with session.query(query) as result:
+            if form == "text":
+                rows = _show(result)
+            else:
+                with opened_output(output, path, replace=force) as file:
+                    rows = _write(result, file, form)
+        _report(opened, session.scans, inputs)
+    if is_file(output):
+        assert output is not None
+        note(f"{count_text(rows, 'row')} to {output} ({size_text(output.stat().st_size)})")
+    ctx.exit(inputs.exit_code)
+
+
+class _Once:
+    """Reports each error once, however often a query reads its place."""
+
+    def __init__(self, tell: Callable[[KafkaSpecError], None]) -> None:
+        self._tell = tell
+        self._known = set[str]()
+
+    def __call__(self, error: KafkaSpecError) -> None:
+        if str(error) not in self._known:
+            self._known.add(str(error))
+            self._tell(error)
+
+
+def _report(log: Log, scans: Scans, inputs: Inputs) -> None:
+    """Report what was missing in the partitions that a query read."""
+    if scans.untimed:
+        warn(f"{count_text(scans.untimed, 'timestamp')} are none that DuckDB has, and null here")
+        inputs.broken += 1
+    read: dict[str | None, list[Request]] = {}
+    for topic, request in scans.requests:
+        read.setdefault(topic, []).append(request)
+    for topic, requests in read.items():
+        first = _bound(min, [request.start_offset for request in requests])
+        end = _bound(max, [request.end_offset for request in requests])
+        for part in log.current if isinstance(log, LogDirectory) else [log]:
+            if (
+                topic is None
+                or isinstance(part, Segment)
+                or any(
+                    request.where is None or request.where.may_be_in(part.topic, part.partition)
+                    for request in requests
+                )
+            ):
+                inputs.report_missing(part, end, start_offset=first)
+
+
+def _bound(choose: Callable[[list[int]], int], bounds: list[int | None]) -> int | None:
+    """Return the widest of some bounds."""
+    known = [bound for bound in bounds if bound is not None]
+    return choose(known) if len(known) == len(bounds) else None
+
+
+def _show(result: pa.RecordBatchReader) -> int:
+    """Print a table of the first rows, and how many there are more; return their number."""
+    table = new_table(*(f">{field.name}" if _is_number(field.type) else field.name
+                        for field in result.schema))  # fmt: skip
+    rows = 0
+    for batch in result:
+        shown = batch.slice(0, max(0, MAX_ROWS - rows))
+        for row in zip(*map(_cells, shown.columns), strict=True):
+            table.add_row(*row)
+        rows += batch.num_rows
+    if result.schema.names:
+        console = stdout_console()
+        console.print(table)
+    if rows > MAX_ROWS:
+        say(f"and {count_text(rows - MAX_ROWS, 'row')} more; --format json has all of them")
+    return rows
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return str(kind).startswith(("int", "uint", "float", "double", "decimal"))
+
+
+def _cells(array: pa.Array) -> Iterable[str]:
+    if str(array.type).startswith("timestamp[us"):
+        counts = array.cast("int64").to_pylist()
+        return (iso(None if each is None else each // 1000) for each in counts)
+    return map(_cell, array.to_pylist())
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bytes):
+        return bytes_text(value)
+    if isinstance(value, dict | list):
+        return json.dumps(value, default=_plain, ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _plain(value: Any) -> str:
+    return bytes_text(value) if isinstance(value, bytes) else str(value)
+
+
+def _write(result: pa.RecordBatchReader, file: IO[bytes], form: str) -> int:
+    """Write all rows to a file, and return their number."""
+    with wrong_usage(ImportError):  # of the extra for values
+        from kafkaspec.values.exporting.writers import TypedWriter, check_format
+
+    rows = 0
+    writer = TypedWriter(check_format(_FORMATS[form]), file, result.schema)
+    try:
+        for batch in result:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    finally:
+        writer.close()
+    file.flush()
+    return rows

@@ -1,0 +1,160 @@
+"""A DuckDB in memory with views of topics, which touches neither files nor the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from kafkaspec.arrow.reading import Log, partitions_of, place_of
+from kafkaspec.arrow.schema import DEFAULT_COLUMNS
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import OnError
+from kafkaspec.sql.topics import Scans, Topic
+
+VIEW_COLUMNS: Final = ("partition", *DEFAULT_COLUMNS)
+"""Columns of a view by default."""
+
+MOST_CHARACTERS: Final = 1 << 20
+MOST_DEPTH: Final = 200
+"""Of parentheses and brackets."""
+
+_MACROS: Final = (
+    "CREATE MACRO text(bytes) AS try(decode(bytes))",
+    "CREATE MACRO header(headers, name) AS "
+    "list_filter(headers, lambda each: each.key = name)[-1].value",
+)
+_LOCKED: Final = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "TimeZone": "UTC",
+}
+
+
+class SqlError(ValueError):
+    """DuckDB refuses a query."""
+
+
+class Session:
+    """Runs queries over the topics of a log.
+
+    Attributes:
+        scans: what queries have read.
+        renamed: names of views that are not those of their topics, which DuckDB, for which upper
+            and lower case are the same, cannot tell apart.
+
+    Args:
+        log: the log.
+        columns: names of the columns of each view.
+        threads: number of threads; None for all cores.
+        memory: most memory that DuckDB takes, ``2GB``; None for most of what there is.
+        files: whether queries may read and write files, and load extensions.
+        on_unreadable: what happens with a partition that cannot be read at all.
+        options: of ``Columnar.to_batches``: ranges, ``isolation``, ``on_error`` ...
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        columns: Sequence[str] | None = None,
+        threads: int | None = None,
+        memory: str | None = None,
+        files: bool = False,
+        on_unreadable: OnError = "fail",
+        **options: Any,
+    ) -> None:
+        self.scans = Scans()
+        self.renamed: dict[str, str] = {}
+        self._connection = _connect(threads, memory, files)
+        names = VIEW_COLUMNS if columns is None else columns
+        options["on_unreadable"] = on_unreadable
+        taken = set[str]()
+        for topic, partitions in _topics(log, on_unreadable).items():
+            made = _unique(topic, taken)
+            name = None if isinstance(log, Segment) else topic
+            view = Topic(log, name, partitions, names, options, self.scans)
+            if made != topic:
+                self.renamed[topic] = made
+            self._connection.register(made, view)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def query(self, text: str) -> Iterator[pa.RecordBatchReader]:
+        """Run a query, and read its result within the block.
+
+        Raises:
+            SqlError: DuckDB refuses it.
+            KafkaSpecError: the log cannot be read.
+        """
+        _check(text)
+        try:
+            relation = self._connection.sql(text)
+            if relation is None:  # a statement without a result
+                yield pa.RecordBatchReader.from_batches(pa.schema([]), iter(()))
+                return
+            read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+            yield read()
+        except (duckdb.Error, pa.ArrowException) as error:
+            if self.scans.errors:
+                raise self.scans.errors[0] from None
+            raise SqlError(str(error)) from None
+
+
+def _check(text: str) -> None:
+    """Refuse a query that DuckDB's parser, which has no bounds, may never come to an end with."""
+    if len(text) > MOST_CHARACTERS:
+        raise SqlError(f"a query has {MOST_CHARACTERS} characters at most")
+    depth = most = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        most = max(most, depth)
+    if most > MOST_DEPTH:
+        raise SqlError(f"a query is nested {MOST_DEPTH} deep at most")
+
+
+def _connect(threads: int | None, memory: str | None, files: bool) -> Any:
+    config: dict[str, Any] = {} if files else {"enable_external_access": "false"}
+    if threads is not None:
+        config["threads"] = threads
+    if memory is not None:
+        config["memory_limit"] = memory
+    try:
+        connection = duckdb.connect(config=config)
+    except duckdb.Error as error:
+        raise SqlError(str(error)) from None
+    for name, value in _LOCKED.items():
+        if not files or not name.startswith("auto"):
+            connection.execute(f"SET {name} = '{value}'")
+    for macro in _MACROS:
+        connection.execute(macro)
+    return connection
+
+
+def _topics(log: Log, on_unreadable: OnError) -> Mapping[str, list[int | None]]:
+    """Return the numbers of partitions by topic."""
+    if isinstance(log, Segment):
+        place = place_of(log)
+        return {place.topic or "log": [place.partition]}
+    found: dict[str, list[int | None]] = {}
+    for partition in partitions_of(log, on_unreadable):
+        found.setdefault(partition.topic or "log", []).append(partition.partition)
+    return found
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    made, number = name, 1
+    while made.casefold() in taken:
+        number += 1
+        made = f"{name}_{number}"
+    taken.add(made.casefold())
+    return made

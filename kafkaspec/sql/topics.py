@@ -1,0 +1,159 @@
+"""A topic as DuckDB scans it: again for each use in a query, and no more than the query needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import dataset
+
+from kafkaspec.arrow.reading import Log, record_batches
+from kafkaspec.arrow.schema import COLUMNS, Request, request_of
+from kafkaspec.arrow.where.condition import Where
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.sql.pushdown import Filter
+
+Batches = Callable[[Request], Iterator[pa.RecordBatch]]
+"""Reads what a request asks for."""
+
+TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+"""As DuckDB has it."""
+_PER_MILLISECOND: Final = 1000
+
+
+@dataclass
+class Scans:
+    """What scans of a query did.
+
+    Attributes:
+        requests: what was asked for, by topic.
+        errors: errors that ended a scan.
+        untimed: number of timestamps that DuckDB does not have, which are null.
+    """
+
+    requests: list[tuple[str | None, Request]] = field(default_factory=list)
+    errors: list[KafkaSpecError] = field(default_factory=list)
+    untimed: int = 0
+
+
+class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what it needs
+    """A topic of a log, or a whole partition or segment.
+
+    Args:
+        log: the log.
+        name: name of the topic in a log directory; None for what is in the log.
+        partitions: their numbers.
+        columns: names of the columns.
+        options: of ``request_of``: ranges, isolation, errors.
+        scans: is told what was done.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        name: str | None,
+        partitions: Sequence[int | None],
+        columns: Sequence[str],
+        options: Mapping[str, Any],
+        scans: Scans,
+    ) -> None:  # the base class has no constructor
+        self._log = log
+        self._name = name
+        self._partitions = partitions
+        self._columns = tuple(columns)
+        self._options = {"layout": "binary"} | dict(options)
+        self._scans = scans
+        self._schema = shown(self._request(self._columns).schema)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the view."""
+        return self._schema
+
+    def scanner(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,  # noqa: A002  # as DuckDB calls it
+        **_: Any,
+    ) -> dataset.Scanner:
+        """Return what reads some columns of the rows for which a filter is true."""
+        wanted = self._columns if columns is None else tuple(columns)
+        found = Filter(filter, self._schema)
+        also = found.columns(name for name in self._columns if name not in wanted)
+        read = (*wanted, *also) or self._columns[:1]
+        schema = pa.schema([self._schema.field(name) for name in read])
+        request = self._narrowed(self._request(read), found)
+        batches = self._batches(request, schema)
+        return dataset.Scanner.from_batches(
+            batches, schema=schema, columns=list(wanted), filter=filter
+        )
+
+    def _request(self, columns: Sequence[str]) -> Request:
+        return request_of((), [name for name in columns if name in COLUMNS], **self._options)
+
+    def _narrowed(self, request: Request, found: Filter) -> Request:
+        """Return a request without what the filter leaves out."""
+        low, high = found.range("offset") if "offset" in self._columns else (None, None)
+        early, late = found.range("timestamp") if "timestamp" in self._columns else (None, None)
+        parts = [f"offset >= {low}"] if low is not None else []
+        parts += [f"offset < {high}"] if high is not None else []
+        parts += [f"timestamp >= {early // _PER_MILLISECOND}"] if early is not None else []
+        parts += [f"timestamp < {-(-late // _PER_MILLISECOND)}"] if late is not None else []
+        if self._name is not None:
+            quoted = self._name.replace("'", "''")
+            numbers = [
+                str(number)
+                for number in self._partitions
+                if number is not None and _may_be(found, self._schema, number)
+            ]
+            parts += [f"topic = '{quoted}'", f"partition in ({', '.join(numbers) or -2})"]
+        if not parts:
+            return request
+        where = Where(" and ".join(parts))
+        return where.narrowed(replace(request, where=where))
+
+    def _batches(self, request: Request, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        self._scans.requests.append((self._name, request))
+        try:
+            for batch in record_batches(self._log, request):
+                yield self._converted(batch, schema)
+        except KafkaSpecError as error:
+            self._scans.errors.append(error)
+            raise
+
+    def _converted(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        arrays = []
+        for name, kind in zip(schema.names, schema.types, strict=True):
+            array = batch.column(name)
+            if name == "timestamp":
+                array = self._times(array)
+            arrays.append(array if array.type == kind else array.cast(kind))
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _times(self, stamps: pa.Array) -> pa.Array:
+        try:
+            return stamps.cast(TIMESTAMP)
+        except pa.ArrowInvalid:  # beyond 64 bits of microseconds
+            counts = stamps.cast(pa.int64())
+            most = ((1 << 63) - 1) // _PER_MILLISECOND
+            fits = pc.and_(pc.less_equal(counts, most), pc.greater_equal(counts, -most))
+            self._scans.untimed += len(stamps) - stamps.null_count - (fits.true_count or 0)
+            return pc.if_else(fits, stamps, pa.scalar(None, stamps.type)).cast(TIMESTAMP)
+
+
+def _may_be(found: Filter, schema: pa.Schema, partition: int) -> bool:
+    if "partition" not in schema.names:
+        return True
+    return found.may_hold(pc.field("partition") == pa.scalar(partition, pa.int32()))
+
+
+def shown(schema: pa.Schema) -> pa.Schema:
+    """Return the schema of a view: without dictionaries, and with times as DuckDB has them."""
+    fields = []
+    for each in schema:
+        kind = each.type.value_type if pa.types.is_dictionary(each.type) else each.type
+        fields.append(each.with_type(TIMESTAMP if each.name == "timestamp" else kind))
+    return pa.schema(fields)

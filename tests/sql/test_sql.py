@@ -1,0 +1,242 @@
+"""Queries see what DuckDB sees in a table of all records, and read no more than they need."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import duckdb
+import pytest
+from pyarrow import parquet
+
+import kafkaspec as ks
+from kafkaspec.log.segment import Segment
+from kafkaspec.sql.session import VIEW_COLUMNS, Session, SqlError
+from tests.arrow.test_where import COLUMNS, TIME, condition, directory
+from tests.cli.helpers import lines, run
+from tests.extent import examples
+from tests.log import forge
+from tests.loops import each
+
+__all__ = ["directory"]
+
+VIEWS = [name for name in COLUMNS if name != "topic"]
+
+
+@pytest.fixture(scope="module")
+def session(directory: Path) -> Iterator[Session]:
+    with ks.open(directory) as log, Session(log, columns=VIEWS, threads=2) as made:
+        yield made
+
+
+def rows(session: Session, query: str) -> list[tuple[Any, ...]]:
+    with session.query(query) as result:
+        return [tuple(row.values()) for batch in result for row in batch.to_pylist()]
+
+
+@pytest.fixture(scope="module")
+def whole(directory: Path) -> Any:
+    """The same views over tables in memory."""
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    with ks.open(directory) as log:
+        for topic in ("orders", "a.b-c"):
+            table = log.to_arrow(VIEWS, layout="binary", where=f"topic = '{topic}'")
+            connection.register(topic, table)
+    return connection
+
+
+def test_random_conditions(session: Session, whole: Any) -> None:
+    chance = random.Random(4)
+    found = 0
+    for _ in range(examples(80)):
+        _, sql = condition(chance)
+        if "topic" in sql:
+            continue
+        view = chance.choice(["orders", '"a.b-c"'])
+        what = chance.choice(['partition, "offset"', "count(*), max(epoch_ms(timestamp))"])
+        query = f"SELECT {what} FROM {view} WHERE {sql} ORDER BY ALL"
+        expected = whole.sql(query).fetchall()
+        assert rows(session, query) == expected, query
+        found += len(expected) > 1
+    assert found > examples(80) // 8
+
+
+@each(
+    "query",
+    [
+        'SELECT a."offset", b.partition FROM orders a JOIN "a.b-c" b USING ("offset") '
+        'WHERE a."offset" < 20 ORDER BY ALL',
+        "SELECT count(*) FROM orders a, orders b WHERE a.key = b.key AND a.\"offset\" > 90",
+        "WITH t AS (SELECT * FROM orders) SELECT count(*), (SELECT max(\"offset\") FROM t) FROM t",
+        "SELECT key, count(*) FROM orders GROUP BY ALL ORDER BY ALL",
+        "SELECT count(*) FROM orders WHERE value IN (SELECT value FROM \"a.b-c\" WHERE magic = 1)",
+        'SELECT "offset" FROM orders ORDER BY "offset" DESC, partition LIMIT 3',
+        "SELECT count(*) FROM orders WHERE timestamp IS NULL OR timestamp < '2026-01-01T00:00:09Z'",
+        "SELECT unnest(headers).key AS k, count(*) FROM orders GROUP BY k ORDER BY k",
+    ],
+)  # fmt: skip
+def test_views_can_be_used_again_and_again(query: str, session: Session, whole: Any) -> None:
+    assert rows(session, query) == whole.sql(query).fetchall()
+
+
+def test_what_is_read(directory: Path) -> None:
+    opened: list[str] = []
+    init = Segment.__init__
+
+    def noted(self: Segment, *arguments: Any, **options: Any) -> None:
+        init(self, *arguments, **options)
+        opened.append(f"{self.path.parent.name}/{int(self.path.stem)}" if self.path else "")
+
+    late = "2026-01-01T00:01:25Z"
+    with (
+        mock.patch.object(Segment, "__init__", noted),
+        ks.open(directory) as log,
+        Session(log, threads=1) as session,
+    ):
+        for query, expected in {
+            'FROM orders WHERE partition = 3 AND "offset" BETWEEN 41 AND 60': ["orders-3/40"],
+            'FROM "a.b-c" WHERE "offset" IN (3, 7) AND partition IN (0, 1)': ["a.b-c-0/0"],
+            'FROM "a.b-c" WHERE "offset" > 7 AND "offset" < 3': [],
+            "FROM orders WHERE partition = 1": [],
+            'FROM orders a JOIN "a.b-c" b ON a."offset" = b."offset" WHERE a."offset" = 81 '
+            "AND a.partition = 0 AND b.partition = 3": ["a.b-c-3/80", "orders-0/80"],
+        }.items():
+            opened.clear()
+            rows(session, f"SELECT count(*) {query}")
+            assert sorted(set(opened)) == expected, query
+        rows(session, f"SELECT key FROM orders WHERE timestamp >= '{late}' AND text(value) > 'a'")
+    topic, request = session.scans.requests[-1]
+    assert topic == "orders"
+    assert set(request.columns) >= {"key", "value", "timestamp"}
+    assert "headers" not in request.columns
+    assert request.start_timestamp == TIME + 85_000
+
+
+@each(
+    "query",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT * FROM '/etc/passwd.csv'",
+        "SELECT * FROM glob('/*')",
+        "COPY (SELECT 1) TO '/tmp/kafkaspec-sql'",
+        "COPY orders TO '/tmp/kafkaspec-sql.parquet'",
+        "EXPORT DATABASE '/tmp/kafkaspec-sql'",
+        "ATTACH '/tmp/kafkaspec-sql.db'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SELECT * FROM read_parquet('https://example.com/x.parquet')",
+        "SET enable_external_access = true",
+        "SELECT * FROM directory",
+        "INSERT INTO orders VALUES (1)",
+        "DELETE FROM orders",
+        "SELECT * FROM none",
+        "SELECT no_such FROM orders",
+        "SELEC 1",
+        "SELECT " + "(" * 201,
+        "SELECT 1" + " " * (1 << 20),
+        "SELECT error('x') FROM orders",
+        "SELECT CAST(key AS INT) FROM orders",
+    ],
+)
+def test_what_is_refused(query: str, session: Session) -> None:
+    with pytest.raises(SqlError):
+        rows(session, query)
+    assert rows(session, "SELECT 1") == [(1,)]
+    assert not list(Path("/tmp").glob("kafkaspec-sql*"))
+
+
+def test_functions_and_columns(directory: Path) -> None:
+    with ks.open(directory / "orders-0") as log, Session(log) as session:
+        described = rows(session, "DESCRIBE orders")
+        assert tuple(name for name, *_ in described) == VIEW_COLUMNS
+        query = "SELECT text('\\xC3\\xA4'::BLOB), text('\\xFF'::BLOB)"
+        assert rows(session, query) == [("ä", None)]
+        found = rows(session, "SELECT header(headers, 'h') FROM orders ORDER BY \"offset\"")
+        expected = [
+            [value for name, value in record.headers if name == "h"] for record in log.records()
+        ]
+        assert [each for (each,) in found] == [each[-1] if each else None for each in expected]
+
+
+def test_names_that_differ_in_case_and_times_beyond_duckdb(tmp_path: Path) -> None:
+    for topic in ("Orders", "orders", "oRDERS"):
+        folder = tmp_path / "logs" / f"{topic}-0"
+        folder.mkdir(parents=True)
+        made = [ks.Record(0, 1 << 60, b"k", topic.encode()), ks.Record(1, 5, b"k", b"")]
+        (folder / f"{0:020}.log").write_bytes(ks.encode(made, magic=2))
+    with ks.open(tmp_path / "logs") as log, Session(log) as session:
+        assert sorted(session.renamed.values()) == ["orders_2", "orders_3"] or session.renamed
+        views = sorted(name for (name,) in rows(session, "SHOW TABLES"))
+        assert len({name.casefold() for name in views}) == 3
+        values = {rows(session, f'SELECT text(value) FROM "{name}" LIMIT 1')[0] for name in views}
+        assert values == {("Orders",), ("orders",), ("oRDERS",)}
+        assert session.scans.untimed == 0
+        (row,) = rows(session, 'SELECT epoch_ms(max(timestamp)), count(*) FROM "orders"')
+        assert row == (5, 2)
+        assert session.scans.untimed == 1
+    found = run("sql", tmp_path / "logs", "SELECT timestamp FROM orders")
+    assert found.exit_code == 1
+    assert "1 timestamp" in found.stderr
+
+
+def test_damage_and_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "topic-0"
+    path.mkdir()
+    parts = [forge.batch(n, [forge.record(0, b"v%d" % n)]) for n in (0, 1, 2, 9)]
+    broken = parts[1][:-1] + b"X"
+    (path / f"{0:020}.log").write_bytes(parts[0] + broken + parts[2])
+    (path / f"{9:020}.log").write_bytes(parts[3])
+    query = 'SELECT count(*) AS n FROM topic a JOIN topic b USING ("offset")'
+    found = run("sql", path, query, "--format", "json")
+    assert lines(found) == [{"n": 3}]
+    assert found.exit_code == 1
+    assert sum("crc" in line for line in found.stderr.splitlines()) == 1
+    assert "3 to 8" in found.stderr or "offsets 3" in found.stderr
+    found = run("sql", path, query, "--on-error", "fail")
+    assert found.exit_code == 2
+    assert "crc" in found.stderr
+    found = run("sql", path, 'SELECT text(value) FROM topic WHERE "offset" = 9')
+    assert "v9" in found.stdout
+    assert found.exit_code == 0
+    shutil.rmtree(path)
+    assert run("sql", path, "SELECT 1").exit_code == 2
+
+
+def text(data: bytes | None) -> str | None:
+    try:
+        return None if data is None else data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def test_output(directory: Path, tmp_path: Path) -> None:
+    query = (
+        'SELECT partition, "offset", text(key) AS key FROM orders WHERE "offset" < 3 ORDER BY ALL'
+    )
+    expected: list[dict[str, Any]] = [
+        {"partition": partition, "offset": record.offset, "key": text(record.key)}
+        for partition in (0, 3)
+        for record in ks.open(directory / f"orders-{partition}").records(end_offset=3)
+    ]
+    found = run("sql", directory, query, "--format", "json")
+    assert lines(found) == expected
+    out = tmp_path / "out.parquet"
+    assert run("sql", directory, query, "-o", out).exit_code == 0
+    assert parquet.read_table(out).to_pylist() == expected
+    shown = run("sql", directory, query).stdout.splitlines()
+    assert shown[1].split() == ["partition", "offset", "key"]
+    assert len([line for line in shown[3:] if line.strip()]) == len(expected)
+    for arguments in (
+        ("SELEC", ), ("SELECT 1", "--format", "parquet"), ("SELECT 1", "-o", tmp_path / "x.txt"),
+        ("SELECT 1", "--columns", "no"), ("SELECT 1", "--memory", "much"),
+        ("SELECT 1", "-o", directory / "x.parquet"),
+    ):  # fmt: skip
+        assert run("sql", directory, *arguments).exit_code == 2, arguments
+    many = run("sql", directory, "SELECT range FROM range(1000)").stdout
+    assert "and 800 rows more" in many
