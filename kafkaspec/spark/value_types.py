@@ -1,7 +1,7 @@
 """Types of decoded keys and values as Spark takes them.
 
-Spark has no unsigned integers, no fixed sizes, no times in ms, no more than 38 digits, and no names
-of fields that are equal but for case; Parquet, to which it writes, has no empty structs.
+Spark has no unsigned integers, no fixed sizes, no more than 38 digits, and no names of fields
+ that are equal but for case; Parquet, to which it writes, has no empty structs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 
 from kafkaspec.values.exporting.tables import unique_names
 
-_TIMES: Final = pa.time64("ns")
+_TIMES: Final = pa.time64("us")
+"""Times of a day are numbers of µs: Spark has a type for them, and writes it to no file."""
+
 _DIGITS: Final = 38
 """Most digits of Spark's decimals."""
 
@@ -54,7 +56,7 @@ def spark_value(kind: pa.DataType) -> pa.DataType:
     if types.is_timestamp(kind):
         return pa.timestamp("us", "UTC" if kind.tz else None)
     if types.is_time(kind):
-        return _TIMES
+        return pa.int64()
     if types.is_duration(kind):
         return pa.duration("us")
     if types.is_decimal(kind) and kind.precision > _DIGITS:
@@ -106,6 +108,8 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return _converted(array.dictionary_decode(), kind)
     if isinstance(own, pa.BaseExtensionType):
         array = array.storage
+    if types.is_time(own):
+        array = array.cast(_TIMES)
     options = pc.CastOptions(target_type=kind, allow_time_truncate=True)
     return pc.cast(array, options=options)
 

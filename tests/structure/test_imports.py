@@ -123,6 +123,7 @@ DEFERRED = (
     ("kafkaspec.cli.spark.*", "kafkaspec.spark.jobs", _EXTRA),
     ("kafkaspec.cli.spark.session", "pyspark", _EXTRA),
     ("kafkaspec.cli.spark.stats", "matplotlib", _EXTRA),
+    ("kafkaspec.spark.jobs.export", "kafkaspec.values", _EXTRA),
     ("kafkaspec.spark.jobs.plots", "matplotlib", _EXTRA),
     ("kafkaspec.io.remote", "fsspec", _EXTRA),
     ("kafkaspec.io.remote", "pyarrow.fs", _EXTRA),

@@ -9,7 +9,8 @@ from pyspark.sql import functions as f
 
 from kafkaspec.spark import read, write
 from kafkaspec.spark.options import read_options
-from kafkaspec.spark.paths import check_place
+from kafkaspec.spark.parsing import OptionError
+from kafkaspec.spark.paths import check_place, find_logs
 from kafkaspec.spark.schema import default_schema
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ DAY: Final = "date_from_unix_date(cast(floor(unix_micros(timestamp) / 8640000000
 """In UTC, whatever the time zone of the session is."""
 
 _FOLDERS: Final = ("topic", "day")
+_TIMES: Final = "spark.sql.parquet.outputTimestampType"
+"""By default Spark writes INT96, which other readers take for ns: no year 9999."""
 
 
 def records_by_day(
@@ -63,6 +66,71 @@ def export(
     check_place(output, paths)
     rows = records_by_day(spark, paths, batch=batch, **options)
     rows.write.format(to).partitionBy(*_FOLDERS).mode(mode).save(output)
+
+
+def export_typed(
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    output: str,
+    *,
+    topics: Sequence[str] | None = None,
+    to: str = "parquet",
+    mode: str = "errorifexists",
+    batch: bool = False,
+    **options: Any,
+) -> dict[str, DataFrame]:
+    """Write records with typed keys and values, in the folders that ``export`` makes.
+
+    Each topic has columns of its own. All topics are planned before the first one is written.
+
+    Args:
+        spark: a session.
+        paths: what the data source reads.
+        output: a path or URL that Spark can write to.
+        topics: their names; None for all but Kafka's own and that of the registry.
+        to: a format of Spark with types: ``parquet``, ``orc``.
+        mode: of Spark: ``append``, ``overwrite`` ...
+        batch: whether the columns of batches come too.
+        options: of the data source: ``value_decode``, ``key_decode``, ``schemas`` ...
+
+    Returns:
+        What was written, by topic.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: the output overlaps what is read.
+        OptionError: there is no topic.
+    """
+    from kafkaspec.values.reading import is_internal
+
+    check_place(output, paths)
+    if topics is None:
+        found = {log.topic for log in find_logs(paths) if log.segments and log.topic is not None}
+        topics = sorted(topic for topic in found if not is_internal(topic))
+    if not topics:
+        raise OptionError(f"there is no topic in {paths}")
+    frames = {
+        topic: records_by_day(spark, paths, batch=batch, subscribe=topic, **options)
+        for topic in dict.fromkeys(topics)
+    }
+    written = {}
+    before = spark.conf.get(_TIMES)
+    spark.conf.set(_TIMES, "TIMESTAMP_MICROS")
+    try:
+        for topic, rows in frames.items():
+            place = f"{output.rstrip('/')}/{_FOLDERS[0]}={topic}"
+            rows = rows.drop(_FOLDERS[0])
+            rows.write.format(to).partitionBy(_FOLDERS[1]).mode(mode).save(place)
+            written[topic] = spark.read.format(to).schema(rows.schema).load(place)
+    finally:
+        spark.conf.set(_TIMES, str(before))
+    return written
+
+
+def count_failed(rows: DataFrame) -> tuple[int, dict[str, int]]:
+    """Return the number of records, and of those that columns of errors name, by column."""
+    errors = [name for name in ("key_error", "value_error") if name in rows.columns]
+    (counts,) = rows.agg(f.count(f.lit(1)), *map(f.count, errors)).collect()
+    return counts[0], dict(zip(errors, counts[1:], strict=True))
 
 
 def exported(spark: SparkSession, path: str, *, to: str = "parquet") -> DataFrame:
