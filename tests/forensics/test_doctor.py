@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from kafkaspec.cli.main import main
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
-from kafkaspec.forensics.doctor import Effect, TroubleKind, diagnose
+from kafkaspec.forensics.doctor import Effect, TroubleKind, diagnose, partitions
+from kafkaspec.forensics.doctor.listing import Listing, list_files
 from kafkaspec.forensics.strength import Strength
 from tests import extent
 from tests.cli.test_mutations import damage
@@ -51,6 +52,25 @@ def test_a_segment_that_an_empty_one_takes_the_place_of_is_named(tmp_path: Path)
             for item in found.troubles
             if item.kind is TroubleKind.REPLACED
         ] == [(str(log), Effect.DELETES, (12, 24), log.stat().st_size)]
+
+
+def test_nothing_is_said_of_what_changes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "logs" / "segments-0"
+    shutil.copytree(GOLDEN / "4.3.1" / "logs" / "segments-0", place)
+
+    def listed(path: Path) -> Listing:
+        found = list_files(path)
+        (path / f"{12:020}.log").unlink()  # as a broker that runs does
+        return found
+
+    monkeypatch.setattr(partitions, "list_files", listed)
+    found = diagnose([place.parent], clean=True)
+    assert found.unread == 1
+    (item,) = [item for item in found.troubles if item.kind is TroubleKind.UNREADABLE]
+    assert (item.effect, item.strength) == (Effect.NOTHING, Strength.UNKNOWN)
+    assert found.offline == set()
 
 
 def test_names_decide_as_brokers_did() -> None:

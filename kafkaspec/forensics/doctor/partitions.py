@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -114,6 +115,15 @@ class Examination:
 
     def _unreadable(self, path: Path, error: KafkaSpecError | OSError) -> Trouble:
         detail = error.detail if isinstance(error, KafkaSpecError) else str(error)
+        if _changed(error):
+            return Trouble(
+                TroubleKind.UNREADABLE,
+                Effect.NOTHING,
+                str(path),
+                f"{detail}; it changed while it was read, so that nothing can be said of it",
+                "stop the broker, or copy the log directory, and ask again",
+                strength=Strength.UNKNOWN,
+            )
         return Trouble(
             TroubleKind.UNREADABLE,
             Effect.OFFLINE,
@@ -424,3 +434,11 @@ class Examination:
                 offsets=(item.base_offset, item.following),
                 size=file_size(item.path),
             )
+
+
+def _changed(error: KafkaSpecError | OSError) -> bool:
+    """Return whether a file was listed and is gone, or another one now."""
+    if isinstance(error, OSError):
+        return isinstance(error, FileNotFoundError)
+    gone = error.file is not None and not os.path.lexists(error.file)
+    return gone or error.reason is Reason.CHANGED
