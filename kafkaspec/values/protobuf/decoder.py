@@ -99,6 +99,8 @@ class ProtobufDecoder:
         for row in np.flatnonzero(valid & ~right).tolist():
             failures[row] = self._rules.explain(payloads[row].as_py())
         most = self._bounds.output_bytes
+        if not payloads.null_count and right.all() and int(widths.sum()) <= most:
+            return right
         widths = np.where(valid & right, widths, self._rules.width)
         room = (widths <= most) & (np.cumsum(np.where(widths <= most, widths, 0)) <= most)
         for row in np.flatnonzero(valid & right & ~room).tolist():

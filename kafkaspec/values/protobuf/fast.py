@@ -62,9 +62,12 @@ class Fast:
             raise SlowError(str(error)) from error
         if batch.num_rows != len(payloads):
             raise SlowError("rows are missing")
-        columns = _Columns(len(payloads), self._texts)
         found = dict(zip(batch.schema.names, batch.columns, strict=True))
-        parts = columns.record(self._root, found, None, None)
+        columns = _Columns(len(payloads), self._texts)
+        try:
+            parts = columns.record(self._root, found, None, None)
+        except pa.ArrowException as error:
+            raise SlowError(str(error)) from error
         return record(self._root.type, parts, nulls, len(payloads)), columns.doubtful
 
 

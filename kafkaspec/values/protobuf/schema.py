@@ -142,7 +142,13 @@ def read_schema(definition: Definition, bounds: Bounds) -> Schema:
     Raises:
         SchemaError: it is none, or cannot be linked, or is larger than a bound.
     """
-    return _read(definition.text, imports_of(definition, bounds))
+    try:
+        return _read(definition.text, imports_of(definition, bounds))
+    except SchemaError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+        # Descriptors that no protoc made: names that are no text, say.
+        raise SchemaError(f"the schema cannot be read: {error}") from error
 
 
 @lru_cache(maxsize=KEPT)

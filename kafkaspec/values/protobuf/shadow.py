@@ -53,7 +53,10 @@ def handler(root: Message) -> object:
     pool = DescriptorPool()
     pool.AddSerializedFile(shadow.file.SerializeToString())
     descriptor = pool.FindMessageTypeByName("M0")
-    return HandlerPool([descriptor.file], PtarsConfig()).get_for_message(descriptor)
+    try:
+        return HandlerPool([descriptor.file], PtarsConfig()).get_for_message(descriptor)
+    except ValueError as error:
+        raise SlowError(str(error)) from error
 
 
 class _Shadow:

@@ -36,6 +36,7 @@ LONGEST_PATH = 512
 """Characters of the path of an import."""
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]+=*\s*")
+_LOGGED = re.compile(r"[IWEF]\d{4} [^]]*\] ")
 _MAIN = "schema.proto"
 _SET = "descriptors.bin"
 _GIVEN = "given.bin"
@@ -254,10 +255,18 @@ def _run(arguments: list[str], root: Path) -> None:
     except subprocess.TimeoutExpired as error:
         raise SchemaError(f"protoc took more than {SECONDS} s for the schema") from error
     if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").replace(f"{root / 'source'}/", "")
-        reasons = [line for line in said.splitlines() if "warning:" not in line.lower()]
-        reason = reasons[0][:LONGEST_PATH] if reasons else f"protoc ended with {done.returncode}"
-        raise SchemaError(f"no Protobuf schema: {reason}")
+        raise SchemaError(f"no Protobuf schema: {_reason(done, root)}")
+
+
+def _reason(done: subprocess.CompletedProcess[bytes], root: Path) -> str:
+    """Return the first thing that protoc says is wrong."""
+    said = done.stderr.decode("utf-8", "replace").replace(f"{root / 'source'}/", "")
+    lines = [line for line in said.splitlines() if line and "warning:" not in line.lower()]
+    # What its libraries log comes first, and says less.
+    plain = [line for line in lines if _LOGGED.match(line) is None]
+    logged = [_LOGGED.sub("", line) for line in lines]
+    found = [*plain, *logged, f"protoc ended with {done.returncode}"]
+    return found[0][:LONGEST_PATH]
 
 
 def _sorted(files: dict[str, FileDescriptorProto], main: str) -> tuple[FileDescriptorProto, ...]:
