@@ -17,7 +17,7 @@ DEEPEST: Final = 250
 
 _INEXACT: Final = re.compile(rb"[0-9][0-9.]{15}|[0-9][eE]")
 """What a floating-point number may not hold exactly; may match in texts too."""
-_TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|$)|[\[{\]}]', re.DOTALL)
+_TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|$)|[\[{\]},]', re.DOTALL)
 
 
 class ParseError(Exception):
@@ -42,7 +42,7 @@ def parse(data: bytes, bounds: Bounds, *, exact: bool = True) -> Any:
     most = min(bounds.depth, DEEPEST)
     if data.count(b"[") + data.count(b"{") > most and (deep := _too_deep(data, most)) is not None:
         raise ParseError(Failure(Code.DEPTH, f"more than {most} levels of nesting", deep))
-    if data.count(b",") > bounds.items:
+    if data.count(b",") > bounds.items and _separators(data) > bounds.items:
         raise ParseError(Failure(Code.BOUND, f"more than {bounds.items} items"))
     try:
         value = orjson.loads(data)
@@ -86,6 +86,11 @@ def _too_deep(data: bytes, most: int) -> int | None:
         elif first in b"]}":
             depth -= 1
     return None
+
+
+def _separators(data: bytes) -> int:
+    """Return the number of commas outside of texts."""
+    return sum(data[token.start()] == b","[0] for token in _TOKENS.finditer(data))
 
 
 def _explain(data: bytes, error: orjson.JSONDecodeError) -> Failure:

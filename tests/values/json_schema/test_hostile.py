@@ -56,6 +56,7 @@ ROWS: tuple[tuple[bytes, Code | None], ...] = (
     (b'{"x":' + b"[" * 70 + b"]" * 70 + b"}", Code.DEPTH),
     (b'{"l":[' + b"1," * 2000 + b"1]}", Code.BOUND),
     (b'{"s":"' + b"[" * 500 + b'"}', None),
+    (b'{"s":"' + b"," * 2000 + b'"}', None),
     (b'{"i":1,"i":2}', None),
     (b'{"i":9007199254740993.0}', None),
     (b'{"i":1e3}', None),
