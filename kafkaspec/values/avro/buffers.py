@@ -57,6 +57,7 @@ class Payloads:
     Args:
         array: binary, without nulls.
         output: bytes that columns may take.
+        items: items that a payload may have.
 
     Attributes:
         begins: position of each payload.
@@ -64,7 +65,7 @@ class Payloads:
         bad: which rows are not to be used.
     """
 
-    def __init__(self, array: pa.Array, output: int) -> None:
+    def __init__(self, array: pa.Array, output: int, items: int) -> None:
         _, offsets, content = array.buffers()
         bounds = np.frombuffer(offsets, np.int32, len(array) + 1, array.offset * 4).astype(np.int64)
         raw = np.frombuffer(content or b"", np.uint8)[bounds[0] : bounds[-1]]
@@ -75,12 +76,20 @@ class Payloads:
         self.rows = Rows(np.arange(len(array)), bounds[1:])
         self.bad = np.zeros(len(array), np.bool_)
         self._output = output - len(raw)
+        self._items = np.full(len(array), items, np.int64)
 
     def take(self, cost: int) -> None:
         """Take bytes of output."""
         self._output -= cost
         if self._output < 0:
             raise GiveUpError
+
+    def count(self, rows: Rows, items: Numbers | int) -> npt.NDArray[np.bool_]:
+        """Take items, and return which rows have more than they may; these are bad."""
+        left = self._items[rows.index] - items
+        self._items[rows.index] = left
+        self.spoil(rows, left < 0)
+        return left < 0
 
     def finished(self, at: Numbers) -> None:
         """Note the rows that have bytes left."""

@@ -25,7 +25,7 @@ and the positions after them."""
 
 _STEPS = 64
 """Items of an array that are read at once for however few rows; above, one by one is faster."""
-_FEW = 32
+_FEW = 256
 _PLANS = 20_000
 """Plans of one schema: types within types can multiply without end."""
 _NOTHING = pa.nulls(0)
@@ -40,9 +40,11 @@ class Planner:
 
     Args:
         reader: root of the reader's schema.
+        depth: levels of records that a value may have.
     """
 
-    def __init__(self, reader: Node) -> None:
+    def __init__(self, reader: Node, depth: int) -> None:
+        self._depth = depth
         self._resolution = Resolution(reader)
         self._sizes = Sizes()
         self._path: set[int] = set()
@@ -111,6 +113,15 @@ class Planner:
         return read_branch
 
     def _record(self, writer: Node, target: Target | None) -> Plan:
+        if not self._depth:
+            raise NoPlanError
+        self._depth -= 1
+        try:
+            return self._fields(writer, target)
+        finally:
+            self._depth += 1
+
+    def _fields(self, writer: Node, target: Target | None) -> Plan:
         if target is None:
             skipped = [self.plan(item.node, None) for item in writer.fields]
             return _skipping(skipped)
@@ -247,6 +258,7 @@ class _Items:
         wrong = (counts < 0) | (counts > (some.ends - place) // self._least)
         if payloads.spoil(some, wrong):
             counts[wrong] = 0
+        counts[payloads.count(some, counts)] = 0
         left[which] = counts
         at[which] = place
 
@@ -275,6 +287,7 @@ def _refusing(target: Target) -> Plan:
 
 def _skipping(fields: list[Plan]) -> Plan:
     def skip(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+        payloads.count(rows, 1)
         for field in fields:
             _, at = field(payloads, rows, at)
         return _NOTHING, at

@@ -44,12 +44,12 @@ def compile_avro(
         read = Compiler(wanted).reader(writer, Target(wanted, column))
     except RecursionError:
         raise SchemaError("the schema is nested too deeply") from None
-    return AvroDecoder(writer, column, read, _plan(writer, wanted, column), chosen)
+    return AvroDecoder(writer, column, read, _plan(writer, wanted, column, chosen), chosen)
 
 
-def _plan(writer: Node, wanted: Node, column: Column) -> Plan | None:
+def _plan(writer: Node, wanted: Node, column: Column, options: Options) -> Plan | None:
     try:
-        return Planner(wanted).plan(writer, Target(wanted, column))
+        return Planner(wanted, options.bounds.depth).plan(writer, Target(wanted, column))
     except (NoPlanError, SchemaError, RecursionError):
         return None
 
@@ -118,7 +118,8 @@ class AvroDecoder:
         """Decode payloads by a plan, and those that are bad one by one."""
         null = np.asarray(array.is_null())
         given = np.flatnonzero(~null)
-        payloads = Payloads(array.drop_null() if len(given) < len(array) else array, self._output)
+        rows = array.drop_null() if len(given) < len(array) else array
+        payloads = Payloads(rows, self._output, self._options.bounds.items)
         values, ends = plan(payloads, payloads.rows, payloads.begins)
         payloads.finished(ends)
         bad = np.flatnonzero(payloads.bad)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.decoded import Decoded, Decoder, Failure
 from kafkaspec.values.definition import Definition, SchemaType
+from kafkaspec.values.options import Bounds, Options
 from tests.extent import examples
 from tests.loops import each
 from tests.values.avro.made import Maker, text
@@ -61,6 +62,18 @@ def test_evolution_both_ways(seed: int) -> None:
     reader = _definition(maker.other(written))
     decoder = compile_avro(_definition(written), reader)
     _both_ways(decoder, payloads, reader)
+
+
+@each("seed", range(examples(60)))
+def test_bounds_both_ways(seed: int) -> None:
+    maker = Maker(seed)
+    written = maker.schema()
+    payloads: list[bytes | None] = [maker.value(written)[0] for _ in range(ROWS)]
+    for schema in (written, maker.other(written)):
+        reader = _definition(schema)
+        options = Options(bounds=Bounds(items=seed % 8, depth=1 + seed % 3))
+        decoder = compile_avro(_definition(written), reader, options)
+        _both_ways(decoder, payloads, reader)
 
 
 @each("seed", range(examples(100)))
