@@ -11,6 +11,7 @@ pytest.importorskip("pyspark")
 
 import kafkaspec as ks
 from kafkaspec.spark.jobs.export import export, exported, restore
+from tests.cli.helpers import run
 from tests.goldens import GOLDEN
 
 if TYPE_CHECKING:
@@ -40,3 +41,10 @@ def test_export_and_back(spark: SparkSession, tmp_path: Path) -> None:
         assert timestamp_types(logs / name) == timestamp_types(LOGS / name)
     assert timestamp_types(logs / "log-append-time-0") == {"LogAppendTime"}
     assert ks.verify(logs).clean
+
+
+def test_options_of_schemas_need_typed_values(tmp_path: Path) -> None:
+    for options in (["--schemas", "x"], ["--topic", "t"], ["--restore", "--value", "decode"]):
+        result = run("spark", "export", LOGS, *options, "-o", tmp_path / "out")
+        assert result.exit_code == 2
+        assert "say what values or keys are" in result.stderr

@@ -189,8 +189,9 @@ class SchemaLog:
     ) -> tuple[Schema, ...]:
         """Return the versions of the subject of a topic, the oldest first, without deleted ones.
 
-        The subject is ``<topic>-key`` or ``<topic>-value`` (``TopicNameStrategy``). With other
-        strategies there is none, and the ids in values say it all.
+        The subject is ``<topic>-key`` or ``<topic>-value`` (``TopicNameStrategy``), or the one that
+        its configuration names as its alias. With other strategies there is none, and the ids in
+        values say it all.
 
         Args:
             topic: the topic.
@@ -202,7 +203,9 @@ class SchemaLog:
         """
         if context is None:
             context = self.context_of(topic, part)
-        return self.versions(in_context(f"{topic}-{part}", context))
+        subject = in_context(f"{topic}-{part}", context)
+        alias = self.configs.get(subject, {}).get("alias")
+        return self.versions(subject if alias is None else in_context(alias, context))
 
     @cached_property
     def fingerprints(self) -> Mapping[bytes, Schema]:

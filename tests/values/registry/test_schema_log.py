@@ -283,6 +283,14 @@ def test_contexts_and_topics(tmp_path: Path) -> None:
     assert log.definition(log.resolve(":.x:three-value")).imports[0][0] == "R"
 
 
+def test_a_subject_may_stand_for_another(tmp_path: Path) -> None:
+    alias = other("CONFIG", {"alias": "shared"}, subject="t-value")
+    home = write(tmp_path, [schema("shared", 1, 1, '"int"'), alias])
+    log = ks.SchemaLog.open(home)
+    assert [each.subject for each in log.schemas_of_topic("t")] == ["shared"]
+    assert log.schemas_of_topic("t", "key") == ()
+
+
 def test_aborted_and_unfinished_transactions_do_not_count(tmp_path: Path) -> None:
     with ks.SegmentWriter(tmp_path / "_schemas-0", sync=False) as writer:
         for producer, (subject, end) in enumerate({"a": ABORT, "b": COMMIT, "c": None}.items()):
