@@ -53,6 +53,8 @@ class Session:
         threads: number of threads; None for all cores.
         memory: most memory that DuckDB takes, ``2GB``; None for most of what there is.
         files: whether queries may read and write files, and load extensions.
+        decoding: options of ``Columnar.to_typed``: ``value``, ``key``, ``schemas`` ... With them,
+            topics that a query names have typed keys and values.
         on_unreadable: what happens with a partition that cannot be read at all.
         options: of ``Columnar.to_batches``: ranges, ``isolation``, ``on_error`` ...
     """
@@ -65,6 +67,7 @@ class Session:
         threads: int | None = None,
         memory: str | None = None,
         files: bool = False,
+        decoding: Mapping[str, Any] | None = None,
         on_unreadable: OnError = "fail",
         **options: Any,
     ) -> None:
@@ -73,6 +76,7 @@ class Session:
         self._connection = _connect(threads, memory, files)
         names = VIEW_COLUMNS if columns is None else columns
         options["on_unreadable"] = on_unreadable
+        self._untyped: dict[str, tuple[str | None, list[int | None]]] = {}
         taken = set[str]()
         for topic, partitions in _topics(log, on_unreadable).items():
             made = _unique(topic, taken)
@@ -81,6 +85,9 @@ class Session:
             if made != topic:
                 self.renamed[topic] = made
             self._connection.register(made, view)
+            if decoding is not None:
+                self._untyped[made] = (name, partitions)
+        self._typed = (log, columns, options, decoding)
 
     def __enter__(self) -> Session:
         return self
@@ -97,6 +104,7 @@ class Session:
             KafkaSpecError: the log cannot be read.
         """
         _check(text)
+        self._decode(text)
         try:
             relation = self._connection.sql(text)
             if relation is None:  # a statement without a result
@@ -108,6 +116,20 @@ class Session:
             if self.scans.errors:
                 raise self.scans.errors[0] from None
             raise SqlError(str(error)) from None
+
+    def _decode(self, text: str) -> None:
+        """Make typed views of the topics that a query names."""
+        log, columns, options, decoding = self._typed
+        for name in [each for each in self._untyped if each.casefold() in text.casefold()]:
+            from kafkaspec.sql.typed import TypedTopic
+
+            topic, partitions = self._untyped.pop(name)
+            assert decoding is not None
+            view = TypedTopic(log, topic, partitions, columns, options, self.scans, decoding)
+            try:
+                self._connection.register(name, view)
+            except duckdb.Error as error:
+                raise SqlError(f"topic {topic}: {error}") from None
 
 
 def _check(text: str) -> None:

@@ -32,11 +32,13 @@ class Scans:
         requests: what was asked for, by topic.
         errors: errors that ended a scan.
         untimed: number of timestamps that DuckDB does not have, which are null.
+        reports: what was decoded, by topic.
     """
 
     requests: list[tuple[str | None, Request]] = field(default_factory=list)
     errors: list[KafkaSpecError] = field(default_factory=list)
     untimed: int = 0
+    reports: dict[str | None, Any] = field(default_factory=dict)
 
 
 class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what it needs
@@ -66,6 +68,9 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
         self._columns = tuple(columns)
         self._options = {"layout": "binary"} | dict(options)
         self._scans = scans
+        unknown = [name for name in columns if name not in COLUMNS]
+        if unknown and type(self) is Topic:
+            raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
         self._schema = shown(self._request(self._columns).schema)
 
     @property
@@ -92,7 +97,8 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
         )
 
     def _request(self, columns: Sequence[str]) -> Request:
-        return request_of((), [name for name in columns if name in COLUMNS], **self._options)
+        names = [name for name in columns if name in COLUMNS] or ["offset"]
+        return request_of((), names, **self._options)
 
     def _narrowed(self, request: Request, found: Filter) -> Request:
         """Return a request without what the filter leaves out."""
@@ -130,8 +136,11 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
             array = batch.column(name)
             if name == "timestamp":
                 array = self._times(array)
-            arrays.append(array if array.type == kind else array.cast(kind))
+            arrays.append(array if array.type == kind else self._cast(array, kind))
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _cast(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
+        return array.cast(kind)
 
     def _times(self, stamps: pa.Array) -> pa.Array:
         try:

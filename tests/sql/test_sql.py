@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Iterator
@@ -162,6 +163,52 @@ def test_functions_and_columns(directory: Path) -> None:
             [value for name, value in record.headers if name == "h"] for record in log.records()
         ]
         assert [each for (each,) in found] == [each[-1] if each else None for each in expected]
+
+
+KARAPACE = Path(__file__).parents[1] / "values" / "data" / "karapace" / "logs"
+
+
+@each(
+    "topic, query",
+    [
+        ("orders", "SELECT value.client, count(*), sum(value.total.amount) FROM {} GROUP BY ALL"),
+        (
+            "orders",
+            'SELECT "offset", key, value.status FROM {} WHERE value.qty > 3 AND partition = 1',
+        ),
+        ("orders", 'SELECT max(timestamp) FROM {} WHERE value IS NULL OR "offset" IN (3, 4)'),
+        ("orders", "SELECT value.placed FROM {} WHERE value.placed > '2025-01-01T00:00:20Z'"),
+        ("bad", "SELECT value_error, value_schema_id, count(*) FROM {} GROUP BY ALL"),
+        ("every-type", "SELECT * EXCLUDE headers FROM {}"),
+        ("proto-orders", "SELECT value, value_message FROM {} WHERE value_error IS NULL"),
+        ("events", "SELECT value, count(*) FROM {} GROUP BY ALL"),
+    ],
+)
+def test_typed_views(topic: str, query: str) -> None:
+    """As a table of all typed rows in memory, which the reader of typed columns has made."""
+    decoding: dict[str, Any] = {"value": "decode", "key": "decode"}
+    with ks.open(KARAPACE) as log, Session(log, decoding=decoding) as session:
+        table = log.to_typed(topic=topic, **decoding).read_all().drop_columns(["topic"])
+        connection = duckdb.connect()
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("known", table)
+        expected = connection.sql(f"{query.format('known')} ORDER BY ALL")
+        assert expected is not None
+        found = rows(session, f"{query.format(json.dumps(topic))} ORDER BY ALL")
+        shown = [tuple(row.values()) for row in expected.to_arrow_table().to_pylist()]
+    assert repr(found) == repr(shown)  # NaN is not equal to itself
+    assert found
+
+
+def test_typed_views_of_the_command() -> None:
+    query = "SELECT value_error AS e, count(*) AS n FROM bad GROUP BY ALL ORDER BY ALL"
+    found = run("sql", KARAPACE, query, "--value", "decode", "--format", "json")
+    assert found.exit_code == 1
+    assert {"e": "unknown_id", "n": 2} in lines(found)
+    assert "2 values not decoded" in found.stderr
+    for arguments in (("--evolve", "each"), ("--topic", "orders"), ("--value-schema", "none@7")):
+        refused = run("sql", KARAPACE, query, "--value", "decode", *arguments)
+        assert refused.exit_code == 2, arguments
 
 
 def test_names_that_differ_in_case_and_times_beyond_duckdb(tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ DEFERRED = (
     ("kafkaspec.cli.reading.export", "kafkaspec.arrow.export", _EXTRA),
     ("kafkaspec.cli.options", "kafkaspec.arrow.where.searching", _EXTRA),
     ("kafkaspec.cli.reading.sql", "kafkaspec.sql.session", _EXTRA),
+    ("kafkaspec.sql.session", "kafkaspec.sql.typed", _EXTRA),
     ("kafkaspec.cli.reading.sql", "kafkaspec.values.exporting.writers", _EXTRA),
     ("kafkaspec.cli.reading.dump", "kafkaspec.arrow.where.searching", _EXTRA),
     ("kafkaspec.cli.reading.dump", "kafkaspec.cli.reading.where", _EXTRA),

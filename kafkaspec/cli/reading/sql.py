@@ -39,6 +39,7 @@ from kafkaspec.cli.outputs import (
     opened_output,
 )
 from kafkaspec.cli.reading.value_text import bytes_text
+from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.directory import LogDirectory
@@ -69,6 +70,7 @@ Conditions on partition, offset and timestamp decide what is read at all.
 Queries touch no files and no network, without --files; what they create is in
 memory, and gone afterwards.
 """,
+    TYPED_EPILOG,
     OUTPUT_EPILOG,
     MISSING_EPILOG,
     """\
@@ -100,6 +102,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @click.option(
     "--columns", callback=_columns, metavar="A,B,...", help="Columns of the views, as in export."
 )
+@typed_options
 @selection_options(on_error="skip")
 @click.option("--files", is_flag=True, help="Let queries read and write files and load extensions.")
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads of DuckDB.")
@@ -110,6 +113,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @click.pass_context
 def sql_command(
     ctx: click.Context,
+    /,
     path: Path,
     query: str,
     output_format: str | None,
@@ -122,10 +126,12 @@ def sql_command(
     crc: CrcPolicy,
     codec: str,
     selection: dict[str, Any],
+    **arguments: Any,
 ) -> None:
     """Query topics with SQL: DuckDB, with a view for each topic of PATH.
 
-    PATH is a log directory, a partition directory or a segment, or the URL of one.
+    PATH is a log directory, a partition directory or a segment, or the URL of one. With --value
+    or --key, the topics that a query names have typed keys and values.
 
     Control records are in no view; records of aborted transactions are, without --isolation
     read_committed.
@@ -135,6 +141,9 @@ def sql_command(
         raise click.UsageError(f"--format {form} needs -o OUT")
     if form == "text" and output is not None:
         raise click.UsageError(f"name the format of {output}: --format")
+    typed = taken(arguments)
+    if typed is not None and (typed["topic"] is not None or typed["evolve"] == "each"):
+        raise click.UsageError("a view has one schema, and a query names its topics: no --topic")
     with wrong_usage(ImportError):
         from kafkaspec.sql.session import Session, SqlError
     inputs = Inputs([], codec, crc, selection)
@@ -146,7 +155,13 @@ def sql_command(
         wrong_usage(SqlError, ValueError),
         open_log(path, codec=codec, crc=crc) as opened,
         Session(
-            opened, columns=columns, threads=threads, memory=memory, files=files, **chosen
+            opened,
+            columns=columns,
+            threads=threads,
+            memory=memory,
+            files=files,
+            decoding=typed,
+            **chosen,
         ) as session,
     ):
         for topic, name in session.renamed.items():
@@ -182,6 +197,8 @@ def _report(log: Log, scans: Scans, inputs: Inputs) -> None:
     if scans.untimed:
         warn(f"{count_text(scans.untimed, 'timestamp')} are none that DuckDB has, and null here")
         inputs.broken += 1
+    for report in scans.reports.values():
+        inputs.broken += tell(report)
     read: dict[str | None, list[Request]] = {}
     for topic, request in scans.requests:
         read.setdefault(topic, []).append(request)

@@ -1,0 +1,75 @@
+"""Views with typed keys and values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from kafkaspec.arrow.reading import Log
+from kafkaspec.arrow.schema import Request
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.sql.topics import TIMESTAMP, Scans, Topic
+from kafkaspec.values.exporting.tables import converted, without_dictionaries
+from kafkaspec.values.reading import Reader, ValueReport, typed
+
+
+class TypedTopic(Topic):
+    """A topic whose keys and values are decoded.
+
+    Args:
+        log: see ``Topic``, as all others but the last.
+        name: name of the topic.
+        partitions: their numbers.
+        columns: names of the columns, None for the default ones.
+        options: ranges, isolation, errors.
+        scans: is told what was done.
+        decoding: options of ``Columnar.to_typed``.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        name: str | None,
+        partitions: Sequence[int | None],
+        columns: Sequence[str] | None,
+        options: Mapping[str, Any],
+        scans: Scans,
+        decoding: Mapping[str, Any],
+    ) -> None:
+        self._decoding = dict(decoding) | {"topic": name}
+        self._plain = dict(options)
+        schema = self._reader(log, columns, None).schema
+        names = [each for each in schema.names if each != "topic" or columns is not None]
+        super().__init__(log, name, partitions, names, options, scans)
+        self._schema = pa.schema([_shown(schema.field(each)) for each in names])
+
+    def _reader(self, log: Log, columns: Sequence[str] | None, request: Request | None) -> Reader:
+        report = self._decoding["report"] = ValueReport()
+        wanted = typed(log, columns=columns, **self._decoding, **self._plain)
+        if request is not None and request.where is not None:
+            where = request.where
+            wanted = replace(wanted, request=where.narrowed(replace(wanted.request, where=where)))
+            self._scans.reports[self._name] = report
+        elif request is not None:
+            self._scans.reports[self._name] = report
+        return Reader(wanted)
+
+    def _batches(self, request: Request, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        self._scans.requests.append((self._name, request))
+        try:
+            for batch in self._reader(self._log, schema.names, request):
+                yield self._converted(batch, schema)
+        except KafkaSpecError as error:
+            self._scans.errors.append(error)
+            raise
+
+    def _cast(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
+        return converted(array, kind)
+
+
+def _shown(field: pa.Field) -> pa.Field:
+    kind = TIMESTAMP if field.name == "timestamp" else without_dictionaries(field.type)
+    return field.with_type(kind)
