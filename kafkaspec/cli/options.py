@@ -173,8 +173,8 @@ where_option: Final = click.option(
 """``--where EXPR``; the command gets the text, for ``condition_of``."""
 
 
-def condition_of(text: str | None) -> Where | None:
-    """Return the condition of ``--where``.
+def condition_of(text: str | None, *, typed: bool = False) -> Where | None:
+    """Return the condition of ``--where``; ``typed`` if columns of keys or values are.
 
     Raises:
         UsageError: it is none, or PyArrow is not installed.
@@ -185,7 +185,7 @@ def condition_of(text: str | None) -> Where | None:
         provider()
         from kafkaspec.arrow.where.searching import condition
 
-        return condition(text)
+        return condition(text, typed=typed)
 
 
 _SELECTION: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from decimal import Decimal
 from pathlib import Path
@@ -179,6 +180,21 @@ def test_export(directory: Path, tmp_path: Path) -> None:
     assert [eval(line, {"null": None})["offset"] for line in out.read_text().splitlines()] == (
         expected
     )  # fmt: skip
+
+
+def test_fields_of_decoded_values(tmp_path: Path) -> None:
+    path = Path(__file__).parents[1] / "values" / "data" / "karapace" / "logs" / "orders-0"
+    with ks.open(path) as log:
+        whole = log.to_typed(["offset", "value"]).read_all().to_pylist()
+    expected = [row["offset"] for row in whole if row["value"] and row["value"]["qty"] > 3]
+    assert 0 < len(expected) < len(whole)
+    out = tmp_path / "out.jsonl"
+    where = ("--value", "decode", "--where", "value.qty > 3", "--columns", "offset")
+    assert run("export", path, "-o", out, *where).exit_code == 0
+    assert [json.loads(line)["offset"] for line in out.read_text().splitlines()] == expected
+    for wrong in ("value.no = 3", "value = 'x'", "value.qty = 'x'"):
+        command = ("export", path, "-o", tmp_path / "x.jsonl", "--value", "decode")
+        assert run(*command, "--where", wrong).exit_code == 2
 
 
 def test_what_cannot_have_such_records_is_not_opened(directory: Path) -> None:

@@ -21,13 +21,19 @@ from kafkaspec.model import Record
 _POSITION: Final = "batch_position"
 
 
-def condition(text: str) -> Where:
+def condition(text: str, *, typed: bool = False) -> Where:
     """Return a condition on the columns of records.
+
+    Args:
+        text: the condition.
+        typed: whether columns have other types, which their reader checks.
 
     Raises:
         ValueError: it is none, or not on these columns.
     """
     where = Where(text)
+    if typed:
+        return where
     checked(Request(COLUMNS), where)
     return where
 

@@ -182,7 +182,7 @@ def export_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.arrow.export import Format, export, export_messages, logs_of
-    condition = condition_of(where)
+    condition = condition_of(where, typed=typed is not None)
     inputs = Inputs([], codec, crc, selection, condition)
     chosen: dict[str, Any] = selection | {"on_unreadable": inputs.cannot_read}
     if selection["on_error"] == "skip":
