@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-_NEEDED = ("pyarrow", "numpy", "orjson", "fastavro", "ptars", "polars_avro", "grpc_tools")
+_NEEDED = ("pyarrow", "numpy", "orjson", "fastavro", "ptars", "grpc_tools")
 
 if not all(map(find_spec, _NEEDED)):
     raise ImportError("values need more libraries: pip install 'kafkaspec[values]'")

@@ -95,8 +95,7 @@ def converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
     mask = None if not array.null_count else array.is_null()
     if types.is_struct(own):
         children = [
-            converted(child, field.type)
-            for child, field in zip(_children(array), kind, strict=True)
+            converted(child, field.type) for child, field in zip(array.flatten(), kind, strict=True)
         ]
         return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
     if array.offset:  # lists of a part of an array cannot be made with a mask
@@ -108,7 +107,3 @@ def converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return pa.MapArray.from_arrays(offsets, keys, items, type=kind, mask=mask)
     values = converted(array.values, kind.value_type)
     return pa.ListArray.from_arrays(offsets, values, type=kind, mask=mask)
-
-
-def _children(array: pa.StructArray) -> list[pa.Array]:
-    return [array.field(place) for place in range(array.type.num_fields)]

@@ -15,6 +15,7 @@ from kafkaspec.values.exporting.tables import (
     unique_names,
     without_dictionaries,
 )
+from kafkaspec.values.masking import masked
 
 Format = Literal["parquet", "arrow", "jsonl", "csv"]
 FORMATS: Final = ("parquet", "arrow", "jsonl", "csv")
@@ -63,7 +64,7 @@ class TypedWriter:
         if self._flatten is not None:
             batch = flattened(batch, self._flatten)
         arrays = [
-            converted(array, field.type)
+            masked(converted(array, field.type))
             for array, field in zip(batch.columns, self._schema, strict=True)
         ]
         self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))

@@ -295,9 +295,13 @@ FRAMINGS: Final[dict[str, Framing]] = {
 """Framings by name."""
 
 
+UNPACKED_BYTES: Final = Bounds().output_bytes
+"""Most bytes of a batch's payloads of Glue, decompressed."""
+
+
 def _unpack(split: Split, packed: Integers) -> None:
     """Decompress payloads, all of them together within a bound."""
-    room = Bounds().output_bytes
+    room = UNPACKED_BYTES
     made: list[bytes | None] = []
     for row in packed.tolist():
         found = _inflated(split.payloads[row].as_py(), room)
