@@ -31,6 +31,7 @@ _NAMES = (
     "history",
     "protobuf",
     "avro",
+    "typed",
     "json_values",
 )
 

@@ -25,7 +25,7 @@ _OURS, _BAD, _OTHER, _THEIRS = (
     "newer schema",
     "fastavro → Arrow",
 )
-_FIELDS: list[dict[str, Any]] = [
+FIELDS: list[dict[str, Any]] = [
     {"name": "id", "type": "long"},
     {"name": "customer", "type": "string"},
     {"name": "quantity", "type": "int"},
@@ -38,17 +38,17 @@ _FIELDS: list[dict[str, Any]] = [
 ]
 
 
-def _schema(fields: list[dict[str, Any]]) -> dict[str, Any]:
+def schema_of(fields: list[dict[str, Any]]) -> dict[str, Any]:
     return {"type": "record", "name": "Order", "namespace": "shop", "fields": fields}
 
 
-def _definition(fields: list[dict[str, Any]]) -> Definition:
-    return Definition(SchemaType.AVRO, json.dumps(_schema(fields)))
+def definition_of(fields: list[dict[str, Any]]) -> Definition:
+    return Definition(SchemaType.AVRO, json.dumps(schema_of(fields)))
 
 
-def _payloads(count: int) -> pa.Array:
+def payloads_of(count: int) -> pa.Array:
     random = Random(1)
-    schema = fastavro.parse_schema(_schema(_FIELDS))
+    schema = fastavro.parse_schema(schema_of(FIELDS))
     rows = []
     for i in range(count):
         file = BytesIO()
@@ -87,15 +87,15 @@ def _theirs(schema: Any, kind: pa.DataType, payloads: pa.Array) -> int:
 def run(settings: Settings) -> Outcome:
     """Payloads of nine fields as a struct column, one thread."""
     count = 500 if settings.quick else 100_000
-    payloads = _payloads(count)
+    payloads = payloads_of(count)
     size = round(payloads.nbytes / count)
-    decoder = compile_avro(_definition(_FIELDS))
+    decoder = compile_avro(definition_of(FIELDS))
     newer = [
-        *({**field, "type": "long"} if field["name"] == "quantity" else field for field in _FIELDS),
+        *({**field, "type": "long"} if field["name"] == "quantity" else field for field in FIELDS),
         {"name": "priority", "type": "int", "default": 5},
     ]
-    other = compile_avro(_definition(_FIELDS), _definition(newer[1:]))
-    parsed = fastavro.parse_schema(_schema(_FIELDS))
+    other = compile_avro(definition_of(FIELDS), definition_of(newer[1:]))
+    parsed = fastavro.parse_schema(schema_of(FIELDS))
     found = measure(
         [
             Candidate(_OURS, partial(_ours, decoder, payloads), count),
