@@ -136,10 +136,17 @@ def taken(arguments: dict[str, Any], *, needed: bool = False) -> dict[str, Any] 
     return found
 
 
+_MOST_PROBLEMS: Final = 5
+
+
 def tell(report: ValueReport) -> int:
-    """Say what was decided about keys and values, and how many there are not; return that."""
+    """Say what was decided about keys and values, and return the number of what is not there."""
     for text in report.notes:
         note(text)
+    for text in list(report.problems)[:_MOST_PROBLEMS]:
+        warn(f"schemas: {text}")
+    if len(report.problems) > _MOST_PROBLEMS:
+        warn(f"schemas: {len(report.problems)} problems in all; see kafkaspec schemas")
     for (side, code), number in sorted(report.failures.items()):
         warn(f"{count_text(number, side)} not decoded; {report.first[side, code]}")
-    return report.failed
+    return report.failed + len(report.problems)

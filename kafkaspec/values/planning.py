@@ -258,14 +258,21 @@ def _plan_given(log: Log, side: Side, wanted: Wanted, schemas: SchemaLog | None)
         raise ValueError(f"the schema is one of {bare.format}, not of {wanted.format}")
     writer = bare.writer
     assert writer is not None
+    given = given_schema(wanted, schemas)
+    # Frames of Protobuf name messages, of which each row may have another.
+    free = given.definition.type is SchemaType.PROTOBUF and given.message is None
     samples = list(rows_of(log, side, sample=True))
     best, most = bare, _decoded(bare, samples)[0]
     for name in FRAMINGS:
         plan = replace(bare, framing=name, writer=None, writers=Same(writer))
-        good, _ = _decoded(plan, samples)
+        good, _ = _decoded(replace(plan, targets=()) if free else plan, samples)
         if good > most:
             note = f"{side}s have frames ({name}), whose ids are not looked up"
             best, most = replace(plan, notes=(note,)), good
+    if free and best.framing is not None:
+        rows = rows_of(log, side, sample=False)
+        targets = tuple(_of_given(given, _seen(rows, side, best.framing, best.writers)))
+        best = replace(best, targets=targets or best.targets)
     return best
 
 
@@ -395,7 +402,7 @@ class _Decision:
         evolve = self.wanted.evolve
         if self.wanted.schema is not None:
             given = given_schema(self.wanted, self.schemas)
-            return tuple(self._of_given(given, framing, catalog))
+            return tuple(_of_given(given, self._seen(framing, catalog, sample=False)))
         if evolve == "each":
             return ()
         newest = self._newest(catalog.context)
@@ -406,16 +413,6 @@ class _Decision:
                 writer = writer_of(self.schemas, newest)
                 return () if writer.definition is None else (_target(writer, None),)
         return tuple(self._of_all(self._seen(framing, catalog, sample=False), newest))
-
-    def _of_given(self, given: Target, framing: str, catalog: Catalog) -> Iterator[Target]:
-        """Yield the types of a schema that was named: of Protobuf, the messages that rows name."""
-        if given.definition.type is not SchemaType.PROTOBUF or given.message is not None:
-            yield given
-            return
-        seen = (message for message, _ in self._seen(framing, catalog, sample=False))
-        for name in dict.fromkeys(seen):
-            if name is not None and has_message(given.definition, name):
-                yield replace(given, name=name, message=name)
 
     def _newest(self, context: str) -> Schema | None:
         """Return the version of the topic's subject as which values are read, if it has one."""
@@ -429,28 +426,12 @@ class _Decision:
             raise ValueError(f"{self.side}s of {self.topic} have no version {self.wanted.evolve}")
         return versions[-1] if versions else None
 
-    def _seen(
-        self, framing: str, catalog: Catalog, *, sample: bool
-    ) -> list[tuple[str | None, Writer]]:
-        """Return the schemas that rows name, with the message for Protobuf."""
-        found: dict[tuple[SchemaKey, str | None], Writer] = {}
-        every = self._samples if sample else rows_of(self.log, self.side, sample=False)
-        for rows in every:
-            split = FRAMINGS[framing](rows.values, rows.headers, self.side)
-            for own, key in grouped(split):
-                writer = catalog.get(key) if key is not None else None
-                if key is None or writer is None or writer.definition is None:
-                    continue
-                if writer.definition.type is not SchemaType.PROTOBUF:
-                    found[key, None] = writer
-                    continue
-                for message in _messages(writer.definition, split.payloads.take(pa.array(own))):
-                    found[key, message] = writer
-        return [(message, writer) for (_, message), writer in found.items()]
+    def _seen(self, framing: str, catalog: Catalog, *, sample: bool) -> Seen:
+        """Return the schemas that rows name, of a sample or all."""
+        rows = self._samples if sample else rows_of(self.log, self.side, sample=False)
+        return _seen(rows, self.side, framing, catalog)
 
-    def _of_all(
-        self, seen: list[tuple[str | None, Writer]], newest: Schema | None
-    ) -> Iterator[Target]:
+    def _of_all(self, seen: Seen, newest: Schema | None) -> Iterator[Target]:
         """Yield a type for each record or message, in the newest version that there is of it."""
         own = None if newest is None else writer_of(self.schemas, newest)
         names = dict.fromkeys(message or writer.name for message, writer in seen)
@@ -467,6 +448,39 @@ class _Decision:
         """Return the newest version of the subject of a schema."""
         versions = self.schemas.versions(writer.subject)
         return writer_of(self.schemas, versions[-1]) if versions else None
+
+
+Seen = list[tuple[str | None, Writer]]
+"""Schemas that rows name, with the message for Protobuf."""
+
+
+def _seen(
+    every: Iterable[Sample], side: Side, framing: str, catalog: Mapping[SchemaKey, Writer]
+) -> Seen:
+    """Return the schemas that rows name."""
+    found: dict[tuple[SchemaKey, str | None], Writer] = {}
+    for rows in every:
+        split = FRAMINGS[framing](rows.values, rows.headers, side)
+        for own, key in grouped(split):
+            writer = catalog.get(key) if key is not None else None
+            if key is None or writer is None or writer.definition is None:
+                continue
+            if writer.definition.type is not SchemaType.PROTOBUF:
+                found[key, None] = writer
+                continue
+            for message in _messages(writer.definition, split.payloads.take(pa.array(own))):
+                found[key, message] = writer
+    return [(message, writer) for (_, message), writer in found.items()]
+
+
+def _of_given(given: Target, seen: Seen) -> Iterator[Target]:
+    """Yield the types of a schema that was named: of Protobuf, the messages that rows name."""
+    if given.definition.type is not SchemaType.PROTOBUF or given.message is not None:
+        yield given
+        return
+    for name in dict.fromkeys(message for message, _ in seen):
+        if name is not None and has_message(given.definition, name):
+            yield replace(given, name=name, message=name)
 
 
 def _target(writer: Writer, message: str | None) -> Target:
@@ -540,16 +554,17 @@ def named_schema(text: str, schemas: SchemaLog | None) -> Target:
     if Path(place).exists():
         found = SchemaLog.open(place)
         known = [schema for schema in found.schemas if not schema.deleted]
-        if len(known) != 1:
+        # After a .proto file come those that it imports.
+        if len(known) != 1 and (not known or known[0].subject != Path(place).name):
             raise ValueError(f"{place} has {len(known)} schemas: give a file with one")
         return _target(_usable(found, known[0]), message or None)
-    subject, _, version = text.rpartition("@") if "@" in text else (text, "", "")
+    subject, _, version = place.rpartition("@") if "@" in place else (place, "", "")
     if schemas is None:
         raise ValueError(f"there is no file {place}, and no registry with a subject {subject}")
     if version and not version.isdecimal():
         raise ValueError(f"{version!r} is no version of a subject")
     schema = schemas.resolve(subject, int(version) if version else "latest")
-    return _target(_usable(schemas, schema), None)
+    return _target(_usable(schemas, schema), message or None)
 
 
 def _usable(schemas: SchemaLog, schema: Schema) -> Writer:

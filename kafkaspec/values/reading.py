@@ -49,12 +49,14 @@ class ValueReport:
         failures: rows without a key or value, by side and code.
         first: the first failure of each side and code, as text.
         notes: what was decided about the keys and values.
+        problems: what could not be read of the schemas, or does not count.
     """
 
     rows: int = 0
     failures: Counter[tuple[Side, Code]] = field(default_factory=Counter)
     first: dict[tuple[Side, Code], str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    problems: dict[str, None] = field(default_factory=dict)
 
     @property
     def failed(self) -> int:
@@ -130,6 +132,8 @@ def typed(
         "value": replace(shared, format=value, schema=value_schema, unwrap=unwrap, secrets=secrets),
     }
     registry = registry_of(log, schemas)
+    if registry is not None:
+        report.problems |= dict.fromkeys(map(str, registry.problems))
     plans: dict[Side, Plan] = {}
     for side in SIDES:
         if wanted[side].format != BYTES:

@@ -287,3 +287,26 @@ def test_messages_read_as_another_version() -> None:
     assert schema is not None
     found = table(KARAPACE / "proto-mixed-0", value_schema=schema.subject)
     assert found["value"].equals(table(KARAPACE / "proto-mixed-0")["value"])
+
+
+def test_a_proto_file_with_imports() -> None:
+    """They are found from a folder around it; frames say which message a row is."""
+    file = DATA / "karapace" / "protos" / "shop" / "order.proto"
+    for name in (str(file), f"{file}#shop.Order"):
+        found = table(KARAPACE / "proto-orders-0", value="protobuf", value_schema=name)
+        wanted = table(KARAPACE / "proto-orders-0")["value"].to_pylist()
+        for one, other in zip(found["value"].to_pylist(), wanted, strict=True):
+            # The registry has the fields in another order; as text, since NaN is not NaN.
+            assert sorted(map(str, one.items())) == sorted(map(str, other.items()))
+
+
+def test_what_the_registry_lost_is_said(tmp_path: Path) -> None:
+    shutil.copytree(KARAPACE / "orders-0", tmp_path / "orders-0")
+    (tmp_path / "_schemas-0").mkdir()
+    name = f"{0:020}.log"
+    data = (KARAPACE / "_schemas-0" / name).read_bytes()
+    (tmp_path / "_schemas-0" / name).write_bytes(data[:5000])
+    report = ValueReport()
+    found = table(tmp_path / "orders-0", report=report)
+    assert found["value_error"].null_count == len(found)
+    assert "offsets 7 to" in next(iter(report.problems)) or "cut off" in str(report.problems)

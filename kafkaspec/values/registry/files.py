@@ -15,7 +15,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import orjson
@@ -45,6 +45,9 @@ _SETS: Final = frozenset({".desc", ".pb", ".binpb", ".protoset"})
 
 _MOST_FILES: Final = 100_000
 """Number of files of a folder that are looked at."""
+
+_MOST_PARENTS: Final = 8
+"""Folders around a file from which its imports are looked for."""
 
 _IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]+)"\s*;', re.MULTILINE)
 _ENTRY: Final = (
@@ -81,7 +84,7 @@ def read_files(place: Path, replay: Replay) -> None:
     """
     if not place.is_dir():
         texts = list(_texts(place, place.name, replay))
-        _add(texts, replay)
+        _add([*texts, *_imported(place, texts, replay)], replay)
         return
     if (place / LIST).is_file():
         _listed(place, replay)
@@ -113,6 +116,24 @@ class _Text:
     text: str
     names: frozenset[str]
     imports: tuple[str, ...]
+
+
+def _imported(place: Path, texts: list[_Text], replay: Replay) -> Iterator[_Text]:
+    """Yield the files that a ``.proto`` file imports, found from a folder that it is in."""
+    homes = place.absolute().parents[:_MOST_PARENTS]
+    seen = {each.name for each in texts}
+    todo = [name for each in texts if each.type is SchemaType.PROTOBUF for name in each.imports]
+    while todo and len(seen) <= replay.bounds.schemas:
+        name = todo.pop()
+        if name in seen or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            continue
+        seen.add(name)
+        files = (home / name for home in homes)
+        path = next((file for file in files if file.is_file()), None)
+        if path is not None and path.suffix in SUFFIXES:
+            for text in _texts(path, name, replay):
+                todo += text.imports
+                yield text
 
 
 def _add(found: list[_Text], replay: Replay) -> None:
