@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from kafkaspec.cli.console import count_text, note, warn
 from kafkaspec.cli.options import Command, wrong_usage
+from kafkaspec.errors import KafkaSpecError
 
 if TYPE_CHECKING:
+    from kafkaspec.log.directory import LogDirectory
+    from kafkaspec.log.partition import Partition
+    from kafkaspec.log.segment import Segment
     from kafkaspec.values.reading import ValueReport
 
 TYPED_EPILOG: Final = """\
@@ -35,15 +40,29 @@ def _evolve(_: click.Context, __: click.Parameter, value: str) -> str | int:
 
 
 def typed_options(command: Command) -> Command:
-    """Add the options that say what keys and values are, as one argument ``typed``."""
-    for option in reversed(_OPTIONS):
+    """Add the options that say what keys and values are, and what becomes of rows without them."""
+    return _with((*_FORMATS, _KEY, *_READING, *_ROWS), command)
+
+
+def search_options(command: Command) -> Command:
+    """Add those that a search takes, in which ``--key`` is a key to find."""
+    return _with((*_FORMATS, _KEY_FORMAT, *_READING), command)
+
+
+def _with(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
+    for option in reversed(options):
         command = option(command)
     return command
 
 
-_OPTIONS: Final = (
+_FORMATS: Final = (
     click.option("--value", "value", metavar="FORMAT", help="What values are; see below."),
-    click.option("--key", "key", metavar="FORMAT", help="What keys are; see below."),
+)
+_KEY: Final = click.option("--key", "key", metavar="FORMAT", help="What keys are; see below.")
+_KEY_FORMAT: Final = click.option(
+    "--key-format", "key_format", metavar="FORMAT", help="What keys are; see below."
+)
+_READING: Final = (
     click.option(
         "--schemas",
         metavar="PATH",
@@ -63,15 +82,6 @@ _OPTIONS: Final = (
         metavar="VERSION",
         help="Read values as the latest version of the subject, as each was written, or as one.",
     ),
-    click.option(
-        "--on-value-error",
-        "errors",
-        type=click.Choice(["column", "skip", "raise"]),
-        default="column",
-        show_default=True,
-        help="A row without a key or value: say why in a column, leave it out, or end.",
-    ),
-    click.option("--raw", is_flag=True, help="Add columns with the bytes of keys and values."),
     click.option(
         "--unwrap", is_flag=True, help="Make rows of Debezium's envelopes, with op and ts_ms."
     ),
@@ -93,13 +103,33 @@ _OPTIONS: Final = (
         show_default=True,
         help="Enumerations as text or numbers.",
     ),
+)
+_ROWS: Final = (
+    click.option(
+        "--on-value-error",
+        "errors",
+        type=click.Choice(["column", "skip", "raise"]),
+        default="column",
+        show_default=True,
+        help="A row without a key or value: say why in a column, leave it out, or end.",
+    ),
+    click.option("--raw", is_flag=True, help="Add columns with the bytes of keys and values."),
     click.option("--topic", metavar="TOPIC", help="Topic of a log directory to read."),
 )
 
-_NAMES: Final = (
-    "value", "key", "schemas", "value_schema", "key_schema", "evolve", "errors", "raw", "topic",
-    "unwrap", "secrets",
-)  # fmt: skip
+_DEFAULTS: Final[dict[str, Any]] = {
+    "value": None,
+    "key": None,
+    "schemas": None,
+    "value_schema": None,
+    "key_schema": None,
+    "evolve": "latest",
+    "errors": "column",
+    "raw": False,
+    "unwrap": False,
+    "secrets": False,
+    "topic": None,
+}
 
 
 def taken(arguments: dict[str, Any], *, needed: bool = False) -> dict[str, Any] | None:
@@ -115,7 +145,9 @@ def taken(arguments: dict[str, Any], *, needed: bool = False) -> dict[str, Any] 
     Raises:
         click.UsageError: a library is not installed; options go with others that are not there.
     """
-    found = {name: arguments.pop(name) for name in _NAMES}
+    if "key_format" in arguments:
+        arguments["key"] = arguments.pop("key_format")
+    found = {name: arguments.pop(name, default) for name, default in _DEFAULTS.items()}
     recursion, enums = arguments.pop("recursion"), arguments.pop("enums")
     if found["value_schema"] is not None and found["value"] is None:
         found["value"] = "decode"
@@ -135,6 +167,30 @@ def taken(arguments: dict[str, Any], *, needed: bool = False) -> dict[str, Any] 
     found["report"] = ValueReport()
     return found
 
+
+def beside(log: Segment | Partition | LogDirectory) -> dict[str, Any] | None:
+    """Return the options by which keys and values are decoded if schemas lie beside a log.
+
+    Returns:
+        The options; None if there are no schemas, or what reads them is not installed.
+    """
+    try:
+        from kafkaspec.values.reading import registry_of
+    except ImportError:
+        return None
+    try:
+        schemas = registry_of(log, None)
+    except KafkaSpecError:
+        return None
+    if schemas is None:
+        return None
+    note("keys and values are decoded, by the schemas beside them; --value bytes leaves them")
+    arguments = {"value": "decode", "key": "decode", "recursion": _DEPTH, "enums": "text"}
+    return taken(arguments | {"schemas": schemas})
+
+
+_DEPTH: Final = 2
+"""Levels of a type within itself, where nobody was asked."""
 
 _MOST_PROBLEMS: Final = 5
 

@@ -145,6 +145,8 @@ DEFERRED = (
     ("tools.specgen.kaitai.emit", "fcntl", "not on Windows"),
     ("kafkaspec.values.compiling", "kafkaspec.values", "a type of schema needs its library alone"),
     ("kafkaspec.cli.typed", "kafkaspec.values", _EXTRA),
+    ("kafkaspec.cli.reading.dump", "kafkaspec.cli.reading.dump_typed", _EXTRA),
+    ("kafkaspec.cli.reading.find", "kafkaspec.cli.reading.dump_typed", _EXTRA),
     ("kafkaspec.cli.reading.export", "kafkaspec.values", _EXTRA),
     ("kafkaspec.conversion.compare", "kafkaspec.conversion.compare_columns", _EXTRA),
 )

@@ -55,6 +55,7 @@ from kafkaspec.cli.reading.dump_kafka import KAFKA, Asked, kafka_options
 from kafkaspec.cli.reading.dump_text import TextDump
 from kafkaspec.cli.reading.table_files import is_table
 from kafkaspec.cli.reading.text_files import dump_lines, refuse_options
+from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
 from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.fields import RecordValues, values_of_records
 from kafkaspec.errors import KafkaSpecError
@@ -91,6 +92,7 @@ With --batches, one object for each batch: its header as stored, and whether its
 checksum is right.
 """,
     FORMAT_EPILOG,
+    TYPED_EPILOG,
     OUTPUT_EPILOG,
     MISSING_EPILOG,
     """\
@@ -145,6 +147,7 @@ class _Decoding:
 @no_decode_option
 @selection_options(on_error="skip")
 @where_option
+@typed_options
 @click.option(
     "--limit", type=click.IntRange(min=0), metavar="N", help="Maximum number of records or batches."
 )
@@ -168,6 +171,7 @@ class _Decoding:
 @click.pass_context
 def dump_command(
     ctx: click.Context,
+    /,
     paths: tuple[Path, ...],
     batches: bool,
     bytes_form: str,
@@ -182,6 +186,7 @@ def dump_command(
     output_format: str | FormatString,
     kafka: Asked,
     selection: dict[str, Any],
+    **arguments: Any,
 ) -> None:
     """Print records, including control records, or the headers of batches.
 
@@ -195,12 +200,18 @@ def dump_command(
 
     With --format kafka, a PATH is a file that Kafka's tool reads: a log, an index, a snapshot.
 
+    With --value or --key, records are shown with what is decoded, as JSON, and without control
+    records.
+
     A format string shows what a consumer gets: no control records, and the bytes as they are. No
     line end is added to it.
     """
     template = output_format if isinstance(output_format, FormatString) else None
     output_format = "text" if isinstance(output_format, FormatString) else output_format
     kafka.check(ctx, output_format)
+    typed = taken(arguments)
+    if typed is not None and (batches or output_format == KAFKA or template is not None):
+        raise click.UsageError("--value and --key are for records, as text or as json")
     if where is not None and (batches or output_format == KAFKA):
         raise click.UsageError("--where goes without --batches and --format kafka")
     if output_format == KAFKA:
@@ -210,16 +221,21 @@ def dump_command(
     text_paths = [path for path in paths if names.is_text(path.name)]
     table_paths = [path for path in paths if is_table(path)]
     others = [path for path in paths if path not in text_paths and path not in table_paths]
-    condition = condition_of(where)
+    condition = condition_of(where, typed=typed is not None)
     inputs = Inputs(others, codec, crc, selection, condition)
-    chosen = None if condition is None else _Chosen(condition, codec)
+    chosen = None if condition is None or typed is not None else _Chosen(condition, codec)
     text = TextDump()
     lines: Iterator[str | Buffer]
     as_json = output_format == "json"
     decoding = _Decoding(codec, wanted=decode)
     if condition is not None and (text_paths or table_paths):
         raise click.UsageError("--where is for records")
-    if template is not None:
+    if typed is not None:
+        if text_paths or table_paths:
+            raise click.UsageError("--value and --key are for records")
+        lines = _typed_lines(inputs, typed, selection, condition, as_json=as_json, limit=limit)
+        limit = None
+    elif template is not None:
         if batches or text_paths or table_paths:
             raise click.UsageError("a format string is for records, and without --batches")
         lines = _formatted(inputs, codec, template, limit, jobs, chosen)
@@ -254,11 +270,30 @@ def dump_command(
     with opened_output(output, *paths, replace=force) as out:
         write_lines(lines if limit is None else _limited(lines, limit, inputs.ended_at), out)
         inputs.finish()
+        if typed is not None:
+            inputs.broken += tell(typed["report"])
         if inputs.failed:
             ctx.exit(inputs.exit_code)
     if output is not None and is_file(output):
         note(f"{size_text(output.stat().st_size)} to {output}")
     ctx.exit(inputs.exit_code)
+
+
+def _typed_lines(
+    inputs: Inputs,
+    typed: dict[str, Any],
+    selection: dict[str, Any],
+    condition: Where | None,
+    *,
+    as_json: bool,
+    limit: int | None,
+) -> Iterator[str | Buffer]:
+    from kafkaspec.cli.reading.dump_typed import typed_lines
+
+    chosen = selection | {"where": condition, "on_unreadable": inputs.cannot_read}
+    if selection["on_error"] == "skip":
+        chosen["on_error"] = inputs.cannot_decode
+    yield from typed_lines(inputs, typed, chosen, as_json=as_json, limit=limit)
 
 
 class _Chosen:

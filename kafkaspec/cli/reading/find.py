@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -30,6 +30,7 @@ from kafkaspec.cli.options import (
     where_option,
 )
 from kafkaspec.cli.reading.value_text import bytes_text, headers_text
+from kafkaspec.cli.typed import search_options, taken, tell
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.io.local import are_mapped, unmapped
@@ -101,6 +102,7 @@ be read, 2 wrong usage, or nothing of a PATH can be read.
     'Kafka\'s own topics {"group": "g", "topic": "t", "partition": 0}, or some of these fields.',
 )
 @where_option
+@search_options
 @click.option(
     "--all",
     "every",
@@ -119,6 +121,7 @@ be read, 2 wrong usage, or nothing of a PATH can be read.
 @click.pass_context
 def find_command(
     ctx: click.Context,
+    /,
     paths: tuple[Path, ...],
     offset: int | None,
     timestamp: int | None,
@@ -132,6 +135,7 @@ def find_command(
     jobs: int,
     codec: str,
     output_format: str,
+    **arguments: Any,
 ) -> None:
     """Find the file, batch and record of an offset, a timestamp or a key.
 
@@ -147,8 +151,11 @@ def find_command(
     first segment with the greatest decides; the answer is often a transaction marker.
 
     With --where, the answer is the first record for which the condition is true, control records
-    included. By key, segments are searched from the last one back. Control records have no keys;
-    records of transactions count whether they were committed or not.
+    included; with --value or --key-format it can name fields of what is decoded, and control
+    records are left out: value.total.amount > 100.
+
+    By key, segments are searched from the last one back. Control records have no keys; records of
+    transactions count whether they were committed or not.
 
     --isolation read_committed hides an answer at or after the last stable offset: the first
     offset of a transaction that is still open. Records below the log start offset in the log
@@ -174,16 +181,19 @@ def find_command(
     }
     if committed:
         target["isolation"] = isolation
-    condition = condition_of(where)
+    typed = taken(arguments)
+    if typed is not None and where is None:
+        raise click.UsageError("--value and --key-format go with --where")
+    condition = condition_of(where, typed=typed is not None)
     text = key if where is None else where
     as_json = output_format == "json"
     search = _Search(
-        target, log_start, codec, as_json, are_mapped(), text, every, condition is not None
+        target, log_start, codec, as_json, are_mapped(), text, every, condition is not None, typed
     )
     code = CLEAN
     for path in paths:
         inputs = Inputs([path], codec, where=condition)
-        divided = jobs > 1 and isinstance(path, Path) and path.is_dir()
+        divided = typed is None and jobs > 1 and isinstance(path, Path) and path.is_dir()
         missed = search.divided(inputs, jobs) if divided else search.run(inputs)
         if search.misses(missed):
             code = max(code, FINDINGS)
@@ -191,6 +201,8 @@ def find_command(
                 say(f"{path}: {_wanted(search.nothing, text)}")
                 say(f"  not found in {count_text(len(missed), 'log')}")
         code = max(code, inputs.exit_code)
+    if typed is not None and tell(typed["report"]):
+        code = max(code, FINDINGS)
     ctx.exit(code)
 
 
@@ -206,6 +218,7 @@ class _Search:
     text: str | None = None
     every: bool = False
     by_condition: bool = False
+    typed: dict[str, Any] | None = None
 
     @property
     def nothing(self) -> Found:
@@ -283,11 +296,7 @@ class _Search:
 
     def _by_text(self, name: str, log: Segment | Partition, inputs: Inputs, text: str) -> bool:
         start, missed = self.log_start, True
-        if self.by_condition:
-            from kafkaspec.arrow.where.searching import find_where as find
-        else:
-            from kafkaspec.cli.reading.find_key import find_key as find
-        found = find(log, text, self.codec, log_start=start, on_error=inputs.cannot_decode)
+        found = self._found(log, text, inputs)
         try:
             for item in found if self.every else islice(found, 1):
                 missed = False
@@ -300,6 +309,22 @@ class _Search:
         inputs.read += 1
         inputs.report_missing(log, log_start=start, ends_only=True)
         return missed
+
+    def _found(self, log: Segment | Partition, text: str, inputs: Inputs) -> Iterator[Found]:
+        start, skip = self.log_start, inputs.cannot_decode
+        if self.typed is not None:
+            from kafkaspec.cli.reading.dump_typed import find_typed
+
+            return find_typed(
+                log, text, self.typed, log_start=start, on_error=skip, every=self.every
+            )
+        if self.by_condition:
+            from kafkaspec.arrow.where.searching import find_where
+
+            return find_where(log, text, self.codec, log_start=start, on_error=skip)
+        from kafkaspec.cli.reading.find_key import find_key
+
+        return find_key(log, text, self.codec, log_start=start, on_error=skip)
 
     def _show(self, name: str, found: Found, target: int | str) -> None:
         if self.as_json:

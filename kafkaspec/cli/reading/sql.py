@@ -39,7 +39,7 @@ from kafkaspec.cli.outputs import (
     opened_output,
 )
 from kafkaspec.cli.reading.value_text import bytes_text
-from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
+from kafkaspec.cli.typed import TYPED_EPILOG, beside, taken, tell, typed_options
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.directory import LogDirectory
@@ -131,7 +131,8 @@ def sql_command(
     """Query topics with SQL: DuckDB, with a view for each topic of PATH.
 
     PATH is a log directory, a partition directory or a segment, or the URL of one. With --value
-    or --key, the topics that a query names have typed keys and values.
+    or --key, the topics that a query names have typed keys and values; without, if there are
+    schemas in the topic _schemas beside them.
 
     Control records are in no view; records of aborted transactions are, without --isolation
     read_committed.
@@ -160,7 +161,7 @@ def sql_command(
             threads=threads,
             memory=memory,
             files=files,
-            decoding=typed,
+            decoding=beside(opened) if typed is None else typed,
             **chosen,
         ) as session,
     ):
