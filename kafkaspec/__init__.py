@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kafkaspec.log.segment import Segment as Segment
     from kafkaspec.model import Record as Record
     from kafkaspec.specification import spec_files as spec_files
-    from kafkaspec.values.reading import decode_values as decode_values
+    from kafkaspec.values.reading.arrays import decode_values as decode_values
     from kafkaspec.values.registry.log import SchemaLog as SchemaLog
     from kafkaspec.writing.rebuild import rebuild_indexes as rebuild_indexes
     from kafkaspec.writing.segment_writer import SegmentWriter as SegmentWriter

@@ -21,7 +21,7 @@ NAMES: dict[str, dict[str, tuple[str, str]]] = {
         "__version__": ("kafkaspec._version", "__version__"),
         "convert": ("kafkaspec.conversion.running", "convert"),
         "decode": ("kafkaspec.log.encoding", "decode"),
-        "decode_values": ("kafkaspec.values.reading", "decode_values"),
+        "decode_values": ("kafkaspec.values.reading.arrays", "decode_values"),
         "encode": ("kafkaspec.log.encoding", "encode"),
         "open": ("kafkaspec.log.opening", "open"),
         "rebuild_indexes": ("kafkaspec.writing.rebuild", "rebuild_indexes"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kafkaspec.log.directory import LogDirectory
     from kafkaspec.log.partition import Partition
     from kafkaspec.log.segment import Segment
-    from kafkaspec.values.reading import ValueReport
+    from kafkaspec.values.reading.request import ValueReport
 
 TYPED_EPILOG: Final = """\
 Keys and values:
@@ -160,7 +160,7 @@ def taken(arguments: dict[str, Any], *, needed: bool = False) -> dict[str, Any] 
         return None
     with wrong_usage(ImportError):
         from kafkaspec.values.options import Options
-        from kafkaspec.values.reading import ValueReport
+        from kafkaspec.values.reading.request import ValueReport
     found["value"] = found["value"] or "bytes"
     found["key"] = found["key"] or "bytes"
     found["values"] = Options(recursion=recursion, enums=enums)
@@ -175,7 +175,7 @@ def beside(log: Segment | Partition | LogDirectory) -> dict[str, Any] | None:
         The options; None if there are no schemas, or what reads them is not installed.
     """
     try:
-        from kafkaspec.values.reading import registry_of
+        from kafkaspec.values.reading.request import registry_of
     except ImportError:
         return None
     try:

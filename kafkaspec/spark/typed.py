@@ -27,22 +27,17 @@ from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import LOGGER, find_logs
 from kafkaspec.spark.schema import Column
 from kafkaspec.spark.value_types import as_spark, spark_value
-from kafkaspec.values.column import Column as Decoding
-from kafkaspec.values.column import Parts
 from kafkaspec.values.decoded import Code, Failure
+from kafkaspec.values.decoding.column import Column as Decoding
+from kafkaspec.values.decoding.column import Parts
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.framing.frames import SIDES, Side
 from kafkaspec.values.options import Options
 from kafkaspec.values.plan import Plan
-from kafkaspec.values.planning import Catalog, plan_column
-from kafkaspec.values.reading import (
-    ERROR,
-    MESSAGE,
-    SCHEMA_ID,
-    error_codes,
-    is_internal,
-    registry_of,
-)
+from kafkaspec.values.planning.catalog import Catalog
+from kafkaspec.values.planning.deciding import plan_column
+from kafkaspec.values.reading.batches import error_codes
+from kafkaspec.values.reading.request import ERROR, MESSAGE, SCHEMA_ID, is_internal, registry_of
 from kafkaspec.values.registry.log import TOPIC, SchemaLog
 from kafkaspec.values.wanted import BYTES, DECODE, Wanted
 

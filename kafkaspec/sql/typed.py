@@ -13,7 +13,8 @@ from kafkaspec.arrow.schema import Request
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.sql.topics import TIMESTAMP, Scans, Topic
 from kafkaspec.values.exporting.tables import converted, without_dictionaries
-from kafkaspec.values.reading import Reader, ValueReport, typed
+from kafkaspec.values.reading.batches import Reader
+from kafkaspec.values.reading.request import ValueReport, typed
 
 
 class TypedTopic(Topic):

@@ -15,7 +15,7 @@ import pytest
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.values.options import Options
-from kafkaspec.values.reading import ValueReport
+from kafkaspec.values.reading.request import ValueReport
 
 DATA = Path(__file__).parent / "data"
 KARAPACE = DATA / "karapace" / "logs"

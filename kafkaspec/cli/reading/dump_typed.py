@@ -23,7 +23,8 @@ from kafkaspec.log.selection import LogStart
 from kafkaspec.shown import printable
 from kafkaspec.values.exporting.objects import json_lines, objects
 from kafkaspec.values.framing.frames import SIDES
-from kafkaspec.values.reading import ERROR, Reader, is_internal, registry_of, typed
+from kafkaspec.values.reading.batches import Reader
+from kafkaspec.values.reading.request import ERROR, is_internal, registry_of, typed
 from kafkaspec.values.registry.log import SchemaLog
 
 _CHARACTERS = 400

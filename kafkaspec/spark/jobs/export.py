@@ -100,7 +100,7 @@ def export_typed(
         KafkaSpecError: ``unreadable``: the output overlaps what is read.
         OptionError: there is no topic.
     """
-    from kafkaspec.values.reading import is_internal
+    from kafkaspec.values.reading.request import is_internal
 
     check_place(output, paths)
     if topics is None:

@@ -13,7 +13,8 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.values.exporting.folders import SCHEMA, SPLITS, TOPIC, Folders, columns_of
 from kafkaspec.values.exporting.writers import Format, TypedWriter, check_format
 from kafkaspec.values.fixed import CONNECT_CONFIG, topic_formats
-from kafkaspec.values.reading import Reader, Schemas, ValueReport, is_internal, registry_of, typed
+from kafkaspec.values.reading.batches import Reader
+from kafkaspec.values.reading.request import Schemas, ValueReport, is_internal, registry_of, typed
 from kafkaspec.values.wanted import DECODE
 from kafkaspec.writing.atomic import DirectoryAside, file_aside
 from kafkaspec.writing.places import check_output

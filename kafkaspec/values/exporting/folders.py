@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.values.exporting.writers import Format, TypedWriter
-from kafkaspec.values.reading import SCHEMA_ID
+from kafkaspec.values.reading.request import SCHEMA_ID
 from kafkaspec.writing.atomic import DirectoryAside
 
 TOPIC: Final = "topic"

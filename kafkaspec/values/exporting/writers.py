@@ -7,6 +7,7 @@ from typing import IO, Any, Final, Literal, Protocol
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from kafkaspec.values.decoding.masking import masked
 from kafkaspec.values.exporting.objects import json_lines
 from kafkaspec.values.exporting.tables import (
     converted,
@@ -15,7 +16,6 @@ from kafkaspec.values.exporting.tables import (
     unique_names,
     without_dictionaries,
 )
-from kafkaspec.values.masking import masked
 
 Format = Literal["parquet", "arrow", "jsonl", "csv"]
 FORMATS: Final = ("parquet", "arrow", "jsonl", "csv")

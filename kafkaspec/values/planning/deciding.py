@@ -2,174 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from pathlib import Path
-from typing import Any, Final
-from uuid import UUID
 
-import numpy as np
 import pyarrow as pa
 
-from kafkaspec.arrow.reading import Log, record_batches
-from kafkaspec.arrow.schema import request_of
-from kafkaspec.log.directory import LogDirectory
-from kafkaspec.values.column import Column, grouped
-from kafkaspec.values.compiling import (
-    first_message,
-    has_message,
-    message_of,
-    record_name,
-    split_messages,
-)
+from kafkaspec.arrow.reading import Log
 from kafkaspec.values.decoded import Code
-from kafkaspec.values.definition import Definition, SchemaError, SchemaType
+from kafkaspec.values.decoding.column import Column
+from kafkaspec.values.definition import SchemaError, SchemaType
 from kafkaspec.values.fixed import RecordDecoder, fixed, topic_formats
-from kafkaspec.values.framing.frames import FRAMINGS, SIDES, KeyKind, SchemaKey, Side
+from kafkaspec.values.framing.frames import FRAMINGS, SIDES, Side
 from kafkaspec.values.plan import Plan, Target, Writer
+from kafkaspec.values.planning.catalog import Catalog, Same, writer_of
+from kafkaspec.values.planning.given import given_schema, plan_given, target_of
+from kafkaspec.values.planning.sampling import Sample, Source, rows_of
+from kafkaspec.values.planning.seen import Seen, has_type, schemas_seen, types_of_given
 from kafkaspec.values.registry.log import SchemaLog
 from kafkaspec.values.registry.schema import Schema
 from kafkaspec.values.wanted import AUTO, BYTES, CONNECT_JSON, DECODE, GIVEN, TEXT, Wanted
-
-SAMPLE_ROWS: Final = 1000
-"""Rows of a partition that show how it is framed."""
-
-_SAMPLE_BYTES: Final = 1 << 20
-_MOST_PARTITIONS: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Some rows of a log.
-
-    Attributes:
-        values: keys or values, ``binary``.
-        headers: their headers, None if they are not known.
-    """
-
-    values: pa.Array
-    headers: pa.Array | None
-
-
-Source = Log | Sequence[Sample]
-"""A log, or all rows of it."""
-
-
-def rows_of(log: Source, side: Side, *, sample: bool) -> Iterator[Sample]:
-    """Yield the keys or values of a log with their headers: of all rows, or some of each partition.
-
-    Args:
-        log: the log, or all rows of it.
-        side: which of them.
-        sample: whether only the first rows of each partition are wanted.
-    """
-    if isinstance(log, Sequence):
-        for rows in log:
-            yield Sample(rows.values.slice(0, SAMPLE_ROWS), None) if sample else rows
-        return
-    options: dict[str, Any] = {"layout": "binary", "on_error": _ignore, "on_unreadable": _ignore}
-    if sample:
-        options["max_bytes"] = _SAMPLE_BYTES
-    request = request_of((side, "headers"), None, **options)
-    logs = log.current[:_MOST_PARTITIONS] if sample and isinstance(log, LogDirectory) else [log]
-    for each in logs:
-        for batch in record_batches(each, request):
-            columns = (batch.column(place) for place in range(2))
-            if not sample:
-                yield Sample(*columns)
-                continue
-            yield Sample(*(column.slice(0, SAMPLE_ROWS) for column in columns))
-            break
-
-
-def _ignore(error: Exception) -> None:
-    """What cannot be read is reported when the log is read as a whole, after this."""
-
-
-class Catalog(Mapping[SchemaKey, Writer]):
-    """Schemas of a registry by what frames say, looked up when they are first asked for.
-
-    Args:
-        schemas: the registry.
-        context: the context in which ids are looked up, an attribute too.
-    """
-
-    def __init__(self, schemas: SchemaLog, context: str) -> None:
-        self._schemas = schemas
-        self.context = context
-        self._found: dict[SchemaKey, Writer | None] = {}
-
-    def __getitem__(self, key: SchemaKey) -> Writer:
-        if key not in self._found:
-            if len(self._found) >= _MOST_KEYS:  # unknown ids may be as many as there are rows
-                self._found.clear()
-            schema = _looked_up(self._schemas, key, self.context)
-            self._found[key] = None if schema is None else writer_of(self._schemas, schema)
-        found = self._found[key]
-        if found is None:
-            raise KeyError(key)
-        return found
-
-    def __iter__(self) -> Iterator[SchemaKey]:
-        return iter(key for key, found in self._found.items() if found is not None)
-
-    def __len__(self) -> int:
-        return sum(found is not None for found in self._found.values())
-
-
-_MOST_KEYS: Final = 1 << 16
-
-
-def _looked_up(schemas: SchemaLog, key: SchemaKey, context: str) -> Schema | None:
-    value = key.value
-    match key.kind:
-        case KeyKind.ID:
-            assert isinstance(value, int)
-            return schemas.by_id(value, context)
-        case KeyKind.GUID:
-            assert isinstance(value, UUID)
-            return schemas.by_guid(value)
-        case KeyKind.FINGERPRINT:
-            assert isinstance(value, int)
-            return schemas.fingerprints.get(value.to_bytes(8, "little", signed=True))
-    # Registries that have no topic: their schemas are in files, named after them.
-    versions = schemas.versions(str(value))
-    return versions[-1] if versions else None
-
-
-def writer_of(schemas: SchemaLog, schema: Schema) -> Writer:
-    """Return a schema of a registry as one with which values were written."""
-    if schema.encrypted == "values":
-        problem = "values are encrypted, and their key is not here"
-        return Writer(None, schema.id, schema.subject, problem=problem)
-    try:
-        definition = schemas.definition(schema)
-        name = record_name(definition) or schema.name
-    except SchemaError as error:
-        return Writer(None, schema.id, schema.subject, problem=str(error))
-    return Writer(definition, schema.id, schema.subject, name)
-
-
-class Same(Mapping[SchemaKey, Writer]):
-    """One schema, whatever frames say.
-
-    Args:
-        writer: the schema.
-    """
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-
-    def __getitem__(self, key: SchemaKey) -> Writer:
-        return self._writer
-
-    def __iter__(self) -> Iterator[SchemaKey]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
 
 
 def plan_column(
@@ -200,20 +53,6 @@ def plan_column(
             raise ValueError(f"no schemas: name the registry's topic or files to decode {side}s")
         return _plan_plain(log, side, wanted)
     return _Decision(log, topic, side, wanted, schemas).plan()
-
-
-def given_schema(wanted: Wanted, schemas: SchemaLog | None) -> Target:
-    """Return the schema that was named: as a definition, a file or a subject.
-
-    Raises:
-        ValueError: none was named, or it is neither a file nor a subject.
-        SchemaError: it cannot be read.
-    """
-    if isinstance(wanted.schema, Definition):
-        return Target("", wanted.schema)
-    if wanted.schema is None:
-        raise ValueError(f"the format {wanted.format} needs a schema: a file, or a subject")
-    return named_schema(wanted.schema, schemas)
 
 
 def _plan_fixed(log: Source, side: Side, wanted: Wanted) -> Plan:
@@ -271,7 +110,7 @@ def _plan_given(log: Log, side: Side, wanted: Wanted, schemas: SchemaLog | None)
             best, most = replace(plan, notes=(note,)), good
     if free and best.framing is not None:
         rows = rows_of(log, side, sample=False)
-        targets = tuple(_of_given(given, _seen(rows, side, best.framing, best.writers)))
+        targets = tuple(types_of_given(given, schemas_seen(rows, side, best.framing, best.writers)))
         best = replace(best, targets=targets or best.targets)
     return best
 
@@ -402,7 +241,7 @@ class _Decision:
         evolve = self.wanted.evolve
         if self.wanted.schema is not None:
             given = given_schema(self.wanted, self.schemas)
-            return tuple(_of_given(given, self._seen(framing, catalog, sample=False)))
+            return tuple(types_of_given(given, self._seen(framing, catalog, sample=False)))
         if evolve == "each":
             return ()
         newest = self._newest(catalog.context)
@@ -411,7 +250,7 @@ class _Decision:
             known = {schema.id for schema in self.schemas.versions(newest.subject, deleted=True)}
             if evolve != "latest" or {writer.id for _, writer in seen} <= known:
                 writer = writer_of(self.schemas, newest)
-                return () if writer.definition is None else (_target(writer, None),)
+                return () if writer.definition is None else (target_of(writer, None),)
         return tuple(self._of_all(self._seen(framing, catalog, sample=False), newest))
 
     def _newest(self, context: str) -> Schema | None:
@@ -429,7 +268,7 @@ class _Decision:
     def _seen(self, framing: str, catalog: Catalog, *, sample: bool) -> Seen:
         """Return the schemas that rows name, of a sample or all."""
         rows = self._samples if sample else rows_of(self.log, self.side, sample=False)
-        return _seen(rows, self.side, framing, catalog)
+        return schemas_seen(rows, self.side, framing, catalog)
 
     def _of_all(self, seen: Seen, newest: Schema | None) -> Iterator[Target]:
         """Yield a type for each record or message, in the newest version that there is of it."""
@@ -439,93 +278,15 @@ class _Decision:
             written = [pair for pair in seen if (pair[0] or pair[1].name) == name]
             message, last = max(written, key=lambda pair: pair[1].id or 0)
             for later in (own, self._latest_of(last)):
-                if later is not None and _has_type(later, name, message):
+                if later is not None and has_type(later, name, message):
                     last = later
                     break
-            yield _target(last, message)
+            yield target_of(last, message)
 
     def _latest_of(self, writer: Writer) -> Writer | None:
         """Return the newest version of the subject of a schema."""
         versions = self.schemas.versions(writer.subject)
         return writer_of(self.schemas, versions[-1]) if versions else None
-
-
-Seen = list[tuple[str | None, Writer]]
-"""Schemas that rows name, with the message for Protobuf."""
-
-
-def _seen(
-    every: Iterable[Sample], side: Side, framing: str, catalog: Mapping[SchemaKey, Writer]
-) -> Seen:
-    """Return the schemas that rows name."""
-    found: dict[tuple[SchemaKey, str | None], Writer] = {}
-    for rows in every:
-        split = FRAMINGS[framing](rows.values, rows.headers, side)
-        for own, key in grouped(split):
-            writer = catalog.get(key) if key is not None else None
-            if key is None or writer is None or writer.definition is None:
-                continue
-            if writer.definition.type is not SchemaType.PROTOBUF:
-                found[key, None] = writer
-                continue
-            for message in _messages(writer.definition, split.payloads.take(pa.array(own))):
-                found[key, message] = writer
-    return [(message, writer) for (_, message), writer in found.items()]
-
-
-def _of_given(given: Target, seen: Seen) -> Iterator[Target]:
-    """Yield the types of a schema that was named: of Protobuf, the messages that rows name."""
-    if given.definition.type is not SchemaType.PROTOBUF or given.message is not None:
-        yield given
-        return
-    for name in dict.fromkeys(message for message, _ in seen):
-        if name is not None and has_message(given.definition, name):
-            yield replace(given, name=name, message=name)
-
-
-def _target(writer: Writer, message: str | None) -> Target:
-    assert writer.definition is not None
-    return Target(message or writer.name, writer.definition, message, writer.id)
-
-
-def _has_type(writer: Writer, name: str, message: str | None) -> bool:
-    """Return whether a schema has a record or message of some name."""
-    if writer.definition is None:
-        return False
-    if writer.definition.type is not SchemaType.PROTOBUF:
-        return message is None and writer.name == name
-    return message is not None and has_message(writer.definition, message)
-
-
-def _messages(definition: Definition, payloads: pa.Array) -> Iterator[str]:
-    """Yield the full names of the messages that payloads of a Protobuf schema name."""
-    lists = split_messages(payloads)
-    for number, indexes in enumerate(lists.values):
-        sample = np.flatnonzero(lists.groups == number)[:SAMPLE_ROWS]
-        try:
-            yield message_of(definition, indexes, lists.payloads.take(pa.array(sample)))[1]
-        except SchemaError:
-            continue
-
-
-def plan_given(wanted: Wanted, schemas: SchemaLog | None, framing: str | None) -> Plan:
-    """Plan for values of a schema that is given, with or without frames.
-
-    Raises:
-        ValueError: none was named, or there is no such framing.
-        SchemaError: it cannot be read.
-    """
-    target = given_schema(wanted, schemas)
-    if target.definition.type is SchemaType.PROTOBUF and target.message is None:
-        target = replace(target, message=first_message(target.definition))
-    writer = Writer(target.definition, target.id)
-    name = GIVEN[list(SchemaType).index(target.definition.type)]
-    plan = Plan(side="value", wanted=wanted, format=name, writer=writer, targets=(target,))
-    if framing is None:
-        return plan
-    if framing not in FRAMINGS:
-        raise ValueError(f"no framing {framing!r}; there are {', '.join(FRAMINGS)}")
-    return replace(plan, framing=framing, writer=None, writers=Same(writer))
 
 
 def plan_named(values: pa.Array, wanted: Wanted, schemas: SchemaLog, framing: str) -> Plan:
@@ -541,34 +302,3 @@ def plan_named(values: pa.Array, wanted: Wanted, schemas: SchemaLog, framing: st
     if plan.format != DECODE:
         raise ValueError("no value names a schema that is known and has it")
     return plan
-
-
-def named_schema(text: str, schemas: SchemaLog | None) -> Target:
-    """Return the schema of a file, ``FILE`` or ``FILE#MESSAGE``, or of a subject of the registry.
-
-    Raises:
-        ValueError: it is neither; the file has several schemas.
-        SchemaError: it cannot be read.
-    """
-    place, _, message = text.partition("#")
-    if Path(place).exists():
-        found = SchemaLog.open(place)
-        known = [schema for schema in found.schemas if not schema.deleted]
-        # After a .proto file come those that it imports.
-        if len(known) != 1 and (not known or known[0].subject != Path(place).name):
-            raise ValueError(f"{place} has {len(known)} schemas: give a file with one")
-        return _target(_usable(found, known[0]), message or None)
-    subject, _, version = place.rpartition("@") if "@" in place else (place, "", "")
-    if schemas is None:
-        raise ValueError(f"there is no file {place}, and no registry with a subject {subject}")
-    if version and not version.isdecimal():
-        raise ValueError(f"{version!r} is no version of a subject")
-    schema = schemas.resolve(subject, int(version) if version else "latest")
-    return _target(_usable(schemas, schema), message or None)
-
-
-def _usable(schemas: SchemaLog, schema: Schema) -> Writer:
-    writer = writer_of(schemas, schema)
-    if writer.definition is None:
-        raise SchemaError(writer.problem)
-    return writer

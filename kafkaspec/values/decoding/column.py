@@ -11,18 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.values.compiling import (
+from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure
+from kafkaspec.values.decoding.compiling import (
     compile_decoder,
     first_message,
     message_of,
     split_messages,
 )
-from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure
+from kafkaspec.values.decoding.masking import masked
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.fixed import CONNECT_CONFIG, RecordDecoder, fixed
 from kafkaspec.values.fixed.debezium import unwrap, unwrapped_type
 from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Split
-from kafkaspec.values.masking import masked
 from kafkaspec.values.plan import Plan, Target, Writer
 from kafkaspec.values.wanted import DECODE, GIVEN
 

@@ -1,0 +1,3 @@
+"""How the keys and values of a topic are read: found out before, from a sample and the schemas."""
+
+from __future__ import annotations

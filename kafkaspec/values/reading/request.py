@@ -1,0 +1,244 @@
+"""What is read with typed keys and values, and what was decided before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any, Final
+
+from kafkaspec.arrow.reading import Log, default_columns, place_of
+from kafkaspec.arrow.schema import COLUMNS, Request, request_of
+from kafkaspec.arrow.where.condition import Where
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.partition import Partition
+from kafkaspec.values.decoded import Code
+from kafkaspec.values.definition import Definition
+from kafkaspec.values.framing.frames import SIDES, Side
+from kafkaspec.values.options import DEFAULT_OPTIONS, Options
+from kafkaspec.values.plan import Plan
+from kafkaspec.values.planning.deciding import plan_column
+from kafkaspec.values.registry.log import TOPIC, SchemaLog
+from kafkaspec.values.wanted import BYTES, DECODE, Errors, Evolve, Wanted
+
+SCHEMA_ID: Final = "{}_schema_id"
+
+
+MESSAGE: Final = "{}_message"
+
+
+ERROR: Final = "{}_error"
+
+
+RAW: Final = "{}_raw"
+
+
+_ADDED: Final = (SCHEMA_ID, MESSAGE, ERROR, RAW)
+
+
+Schemas = SchemaLog | str | PathLike[str] | None
+"""Schemas of a registry: opened, or a path that ``SchemaLog.open`` takes."""
+
+
+@dataclass
+class ValueReport:
+    """Counts what was decoded; give one to ``to_batches`` to have it filled.
+
+    Attributes:
+        rows: number of rows read.
+        failures: rows without a key or value, by side and code.
+        first: the first failure of each side and code, as text.
+        notes: what was decided about the keys and values.
+        problems: what could not be read of the schemas, or does not count.
+    """
+
+    rows: int = 0
+    failures: Counter[tuple[Side, Code]] = field(default_factory=Counter)
+    first: dict[tuple[Side, Code], str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    problems: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> int:
+        """Number of keys and values that have failed."""
+        return sum(self.failures.values())
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A log of one topic, and what was decided about its keys and values.
+
+    Attributes:
+        log: the log.
+        columns: names of columns.
+        also: those of them that were not asked for.
+        plans: for each side that is decoded.
+        request: the columns and rows to read.
+        report: counts what was decoded.
+        where: a condition on rows.
+        others: columns that are needed for it alone.
+    """
+
+    log: Log
+    columns: tuple[str, ...]
+    also: tuple[str, ...]
+    plans: Mapping[Side, Plan]
+    request: Request
+    report: ValueReport
+    where: Where | None = None
+    others: tuple[str, ...] = ()
+
+
+def typed(
+    log: Log,
+    *,
+    columns: Sequence[str] | None = None,
+    value: str = DECODE,
+    key: str = BYTES,
+    schemas: Schemas = None,
+    value_schema: str | Definition | None = None,
+    key_schema: str | Definition | None = None,
+    evolve: Evolve = "latest",
+    errors: Errors = "column",
+    raw: bool = False,
+    unwrap: bool = False,
+    secrets: bool = False,
+    values: Options | None = None,
+    topic: str | None = None,
+    report: ValueReport | None = None,
+    also: Sequence[str] = (),
+    where: str | Where | None = None,
+    **options: Any,
+) -> Typed:
+    """Decide how keys and values are read; see ``Columnar.to_typed`` for the arguments.
+
+    Columns ``also`` come after the others, unless they are among them. A condition ``where`` is
+    on the typed columns.
+
+    Raises:
+        ValueError: a format, a column or an option is unknown; there are several topics.
+        SchemaError: a schema that was named cannot be read.
+        KafkaSpecError: ``schemas`` cannot be read.
+    """
+    if errors not in ("raise", "column", "skip"):
+        raise ValueError(f"errors is raise, column or skip, not {errors!r}")
+    if not isinstance(evolve, int) and evolve not in ("latest", "each"):
+        raise ValueError(f"evolve is latest, each or a version, not {evolve!r}")
+    log, topic = of_one_topic(log, topic)
+    report = ValueReport() if report is None else report
+    shared = Wanted(evolve=evolve, errors=errors, raw=raw, options=values or DEFAULT_OPTIONS)
+    wanted = {
+        "key": replace(shared, format=key, schema=key_schema),
+        "value": replace(shared, format=value, schema=value_schema, unwrap=unwrap, secrets=secrets),
+    }
+    registry = registry_of(log, schemas)
+    if registry is not None:
+        report.problems |= dict.fromkeys(map(str, registry.problems))
+    plans: dict[Side, Plan] = {}
+    for side in SIDES:
+        if wanted[side].format != BYTES:
+            plans[side] = plan_column(log, topic, side, wanted[side], registry)
+            report.notes += plans[side].notes
+    names = _columns(log, columns, plans)
+    hidden = _columns(log, [name for name in also if name not in names], plans)
+    condition = Where(where) if isinstance(where, str) else where
+    others: tuple[str, ...] = ()
+    if condition is not None:
+        shown = {*names, *hidden}
+        others = _columns(log, [name for name in condition.columns if name not in shown], plans)
+    options = {"layout": "binary"} | options
+    if options["layout"] != "binary":
+        raise ValueError("decoded keys and values are copied: the layout is binary")
+    request = request_of((), _needed((*names, *hidden, *others), plans, errors), **options)
+    if condition is not None:
+        request = condition.narrowed(request)
+    return Typed(log, (*names, *hidden), hidden, plans, request, report, condition, others)
+
+
+def of_one_topic(log: Log, topic: str | None) -> tuple[Log, str | None]:
+    """Return the log of one topic, and its name if it is known.
+
+    Raises:
+        ValueError: there are several, and none or another one was named.
+    """
+    if isinstance(log, LogDirectory):
+        names = [name for name in log.topics if not is_internal(name)]
+        if topic is None and len(names) != 1:
+            raise ValueError(
+                f"{log.path} has {len(names)} topics, of which each has a table of its own: "
+                f"name one, {', '.join(names[:5])} ..."
+            )
+        topic = names[0] if topic is None else topic
+        try:
+            return log.of_topic(topic), topic
+        except KeyError as error:
+            raise ValueError(str(error.args[0])) from None
+    own = log.topic if isinstance(log, Partition) else place_of(log).topic
+    if topic is not None and own is not None and topic != own:
+        raise ValueError(f"{log.path} is of the topic {own}, not {topic}")
+    return log, topic or own
+
+
+def is_internal(topic: str) -> bool:
+    """Return whether a topic is Kafka's own or a registry's, which nobody means by all topics."""
+    return topic.startswith("__") or topic == TOPIC
+
+
+def registry_of(log: Log, schemas: Schemas) -> SchemaLog | None:
+    """Return the schemas that were given, or those beside a log, if there are any."""
+    if isinstance(schemas, SchemaLog):
+        return schemas
+    if schemas is not None:
+        return SchemaLog.open(schemas)
+    if log.path is None:
+        return None
+    try:
+        return SchemaLog.open(log.path)
+    except KafkaSpecError:
+        return None
+
+
+def _columns(
+    log: Log, columns: Sequence[str] | None, plans: Mapping[Side, Plan]
+) -> tuple[str, ...]:
+    """Return the names of the columns: those asked for, or the default ones."""
+    added: dict[str, tuple[str, ...]] = {side: tuple(_added(plan)) for side, plan in plans.items()}
+    if columns is None:
+        return tuple(
+            name for column in default_columns(log) for name in (column, *added.get(column, ()))
+        )
+    if isinstance(columns, str):
+        raise ValueError("columns is a list of names")
+    known = {*COLUMNS, *(form.format(side) for side in plans for form in _ADDED)}
+    for name in columns:
+        if name not in known:
+            raise ValueError(f"no column {name!r}; there are {', '.join(sorted(known))}")
+    return tuple(columns)
+
+
+def _added(plan: Plan) -> Iterator[str]:
+    """Yield the names of the columns that stand after a decoded one by default."""
+    if plan.format == BYTES:
+        return
+    if plan.format == DECODE:
+        yield SCHEMA_ID.format(plan.side)
+        if plan.names_messages:
+            yield MESSAGE.format(plan.side)
+    if plan.wanted.errors == "column":
+        yield ERROR.format(plan.side)
+    if plan.wanted.raw:
+        yield RAW.format(plan.side)
+
+
+def _needed(names: Sequence[str], plans: Mapping[Side, Plan], errors: Errors) -> list[str]:
+    """Return the columns to read: those that are shown, and those that others are made from."""
+    found = dict.fromkeys(name for name in names if name in COLUMNS)
+    for side, plan in plans.items():
+        found |= dict.fromkeys((side, "headers") if plan.needs_headers else (side,))
+        if plan.of_records:
+            found |= dict.fromkeys(SIDES)
+    if errors == "raise":
+        found |= dict.fromkeys(("offset", "batch_position"))
+    return list(found)
