@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import zlib
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -310,3 +312,47 @@ def test_what_the_registry_lost_is_said(tmp_path: Path) -> None:
     found = table(tmp_path / "orders-0", report=report)
     assert found["value_error"].null_count == len(found)
     assert "offsets 7 to" in next(iter(report.problems)) or "cut off" in str(report.problems)
+
+
+def test_messages_with_their_names_before_them(tmp_path: Path) -> None:
+    """As Apicurio writes them: the id, then a delimited message with the name."""
+    log = tmp_path / "proto-orders-0"
+    with ks.open(KARAPACE / "proto-orders-0") as opened:
+        values = [record.value for record in opened.records()]
+    assert all(value is None or value[5:7] == b"\2\2" for value in values)  # one index: 1
+    ref = b"\x0a\x05Order"
+    with ks.SegmentWriter(log) as writer:
+        writer.append_records(
+            ks.Record(offset, 1, None, bytes(value[:5]) + bytes([len(ref)]) + ref + value[7:])
+            for offset, value in enumerate(values)
+            if value is not None
+        )
+    report = ValueReport()
+    found = table(log, schemas=KARAPACE, report=report)
+    assert report.notes[0].startswith("values have frames (apicurio-ref)")
+    wanted = [row for row in table(KARAPACE / "proto-orders-0")["value"].to_pylist() if row]
+    assert str(found["value"].to_pylist()) == str(wanted)
+    assert set(found["value_message"].to_pylist()) == {"shop.Order"}
+
+
+def test_schemas_of_glue_are_files(tmp_path: Path) -> None:
+    number = "2809284b-6e54-d0d3-4017-715ffe5636bd"
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / f"{number}.avsc").write_text('{"type": "string"}')
+    log = tmp_path / "texts-0"
+    values = [b"\3\0" + UUID(number).bytes + b"\4hi", b"\3\5" + UUID(number).bytes]
+    values[1] += zlib.compress(b"\6you")
+    with ks.SegmentWriter(log) as writer:
+        writer.append_records(ks.Record(n, 1, None, value) for n, value in enumerate(values))
+    found = table(log, schemas=tmp_path / "schemas")
+    assert found["value"].to_pylist() == ["hi", "you"]
+
+
+def test_single_objects_by_files(tmp_path: Path) -> None:
+    file = DATA / "karapace" / "expected" / "single-object.schemas.json"
+    for number, item in enumerate(json.loads(file.read_text())):
+        (tmp_path / f"{number}.avsc").write_text(json.dumps(item["schema"]))
+    rows = table(KARAPACE / "single-object-0", schemas=tmp_path).to_pylist()
+    for wanted, row in zip(expected("karapace/single-object"), rows, strict=True):
+        (value,) = [part for part in row["value"].values() if part is not None]
+        assert value == wanted["value"]

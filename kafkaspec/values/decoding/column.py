@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure
 from kafkaspec.values.decoding.compiling import (
+    Head,
     compile_decoder,
     first_message,
     message_of,
@@ -105,7 +106,7 @@ class Column:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._readings: dict[tuple[SchemaKey | None, tuple[int, ...] | None], _Reading] = {}
+        self._readings: dict[tuple[SchemaKey | None, Head | None], _Reading] = {}
 
     @cached_property
     def _fixed(self) -> Decoder | RecordDecoder | None:
@@ -189,7 +190,7 @@ class Column:
         if not indexed or key is None:
             self._decode_as(key, None, rows, payloads, sizes[rows], found)
             return
-        lists = split_messages(payloads)
+        lists = split_messages(payloads, self.plan.framing or "")
         for place, failure in lists.failures.items():
             _add(found, int(rows[place]), failure, int(sizes[rows[place]]))
         heads = np.asarray(pc.binary_length(payloads)) - np.asarray(
@@ -215,7 +216,7 @@ class Column:
     def _decode_as(
         self,
         key: SchemaKey | None,
-        indexes: tuple[int, ...] | None,
+        indexes: Head | None,
         rows: Integers,
         payloads: pa.Array,
         before: Integers,
@@ -235,9 +236,7 @@ class Column:
             _add(found, int(rows[place]), failure, int(before[place]))
         found.parts.append(Part(rows, reading.origin, reading.target, decoded.values))
 
-    def _reading(
-        self, key: SchemaKey | None, indexes: tuple[int, ...] | None, payloads: pa.Array
-    ) -> _Reading:
+    def _reading(self, key: SchemaKey | None, indexes: Head | None, payloads: pa.Array) -> _Reading:
         place = key, indexes
         if place not in self._readings:
             if len(self._readings) >= self.plan.wanted.options.bounds.decoders:
@@ -246,7 +245,7 @@ class Column:
         return self._readings[place]
 
     def _compiled(
-        self, key: SchemaKey | None, indexes: tuple[int, ...] | None, payloads: pa.Array
+        self, key: SchemaKey | None, indexes: Head | None, payloads: pa.Array
     ) -> _Reading:
         writer = self._writer(key)
         if writer is None:
@@ -270,9 +269,7 @@ class Column:
             return _refused(origin, Code.UNSUPPORTED, str(error))
         return _Reading(origin, decoder, max(target, 0))
 
-    def _message(
-        self, definition: Definition, indexes: tuple[int, ...] | None, payloads: pa.Array
-    ) -> str:
+    def _message(self, definition: Definition, indexes: Head | None, payloads: pa.Array) -> str:
         """Return the full name of the message that indexes mean; of bare ones, the one planned."""
         if indexes is None:
             planned = self.plan.targets[0].message if self.plan.targets else None

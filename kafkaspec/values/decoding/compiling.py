@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pyarrow as pa
 
 from kafkaspec.values.decoded import Decoder
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
+from kafkaspec.values.framing.frames import REF
 from kafkaspec.values.options import DEFAULT_OPTIONS, Options
 from kafkaspec.values.registry.avro_names import full_name
+
+Head = tuple[int, ...] | str
+"""What says the message before a Protobuf payload: its indexes, or its name."""
 
 if TYPE_CHECKING:
     from kafkaspec.values.protobuf.indexes import Heads
@@ -86,21 +90,26 @@ def first_message(definition: Definition) -> str:
     return message_of(definition, (0,), pa.array([], pa.binary()))[1]
 
 
-def message_of(
-    definition: Definition, indexes: tuple[int, ...], sample: pa.Array
-) -> tuple[Order, str]:
-    """Return which message of a Protobuf schema indexes mean, and how they are understood.
+def message_of(definition: Definition, head: Head, sample: pa.Array) -> tuple[Order, str]:
+    """Return which message of a Protobuf schema indexes or a name mean, and how they do.
 
     Raises:
         SchemaError: the schema cannot be read, or has no such message.
     """
-    from kafkaspec.values.protobuf.decoder import resolve_indexes
+    from kafkaspec.values.protobuf.decoder import messages, resolve_indexes
+    from kafkaspec.values.protobuf.schema import Order
 
-    return resolve_indexes(definition, indexes, sample)
+    if not isinstance(head, str):
+        return resolve_indexes(definition, head, sample)
+    known = messages(definition)
+    for name in known:
+        if head == name or name.endswith(f".{head}"):
+            return Order.NAME, name
+    raise SchemaError(f"the schema has no message {head[:80]!r}")
 
 
-def split_messages(payloads: pa.Array) -> Heads[tuple[int, ...]]:
-    """Take off the indexes of messages before Protobuf's payloads."""
-    from kafkaspec.values.protobuf.indexes import split_index_lists
+def split_messages(payloads: pa.Array, framing: str) -> Heads[Any]:
+    """Take off what says the message before Protobuf's payloads: indexes, or a name."""
+    from kafkaspec.values.protobuf.indexes import split_index_lists, split_names
 
-    return split_index_lists(payloads)
+    return split_names(payloads) if framing in REF else split_index_lists(payloads)

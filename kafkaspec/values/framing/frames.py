@@ -291,8 +291,13 @@ FRAMINGS: Final[dict[str, Framing]] = {
     "glue": glue,
     "single-object": single_object,
     "azure": azure,
+    "apicurio-ref": confluent,
+    "apicurio-ref-8": apicurio,
 }
 """Framings by name."""
+
+REF: Final = frozenset(("apicurio-ref", "apicurio-ref-8"))
+"""Framings in which a Protobuf message has its name before it, Apicurio's ``Ref``, and no index."""
 
 
 UNPACKED_BYTES: Final = Bounds().output_bytes

@@ -37,7 +37,8 @@ def schemas_seen(
             if writer.definition.type is not SchemaType.PROTOBUF:
                 found[key, None] = writer
                 continue
-            for message in _messages(writer.definition, split.payloads.take(pa.array(own))):
+            payloads = split.payloads.take(pa.array(own))
+            for message in _messages(writer.definition, payloads, framing):
                 found[key, message] = writer
     return [(message, writer) for (_, message), writer in found.items()]
 
@@ -61,9 +62,9 @@ def has_type(writer: Writer, name: str, message: str | None) -> bool:
     return message is not None and has_message(writer.definition, message)
 
 
-def _messages(definition: Definition, payloads: pa.Array) -> Iterator[str]:
+def _messages(definition: Definition, payloads: pa.Array, framing: str) -> Iterator[str]:
     """Yield the full names of the messages that payloads of a Protobuf schema name."""
-    lists = split_messages(payloads)
+    lists = split_messages(payloads, framing)
     for number, indexes in enumerate(lists.values):
         sample = np.flatnonzero(lists.groups == number)[:SAMPLE_ROWS]
         try:
