@@ -128,6 +128,7 @@ def condition(chance: random.Random, depth: int = 0) -> tuple[str, str]:
     return f"({first[0]} {word} {second[0]})", f"({first[1]} {kind} {second[1]})"
 
 
+@pytest.mark.slow  # and DuckDB throws within itself, at which a sanitizer ends the process
 def test_random_conditions_choose_what_duckdb_chooses(directory: Path) -> None:
     chance = random.Random(2026)
     log = ks.open(directory)
