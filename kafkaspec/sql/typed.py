@@ -14,7 +14,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.sql.topics import TIMESTAMP, Scans, Topic
 from kafkaspec.values.exporting.tables import converted, without_dictionaries
 from kafkaspec.values.reading.batches import Reader
-from kafkaspec.values.reading.request import ValueReport, typed
+from kafkaspec.values.reading.request import ValueReport, planned, requested
 
 
 class TypedTopic(Topic):
@@ -40,16 +40,17 @@ class TypedTopic(Topic):
         scans: Scans,
         decoding: Mapping[str, Any],
     ) -> None:
-        self._decoding = dict(decoding) | {"topic": name}
+        own = {each: value for each, value in decoding.items() if each != "report"}
+        self._decided = planned(log, **own | {"topic": name})
         self._plain = dict(options)
-        schema = self._reader(log, columns, None).schema
+        schema = self._reader(columns, None).schema
         names = [each for each in schema.names if each != "topic" or columns is not None]
         super().__init__(log, name, partitions, names, options, scans)
         self._schema = pa.schema([_shown(schema.field(each)) for each in names])
 
-    def _reader(self, log: Log, columns: Sequence[str] | None, request: Request | None) -> Reader:
-        report = self._decoding["report"] = ValueReport()
-        wanted = typed(log, columns=columns, **self._decoding, **self._plain)
+    def _reader(self, columns: Sequence[str] | None, request: Request | None) -> Reader:
+        report = ValueReport()
+        wanted = requested(self._decided, columns=columns, report=report, **self._plain)
         if request is not None and request.where is not None:
             where = request.where
             wanted = replace(wanted, request=where.narrowed(replace(wanted.request, where=where)))
@@ -61,7 +62,7 @@ class TypedTopic(Topic):
     def _batches(self, request: Request, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._scans.requests.append((self._name, request))
         try:
-            for batch in self._reader(self._log, schema.names, request):
+            for batch in self._reader(schema.names, request):
                 yield self._converted(batch, schema)
         except KafkaSpecError as error:
             self._scans.errors.append(error)

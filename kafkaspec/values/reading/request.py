@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from inspect import signature
 from os import PathLike
 from typing import Any, Final
 
@@ -91,10 +92,28 @@ class Typed:
     others: tuple[str, ...] = ()
 
 
-def typed(
+@dataclass(frozen=True)
+class Planned:
+    """What was decided about the keys and values of a log, for any columns and rows of it.
+
+    Attributes:
+        log: the log, of one topic.
+        plans: for each side that is decoded.
+        errors: what happens with rows without a value.
+        notes: what was decided, in sentences for people.
+        problems: what could not be read of the schemas, or does not count.
+    """
+
+    log: Log
+    plans: Mapping[Side, Plan]
+    errors: Errors
+    notes: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def planned(
     log: Log,
     *,
-    columns: Sequence[str] | None = None,
     value: str = DECODE,
     key: str = BYTES,
     schemas: Schemas = None,
@@ -107,18 +126,11 @@ def typed(
     secrets: bool = False,
     values: Options | None = None,
     topic: str | None = None,
-    report: ValueReport | None = None,
-    also: Sequence[str] = (),
-    where: str | Where | None = None,
-    **options: Any,
-) -> Typed:
+) -> Planned:
     """Decide how keys and values are read; see ``Columnar.to_typed`` for the arguments.
 
-    Columns ``also`` come after the others, unless they are among them. A condition ``where`` is
-    on the typed columns.
-
     Raises:
-        ValueError: a format, a column or an option is unknown; there are several topics.
+        ValueError: a format or an option is unknown; there are several topics.
         SchemaError: a schema that was named cannot be read.
         KafkaSpecError: ``schemas`` cannot be read.
     """
@@ -127,20 +139,48 @@ def typed(
     if not isinstance(evolve, int) and evolve not in ("latest", "each"):
         raise ValueError(f"evolve is latest, each or a version, not {evolve!r}")
     log, topic = of_one_topic(log, topic)
-    report = ValueReport() if report is None else report
     shared = Wanted(evolve=evolve, errors=errors, raw=raw, options=values or DEFAULT_OPTIONS)
     wanted = {
         "key": replace(shared, format=key, schema=key_schema),
         "value": replace(shared, format=value, schema=value_schema, unwrap=unwrap, secrets=secrets),
     }
     registry = registry_of(log, schemas)
-    if registry is not None:
-        report.problems |= dict.fromkeys(map(str, registry.problems))
-    plans: dict[Side, Plan] = {}
-    for side in SIDES:
-        if wanted[side].format != BYTES:
-            plans[side] = plan_column(log, topic, side, wanted[side], registry)
-            report.notes += plans[side].notes
+    plans: dict[Side, Plan] = {
+        side: plan_column(log, topic, side, wanted[side], registry)
+        for side in SIDES
+        if wanted[side].format != BYTES
+    }
+    notes = tuple(note for plan in plans.values() for note in plan.notes)
+    problems = () if registry is None else tuple(map(str, registry.problems))
+    return Planned(log, plans, errors, notes, problems)
+
+
+def requested(
+    decided: Planned,
+    *,
+    columns: Sequence[str] | None = None,
+    report: ValueReport | None = None,
+    also: Sequence[str] = (),
+    where: str | Where | None = None,
+    **options: Any,
+) -> Typed:
+    """Ask for columns and rows of a log of which the rest is decided.
+
+    Args:
+        decided: how keys and values are read.
+        columns: names of columns, as ``Columnar.to_typed`` takes them.
+        report: is filled.
+        also: columns that come after the others, unless they are among them.
+        where: a condition on the typed columns.
+        options: of ``Columnar.to_batches``.
+
+    Raises:
+        ValueError: a column or an option is unknown.
+    """
+    log, plans = decided.log, decided.plans
+    report = ValueReport() if report is None else report
+    report.notes += decided.notes
+    report.problems |= dict.fromkeys(decided.problems)
     names = _columns(log, columns, plans)
     hidden = _columns(log, [name for name in also if name not in names], plans)
     condition = Where(where) if isinstance(where, str) else where
@@ -151,10 +191,21 @@ def typed(
     options = {"layout": "binary"} | options
     if options["layout"] != "binary":
         raise ValueError("decoded keys and values are copied: the layout is binary")
-    request = request_of((), _needed((*names, *hidden, *others), plans, errors), **options)
+    needed = _needed((*names, *hidden, *others), plans, decided.errors)
+    request = request_of((), needed, **options)
     if condition is not None:
         request = condition.narrowed(request)
     return Typed(log, (*names, *hidden), hidden, plans, request, report, condition, others)
+
+
+_DECIDED: Final = frozenset(signature(planned).parameters)
+
+
+def typed(log: Log, **options: Any) -> Typed:
+    """Do what ``planned`` and ``requested`` do, with the options of both."""
+    own = {name: value for name, value in options.items() if name in _DECIDED}
+    others = {name: value for name, value in options.items() if name not in _DECIDED}
+    return requested(planned(log, **own), **others)
 
 
 def of_one_topic(log: Log, topic: str | None) -> tuple[Log, str | None]:
