@@ -224,6 +224,8 @@ def export_command(
         warn(f"{count_text(bad, 'record')} not decoded: see the column error")
     if typed is not None:
         inputs.broken += tell(typed["report"])
+    if to == "csv" and (columns is None or "headers" in columns):
+        note("CSV has no lists: the headers of records are left out")
     size = ""
     if is_file(output):
         size = f" to {output}" + ("" if split_by else f" ({size_text(output.stat().st_size)})")
