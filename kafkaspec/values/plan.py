@@ -62,7 +62,7 @@ class Plan:
         targets: types of values that the column holds: one, or several in a struct; none with
             ``each``, where every value is read as it was written.
         sample: some values, from which formats without a schema take the type of the column.
-        of_records: whether a value is made from the key, the value and the headers.
+        of_records: whether a value is made from the value and the headers.
         notes: what was decided, in sentences for people.
     """
 

@@ -59,7 +59,7 @@ def test_values_of_kafkas_own_classes(tmp_path: Path) -> None:
         decoder = fixed(name, Options())
         if isinstance(decoder, RecordDecoder):
             headers = pa.array([[{"key": "v", "value": b"\3"}]] * _ROWS)
-            decoded = decoder.decode_records(values, values, headers)
+            decoded = decoder.decode_records(values, headers)
         else:
             decoded = decoder.decode(values)
         assert not decoded.failures, name

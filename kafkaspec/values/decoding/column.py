@@ -141,20 +141,17 @@ class Column:
         options = self.plan.wanted.options
         return compile_decoder(target.definition, message=target.message, options=options).type
 
-    def parts(
-        self, values: pa.Array, headers: pa.Array | None, keys: pa.Array | None = None
-    ) -> Parts:
+    def parts(self, values: pa.Array, headers: pa.Array | None) -> Parts:
         """Decode rows, each by its schema.
 
         Args:
             values: keys or values, ``binary``.
             headers: the column ``headers``, None if nothing needs it.
-            keys: the keys of values, None if nothing needs them.
         """
         count = len(values)
         if self._fixed is not None:
             if isinstance(self._fixed, RecordDecoder):
-                decoded = self._fixed.decode_records(keys, values, headers)
+                decoded = self._fixed.decode_records(values, headers)
             else:
                 decoded = self._fixed.decode(values)
             rows = np.arange(count)

@@ -52,9 +52,8 @@ class CloudEventsDecoder:
         ]
     )
 
-    def decode_records(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Decoded:
+    def decode_records(self, values: pa.Array, headers: pa.Array) -> Decoded:
         """Decode records; one without a value is an event without data, or null."""
-        del keys
         failures: dict[int, Failure] = {}
         events: list[dict[str, Any] | None] = []
         for row, (data, given) in enumerate(

@@ -20,11 +20,10 @@ class RecordDecoder(Protocol):
     def type(self) -> pa.DataType:
         """The type of the column."""
 
-    def decode_records(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Decoded:
+    def decode_records(self, values: pa.Array, headers: pa.Array) -> Decoded:
         """Decode records.
 
         Args:
-            keys: ``binary``.
             values: ``binary``, as many.
             headers: lists of structs of ``key`` and ``value``, as many.
 

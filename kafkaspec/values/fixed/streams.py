@@ -157,9 +157,8 @@ class SuppressedDecoder:
             ]
         )  # fmt: skip
 
-    def decode_records(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Decoded:
+    def decode_records(self, values: pa.Array, headers: pa.Array) -> Decoded:
         """Decode values, by the version of their layout in a header."""
-        del keys
         found = values.to_pylist()
         failures: dict[int, Failure] = {}
         for row, data in enumerate(found):

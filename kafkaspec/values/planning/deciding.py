@@ -127,7 +127,7 @@ def _decoded(plan: Plan, samples: Iterable[Sample]) -> tuple[int, int]:
     good = rows = 0
     for sample in samples:
         present = len(sample.values) - sample.values.null_count
-        parts = column.parts(sample.values, sample.headers, sample.values)
+        parts = column.parts(sample.values, sample.headers)
         codes = [failure.code for failure in parts.failures.values()]
         good += present - len(codes) + codes.count(Code.UNSUPPORTED)
         rows += present

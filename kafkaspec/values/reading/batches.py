@@ -91,10 +91,9 @@ class Reader:
             KafkaSpecError: the log cannot be read; a row has no value, and that is an error.
         """
         for batch in record_batches(self._wanted.log, self._wanted.request):
+            headers = _headers(batch)
             found = {
-                side: column.parts(
-                    batch.column(side), _column(batch, "headers"), _column(batch, "key")
-                )
+                side: column.parts(batch.column(side), headers)
                 for side, column in self._columns.items()
             }
             self._count(batch, found)
@@ -192,8 +191,8 @@ class Reader:
 _ID: Final = pa.int32()
 
 
-def _column(batch: pa.RecordBatch, name: str) -> pa.Array | None:
-    return batch.column(name) if name in batch.schema.names else None
+def _headers(batch: pa.RecordBatch) -> pa.Array | None:
+    return batch.column("headers") if "headers" in batch.schema.names else None
 
 
 def _text(batch: pa.RecordBatch, row: int, side: Side, failure: Failure) -> str:

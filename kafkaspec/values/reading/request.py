@@ -288,8 +288,6 @@ def _needed(names: Sequence[str], plans: Mapping[Side, Plan], errors: Errors) ->
     found = dict.fromkeys(name for name in names if name in COLUMNS)
     for side, plan in plans.items():
         found |= dict.fromkeys((side, "headers") if plan.needs_headers else (side,))
-        if plan.of_records:
-            found |= dict.fromkeys(SIDES)
     if errors == "raise":
         found |= dict.fromkeys(("offset", "batch_position"))
     return list(found)

@@ -60,7 +60,7 @@ def decode_records(name: str, found: Records) -> Decoded:
     """Return records as a fixed format."""
     decoder = fixed(name, Options())
     assert isinstance(decoder, RecordDecoder)
-    return sound(decoder, decoder.decode_records(*found), found.values)
+    return sound(decoder, decoder.decode_records(found.values, found.headers), found.values)
 
 
 def sound(decoder: Decoder | RecordDecoder, decoded: Decoded, rows: pa.Array) -> Decoded:
