@@ -24,7 +24,7 @@ _SHOWN = 60
     is_flag=True,
     help="Do not decompress: no ratios, and no records of wrappers of magic 0 and 1.",
 )
-@click.option("--plots", metavar="DIR", help='Directory for plots as PNG (the extra "plots").')
+@click.option("--plots", metavar="DIR", help='Directory for plots as PNG (the extra "stats").')
 @tasks_option
 @output_option("Directory for all tables as Parquet, each in its own directory.")
 @format_option
@@ -53,7 +53,7 @@ def stats_command(
             import matplotlib  # noqa: F401
         except ImportError:
             raise click.UsageError(
-                "plots need matplotlib: pip install 'kafkaspec[plots]'"
+                "plots need matplotlib: pip install 'kafkaspec[stats]'"
             ) from None
     check_outputs(paths, output, plots)
     lost = name_missing(paths, log_start=False)

@@ -1,4 +1,4 @@
-"""Pictures of ``stats``: batch sizes, compression, and records over time. The extra ``plots``."""
+"""Pictures of ``stats``: batch sizes, compression, and records over time. The extra ``stats``."""
 
 from __future__ import annotations
 
