@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,18 @@ def test_every_field_and_instance_has_a_row(spec_id: str) -> None:
         if type_.scalar is None:
             ids += [instance.id for instance in type_.value_instances]
         for name in ids:
-            assert re.search(rf"^\|.*\| `{name}` |^\| `{name}`", text, re.MULTILINE), name
+            shown = f'<a id="{type_.name}-{name}"></a>`{name}`'
+            assert re.search(rf"^\|(.*\|)? {shown} ", text, re.MULTILINE), name
         for line in " ".join(field.doc for field in type_.fields).replace("|", "\\|").split():
             assert line in text
+
+
+@pytest.mark.parametrize("path", sorted(PAGES))
+def test_an_anchor_is_there_once(path: str) -> None:
+    found = re.findall(r'<a id="([^"]+)"', PAGES[path]) + re.findall(
+        r"^## (.+)$", PAGES[path], re.M
+    )
+    assert [name for name, count in Counter(found).items() if count > 1] == []
 
 
 @pytest.mark.parametrize("path", sorted(PAGES))
@@ -114,5 +124,7 @@ def test_header_of_a_batch_as_kafka_documents_it() -> None:
         "last_offset_delta": 23, "base_timestamp": 27, "max_timestamp": 35, "producer_id": 43,
         "producer_epoch": 51, "base_sequence": 53, "num_records": 57, "records": 61,
     }  # fmt: skip
-    rows = re.findall(r"^\| (\d+) \|[^|]*\| `(\w+)`", section("recordbatch", "record_batch"), re.M)
+    rows = re.findall(
+        r"^\| (\d+) \|[^|]*\| <a [^|]*>`(\w+)`", section("recordbatch", "record_batch"), re.M
+    )
     assert {name: int(offset) + 12 for offset, name in rows} == documented

@@ -132,10 +132,16 @@ def _parameters(out: CodeWriter, model: Model, type_: Type) -> None:
     out.lines("Known from outside:", "")
     for parameter in type_.parameters:
         kind = parameter.type
-        name = model.type(kind).name if isinstance(kind, TypeReference) else ""
-        which = f" ([{name}](#{name}))" if name else ""
-        out.line(f"- `{parameter.id}`{which}: {cell(parameter.doc)}")
+        other = model.type(kind).name if isinstance(kind, TypeReference) else ""
+        which = f" ([{other}](#{other}))" if other else ""
+        name = _anchored(type_.name, parameter.id)
+        out.line(f"- {name}{which}: {cell(parameter.doc)}")
     out.line()
+
+
+def _anchored(owner: str, name: str) -> str:
+    """Return a name that a link can end in: ``#record_batch-crc``."""
+    return f'<a id="{owner}-{name}"></a>`{name}`'
 
 
 def _table(out: CodeWriter, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
@@ -152,7 +158,7 @@ def _fields(out: CodeWriter, model: Model, type_: Type) -> None:
         (
             offsets[field.id],
             size_text(model, field),
-            f"`{field.id}`",
+            _anchored(type_.name, field.id),
             type_text(model, field, type_.spec_id),
             f"`{field.original_id}`" if field.original_id else "",
             meaning(model, field),
@@ -206,7 +212,15 @@ def _peeks(out: CodeWriter, type_: Type) -> None:
         assert isinstance(peek.type, IntegerType)
         kind = f"{'' if peek.type.signed else 'u'}int{8 * peek.type.size}"
         allowed = valid_text(peek.valid, peek.id)
-        rows.append((str(literal(peek.position)), f"`{peek.id}`", kind, cell(peek.doc), allowed))
+        rows.append(
+            (
+                str(literal(peek.position)),
+                _anchored(type_.name, peek.id),
+                kind,
+                cell(peek.doc),
+                allowed,
+            )
+        )
     _table(out, ("Offset", "Name", "Type", "Meaning", "Allowed"), rows)
 
 
@@ -218,7 +232,7 @@ def _instances(out: CodeWriter, type_: Type) -> None:
     rows = []
     for instance in type_.value_instances:
         condition = f"; only if {code(instance.condition)}" if instance.condition else ""
-        name = f"`{instance.id}`"
+        name = _anchored(type_.name, instance.id)
         if instance.original_id:
             name += f" (`{instance.original_id}`)"
         rows.append((name, code(instance.value) + condition, cell(instance.doc)))
@@ -230,12 +244,12 @@ def _enum(out: CodeWriter, enum: Enum) -> None:
     _table(
         out,
         ("Value", "Name", "Meaning"),
-        [(str(value.value), _name(value), cell(value.doc)) for value in enum.values],
+        [(str(value.value), _name(enum, value), cell(value.doc)) for value in enum.values],
     )
 
 
-def _name(value: EnumValue) -> str:
-    name = f"`{value.id}`"
+def _name(enum: Enum, value: EnumValue) -> str:
+    name = _anchored(enum.id, value.id)
     return f"{name} (`{value.original_id}`)" if value.original_id else name
 
 
@@ -265,6 +279,9 @@ def _index(model: Model) -> Output:
         "`at_end` means that there are none. Empty means any value.",
         "- Written is what a writer puts there: computed, always the same, or as given by its "
         "caller.",
+        "- A link to a field, or to a value of an enumeration, ends in its structure and its name: "
+        "`recordbatch.md#record_batch-crc` here, "
+        "`formats/recordbatch.html#record_batch-crc` on the site that `make docs` builds.",
         f"- [Quirks]({_QUIRKS}) (Q4, Q9 and so on) are places where Kafka's reader is laxer or "
         "stricter than one would expect.",
     )
