@@ -1,0 +1,452 @@
+/**
+ * What the page knows of the engine, and nothing else.
+ *
+ * The engine runs in a Web Worker (or in the same thread, in Node and tests). The page calls
+ * `connect(worker)` of `client.ts` and gets an `Engine`. All data in here can be cloned between
+ * threads; `bigint` stands for every 64-bit number (offsets, timestamps, producer ids), `number`
+ * for positions in files and for everything that fits 32 bits.
+ *
+ * No method throws or rejects with anything but `EngineError` (see `ErrorData`), whatever the
+ * bytes are. A method that was cancelled by its `AbortSignal` rejects with reason `cancelled`.
+ */
+
+// -- files -----------------------------------------------------------------------------------
+
+/** A file that the page gives: a `Blob` (or `File`), bytes, or an address that serves ranges. */
+export interface FileInput {
+  /** Path with `/`: `topic-0/00000000000000000000.log`. Nothing but the name is required. */
+  path: string;
+  size: number;
+  blob?: Blob;
+  bytes?: Uint8Array;
+  /** Address for `GET` with `Range: bytes=a-b`; the same origin. */
+  url?: string;
+}
+
+/** Number that the engine gives to an open file. */
+export type FileId = number;
+
+export type FileKind =
+  | 'segment' // .log, and .log.deleted and the like
+  | 'kraft_snapshot' // .checkpoint
+  | 'segment_0_7' // .kafka
+  | 'offset_index'
+  | 'time_index'
+  | 'transaction_index'
+  | 'producer_snapshot'
+  | 'leader_epoch_checkpoint'
+  | 'offset_checkpoint' // replication-, recovery-point-, log-start- and cleaner-offset-checkpoint
+  | 'partition_metadata'
+  | 'meta_properties'
+  | 'quorum_state'
+  | 'clean_shutdown'
+  | 'unknown';
+
+export interface FileInfo {
+  id: FileId;
+  path: string;
+  /** Last part of the path. */
+  name: string;
+  /** The folder, `topic-0`; empty without one. */
+  folder: string;
+  size: number;
+  kind: FileKind;
+  /** Whether the kind was found by the content since the name did not say it. */
+  byContent: boolean;
+  /** Base offset in the name of the file; null if it has none. */
+  baseOffset: bigint | null;
+  /** Topic and number in the name of the folder; null without. */
+  topic: string | null;
+  partition: number | null;
+  /** Topic is one of Kafka's own, whose records are decoded. */
+  internal: boolean;
+  /** Files of the same segment (same folder and number): its log, index, time index ... */
+  siblings: FileId[];
+  /** The format page of the kind in `generated/docs`, e.g. `recordbatch.md`; null without one. */
+  docPage: string | null;
+}
+
+// -- batches ---------------------------------------------------------------------------------
+
+/** What a row of the list is. */
+export const ROW = {
+  /** A batch, or a message of magic 0 or 1. */
+  BATCH: 0,
+  /** An entry that cannot be parsed; its size says where the next one is, or a search found it. */
+  DAMAGED: 1,
+  /** The end of the log: `torn_tail`, `short_tail`, `zero_tail`. Always the last row. */
+  TAIL: 2,
+} as const;
+
+/** Bits of `Rows.flags`. */
+export const FLAG = { CONTROL: 1, TRANSACTIONAL: 2, LOG_APPEND_TIME: 4, DELETE_HORIZON: 8, WRAPPER: 16 } as const;
+
+/** What is known of the checksum, in `Rows.checked`. */
+export const CHECK = { NOT_YET: 0, SOUND: 1, DAMAGED: 2 } as const;
+
+/** Columns of rows `first` to `first + count - 1`. All arrays have `count` items. */
+export interface Rows {
+  first: number;
+  count: number;
+  row: Uint8Array; // ROW
+  position: Float64Array;
+  size: Float64Array;
+  baseOffset: BigInt64Array; // of a wrapper of magic 0 or 1 that of the last message in it
+  lastOffset: BigInt64Array;
+  records: Int32Array; // -1 where only decompression would say
+  magic: Int8Array; // -1 for damage
+  codec: Int8Array; // index into Facts.codecs; -1 for damage
+  flags: Uint8Array; // FLAG
+  baseTimestamp: BigInt64Array; // -1 none
+  maxTimestamp: BigInt64Array; // -1 none
+  leaderEpoch: Int32Array; // -1 none
+  producerId: BigInt64Array; // -1 none
+  producerEpoch: Int16Array;
+  baseSequence: Int32Array;
+  checked: Uint8Array; // CHECK
+}
+
+/** A finding as `kafkaspec verify` reports it, about one place. */
+export interface Finding {
+  row: number | null;
+  /** Reason of the closed list, `checksum_mismatch` for instance. */
+  reason: string;
+  severity: 'error' | 'warning' | 'info';
+  /** `batch`, `records`, `wrapper`, `offset_index` ... : what the place is a part of. */
+  area: string;
+  /** Byte offset of the failing field in the file. */
+  position: number;
+  /** Byte offset in the decompressed bytes of the row; null if it is in the file itself. */
+  inner: number | null;
+  /** Path of the failing field, `/message/content/crc`. */
+  path: string;
+  /** One sentence. */
+  detail: string;
+  /** What a consumer makes of it, and what a broker does when it starts. */
+  reader: string;
+  broker: string;
+}
+
+export interface ScanProgress {
+  /** Bytes that were looked at. */
+  position: number;
+  size: number;
+  /** New rows, in order; absent in the second pass, which checks checksums. */
+  rows?: Rows;
+  /** Rows whose checksum is known now. */
+  checked?: { first: number; values: Uint8Array };
+  findings?: Finding[];
+}
+
+export interface ScanResult {
+  rows: number;
+  batches: number;
+  damaged: number;
+  /** Sum of the header's counts; of wrappers of magic 0 and 1 only where they were opened. */
+  records: number;
+  firstOffset: bigint | null;
+  lastOffset: bigint | null;
+  /** Milliseconds of the two passes. */
+  scanMs: number;
+  checkMs: number;
+}
+
+// -- records ---------------------------------------------------------------------------------
+
+export interface Header {
+  key: Uint8Array;
+  value: Uint8Array | null;
+}
+
+/** A key or value: the bytes (at most `maxBytes` of the request), and what they are. */
+export interface Content {
+  /** null for null; cut to the bytes asked for. */
+  bytes: Uint8Array | null;
+  /** Size of all of it, -1 for null. */
+  size: number;
+  /** Where it is: in the file, or in the decompressed bytes of the row. */
+  start: number;
+  /** The text if the (cut) bytes are UTF-8; null otherwise. Show it as text, never as markup. */
+  text: string | null;
+  /** Decoded message of an internal topic, or a control record: JSON in one line. */
+  message: string | null;
+  /** Kafka's name of the message: `OffsetCommitValue`; `COMMIT` for a control record. */
+  messageName: string | null;
+}
+
+export interface RecordView {
+  /** Number in the batch, from 0. */
+  index: number;
+  offset: bigint;
+  /** null: none. */
+  timestamp: bigint | null;
+  sequence: number; // -1 none
+  key: Content;
+  value: Content;
+  headers: Header[];
+  /** Name of the type of a control record, `COMMIT`; null for others. */
+  control: string | null;
+  /** Why key or value of an internal topic could not be decoded. */
+  problem: string | null;
+  /** Range of the record, in the file or in the decompressed bytes (`space` of `RecordPage`). */
+  start: number;
+  end: number;
+}
+
+/** Where bytes are: `file`, or `row`: the decompressed bytes of that row. */
+export type Space = 'file' | 'row';
+
+export interface RecordPage {
+  row: number;
+  first: number;
+  records: RecordView[];
+  /** Number of records of the batch, as far as it is known. */
+  total: number;
+  space: Space;
+  /** Size of the decompressed bytes; that of the stored ones if they are not compressed. */
+  payloadSize: number;
+  /** Set where records break off: those before it are in `records`. */
+  error: ErrorData | null;
+  timestampType: string;
+  compression: string;
+}
+
+// -- fields ----------------------------------------------------------------------------------
+
+export type FieldValue = number | bigint | string | boolean | null;
+
+/** A field of a structure, with the bytes that it has. */
+export interface FieldNode {
+  /** Name in the specification: `base_offset`; `[3]` for an item. */
+  id: string;
+  /** Path from the root of the tree: `/message/content/records`. */
+  path: string;
+  /** Byte range in `FieldTree.space`; a bit field has the bytes around it. */
+  start: number;
+  end: number;
+  /** Key of the type in the specification, `recordbatch.record_batch`; or `s8`, `bytes` ... */
+  type: string;
+  /** Value as text: a number, a name of an enum, a short text; null for a structure. */
+  value: FieldValue;
+  /** Name of the number in its enum: `gzip`. */
+  enumName: string | null;
+  /** Kafka's name: `baseOffset`. */
+  kafkaName: string | null;
+  /** Meaning, from the specification. Plain text with backticks. */
+  doc: string | null;
+  /** Format page and anchor in `generated/docs`: `recordbatch.md#record_batch`. */
+  docLink: string | null;
+  /** Number of a bit field's first bit (0 is the highest of `start`) and number of bits. */
+  bits: [number, number] | null;
+  /** A value that follows from fields and has no bytes of its own. */
+  computed: boolean;
+  /** Bytes as hex (at most 64) where the value is bytes. */
+  children: FieldNode[];
+  /** Items that were left out of `children` after a thousand. */
+  more: number;
+}
+
+export interface FieldTree {
+  space: Space;
+  /** Row whose decompressed bytes the positions count in; null in the file. */
+  row: number | null;
+  root: FieldNode;
+  /** Set where parsing broke off; `root` then has what was read. */
+  error: ErrorData | null;
+}
+
+/** What a tree is wanted of. */
+export type TreeTarget =
+  | { what: 'row'; row: number } // header and, without compression, nothing of the records
+  | { what: 'record'; row: number; index: number }
+  | { what: 'key' | 'value'; row: number; index: number } // of internal topics, control records
+  | { what: 'entry'; index: number } // of an index, snapshot, text file (line)
+  | { what: 'file' }; // indexes, snapshots, text files: at most a thousand entries
+
+// -- tables of small files -------------------------------------------------------------------
+
+/** Entries of an index, snapshot or checkpoint, or lines of a text file, as text. */
+export interface Table {
+  columns: { name: string; doc: string | null; numeric: boolean }[];
+  /** Rows of cells, from `first` on. */
+  rows: string[][];
+  /** Byte range of each row. */
+  ranges: [number, number][];
+  first: number;
+  total: number;
+  /** Preallocated zeros after the last entry. */
+  padding: number;
+  findings: Finding[];
+}
+
+// -- look-ups --------------------------------------------------------------------------------
+
+/** One step of a look-up, in the order in which a broker does it. */
+export interface Step {
+  /** `time index`, `index`, `log`, `records`. */
+  where: string;
+  /** A sentence: "entry 12: offset 400 is at position 16384". */
+  text: string;
+  file: FileId;
+  /** Bytes to show: the entry of the index, the header of the batch, the record. */
+  start: number;
+  end: number;
+  row: number | null;
+  entry: number | null;
+}
+
+export interface LookUp {
+  steps: Step[];
+  /** Row and record that were found; null if there is none. */
+  row: number | null;
+  record: number | null;
+  offset: bigint | null;
+}
+
+export interface KeyQuery {
+  files: FileId[];
+  /** Bytes of the key, or a text (UTF-8). */
+  key: Uint8Array | string;
+  how: 'equals' | 'prefix' | 'contains';
+}
+
+export interface KeyHit {
+  file: FileId;
+  row: number;
+  index: number;
+  offset: bigint;
+  timestamp: bigint | null;
+}
+
+export interface KeyProgress {
+  file: FileId;
+  position: number;
+  size: number;
+  hits: KeyHit[];
+  searched: number;
+}
+
+// -- two files -------------------------------------------------------------------------------
+
+/** An entry of an index beside the log. */
+export interface IndexCheck {
+  entry: number;
+  /** Byte range of the entry in the index. */
+  start: number;
+  end: number;
+  offset: bigint;
+  timestamp: bigint | null;
+  position: number | null;
+  row: number | null;
+  holds: boolean;
+  reason: string | null;
+  text: string;
+}
+
+export interface Comparison {
+  kind: 'index' | 'replicas';
+  /** Entries of an index, at most a thousand; all that do not hold come first in number. */
+  entries: IndexCheck[];
+  total: number;
+  broken: number;
+  /** Of replicas: whether they are the same up to the end of the shorter one. */
+  same: boolean;
+  /** First difference by offset: rows in both, and what differs. */
+  difference: {
+    offset: bigint | null;
+    left: number | null;
+    right: number | null;
+    leftPosition: number | null;
+    rightPosition: number | null;
+    text: string;
+  } | null;
+  /** One sentence. */
+  text: string;
+}
+
+// -- facts -----------------------------------------------------------------------------------
+
+/** Constants from the specification, for legends and limits. */
+export interface Facts {
+  codecs: string[]; // none, gzip, snappy, lz4, zstd
+  internalTopics: string[];
+  /** Bound on the decompressed bytes of one batch. */
+  maxOutput: number;
+  /** SHA-256 of the specification that the page was made from. */
+  specHash: string;
+  version: string;
+}
+
+// -- errors ----------------------------------------------------------------------------------
+
+export interface ErrorData {
+  /** Reason of kafkaspec's closed list, or `cancelled`, `unreadable`. */
+  reason: string;
+  detail: string;
+  position: number | null;
+  inner: number | null;
+  path: string;
+}
+
+export class EngineError extends Error {
+  readonly data: ErrorData;
+
+  constructor(data: ErrorData) {
+    super(`${data.detail} [${data.reason}]`);
+    this.name = 'EngineError';
+    this.data = data;
+  }
+}
+
+// -- the engine ------------------------------------------------------------------------------
+
+export interface Options {
+  signal?: AbortSignal;
+}
+
+export interface Engine {
+  facts(): Promise<Facts>;
+
+  /** Open files, of whole folders too; names and contents say what they are. Order is kept. */
+  open(files: FileInput[]): Promise<FileInfo[]>;
+  close(files: FileId[]): Promise<void>;
+
+  /**
+   * List the batches of a segment or KRaft snapshot: first all headers, then, in a second pass,
+   * their checksums. Progress comes several times a second. Call it once for each file; the
+   * methods below that take a row wait until it is known.
+   */
+  scan(file: FileId, progress: (p: ScanProgress) => void, options?: Options): Promise<ScanResult>;
+  /** Rows again, from the memory of the engine. */
+  rows(file: FileId, first: number, count: number): Promise<Rows>;
+  findings(file: FileId): Promise<Finding[]>;
+  /** Row at a byte of the file: the last one that begins at or before it; -1 before the first. */
+  rowAt(file: FileId, position: number): Promise<number>;
+
+  /** Records of a batch, decoded; keys and values cut to `maxBytes` (default 4096). */
+  records(
+    file: FileId, row: number, first: number, count: number, maxBytes?: number, options?: Options,
+  ): Promise<RecordPage>;
+  /** Key or value as a whole. */
+  content(file: FileId, row: number, index: number, what: 'key' | 'value'): Promise<Uint8Array | null>;
+  /** The records of a row exactly as `kafkaspec dump --format json` prints them: a line each. */
+  recordsJson(file: FileId, row: number, options?: Options): Promise<string>;
+  /** All records of a file in the same way, in pieces. */
+  fileJson(file: FileId, piece: (text: string) => void, options?: Options): Promise<void>;
+
+  /** Bytes of a file, or of the decompressed bytes of a row; short at the end. */
+  bytes(file: FileId, start: number, end: number, row?: number | null): Promise<Uint8Array>;
+  tree(file: FileId, target: TreeTarget): Promise<FieldTree>;
+  /** Entries of a file that is not a segment. */
+  table(file: FileId, first: number, count: number): Promise<Table>;
+
+  /** Find an offset: through the `.index` beside the log if it is open, else by headers. */
+  findOffset(file: FileId, offset: bigint): Promise<LookUp>;
+  /** Find the first record with a timestamp at or after one (ms), through the `.timeindex`. */
+  findTime(file: FileId, timestamp: bigint): Promise<LookUp>;
+  /** All records whose key matches, as they are found. */
+  findKey(query: KeyQuery, progress: (p: KeyProgress) => void, options?: Options): Promise<number>;
+
+  /** An index beside its log (in any order), or two replicas of a segment. */
+  compare(left: FileId, right: FileId, options?: Options): Promise<Comparison>;
+}

@@ -1,0 +1,1 @@
+"""Make what the explorer knows of the specification, and bundle it."""
