@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kafkaspec.conformance import dump_text
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.legacy import LegacyBatch
@@ -75,6 +77,7 @@ def test_batches_are_compressed_as_the_broker_was_told(reading: Reading) -> None
                         assert batch.compression_name == expected[record.offset]
 
 
+@pytest.mark.slow
 def test_the_dump_tool_says_the_same(reading: Reading) -> None:
     for golden in files(".log", ".checkpoint", version=reading.version):
         if golden.dumped:

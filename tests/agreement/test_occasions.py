@@ -104,6 +104,7 @@ def test_preallocated_indexes_hold_no_more_than_rebuilt_ones(folder: Path, codec
     assert padded >= 5
 
 
+@pytest.mark.slow
 @unclean
 def test_verify_reports_the_damage_and_nothing_else(folder: Path) -> None:
     findings = verify(folder / keep.LOGS, codec="all").findings
@@ -139,6 +140,7 @@ def test_verify_finds_nothing_in_tiered_directories(folder: Path) -> None:
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == []
 
 
+@pytest.mark.slow
 @administered
 def test_verify_finds_nothing_after_an_administration(folder: Path) -> None:
     """But notes, as above: the checkpoints are those of a broker that has stopped."""

@@ -28,6 +28,7 @@ def answers() -> list[tuple[Case, Answer]]:
     return answered
 
 
+@pytest.mark.core
 def test_the_prediction_is_what_the_loader_does(
     answers: list[tuple[Case, Answer]], tmp_path: Path
 ) -> None:
@@ -37,6 +38,7 @@ def test_the_prediction_is_what_the_loader_does(
         assert mine == theirs, f"{case.damage}, {case.name}"
 
 
+@pytest.mark.core
 def test_verify_says_what_the_loader_does_after_a_crash(
     answers: list[tuple[Case, Answer]], tmp_path: Path
 ) -> None:

@@ -121,6 +121,7 @@ def test_a_segment_that_cannot_be_read_hides_the_end(tmp_path: Path) -> None:
 # -- offsets ----------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("name", "line", "expected"),
     [
@@ -190,6 +191,7 @@ def test_two_partitions_of_a_topic_with_different_ids(logs: Path) -> None:
     assert [item.clean for item in report.files if item.file == str(path)] == [False]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("name", "data", "expected"),
     [
@@ -274,6 +276,7 @@ def test_log_directories_of_one_broker(logs: Path, tmp_path: Path) -> None:
     assert verify(logs, beside=[other, tmp_path / "none"]).findings == []
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     "name",
     [

@@ -45,6 +45,7 @@ def _findings(path: Path, **options: Any) -> list[Finding]:
     ]
 
 
+@pytest.mark.core
 def test_all_messages_of_real_brokers_decode(monkeypatch: pytest.MonkeyPatch) -> None:
     """By columns: not one batch is left to the reference because of its messages."""
     alone: Counter[str] = Counter()

@@ -35,6 +35,7 @@ APPEND_TIME = 0x08
 NAMES = ("x", "schlüssel", "\N{KEY}")
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("version", VERSIONS)
 def test_of_what_real_brokers_wrote(version: str) -> None:
     """Partitions, each content once, and the last log directory as a whole."""

@@ -88,6 +88,7 @@ def plain(table: Any) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.core
 @each(
     "codec,directory",
     [(codec, item) for codec in CODECS for item in directories(codec)],

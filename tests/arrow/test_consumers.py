@@ -46,6 +46,7 @@ def test_duckdb_runs_sql_over_a_segment() -> None:
     assert latest == max(record.timestamp for record in records)
 
 
+@pytest.mark.core
 def test_polars_runs_sql_over_a_segment() -> None:
     polars = pytest.importorskip("polars")
     records = expected()

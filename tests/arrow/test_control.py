@@ -72,6 +72,7 @@ def test_broken_control_records_are_the_same_for_both(layout: Layout) -> None:
     assert "UNKNOWN" in kinds
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_bounds_beyond_64_bits(codec: str, layout: Layout) -> None:

@@ -114,6 +114,7 @@ def test_a_file_that_grows(tmp_path: Path, codec: str, mapped: bool) -> None:
         assert segment.to_arrow().num_rows == 1000
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("compression", ["none", "zstd"])
 @pytest.mark.parametrize("mapped", [True, False])
 @pytest.mark.parametrize("codec", CODECS)

@@ -134,6 +134,7 @@ def test_formats_are_plain(tmp_path: Path) -> None:
     assert len(set(table["topic"].to_pylist())) > 5
 
 
+@pytest.mark.core
 def test_command(tmp_path: Path) -> None:
     before = fingerprint(SEGMENT.parent)
     with ks.Segment(SEGMENT) as segment:

@@ -117,6 +117,7 @@ def test_golden_messages_decode_alike_and_encode_to_the_same_bytes() -> None:
             assert made == expected, (name, codec)
 
 
+@pytest.mark.core
 def test_every_vector_of_a_message() -> None:
     for name in NAMES:
         text = (files("kafkaspec._generated.vectors") / f"{name}.json").read_text("utf-8")
@@ -342,6 +343,7 @@ def shown(value: Any, kind: pa.DataType) -> Any:
     return value
 
 
+@pytest.mark.core
 def test_the_layout_of_each_message_is_that_of_the_reference() -> None:
     """Random messages in old layouts and new ones, and some with bytes after them."""
     rng, chosen = random.Random(4), Counter[bool]()

@@ -148,6 +148,7 @@ def test_random_conditions_choose_what_duckdb_chooses(directory: Path) -> None:
     assert found > examples(150) // 3
 
 
+@pytest.mark.core
 def test_every_format_shows_the_same_records(directory: Path) -> None:
     """Of columns, in threads, and of records, which ``dump`` takes where columns do not serve."""
     chance = random.Random(7)
@@ -310,6 +311,7 @@ def test_what_is_no_condition(text: str, message: str) -> None:
         log.to_batches(where=text)
 
 
+@pytest.mark.core
 def test_many_parts_are_no_depth(directory: Path) -> None:
     text = " or ".join(f"offset = {number}" for number in range(2000))
     with ks.open(directory / "orders-0") as log:

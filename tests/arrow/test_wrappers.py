@@ -278,6 +278,7 @@ def test_more_output_than_is_allowed() -> None:
     assert error[1] == ks.Reason.DECOMPRESSED_TOO_LARGE
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4"])
 @pytest.mark.parametrize("magic", [0, 1])
 def test_many_wrappers_and_small_arenas(codec: str, magic: int, by_python: list[int]) -> None:

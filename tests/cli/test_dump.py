@@ -198,6 +198,7 @@ def test_null_and_none() -> None:
     assert all('"key": "", "value": null' in line for line in found)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(
@@ -247,6 +248,7 @@ def test_text_is_a_line_a_record() -> None:
     assert "null" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_batches_as_text(version: str) -> None:
     result = run("dump", "--batches", GOLDEN / version / "logs")

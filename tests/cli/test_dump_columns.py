@@ -152,6 +152,7 @@ def test_negative_sequences_and_unknown_numbers(tmp_path: Path) -> None:
     assert [item["sequence"] for item in found][:6] == [-1, -1, -1, -1, 2**31 - 1, 0]
 
 
+@pytest.mark.slow
 def test_large_batches_and_long_strings(tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.log"
     made = Record(0, 5, b"\xff" * 3_000_000, b'"\n' * 700_000, ())
@@ -163,6 +164,7 @@ def test_large_batches_and_long_strings(tmp_path: Path) -> None:
     assert same(path) == (5, 2)
 
 
+@pytest.mark.slow
 def test_reading_ends_at_an_offset(tmp_path: Path) -> None:
     """Nothing after the batch that reaches it is read, as nothing was."""
     sound = [forge.batch(10 * n, [forge.record(0, b"v")], last_offset_delta=9) for n in range(6)]
@@ -181,6 +183,7 @@ def test_a_small_limit_takes_records(tmp_path: Path) -> None:
     assert run("dump", "--format", "json", path).stdout_bytes.startswith(some.stdout_bytes)
 
 
+@pytest.mark.slow
 def test_a_limit_ends_anywhere(tmp_path: Path) -> None:
     """In a batch or after one, before what is broken or missing; the rest is not looked at."""
     made = [forge.record(number, b"v") for number in range(3)]
@@ -197,6 +200,7 @@ def test_a_limit_ends_anywhere(tmp_path: Path) -> None:
         same(partition, "--limit", str(limit), "--crc", "ignore", "--from-time", "0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(examples(20)))
 def test_times_that_go_back_and_forth(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -42,6 +42,7 @@ def kcat(topic: str, partition: int, record: ks.Record) -> bytes:
     ))  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [VERSIONS[0], VERSIONS[len(VERSIONS) // 2], VERSIONS[-1]])
 def test_every_letter_of_every_log_of_a_release(version: str) -> None:
     for path in distinct_partitions(version):

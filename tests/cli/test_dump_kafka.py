@@ -50,6 +50,7 @@ def test_a_decoder_of_another_topic_says_what_is_wrong_in_the_text() -> None:
     assert result.exit_code == 1
 
 
+@pytest.mark.slow
 def test_options_that_do_not_go_together(tmp_path: Path) -> None:
     path = golden("4.3.1", "plain-0") / LOG
     for arguments, said in (

@@ -103,6 +103,7 @@ def test_records_are_limited(tmp_path: Path) -> None:
     assert len(numbers) == 2
 
 
+@pytest.mark.slow
 def test_records_are_numbered_through(tmp_path: Path) -> None:
     """They are decoded a thousand at a time; what is wrong after those shown is shown too."""
     path = tmp_path / f"{0:020}.log"
@@ -237,6 +238,7 @@ def _messages(path: Path, position: int) -> list[list[dict[str, Any]]]:
     return list(sections.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "name"),
     [

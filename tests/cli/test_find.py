@@ -56,6 +56,7 @@ def test_the_index_is_used_and_shown() -> None:
     assert "1 batch header" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("partition", ["segments-0", "segments-out-of-order-0", "create-time-0"])
 def test_plain_answers_are_the_first_record_at_or_after(partition: str) -> None:
     sent = sorted(produced("3.9.2")[partition], key=lambda item: item["offset"])
@@ -113,6 +114,7 @@ def test_missing_offsets_and_times(tmp_path: Path) -> None:
     assert (found["found"], found["record"]) == (False, None)
 
 
+@pytest.mark.slow
 def test_a_log_directory_answers_for_each_partition() -> None:
     result = run("find", "--format", "json", "--offset", "0", GOLDEN / "2.8.2" / "logs")
     names = {Path(item["path"]).name for item in lines(result)}
@@ -204,6 +206,7 @@ def test_read_committed(tmp_path: Path) -> None:
     assert run("find", "--max-timestamp", "--offset", "0", place).exit_code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "target",
     [
@@ -279,6 +282,7 @@ def test_keys_of_any_size_in_any_entry(tmp_path: Path, codec: str) -> None:
             assert [item["record"]["offset"] for item in found] == [number + len(keys), number]
 
 
+@pytest.mark.slow
 def test_keys_of_internal_topics_by_their_fields() -> None:
     """As the dump tool shows them: all fields, or some."""
     logs = golden("4.3.1", "__consumer_offsets-0").parent

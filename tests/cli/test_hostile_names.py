@@ -108,6 +108,7 @@ def test_json_is_valid_and_has_the_true_names(logs: Path, command: list[str]) ->
     assert str(logs / f"{TOPIC}-0" / f"{0:020d}.log") in named
 
 
+@pytest.mark.slow
 def test_a_process_writes_the_same(logs: Path) -> None:
     done = process("verify", logs)
     for text in (done.stdout, done.stderr):

@@ -14,6 +14,7 @@ from tests.cli.helpers import COMMAND, ROOT, golden, process
 from tests.log.forge import batch, record
 
 
+@pytest.mark.slow
 def test_verify_and_its_exit_codes(tmp_path: Path) -> None:
     assert process("verify", golden("3.9.2", "plain-0")).returncode == 0
     path = tmp_path / f"{0:020}.log"
@@ -26,12 +27,14 @@ def test_verify_and_its_exit_codes(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_nothing_but_the_result_in_a_pipe() -> None:
     result = process("verify", golden("3.9.2", "plain-0"))
     assert result.stderr == ""
     assert "\x1b" not in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "text"])
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path, form: str) -> None:
     path = tmp_path / f"{0:020}.log"
@@ -50,6 +53,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, form: str) -> None:
         assert command.wait(timeout=60) == 0
 
 
+@pytest.mark.slow
 def test_a_reader_of_a_table_that_leaves_is_no_error(tmp_path: Path) -> None:
     """Tables are written in another way than lines."""
     reader, writer = os.pipe()
@@ -75,6 +79,7 @@ def test_output_that_cannot_be_written(command: list[str]) -> None:
     assert done.stderr == "kafkaspec: standard output: No space left on device\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 def test_colour_and_progress_on_a_terminal() -> None:
     import pty
@@ -126,6 +131,7 @@ def test_the_version_needs_next_to_nothing() -> None:
     assert imported_by("--version").isdisjoint(heavy | libraries)
 
 
+@pytest.mark.slow
 def test_dump_does_without_rich() -> None:
     modules = imported_by("dump", str(golden("3.9.2", "plain-0")))
     assert "kafkaspec.log.segment" in modules

@@ -22,6 +22,7 @@ def _objects(output: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
 
+@pytest.mark.slow
 def test_groups_are_those_that_the_scenarios_made() -> None:
     result = run("groups", "--format", "json", LOGS)
     assert result.exit_code == 0, result.output
@@ -37,6 +38,7 @@ def test_groups_are_those_that_the_scenarios_made() -> None:
     assert [row["group"] for row in rows if row["type"] == "delivery"] == ["group-s"]
 
 
+@pytest.mark.slow
 def test_a_past_state_is_that_of_the_log_up_to_then() -> None:
     """The first commit of group-a is offset 9 of the record with offset 2."""
     log = LOGS / "__consumer_offsets-0"
@@ -162,6 +164,7 @@ def test_the_log_directories_of_several_brokers_are_one_cluster(tmp_path: Path) 
     assert (offset["offset"], offset["lag"]) == (12, 0)
 
 
+@pytest.mark.slow
 def test_a_lost_marker_makes_a_transaction_hang(tmp_path: Path) -> None:
     logs = Path(shutil.copytree(LOGS, tmp_path / "logs"))
     place = logs / "transactions-0"

@@ -317,6 +317,7 @@ def test_jobs_change_nothing(partition: Path, monkeypatch: pytest.MonkeyPatch, f
     assert one.output == many.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [pytest.param("text", marks=pytest.mark.slow), "json"])
 @pytest.mark.parametrize("mapped", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_jobs_change_nothing_in_a_log_directory(
@@ -359,6 +360,7 @@ def _die(task: object) -> None:
     os._exit(9)
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the system ends one that takes too much memory."""
     monkeypatch.setattr(groups, "MANY", 2)

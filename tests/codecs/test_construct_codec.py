@@ -235,6 +235,7 @@ def test_misuse_is_not_called_bad_data() -> None:
         CODEC.parse("recordbatch.entry", b"", 1)
 
 
+@pytest.mark.core
 @each("directory", directories(of=distinct(".log")))
 def test_segments_of_real_brokers(directory: Directory) -> None:
     """Entries come back byte for byte, checksums that the broker computed included."""

@@ -34,6 +34,7 @@ def alone(request: pytest.FixtureRequest) -> ReferenceCodec:
     return codec
 
 
+@pytest.mark.core
 def test_every_vector_has_its_verdict(alone: ReferenceCodec) -> None:
     verdicts = {"accept": 0, "reject": 0}
     for path in sorted(FOLDER.glob("*.json")):

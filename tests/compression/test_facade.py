@@ -41,6 +41,7 @@ def test_round_trip(codec: int, magic: int, data: bytes) -> None:
     assert decompress(codec, payload, magic=magic, max_output=len(data)) == data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("codec", "level"),
     [

@@ -87,6 +87,7 @@ def test_bytes_that_do_not_compress(codec: CompressionType) -> None:
     assert _into(codec, payload, len(data)) == data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("missing", [1, 2, 900, 1000])
 def test_too_little_room(codec: CompressionType, missing: int) -> None:

@@ -204,6 +204,7 @@ def test_failures_are_shown_by_reason_and_can_be_expected(tmp_path: Path) -> Non
     assert "stale: line 1" in output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

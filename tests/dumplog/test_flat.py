@@ -49,6 +49,7 @@ def records(topic: str, rng: random.Random) -> list[Record]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", COORDINATED)
 def test_many_records_are_said_as_each_of_them(topic: str) -> None:
     made = records(topic, random.Random(11))

@@ -17,6 +17,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", cases.read_answers())
 def test_text_and_reports_are_those_of_the_tool(version: str, files: Path) -> None:
     answers, wrong = cases.read_answers()[version], []

@@ -25,6 +25,7 @@ from tests.loops import each
 NOW = cases.START + 10 * cases.DAY
 
 
+@pytest.mark.slow
 @each("release", cases.RELEASES[-1:] if extent.quick else cases.RELEASES)
 def test_as_kafka_cleans(tmp_path: Path, release: str) -> None:
     """Each pass begins with what Kafka left, and Kafka's is what we left, if hashes are equal."""

@@ -27,6 +27,7 @@ EVERY = {"4.3.1": 4, "3.9.2": 12, "2.8.2": 12}
 """One of so many cases here; `make test-kafka` has all of them."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", start_answers.RECORDED_WITH)
 def test_a_broker_did_what_is_predicted(version: str, tmp_path: Path) -> None:
     answers = start_answers.recorded()[version]
@@ -82,6 +83,7 @@ def test_names_decide_as_brokers_did() -> None:
         assert answers[f"directory {name}"][0] is fits, name
 
 
+@pytest.mark.slow
 def test_nothing_is_found_in_what_a_broker_left() -> None:
     for version in ("2.8.2", "3.9.2", "4.3.1"):
         diagnosis = diagnose([GOLDEN / version / "logs"], clean=True, profile=version)
@@ -143,6 +145,7 @@ def test_of_an_older_release_nothing_is_proven(damaged: Path) -> None:
     assert "rules" in {item.name for item in diagnosis.assumptions}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_damaged_directories_raise_nothing_foreign(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)

@@ -32,6 +32,7 @@ def _why(found: Gaps) -> list[tuple[int, int, str, str, str]]:
     return [tuple(row[name] for name in names) for row in rows if row["kind"] != "withheld"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_each_offset_is_delivered_or_in_a_range(version: str) -> None:
     for path in partitions(version):

@@ -55,6 +55,7 @@ def _batches(path: Path) -> list[tuple[Any, ...]]:
         ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_shape_without_content(version: str, tmp_path: Path) -> None:
     """Of each golden partition: every header, offset, timestamp, size and header key stays."""

@@ -28,6 +28,7 @@ def ours(case: Case, directory: Path, release: str = retention_cases.RECORDED_WI
     return [[*left, *([found.log_end] if found.rolls else [])], found.log_start, found.log_end]
 
 
+@pytest.mark.slow
 def test_as_kafka_deletes(tmp_path: Path) -> None:
     answers = retention_cases.recorded()
     different = []

@@ -195,6 +195,7 @@ def test_a_coordinator_says_how_a_transaction_ended(tmp_path: Path) -> None:
 # -- unproven records -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_unproven_records_go_to_a_file_of_their_own(tmp_path: Path, compression: str) -> None:
     chance = random.Random(1)

@@ -94,6 +94,7 @@ def refused(url: str) -> ks.KafkaSpecError:
     return caught.value
 
 
+@pytest.mark.slow
 def test_a_segment_over_http() -> None:
     server = Server(content())
     with over_http(server) as url, ks.open(url) as segment:
@@ -155,6 +156,7 @@ def test_another_version_between_two_ranges_is_an_error(name: str) -> None:
     assert error.offset == int(first[2]) + 1  # where the second range begins
 
 
+@pytest.mark.slow
 def test_an_unknown_size_is_an_error_and_not_an_empty_log() -> None:
     with over_http(Server(content(), sized=False)) as url:
         error = refused(url)
@@ -163,6 +165,7 @@ def test_an_unknown_size_is_an_error_and_not_an_empty_log() -> None:
         assert "does not say how many bytes" in error.detail
 
 
+@pytest.mark.slow
 def test_a_server_that_ignores_ranges_is_an_error() -> None:
     server = Server(content(count=40), ranges=False)
     with over_http(server) as url:
@@ -185,6 +188,7 @@ def test_an_answer_of_another_length_is_an_error(more: int) -> None:
 SECRETS = ("someone", "password", "signature", "c2lnbmVk")
 
 
+@pytest.mark.slow
 def test_credentials_of_a_url_stand_nowhere() -> None:
     server = Server(content(count=2))
     with over_http(server, "someone:password@", "?signature=c2lnbmVk") as url:

@@ -68,6 +68,7 @@ def test_by_offset_in_a_segment(directory: Path) -> None:
             assert answer(segment.find(offset=offset, use_index=False)) == expected
 
 
+@pytest.mark.core
 @each("directory", DIRECTORIES, label)
 def test_by_timestamp_in_a_segment(directory: Path) -> None:
     for segment in Partition(directory).segments:

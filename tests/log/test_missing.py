@@ -35,6 +35,7 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path / "logs"
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("version", VERSIONS)
 def test_nothing_is_missing_in_the_logs_of_brokers(version: str) -> None:
     """Compacted ones among them, whole directories and single files, each content once."""

@@ -57,6 +57,7 @@ def test_read_committed_is_what_was_committed(version: str, path: Path) -> None:
     assert [item["offset"] for item in lines(result) if item["control"] is None] == expected
 
 
+@pytest.mark.core
 def test_ranges_are_what_a_filter_leaves() -> None:
     for name in ("transactions-0", "compacted-0", "create-time-gzip-0"):
         partition = Partition(GOLDEN / "4.3.1" / "logs" / name)

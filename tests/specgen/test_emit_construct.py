@@ -298,6 +298,7 @@ BYTES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_another_specification_reads_and_writes(toy: tuple[Any, ConstructCodec]) -> None:
     module, codec = toy
     found = module.toy.parse(BYTES)

@@ -79,6 +79,7 @@ def _instance(key: str, groups: list[int]) -> int:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size"), [("varint32", 5), ("varint64", 10), ("unsigned_varint32", 5)]
 )
@@ -239,6 +240,7 @@ def test_shapes_that_our_specification_does_not_have(sample: PythonCodec) -> Non
     assert (value.len_inner, value.num_numbers) == (3, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "text", "reason", "offset", "path"),
     [
@@ -265,6 +267,7 @@ def test_errors_of_other_shapes(
     assert (error.reason, error.offset, error.path) == (reason, offset, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "path"),
     [
@@ -373,5 +376,6 @@ def test_the_linter_refuses_what_cannot_be_generated(
     assert any(f"{p.rule}: {p.message}".startswith(problem) for p in found), found
 
 
+@pytest.mark.slow
 def test_the_same_specification_gives_the_same_text() -> None:
     assert emit_python.emit(MODEL) == emit_python.emit(Model(MODEL.specs))

@@ -67,6 +67,7 @@ def test_literal() -> None:
     assert literal(Name("a")) is literal(None) is None
 
 
+@pytest.mark.slow
 def test_text_of_every_expression_of_the_specification_means_the_same() -> None:
     seen = 0
     for type_ in load(SPEC).all_types():

@@ -168,6 +168,7 @@ def test_functions_and_columns(directory: Path) -> None:
 KARAPACE = Path(__file__).parents[1] / "values" / "data" / "karapace" / "logs"
 
 
+@pytest.mark.slow
 @each(
     "topic, query",
     [

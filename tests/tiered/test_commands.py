@@ -49,6 +49,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_verify_finds_what_it_finds_in_the_local_log(setting: str, local: Path) -> None:
     here, there = verify(local), verify(AIVEN / setting)

@@ -17,6 +17,7 @@ from tests.values.test_typed import CONFLUENT, KARAPACE, table
 TOPICS = ("orders", "every-type", "events", "proto-orders", "proto-mixed", "proto-legacy", "users")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("topic", TOPICS)
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
 def test_a_file_has_the_values_of_the_stream(topic: str, suffix: str, tmp_path: Path) -> None:
@@ -91,6 +92,7 @@ def test_folders_by_topic_day_and_schema(tmp_path: Path) -> None:
     assert run(*command, "--split-by", "topic,day,schema", "-o", out).exit_code == 2
 
 
+@pytest.mark.slow
 def test_all_topics_of_a_log_directory(tmp_path: Path) -> None:
     out = tmp_path / "out"
     options: list[str | Path] = ["--value", "decode", "--depth", "2", "--split-by", "topic"]

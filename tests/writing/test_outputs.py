@@ -359,6 +359,7 @@ _CUTTING = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", [{"magic": 1}, {"batch_bytes": 100}, {"compression": "lz4"}])
 def test_an_input_that_is_cut_is_an_error(plan: dict[str, Any], tmp_path: Path) -> None:
     """A page of a mapped file that is gone kills the process (SIGBUS)."""

@@ -70,6 +70,7 @@ def test_an_offset_below_the_base_offset(tmp_path: Path) -> None:
         assert writer.segments[0].base_offset == 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [PLAIN, MIXED], ids=["batches", "mixed"])
 @pytest.mark.parametrize("codec", ["native", "python"])
 def test_hostile_bytes_raise_nothing_but_our_errors(

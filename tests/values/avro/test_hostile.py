@@ -279,6 +279,7 @@ def test_wrong_logical_types_are_left_out() -> None:
         assert arrow_type(_definition(schema)) == wanted
 
 
+@pytest.mark.slow
 def test_schemas_that_meet_too_often() -> None:
     """Unions of many records, all alike, and a long default at many places."""
     fields = [{"name": f"f{j}", "type": "int"} for j in range(9)]

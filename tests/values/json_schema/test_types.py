@@ -166,6 +166,7 @@ def test_random_rows(bulk: bool) -> None:
             assert found.values.equals(expected), (seed, made.schema)
 
 
+@pytest.mark.slow
 def test_damaged_rows() -> None:
     """Both ways have the same values and failures for damaged rows."""
     failed = 0

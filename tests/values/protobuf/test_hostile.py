@@ -190,6 +190,7 @@ SCHEMAS = {
 }
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("text", SCHEMAS.values(), ids=SCHEMAS)
 def test_schemas_that_are_none(text: str) -> None:
     with pytest.raises(SchemaError) as error:

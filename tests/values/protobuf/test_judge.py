@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from google.protobuf.message import DecodeError
 
 from kafkaspec.values.decoded import Code
@@ -37,6 +38,7 @@ def payloads(seed: int, message: Any) -> list[bytes]:
     return whole + [made.damaged(data, made.r.choice(whole)) for data in whole]
 
 
+@pytest.mark.slow
 def test_random_schemas() -> None:
     seen = Counter[str]()
     for seed in range(SCHEMAS):

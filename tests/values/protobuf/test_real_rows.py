@@ -49,6 +49,7 @@ def in_base64(definition: Definition) -> Definition:
     return Definition(definition.type, base64.b64encode(found).decode(), definition.imports)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoded", [False, True], ids=["text", "base64"])
 @pytest.mark.parametrize(("home", "topic"), TOPICS, ids=[topic for _, topic in TOPICS])
 def test_rows_are_what_was_written(home: str, topic: str, encoded: bool) -> None:

@@ -340,6 +340,7 @@ def test_well_known_messages_can_be_the_value_itself() -> None:
     assert read(schema, "M", b"", None) == [{}, None]
 
 
+@pytest.mark.slow
 def test_files_that_registries_have_built_in() -> None:
     schema = proto3(
         """import "google/type/money.proto"; import "google/type/dayofweek.proto";
