@@ -11,6 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec.arrow.nested import nulls_of, rebuilt
 from kafkaspec.values.exporting.tables import unique_names
 
 _TIMES: Final = pa.time64("us")
@@ -92,18 +93,8 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return array
     if types.is_struct(own) and not own.num_fields:
         return pc.if_else(array.is_valid(), pa.scalar(True), pa.scalar(None, kind))
-    mask = array.is_null() if array.null_count else None
-    if types.is_struct(own):
-        # Below a null, flatten has nulls; a field has anything, also an index of no dictionary.
-        children = [
-            _converted(child, field.type)
-            for child, field in zip(array.flatten(), kind, strict=True)
-        ]
-        return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
-    if types.is_map(own) or types.is_list(own):
-        if array.offset:  # a part of an array cannot be made again with a mask
-            array = array.take(pa.array(range(len(array))))
-        return _repeated(array, kind, mask)
+    if types.is_struct(own) or types.is_map(own) or types.is_list(own):
+        return rebuilt(array, kind, lambda item, to: _converted(item, to.type), nulls_of(array))
     if types.is_dictionary(own):
         return _converted(array.dictionary_decode(), kind)
     if isinstance(own, pa.BaseExtensionType):
@@ -112,12 +103,3 @@ def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
         array = array.cast(_TIMES)
     options = pc.CastOptions(target_type=kind, allow_time_truncate=True)
     return pc.cast(array, options=options)
-
-
-def _repeated(array: pa.Array, kind: pa.DataType, mask: pa.Array | None) -> pa.Array:
-    if pa.types.is_map(array.type):
-        keys = _converted(array.keys, kind.key_type)
-        items = _converted(array.items, kind.item_type)
-        return pa.MapArray.from_arrays(array.offsets, keys, items, type=kind, mask=mask)
-    values = _converted(array.values, kind.value_type)
-    return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=mask)

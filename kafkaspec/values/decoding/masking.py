@@ -5,6 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec.arrow.nested import nulls_of, rebuilt
+
 
 def masked(array: pa.Array) -> pa.Array:
     """Return an array in which fields that are not nullable have no nulls under a null struct.
@@ -27,17 +29,11 @@ def _filled(array: pa.Array, *, nullable: bool) -> pa.Array:
     kind, types = array.type, pa.types
     if not nullable and not array.null_count and not _is_strict(kind):
         return array
-    mask = array.is_null() if nullable and array.null_count else None
-    if types.is_struct(kind):
-        children = [
-            _filled(array.field(place), nullable=kind.field(place).nullable)
-            for place in range(kind.num_fields)
-        ]
-        if not children:
-            return array
-        return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
-    if types.is_list(kind) or types.is_map(kind):
-        return _filled_list(array, mask)
+    if types.is_struct(kind) and not kind.num_fields:
+        return array
+    if types.is_nested(kind):
+        mask = nulls_of(array) if nullable else None
+        return rebuilt(array, kind, lambda item, own: _filled(item, nullable=own.nullable), mask)
     if nullable or not array.null_count:
         return array
     if types.is_dictionary(kind):
@@ -47,17 +43,6 @@ def _filled(array: pa.Array, *, nullable: bool) -> pa.Array:
             dictionary = pa.array([""], kind.value_type)
         return pa.DictionaryArray.from_arrays(indices, dictionary)
     return pc.fill_null(array, _nothing(kind))
-
-
-def _filled_list(array: pa.Array, mask: pa.Array | None) -> pa.Array:
-    if array.offset:  # of a part of an array, none can be made with a mask
-        array = array.take(pa.array(range(len(array))))
-    kind = array.type
-    if pa.types.is_map(kind):
-        items = _filled(array.items, nullable=kind.item_field.nullable)
-        return pa.MapArray.from_arrays(array.offsets, array.keys, items, type=kind, mask=mask)
-    values = _filled(array.values, nullable=kind.value_field.nullable)
-    return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=mask)
 
 
 def _nothing(kind: pa.DataType) -> pa.Scalar:

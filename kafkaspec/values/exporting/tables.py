@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec.arrow.nested import nulls_of, rebuilt
+
 
 def flattened(batch: pa.RecordBatch, separator: str) -> pa.RecordBatch:
     """Return a batch with the fields of structs as columns of their own, at all levels.
@@ -92,18 +94,4 @@ def converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return pc.if_else(array.is_valid(), flags, pa.scalar(None, kind))
     if types.is_dictionary(own):
         return array.dictionary_decode()
-    mask = None if not array.null_count else array.is_null()
-    if types.is_struct(own):
-        children = [
-            converted(child, field.type) for child, field in zip(array.flatten(), kind, strict=True)
-        ]
-        return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
-    if array.offset:  # lists of a part of an array cannot be made with a mask
-        array = array.take(pa.array(range(len(array))))
-    offsets = array.offsets
-    if types.is_map(own):
-        keys = converted(array.keys, kind.key_type)
-        items = converted(array.items, kind.item_type)
-        return pa.MapArray.from_arrays(offsets, keys, items, type=kind, mask=mask)
-    values = converted(array.values, kind.value_type)
-    return pa.ListArray.from_arrays(offsets, values, type=kind, mask=mask)
+    return rebuilt(array, kind, lambda child, field: converted(child, field.type), nulls_of(array))
