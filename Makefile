@@ -7,7 +7,7 @@ LOGS ?= tests/golden
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-kafka avro-judge compatibility check wheel lock generate format bench bench-spark fuzz sanitize conformance golden clean
+.PHONY: help run quick test test-kafka avro-judge compatibility check wheels lock release-notes generate format bench bench-spark fuzz sanitize conformance golden clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -51,12 +51,16 @@ check:  ## Formatting, lint, types, and generated code against the specification
 	$(BIN)/python tools/codegen.py --check
 	$(BIN)/python -m tools.names --check
 
-wheel:  ## Build a wheel in dist/, which brings the libraries that decompress (Linux)
+wheels:  ## Build a wheel in dist/, which brings the libraries that decompress (Linux)
 	@tools/setup/venv.sh $(VENV) construct,test
 	@tools/setup/wheel.sh $(BIN)/python dist
 
 lock:  ## Lock the newest versions that pyproject.toml allows in requirements/ (needs uv)
 	@tools/setup/lock.sh
+
+release-notes:  ## Show what the next release will say of its changes
+	@tools/setup/venv.sh $(VENV)-release release
+	@$(VENV)-release/bin/towncrier build --draft --version next
 
 generate:  ## Make generated/ from spec/ (needs Java and Maven for the Kaitai classes)
 	@tools/setup/venv.sh $(VENV) construct,test

@@ -13,7 +13,10 @@ PAGES = (README, *sorted((ROOT / "docs").rglob("*.md")))
 """Pages whose blocks run as tests."""
 LINKED = (
     *PAGES,
-    *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "spec/README.md")),
+    *(
+        ROOT / name
+        for name in ("CHANGELOG.md", "CONTRIBUTING.md", "changes/README.md", "spec/README.md")
+    ),
     *sorted((ROOT / "tests").rglob("README.md")),
 )
 """Pages whose links are checked."""

@@ -50,7 +50,7 @@ def page() -> str:
         lines.append("")
     for name in groups["Classes"]:
         rows = [
-            f"| `{member}` | {text} |" for member, text in sorted(_members(values[name]).items())
+            f"| `{member}` | {text} |" for member, text in sorted(members(values[name]).items())
         ]
         if rows:
             lines += [f"## {name}", "", "| member | meaning |", "|---|---|", *rows, ""]
@@ -103,7 +103,8 @@ def _markdown(text: str) -> str:
     return line[:1].upper() + line[1:]
 
 
-def _members(class_: type) -> dict[str, str]:
+def members(class_: type) -> dict[str, str]:
+    """Return what is public of a class, functions with their arguments, and what each means."""
     found = dict(_attributes(class_))
     for name, member in inspect.getmembers(class_):
         if name.startswith("_") or not inspect.getdoc(member):
