@@ -25,7 +25,7 @@ _HIDDEN: Final = MESSAGE_FRAME - {TAGGED_FIELDS}
 _BODY: Final = "body"
 _NULLABLE: Final = "nullable_bytes"
 
-_BEFORE: Final[dict[str, tuple[str, ...]]] = {
+SHOWN_BEFORE: Final[dict[str, tuple[str, ...]]] = {
     "PartitionRecord.leaderRecoveryState": ("leaderEpoch",),
     "PartitionChangeRecord.directories": ("eligibleLeaderReplicas", "lastKnownElr"),
     "TransactionLogValue.previousProducerId": ("producerEpoch",),
@@ -55,7 +55,7 @@ def message_fields(name: str, value: Any, *, unknown: bool = False) -> dict[str,
     tagged: dict[str, Any] = {}
     _collect(value, found, tagged, unknown)
     for field, item in tagged.items():
-        later = next((key for key in _BEFORE.get(f"{name}.{field}", ()) if key in found), None)
+        later = next((key for key in SHOWN_BEFORE.get(f"{name}.{field}", ()) if key in found), None)
         if later is None:
             found[field] = item
         else:

@@ -274,7 +274,7 @@ export interface Table {
   ranges: [number, number][];
   first: number;
   total: number;
-  /** Preallocated zeros after the last entry. */
+  /** Bytes of preallocated zeros after the last entry. */
   padding: number;
   findings: Finding[];
 }

@@ -1,9 +1,70 @@
-/** Start the engine: in a worker for the page, or in the same thread for Node. */
-import type { Engine } from './api';
+/** The page's side of the engine that runs in a worker. */
+import { EngineError, type Engine, type Options } from './api';
+import { METHODS, type Answer } from './rpc';
 
-export type { Engine };
+export { EngineError } from './api';
 
-/** Return the engine that runs in a worker (made from `worker.js`, by a `blob:` URL for instance). */
-export function connect(_worker: Worker): Engine {
-  throw new Error('the engine is not built yet');
+interface Pending {
+  resolve: (result: unknown) => void;
+  reject: (error: EngineError) => void;
+  said: ((value: unknown) => void) | undefined;
+}
+
+const lost = (detail: string): EngineError =>
+  new EngineError({ reason: 'internal', detail, position: null, inner: null, path: '' });
+
+/** Return the engine that runs in a worker, which is made from `worker.js`. */
+export function connect(worker: Worker): Engine {
+  const pending = new Map<number, Pending>();
+  let next = 1;
+  worker.onmessage = (event: MessageEvent<Answer>): void => {
+    const { data } = event;
+    const call = pending.get(data.id);
+    if (call === undefined) return;
+    if ('said' in data) {
+      call.said?.(data.said);
+      return;
+    }
+    pending.delete(data.id);
+    if ('error' in data) call.reject(new EngineError(data.error));
+    else call.resolve(data.result);
+  };
+  worker.onerror = (event): void => {
+    for (const call of pending.values()) call.reject(lost(`the worker failed: ${event.message}`));
+    pending.clear();
+  };
+  const call = (method: string, known: { callback?: number; options?: number }, given: unknown[]): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const id = next++;
+      const sent = [...given];
+      let said: Pending['said'];
+      if (known.callback !== undefined) {
+        said = sent[known.callback] as Pending['said'];
+        sent[known.callback] = null;
+      }
+      if (known.options !== undefined) {
+        const signal = (sent[known.options] as Options | undefined)?.signal;
+        sent[known.options] = undefined;
+        const cancel = (): void => worker.postMessage({ cancel: id });
+        if (signal?.aborted) {
+          reject(new EngineError({ reason: 'cancelled', detail: 'it was cancelled', position: null, inner: null, path: '' }));
+          return;
+        }
+        signal?.addEventListener('abort', cancel, { once: true });
+      }
+      pending.set(id, { resolve, reject, said });
+      worker.postMessage({ id, method, arguments: sent });
+    });
+  const engine = Object.fromEntries(
+    Object.entries(METHODS).map(([method, known]) => [method, (...given: unknown[]) => call(method, known, given)]),
+  );
+  return engine as unknown as Engine;
+}
+
+/** Start the engine from the text of `worker.js`, which works from `file://` too. */
+export function start(source: string): { engine: Engine; stop: () => void } {
+  const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
+  const worker = new Worker(url);
+  URL.revokeObjectURL(url);
+  return { engine: connect(worker), stop: () => worker.terminate() };
 }

@@ -1,0 +1,47 @@
+/** The records of a batch exactly as `kafkaspec dump --format json` prints them. */
+import type { Batch } from './batch';
+import { EngineError } from './api';
+import { bytesJson, pythonJson, quoted } from './json';
+import { controlJson, decodeControl, decodeRecord, messageJson } from './messages';
+import { Refused } from './runtime';
+
+/** Lines of the records of a batch, one at a time, each with its line end. */
+export function* recordLines(batch: Batch, file: string, topic: string | null): Generator<string> {
+  const wrong = batch.checksumError();
+  if (wrong !== null) throw wrong;
+  const { content } = batch;
+  const producer = [content.producerId ?? -1n, content.producerEpoch ?? -1];
+  const isControl = batch.isControl;
+  const start = `{"file": ${pythonJson(file)}, "position": ${batch.position}, "offset": `;
+  const middle =
+    `, "timestamp_type": ${quoted(batch.timestampType)}, "magic": ${batch.magic}` +
+    `, "compression": ${quoted(batch.compressionName)}, "key": `;
+  for (const record of batch.records()) {
+    const key = record.key?.bytes ?? null;
+    const value = record.value?.bytes ?? null;
+    let [keyText, valueText, control, problem] = [bytesJson(key), bytesJson(value), 'null', ''];
+    if (isControl) {
+      try {
+        control = controlJson(decodeControl(record.offset, key, value));
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        throw new EngineError({
+          reason: error.reason, detail: error.detail, position: batch.position, inner: null,
+          path: batch.payloadPath + error.path,
+        });
+      }
+    } else if (topic !== null) {
+      const found = decodeRecord(topic, key, value);
+      if (found.key) keyText = messageJson(found.key);
+      if (found.value) valueText = messageJson(found.value);
+      if (found.problem) problem = `, "problem": ${pythonJson(found.problem.message)}`;
+    }
+    const headers = record.headers.map((h) => `[${bytesJson(h.key)}, ${bytesJson(h.value)}]`).join(', ');
+    yield (
+      `${start}${record.offset}, "timestamp": ${record.timestamp === -1n ? 'null' : record.timestamp}` +
+      `${middle}${keyText}, "value": ${valueText}, "headers": [${headers}]` +
+      `, "producer_id": ${producer[0]}, "producer_epoch": ${producer[1]}, "sequence": ${record.sequence}` +
+      `, "transactional": ${batch.isTransactional}, "control": ${control}${problem}}\n`
+    );
+  }
+}

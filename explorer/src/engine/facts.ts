@@ -1,0 +1,116 @@
+/** What the build took from the specification and from kafkaspec's rules: `gen/facts.json`, typed. */
+import facts from '../../gen/facts.json';
+
+export interface FieldFacts {
+  id: string;
+  kind: 'integer' | 'float' | 'bits' | 'bytes' | 'scalar' | 'type' | 'choice' | 'guard';
+  type?: string;
+  cases?: [number | null, string][];
+  size?: number;
+  width?: number;
+  signed?: boolean;
+  boolean?: boolean;
+  repeated?: boolean;
+  optional?: boolean;
+  since?: number;
+  derive?: string;
+  derive_from?: string;
+  default?: string;
+  constant?: number;
+  enum?: string;
+  original_id?: string;
+  doc?: string;
+}
+
+export interface ChecksumFacts {
+  field: string;
+  algorithm: 'crc32' | 'crc32c';
+  position: number;
+  start: number;
+}
+
+export interface TypeFacts {
+  class_name: string;
+  form: 'structure' | 'scalar' | 'frame' | 'choice';
+  scalar?: string;
+  text?: boolean;
+  minimum_size?: number;
+  fixed_size?: number;
+  doc?: string;
+  parameters?: [string, string][];
+  checksum?: ChecksumFacts;
+  peeks?: string[];
+  instances?: string[];
+  fields: FieldFacts[];
+}
+
+export interface KindFacts {
+  key: string;
+  recordSet: string;
+  record: string;
+  payload: string;
+  timestamps: boolean;
+  relativeOffsets: boolean;
+  checksum: ChecksumFacts;
+}
+
+export interface MessageFacts {
+  key: string;
+  name: string;
+  topic: string;
+  role: 'key' | 'value' | 'record' | 'embedded';
+  number: number | null;
+  versions: [number, number];
+  releases: [string, string] | null;
+}
+
+interface AllFacts {
+  version: string;
+  specification: string;
+  types: Record<string, TypeFacts>;
+  enums: Record<string, Record<string, [string, string]>>;
+  framing: { size: number; minimum: number; upToMagic: number; path: string; largestHeader: number };
+  kinds: Record<string, KindFacts>;
+  headers: Record<
+    string,
+    {
+      size: number;
+      integers: Record<string, [number, number, boolean]>;
+      bits: Record<string, [number, number, number, number]>;
+    }
+  >;
+  codecs: string[];
+  timestampTypes: string[];
+  noTimestampType: string;
+  maxOutput: number;
+  topics: string[];
+  snapshotTopic: string;
+  heads: Record<string, [string, string, number, boolean][]>;
+  messages: MessageFacts[];
+  embedded: { protocol: string; fields: Record<string, string> };
+  shownBefore: Record<string, string[]>;
+  unknownTags: string;
+  frame: string[];
+  consequences: Record<string, Record<string, [string, string]>>;
+  undecoded: Record<string, { known: [string, string]; unknown: [string, string] }>;
+  files: {
+    suffixes: Record<string, [string, string]>;
+    names: Record<string, string>;
+    states: string[];
+    largestOffset: string;
+  };
+}
+
+export const FACTS = facts as unknown as AllFacts;
+
+/** Facts of a type; the generated tables have all types that generated classes have. */
+export function typeFacts(key: string): TypeFacts {
+  const found = FACTS.types[key];
+  if (found === undefined) throw new Error(`no type ${key}`);
+  return found;
+}
+
+/** Name of a field in the classes of the official compiler: `baseOffset`. */
+export function camel(id: string): string {
+  return id.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}

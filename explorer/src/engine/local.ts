@@ -1,0 +1,521 @@
+/** The engine itself, in the thread that calls it. */
+import {
+  EngineError, ROW, type Comparison, type Content, type Engine, type Facts, type FieldTree, type FileId,
+  type FileInfo, type FileInput, type Finding, type KeyProgress, type KeyQuery, type LookUp, type Options,
+  type RecordPage, type RecordView, type Rows, type ScanProgress, type ScanResult, type Table, type TreeTarget,
+} from './api';
+import { Batch, type RawRecord, type Slice } from './batch';
+import { compareIndex, compareReplicas } from './compare';
+import { recordLines } from './dump';
+import { FACTS } from './facts';
+import { utf8 } from './json';
+import { finding, Log, stopIfAborted } from './log';
+import { findOffset, findTime } from './lookup';
+import { controlJson, decodeControl, decodeRecord, messageJson } from './messages';
+import { byContent, byName, isLog, partitionOf, split } from './names';
+import { Refused } from './runtime';
+import { openSource, unreadable, type Source } from './source';
+import { entryTree, entryType, fileTree, openIndex, tableOf, type Index } from './tables';
+import { leaf, treeOf } from './tree';
+
+const SHOWN_BYTES = 4096;
+/** Batches that stay open: those that were looked at last, whose decompressed bytes fit this. */
+const OPEN_BYTES = 64 << 20;
+const TEXT_AT_ONCE = 1 << 20;
+const REPORT_MS = 100;
+
+export interface OpenFile {
+  info: FileInfo;
+  source: Source;
+  log: Log | null;
+  scanning: Promise<ScanResult> | null;
+  index: Index | null;
+}
+
+export class LocalEngine implements Engine {
+  private readonly files = new Map<FileId, OpenFile>();
+  private readonly opened = new Map<string, Batch>();
+  private next = 1;
+
+  facts(): Promise<Facts> {
+    const { codecs, topics, maxOutput, specification, version } = FACTS;
+    return Promise.resolve({ codecs, internalTopics: topics, maxOutput, specHash: specification, version });
+  }
+
+  // -- files ---------------------------------------------------------------------------------
+
+  async open(inputs: FileInput[]): Promise<FileInfo[]> {
+    const found: OpenFile[] = [];
+    for (const input of inputs) {
+      const source = openSource(input);
+      const [folder, name] = split(input.path);
+      let named = byName(name);
+      let guessed = false;
+      if (named.kind === 'unknown' && source.size) {
+        named = byContent(await source.read(0, 4096));
+        guessed = named.kind !== 'unknown';
+      }
+      const home = partitionOf(folder);
+      const topic = named.kind === 'kraft_snapshot' ? FACTS.snapshotTopic : (home?.topic ?? null);
+      const info: FileInfo = {
+        id: this.next++, path: input.path, name, folder, size: source.size, kind: named.kind, byContent: guessed,
+        baseOffset: named.baseOffset, topic, partition: home?.partition ?? null,
+        internal: topic !== null && FACTS.topics.includes(topic), siblings: [], docPage: named.docPage,
+      };
+      const file = { info, source, log: isLog(info.kind) ? new Log(source) : null, scanning: null, index: null };
+      this.files.set(info.id, file);
+      found.push(file);
+    }
+    for (const { info } of this.files.values()) {
+      info.siblings = Array.from(this.files.values(), (other) => other.info)
+        .filter((other) => other.id !== info.id && other.baseOffset !== null && other.baseOffset === info.baseOffset)
+        .filter((other) => other.path.slice(0, -other.name.length) === info.path.slice(0, -info.name.length))
+        .map((other) => other.id);
+    }
+    return found.map(({ info }) => ({ ...info }));
+  }
+
+  close(files: FileId[]): Promise<void> {
+    for (const id of files) {
+      this.files.delete(id);
+      for (const key of this.opened.keys()) if (key.startsWith(`${id}:`)) this.opened.delete(key);
+    }
+    return Promise.resolve();
+  }
+
+  private file(id: FileId): OpenFile {
+    const found = this.files.get(id);
+    if (found === undefined) throw unreadable(`file ${id} is not open`);
+    return found;
+  }
+
+  private logOf(id: FileId): OpenFile & { log: Log } {
+    const found = this.file(id);
+    if (found.log === null) throw unreadable(`${found.info.name} is no log`, 'invalid_value');
+    return found as OpenFile & { log: Log };
+  }
+
+  // -- batches -------------------------------------------------------------------------------
+
+  scan(id: FileId, progress: (p: ScanProgress) => void, options: Options = {}): Promise<ScanResult> {
+    return guard(async () => {
+      const file = this.logOf(id);
+      file.log = new Log(file.source);
+      file.scanning = file.log.scan(progress, options.signal);
+      return file.scanning;
+    });
+  }
+
+  private async scanned(id: FileId): Promise<OpenFile & { log: Log }> {
+    const file = this.logOf(id);
+    if (file.scanning === null) file.scanning = file.log.scan(() => undefined);
+    await file.scanning;
+    return file;
+  }
+
+  rows(id: FileId, first: number, count: number): Promise<Rows> {
+    return guard(async () => this.logOf(id).log.rows.copy(first, count));
+  }
+
+  findings(id: FileId): Promise<Finding[]> {
+    return guard(async () => {
+      const file = this.file(id);
+      if (file.log !== null) return file.log.findings;
+      return (await tableOf(file.info.kind, file.source, file.info.baseOffset, 0, 0)).findings;
+    });
+  }
+
+  rowAt(id: FileId, position: number): Promise<number> {
+    return guard(async () => this.logOf(id).log.rows.rowAt(position));
+  }
+
+  /** The batch of a row, while the list still grows too. */
+  private async batch(file: OpenFile, row: number): Promise<Batch> {
+    const log = file.log!;
+    if (row >= log.rows.count && file.scanning !== null) await file.scanning;
+    if (row < 0 || row >= log.rows.count) throw unreadable(`there is no row ${row}`, 'invalid_value');
+    const key = `${file.info.id}:${row}`;
+    const kept = this.opened.get(key);
+    if (kept !== undefined) {
+      this.opened.delete(key);
+      this.opened.set(key, kept);
+      return kept;
+    }
+    const position = log.rows.get('position', row);
+    const size = log.rows.get('size', row);
+    if (log.rows.column('row')[row] !== ROW.BATCH) {
+      const found = log.findings.find((each) => each.row === row);
+      throw new EngineError({
+        reason: found?.reason ?? 'invalid_value', detail: found?.detail ?? 'these bytes are no batch',
+        position: found?.position ?? position, inner: null, path: found?.path ?? '',
+      });
+    }
+    const bytes = await file.source.read(position, size);
+    if (bytes.length < size) throw unreadable('the file became shorter', 'changed');
+    const batch = new Batch(bytes, position);
+    this.keep(key, batch);
+    return batch;
+  }
+
+  private keep(key: string, batch: Batch): void {
+    this.opened.set(key, batch);
+    let held = 0;
+    for (const [name, each] of Array.from(this.opened).reverse()) {
+      held += each.held;
+      if (held > OPEN_BYTES && name !== key) this.opened.delete(name);
+    }
+  }
+
+  // -- records -------------------------------------------------------------------------------
+
+  records(
+    id: FileId, row: number, first: number, count: number, maxBytes = SHOWN_BYTES, options: Options = {},
+  ): Promise<RecordPage> {
+    return guard(async () => {
+      const file = this.logOf(id);
+      const batch = await this.batch(file, row);
+      const page: RecordPage = {
+        row, first, records: [], total: 0, space: batch.isCompressed ? 'row' : 'file', payloadSize: 0, error: null,
+        timestampType: batch.timestampType, compression: batch.compressionName,
+      };
+      try {
+        page.payloadSize = batch.isSet || batch.isCompressed ? batch.decompressed().length : batch.bytes.length;
+        page.total = batch.count;
+        if (count > 0) {
+          for (const record of batch.records(first)) {
+            stopIfAborted(options.signal);
+            page.records.push(this.view(file, batch, record, maxBytes));
+            // The last one may be followed by bytes that do not belong there.
+            if (page.records.length >= count && record.index + 1 < page.total) break;
+          }
+        }
+      } catch (error) {
+        const wrong = asEngineError(error);
+        if (wrong.data.reason === 'cancelled') throw wrong;
+        page.error = wrong.data;
+        page.total = Math.max(first + page.records.length, 0);
+        this.note(file, batch, row, wrong);
+      }
+      return page;
+    });
+  }
+
+  /** Remember damage that only shows when records are read. */
+  private note(file: OpenFile, batch: Batch, row: number, error: EngineError): void {
+    const log = file.log!;
+    const area = batch.isSet ? 'records' : batch.isCompressed ? 'wrapper' : 'batch';
+    if (log.findings.some((each) => each.row === row && each.reason === error.data.reason)) return;
+    log.findings.push(finding(area, error.data, row));
+  }
+
+  private view(file: OpenFile, batch: Batch, record: RawRecord, maxBytes: number): RecordView {
+    const key = content(record.key, maxBytes);
+    const value = content(record.value, maxBytes);
+    const [keyBytes, valueBytes] = [record.key?.bytes ?? null, record.value?.bytes ?? null];
+    let control: string | null = null;
+    let problem: string | null = null;
+    if (batch.isControl) {
+      try {
+        const found = decodeControl(record.offset, keyBytes, valueBytes);
+        control = found.name ?? `UNKNOWN(${found.type})`;
+        key.messageName = control;
+        value.messageName = control;
+        value.message = controlJson(found);
+      } catch (error) {
+        problem = asEngineError(error).data.detail;
+      }
+    } else if (file.info.internal) {
+      const found = decodeRecord(file.info.topic!, keyBytes, valueBytes);
+      for (const [shown, decoded] of [[key, found.key], [value, found.value]] as const) {
+        if (decoded === null) continue;
+        shown.message = messageJson(decoded);
+        shown.messageName = decoded.layout.name;
+      }
+      problem = found.problem?.message ?? null;
+    }
+    return {
+      index: record.index, offset: record.offset, timestamp: record.timestamp === -1n ? null : record.timestamp,
+      sequence: record.sequence, key, value, headers: record.headers.map((h) => ({ key: h.key.slice(), value: h.value?.slice() ?? null })),
+      control, problem, start: record.start, end: record.end,
+    };
+  }
+
+  private record(batch: Batch, index: number): RawRecord {
+    for (const record of batch.records(index)) return record;
+    throw unreadable(`there is no record ${index}`, 'invalid_value');
+  }
+
+  content(id: FileId, row: number, index: number, what: 'key' | 'value'): Promise<Uint8Array | null> {
+    return guard(async () => this.record(await this.batch(this.logOf(id), row), index)[what]?.bytes.slice() ?? null);
+  }
+
+  recordsJson(id: FileId, row: number, options: Options = {}): Promise<string> {
+    return guard(async () => {
+      const file = this.logOf(id);
+      const batch = await this.batch(file, row);
+      const lines: string[] = [];
+      for (const line of recordLines(batch, file.info.path, topicOf(file))) {
+        stopIfAborted(options.signal);
+        lines.push(line);
+      }
+      return lines.join('');
+    });
+  }
+
+  fileJson(id: FileId, piece: (text: string) => void, options: Options = {}): Promise<void> {
+    return guard(async () => {
+      const file = await this.scanned(id);
+      let text = '';
+      for (let row = 0; row < file.log.rows.count; row++) {
+        stopIfAborted(options.signal);
+        if (file.log.rows.column('row')[row] === ROW.TAIL) break;
+        for (const line of recordLines(await this.batch(file, row), file.info.path, topicOf(file))) {
+          text += line;
+          if (text.length > TEXT_AT_ONCE) {
+            piece(text);
+            text = '';
+          }
+        }
+      }
+      if (text) piece(text);
+    });
+  }
+
+  // -- bytes and fields ----------------------------------------------------------------------
+
+  bytes(id: FileId, start: number, end: number, row: number | null = null): Promise<Uint8Array> {
+    return guard(async () => {
+      const file = this.file(id);
+      const from = Math.max(0, Math.floor(start));
+      if (row !== null) return (await this.batch(file, row)).decompressed().slice(from, end);
+      return (await file.source.read(from, Math.max(0, end - from))).slice();
+    });
+  }
+
+  tree(id: FileId, target: TreeTarget): Promise<FieldTree> {
+    return guard(async () => {
+      const file = this.file(id);
+      const made: FieldTree = { space: 'file', row: null, root: leaf(file.info.name, '', 0, file.info.size), error: null };
+      try {
+        if (target.what === 'file') made.root = await fileTree(file.info.kind, file.source, file.info.baseOffset, file.info.name);
+        else if (target.what === 'entry') made.root = await entryTree(file.info.kind, file.source, file.info.baseOffset, target.index);
+        else await this.batchTree(file, target, made);
+      } catch (error) {
+        const wrong = asEngineError(error);
+        made.error = wrong.data;
+        if (error instanceof Refused && error.made !== null) {
+          const data = await file.source.read(0, Math.min(file.info.size, 1 << 20));
+          made.root = treeOf(error.made, data, 0, file.info.name, 0, file.info.size);
+        }
+      }
+      return made;
+    });
+  }
+
+  private async batchTree(file: OpenFile, target: Exclude<TreeTarget, { what: 'file' | 'entry' }>, made: FieldTree): Promise<void> {
+    if (target.what === 'row' && this.logOf(file.info.id).log.rows.column('row')[target.row] !== ROW.BATCH) {
+      await this.damagedTree(file, target.row, made);
+      return;
+    }
+    const batch = await this.batch(file, target.row);
+    if (target.what === 'row') {
+      made.root = treeOf(batch.entry, batch.bytes, batch.position, 'entry');
+      return;
+    }
+    const record = this.record(batch, target.index);
+    if (batch.isCompressed) {
+      made.space = 'row';
+      made.row = target.row;
+    }
+    if (target.what === 'record') {
+      const base = batch.isSet || batch.isCompressed ? batch.decompressed() : batch.bytes;
+      const shift = batch.isCompressed ? 0 : batch.isSet ? batch.payloadPosition : batch.position;
+      const own = batch.isWrapper ? base.subarray(record.start, record.end) : base;
+      const name = batch.isSet ? `record ${target.index}` : `message ${target.index}`;
+      made.root = treeOf(record.made, own, batch.isWrapper ? record.start : shift, name);
+      made.root.start = record.start;
+      made.root.end = record.end;
+      return;
+    }
+    const slice = record[target.what];
+    const decoded = this.decoded(file, batch, record, target.what);
+    if (slice === null || decoded === null) throw unreadable('there is nothing in it that is decoded', 'invalid_value');
+    made.root = treeOf(decoded.made, slice.bytes, slice.start, decoded.name);
+  }
+
+  private decoded(file: OpenFile, batch: Batch, record: RawRecord, what: 'key' | 'value'): { made: unknown; name: string } | null {
+    const [key, value] = [record.key?.bytes ?? null, record.value?.bytes ?? null];
+    if (batch.isControl) {
+      const found = decodeControl(record.offset, key, value);
+      return { made: what === 'key' ? found.key : found.body, name: found.name ?? 'control record' };
+    }
+    if (!file.info.internal) return null;
+    const found = decodeRecord(file.info.topic!, key, value);
+    const part = found[what];
+    return part === null ? null : { made: part.made, name: part.layout.name };
+  }
+
+  /** What was read of an entry before it broke off. */
+  private async damagedTree(file: OpenFile, row: number, made: FieldTree): Promise<void> {
+    const rows = file.log!.rows;
+    const position = rows.get('position', row);
+    const size = Math.min(rows.get('size', row), 1 << 20);
+    const data = await file.source.read(position, size);
+    try {
+      new Batch(data, position);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      made.error = error.at(position).data;
+      if (error.made !== null) made.root = treeOf(error.made, data, position, 'entry');
+      return;
+    }
+    made.root = leaf('bytes', '', position, position + size);
+  }
+
+  table(id: FileId, first: number, count: number): Promise<Table> {
+    return guard(async () => {
+      const { info, source } = this.file(id);
+      return tableOf(info.kind, source, info.baseOffset, first, count);
+    });
+  }
+
+  // -- look-ups ------------------------------------------------------------------------------
+
+  private async beside(id: FileId): Promise<Parameters<typeof findOffset>[0]> {
+    const log = await this.scanned(id);
+    const sibling = (kind: string): OpenFile | null => {
+      const found = log.info.siblings.map((other) => this.files.get(other)).find((other) => other?.info.kind === kind);
+      return found ?? null;
+    };
+    return {
+      log,
+      index: sibling('offset_index'),
+      timeIndex: sibling('time_index'),
+      indexOf: (file) => this.indexOf(file),
+      batch: (file, row) => this.batch(file, row),
+    };
+  }
+
+  private async indexOf(file: OpenFile): Promise<Index> {
+    file.index ??= await openIndex(file.info.kind, file.source, file.info.baseOffset);
+    return file.index;
+  }
+
+  findOffset(id: FileId, offset: bigint): Promise<LookUp> {
+    return guard(async () => findOffset(await this.beside(id), offset));
+  }
+
+  findTime(id: FileId, timestamp: bigint): Promise<LookUp> {
+    return guard(async () => findTime(await this.beside(id), timestamp));
+  }
+
+  findKey(query: KeyQuery, progress: (p: KeyProgress) => void, options: Options = {}): Promise<number> {
+    return guard(async () => {
+      const wanted = typeof query.key === 'string' ? new TextEncoder().encode(query.key) : query.key;
+      let found = 0;
+      for (const id of query.files) {
+        const file = await this.scanned(id);
+        const { rows } = file.log;
+        let hits: KeyProgress['hits'] = [];
+        let searched = 0;
+        let since = performance.now();
+        const report = (position: number): void => {
+          progress({ file: id, position, size: file.info.size, hits, searched });
+          hits = [];
+          since = performance.now();
+        };
+        for (let row = 0; row < rows.count; row++) {
+          stopIfAborted(options.signal);
+          if (rows.column('row')[row] !== ROW.BATCH) continue;
+          const position = rows.get('position', row);
+          try {
+            // Not kept open: a search passes all of them once.
+            const batch = new Batch(await file.source.read(position, rows.get('size', row)), position);
+            for (const record of batch.records()) {
+              searched++;
+              if (record.key === null || !matches(record.key.bytes, wanted, query.how)) continue;
+              found++;
+              const timestamp = record.timestamp === -1n ? null : record.timestamp;
+              hits.push({ file: id, row, index: record.index, offset: record.offset, timestamp });
+            }
+          } catch (error) {
+            const wrong = asEngineError(error);
+            if (wrong.data.reason === 'cancelled') throw wrong; // others are shown where they are
+          }
+          if (performance.now() - since > REPORT_MS) {
+            report(position);
+            await pause();
+          }
+        }
+        report(file.info.size);
+      }
+      return found;
+    });
+  }
+
+  compare(left: FileId, right: FileId, options: Options = {}): Promise<Comparison> {
+    return guard(async () => {
+      const [a, b] = [this.file(left), this.file(right)];
+      const [index, log] = a.log === null ? [a, b] : [b, a];
+      if (index.log === null) {
+        const kind = index.info.kind;
+        if (log.log === null || entryType(kind) === null || kind === 'transaction_index') {
+          throw unreadable('an index is compared with its log, and a log with another', 'invalid_value');
+        }
+        await this.scanned(log.info.id);
+        return compareIndex(await this.indexOf(index), log, kind === 'time_index');
+      }
+      await this.scanned(left);
+      await this.scanned(right);
+      return compareReplicas(a, b, (file, row) => this.batch(file, row), options.signal);
+    });
+  }
+}
+
+function topicOf(file: OpenFile): string | null {
+  return file.info.internal ? file.info.topic : null;
+}
+
+function content(slice: Slice | null, most: number): Content {
+  if (slice === null) return { bytes: null, size: -1, start: 0, text: null, message: null, messageName: null };
+  let bytes = slice.bytes.slice(0, most);
+  let text = utf8(bytes);
+  // A cut may divide a character.
+  for (let less = 1; text === null && less < 4 && slice.bytes.length > most; less++) text = utf8(bytes.subarray(0, most - less));
+  bytes = bytes.slice();
+  return { bytes, size: slice.bytes.length, start: slice.start, text, message: null, messageName: null };
+}
+
+function matches(key: Uint8Array, wanted: Uint8Array, how: KeyQuery['how']): boolean {
+  if (how === 'equals' && key.length !== wanted.length) return false;
+  const last = how === 'contains' ? key.length - wanted.length : 0;
+  if (key.length < wanted.length) return false;
+  for (let start = 0; start <= last; start++) {
+    let at = 0;
+    while (at < wanted.length && key[start + at] === wanted[at]) at++;
+    if (at === wanted.length) return true;
+  }
+  return false;
+}
+
+/** Let other messages of the worker in, a cancellation for instance. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** Any error as one of ours. */
+export function asEngineError(error: unknown): EngineError {
+  if (error instanceof EngineError) return error;
+  if (error instanceof Refused) return error.at(0);
+  const detail = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const memory = error instanceof RangeError;
+  return new EngineError({ reason: memory ? 'too_large' : 'internal', detail, position: null, inner: null, path: '' });
+}
+
+async function guard<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw asEngineError(error);
+  }
+}

@@ -1,0 +1,286 @@
+/**
+ * The list of the entries of a log: first all headers, then all checksums. Where the log ends follows
+ * Kafka's readers, as `kafkaspec/log/entries.py` has it; after damage the next entry is the first
+ * place where a header is plausible and the checksum holds.
+ */
+import { CHECK, EngineError, ROW, type ErrorData, type Finding, type ScanProgress, type ScanResult } from './api';
+import { Batch, checksumError } from './batch';
+import { checksum } from './checksum';
+import { FACTS, type KindFacts } from './facts';
+import { HEADERS, RowTable } from './rows';
+import { Refused } from './runtime';
+import { unreadable, Window, type Source } from './source';
+
+const { framing } = FACTS;
+const CHUNK = 4 << 20;
+/** Entries beyond it are not read into memory to look at them. */
+const LARGEST = 512 << 20;
+/** Bytes of checksums that a search after damage may compute before it gives up. */
+const SEARCH_BUDGET = 1 << 30;
+const REPORT_MS = 80;
+
+export interface Control {
+  signal?: AbortSignal | undefined;
+}
+
+export function stopIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) {
+    throw new EngineError({ reason: 'cancelled', detail: 'it was cancelled', position: null, inner: null, path: '' });
+  }
+}
+
+/** A finding with what a reader and a broker make of it. */
+export function finding(
+  area: string, error: ErrorData, row: number | null, severity: Finding['severity'] = 'error',
+): Finding {
+  const known = FACTS.consequences[area] ?? {};
+  const [reader, broker] = known[error.reason] ?? known[''] ?? ['', ''];
+  return {
+    row, reason: error.reason, severity, area, position: error.position ?? 0, inner: error.inner,
+    path: error.path, detail: error.detail, reader, broker,
+  };
+}
+
+/** Where an entry cannot be read, or the end of the log. */
+interface Gap {
+  what: number;
+  finding: Finding;
+  /** Position of the next entry, if the size of this one says it; else it takes a search. */
+  next: number | null;
+}
+
+export class Log {
+  readonly rows = new RowTable();
+  readonly findings: Finding[] = [];
+  result: ScanResult | null = null;
+  private budget = SEARCH_BUDGET;
+
+  constructor(readonly source: Source) {}
+
+  /** Both passes. */
+  async scan(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<ScanResult> {
+    const begin = performance.now();
+    await this.list(progress, signal);
+    const middle = performance.now();
+    const rows = this.rows;
+    const kinds = rows.column('row');
+    let [batches, damaged, records] = [0, 0, 0];
+    let first: bigint | null = null;
+    let last: bigint | null = null;
+    for (let row = 0; row < rows.count; row++) {
+      if (kinds[row] !== ROW.BATCH) {
+        if (kinds[row] === ROW.DAMAGED) damaged++;
+        continue;
+      }
+      batches++;
+      records += Math.max(0, rows.column('records')[row]!);
+      first ??= rows.column('baseOffset')[row]!;
+      last = rows.column('lastOffset')[row]!;
+    }
+    await this.check(progress, signal);
+    this.result = {
+      rows: rows.count, batches, damaged, records, firstOffset: first, lastOffset: last,
+      scanMs: middle - begin, checkMs: performance.now() - middle,
+    };
+    return this.result;
+  }
+
+  // -- headers -------------------------------------------------------------------------------
+
+  private async list(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<void> {
+    const { source, rows } = this;
+    const window = new Window(source, CHUNK);
+    let position = 0;
+    let sent = 0;
+    let said = 0;
+    let reported = 0;
+    let since = performance.now();
+    const report = (): void => {
+      const part = rows.copy(sent, rows.count - sent);
+      const found = this.findings.slice(said);
+      progress({ position, size: source.size, ...(part.count ? { rows: part } : {}), ...(found.length ? { findings: found } : {}) });
+      sent = rows.count;
+      said = this.findings.length;
+      since = performance.now();
+      reported = position;
+    };
+    while (position < source.size) {
+      stopIfAborted(signal);
+      const data = await window.at(position, framing.largestHeader);
+      const view = new DataView(data.buffer, data.byteOffset, data.length);
+      let at = 0;
+      // All headers in the window, without waiting for anything.
+      while (at < data.length) {
+        const header = HEADERS.find((each) => each.plausible(view, at) > 0);
+        const size = header?.plausible(view, at) ?? 0;
+        if (header === undefined || position + size > source.size) break;
+        rows.addFast(header, view, at, position, size);
+        at += size;
+        position += size;
+      }
+      if (at === 0) position = await this.other(window, position);
+      if (sent === 0 || performance.now() - since > REPORT_MS || position - reported > 16 * CHUNK) report();
+    }
+    report();
+  }
+
+  /** Take an entry that is not regular, or bytes that are none; return where the next one begins. */
+  private async other(window: Window, position: number): Promise<number> {
+    const { rows, source } = this;
+    const found = await this.entry(window, position);
+    if (found instanceof Batch) {
+      rows.addBatch(found);
+      return position + found.bytes.length;
+    }
+    const row = rows.count;
+    found.finding.row = row;
+    this.findings.push(found.finding);
+    if (found.next !== null) {
+      rows.addGap(found.what, position, found.next - position);
+      return found.next;
+    }
+    const end = found.what === ROW.TAIL && found.finding.reason !== 'torn_tail' ? null : await this.search(position + 1);
+    if (end === null) {
+      rows.addGap(found.what, position, source.size - position);
+      return source.size;
+    }
+    rows.addGap(ROW.DAMAGED, position, end - position);
+    return end;
+  }
+
+  /** Parse the entry at a position, or say why it is none. */
+  private async entry(window: Window, position: number): Promise<Batch | Gap> {
+    const { source } = this;
+    const left = source.size - position;
+    const tail = (reason: string, text: string): Gap => ({
+      what: ROW.TAIL,
+      finding: finding('batch', {
+        reason, detail: `the last ${left} bytes ${text}`, position, inner: null, path: '',
+      }, null, 'warning'),
+      next: null,
+    });
+    if (left <= framing.upToMagic) return tail('short_tail', 'are too few for a batch');
+    const head = await window.at(position, framing.upToMagic);
+    const size = new DataView(head.buffer, head.byteOffset).getInt32(framing.size - 4);
+    const end = position + framing.size + size;
+    const torn = (): Gap => tail('torn_tail', 'are the beginning of a batch that is cut off');
+    if (size >= framing.minimum && end > source.size) return torn();
+    if (size >= framing.minimum && framing.size + size > LARGEST) {
+      const error = { reason: 'too_large', detail: `an entry of ${framing.size + size} bytes is not read`, position, inner: null, path: '' };
+      return { what: ROW.DAMAGED, finding: finding('batch', error, null), next: end };
+    }
+    const wanted = size >= framing.minimum ? framing.size + size : framing.upToMagic;
+    const data = (await window.at(position, wanted)).slice(0, wanted);
+    try {
+      return new Batch(data, position);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (size >= framing.minimum) {
+        return { what: ROW.DAMAGED, finding: finding('batch', error.at(position).data, null), next: end };
+      }
+      if (size === 0 && (await this.isZero(position))) {
+        return tail('zero_tail', 'are zeros, as in a preallocated segment that was not closed');
+      }
+      return { what: ROW.DAMAGED, finding: finding('batch', error.at(position).data, null), next: null };
+    }
+  }
+
+  private async isZero(position: number): Promise<boolean> {
+    for (let at = position; at < this.source.size; at += CHUNK) {
+      const data = await this.source.read(at, CHUNK);
+      if (data.some((byte) => byte !== 0)) return false;
+    }
+    return true;
+  }
+
+  /** The first place from a position on with a plausible header and a checksum that holds. */
+  private async search(from: number): Promise<number | null> {
+    const { source } = this;
+    const magics = new Map(Object.entries(FACTS.kinds).map(([magic, kind]) => [Number(magic), kind]));
+    for (let start = from; start + framing.upToMagic < source.size; ) {
+      const data = await source.read(start, CHUNK);
+      const view = new DataView(data.buffer, data.byteOffset, data.length);
+      const last = data.length - framing.largestHeader;
+      const stop = start + data.length >= source.size ? data.length - framing.upToMagic : Math.max(1, last);
+      for (let at = 0; at < stop; at++) {
+        // The high bytes of offset and size are nearly always 0; this test alone is cheap.
+        const kind = magics.get(view.getInt8(at + framing.upToMagic - 1));
+        if (kind === undefined) continue;
+        const size = view.getInt32(at + framing.size - 4);
+        if (size < framing.minimum || start + at + framing.size + size > source.size) continue;
+        if (view.getBigInt64(at) < 0n || framing.size + size > LARGEST) continue;
+        const fast = HEADERS.find((header) => String(header.magic) in FACTS.kinds && header.key === kind.key);
+        if (fast !== undefined && fast.plausible(view, at) === 0) continue;
+        this.budget -= size;
+        if (this.budget < 0) return null;
+        if (await this.holds(start + at, size, kind)) return start + at;
+      }
+      start += Math.max(1, stop);
+    }
+    return null;
+  }
+
+  private async holds(position: number, size: number, kind: KindFacts): Promise<boolean> {
+    const { start, position: at, algorithm } = kind.checksum;
+    if (size < start) return false;
+    const data = await this.source.read(position + framing.size, size);
+    if (data.length < size) return false;
+    const stored = new DataView(data.buffer, data.byteOffset).getUint32(at);
+    return checksum(algorithm, data.subarray(start)) === stored;
+  }
+
+  // -- checksums -----------------------------------------------------------------------------
+
+  private async check(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<void> {
+    const { rows, source } = this;
+    const window = new Window(source, CHUNK);
+    const checked = rows.column('checked');
+    const kinds = rows.column('row');
+    const magics = rows.column('magic');
+    let sent = 0;
+    let said = this.findings.length;
+    let since = performance.now();
+    const report = (row: number, position: number): void => {
+      const found = this.findings.slice(said);
+      progress({
+        position, size: source.size, checked: { first: sent, values: checked.slice(sent, row) },
+        ...(found.length ? { findings: found } : {}),
+      });
+      sent = row;
+      said = this.findings.length;
+      since = performance.now();
+    };
+    for (let row = 0; row < rows.count; row++) {
+      if (kinds[row] !== ROW.BATCH) continue;
+      const position = rows.get('position', row);
+      const kind = FACTS.kinds[String(magics[row])]!;
+      const { stored, found } = await this.computed(window, position, rows.get('size', row), kind);
+      checked[row] = stored === found ? CHECK.SOUND : CHECK.DAMAGED;
+      if (stored !== found) {
+        const wrapper = kind.recordSet === '' && FACTS.codecs[rows.column('codec')[row]!] !== 'none';
+        this.findings.push(finding(wrapper ? 'wrapper' : 'batch', checksumError(kind, position, stored, found).data, row));
+      }
+      if ((row & 63) === 0 && performance.now() - since > REPORT_MS) {
+        stopIfAborted(signal);
+        report(row + 1, position);
+      }
+    }
+    report(rows.count, source.size);
+  }
+
+  private async computed(window: Window, position: number, size: number, kind: KindFacts): Promise<{ stored: number; found: number }> {
+    const { start, position: at, algorithm } = kind.checksum;
+    const first = framing.size + start;
+    const head = await window.at(position, Math.min(size, first));
+    const stored = new DataView(head.buffer, head.byteOffset).getUint32(framing.size + at);
+    let found = 0;
+    for (let done = first; done < size; ) {
+      const data = await window.at(position + done, Math.min(size - done, CHUNK));
+      const piece = data.subarray(0, Math.min(data.length, size - done));
+      if (!piece.length) throw unreadable('the file became shorter', 'changed');
+      found = checksum(algorithm, piece, found);
+      done += piece.length;
+    }
+    return { stored, found };
+  }
+}

@@ -1,0 +1,7 @@
+/** The engine in the same thread: for Node and for tests. */
+export * from './api';
+export { decompress, PayloadError } from './compression';
+export { CLASSES } from '../../gen/classes';
+export { LocalEngine } from './local';
+export { parse, Refused } from './runtime';
+export { treeOf } from './tree';

@@ -1,0 +1,104 @@
+/** Bytes of a file, wherever it is. Nothing is kept but one window. */
+import { EngineError, type FileInput } from './api';
+
+export interface Source {
+  readonly name: string;
+  readonly size: number;
+  /** Bytes from an offset on: as many as were asked for, fewer only at the end of the file. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+}
+
+export function unreadable(detail: string, reason = 'unreadable'): EngineError {
+  return new EngineError({ reason, detail, position: null, inner: null, path: '' });
+}
+
+class MemorySource implements Source {
+  readonly size: number;
+
+  constructor(readonly name: string, private readonly bytes: Uint8Array) {
+    this.size = bytes.length;
+  }
+
+  read(offset: number, length: number): Promise<Uint8Array> {
+    return Promise.resolve(this.bytes.subarray(offset, offset + length));
+  }
+}
+
+class BlobSource implements Source {
+  constructor(readonly name: string, readonly size: number, private readonly blob: Blob) {}
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const end = Math.min(this.size, offset + length);
+    if (end <= offset) return new Uint8Array(0);
+    let data: ArrayBuffer;
+    try {
+      data = await this.blob.slice(offset, end).arrayBuffer();
+    } catch (error) {
+      throw unreadable(`the file cannot be read: ${error instanceof Error ? error.message : error}`);
+    }
+    return new Uint8Array(data);
+  }
+}
+
+class RangeSource implements Source {
+  constructor(readonly name: string, readonly size: number, private readonly url: string) {}
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const end = Math.min(this.size, offset + length);
+    const parts: Uint8Array[] = [];
+    // A server may send less than was asked for.
+    for (let at = offset; at < end; ) {
+      let answer: Response;
+      try {
+        answer = await fetch(this.url, { headers: { Range: `bytes=${at}-${end - 1}` }, cache: 'no-store' });
+      } catch (error) {
+        throw unreadable(`the server does not answer: ${error instanceof Error ? error.message : error}`);
+      }
+      if (answer.status !== 206 && !(answer.status === 200 && at === 0)) {
+        throw unreadable(`the server answers ${answer.status}`, answer.status === 416 ? 'changed' : 'unreadable');
+      }
+      const part = new Uint8Array(await answer.arrayBuffer());
+      if (part.length === 0) throw unreadable('the file became shorter', 'changed');
+      parts.push(part);
+      at += part.length;
+    }
+    if (parts.length === 1) return parts[0]!.subarray(0, end - offset);
+    return joined(parts).subarray(0, Math.max(0, end - offset));
+  }
+}
+
+export function openSource(input: FileInput): Source {
+  if (input.bytes) return new MemorySource(input.path, input.bytes);
+  if (input.blob) return new BlobSource(input.path, input.size, input.blob);
+  if (input.url) return new RangeSource(input.path, input.size, input.url);
+  throw unreadable('there is neither a blob nor an address');
+}
+
+export function joined(parts: Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** A window that moves over a file: reads of a few bytes cost no system call each. */
+export class Window {
+  private data: Uint8Array = new Uint8Array(0);
+  private start = 0;
+
+  constructor(private readonly source: Source, private readonly most: number) {}
+
+  /** Bytes from a position on, at least `least` of them unless the file ends. Not a copy. */
+  async at(position: number, least: number): Promise<Uint8Array> {
+    const end = Math.min(this.source.size, position + least);
+    if (position < this.start || end > this.start + this.data.length) {
+      this.data = await this.source.read(position, Math.max(this.most, least));
+      this.start = position;
+      if (this.data.length < end - position) throw unreadable('the file became shorter', 'changed');
+    }
+    return this.data.subarray(position - this.start);
+  }
+}

@@ -1,0 +1,213 @@
+/** Files that are not logs: indexes, snapshots and text files, as tables and trees. */
+import { EngineError, type FieldNode, type FileKind, type Finding, type Table } from './api';
+import { checksum } from './checksum';
+import { camel, typeFacts } from './facts';
+import { javaText } from './json';
+import { finding } from './log';
+import { parse, Refused, valueOf, type Made } from './runtime';
+import { unreadable, type Source } from './source';
+import { leaf, treeOf } from './tree';
+
+/** Such files are small; a larger one is read to here. */
+const MOST = 64 << 20;
+
+const ENTRIES: Partial<Record<FileKind, string>> = {
+  offset_index: 'index.offset_index_entry',
+  time_index: 'index.time_index_entry',
+  transaction_index: 'transaction_index.aborted_transaction',
+};
+const PREALLOCATED = new Set<FileKind>(['offset_index', 'time_index']);
+const SNAPSHOT = 'producer_snapshot.producer_snapshot';
+const PRODUCER = 'producer_snapshot.producer_entry';
+
+export function entryType(kind: FileKind): string | null {
+  return ENTRIES[kind] ?? null;
+}
+
+/** An index: entries of one size, and perhaps preallocated zeros after them. */
+export class Index {
+  readonly key: string;
+  readonly size: number;
+  readonly count: number;
+  readonly padding: number;
+  readonly findings: Finding[] = [];
+
+  constructor(kind: FileKind, readonly data: Uint8Array, readonly base: bigint) {
+    this.key = ENTRIES[kind]!;
+    this.size = typeFacts(this.key).fixed_size!;
+    const whole = Math.floor(data.length / this.size);
+    this.count = PREALLOCATED.has(kind) ? this.used(whole) : whole;
+    this.padding = (whole - this.count) * this.size;
+    if (data.length % this.size) {
+      const detail = `${data.length} bytes are no multiple of the ${this.size} bytes of an entry`;
+      this.findings.push(finding(kind, { reason: 'index_size', detail, position: whole * this.size, inner: null, path: '' }, null, 'warning'));
+    }
+  }
+
+  /**
+   * Entries end before the first one, other than the very first, whose relative offset is 0. A file
+   * that starts with two zero slots has none, one of a single zero slot has one.
+   */
+  private used(whole: number): number {
+    let at = 0;
+    for (const field of typeFacts(this.key).fields) {
+      if (field.id === 'relative_offset') break;
+      at += field.size ?? 0;
+    }
+    const view = new DataView(this.data.buffer, this.data.byteOffset, this.data.length);
+    let used = 1;
+    while (used < whole && view.getInt32(used * this.size + at) !== 0) used++;
+    const zero = whole > 1 && this.data.subarray(0, 2 * this.size).every((byte) => byte === 0);
+    return zero ? 0 : Math.min(used, whole);
+  }
+
+  entry(number: number): Made {
+    const data = this.data.subarray(number * this.size, (number + 1) * this.size);
+    return parse(this.key, data, typeFacts(this.key).parameters ? [this.base] : []);
+  }
+
+  range(number: number): [number, number] {
+    return [number * this.size, (number + 1) * this.size];
+  }
+
+  offset(number: number): bigint {
+    return valueOf(this.entry(number), 'offset')!;
+  }
+
+  /** The last entry for which `test` holds; -1 if it is none. Entries for which it holds come first. */
+  last(test: (entry: Made) => boolean): number {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (test(this.entry(middle))) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+}
+
+export async function readAll(source: Source): Promise<Uint8Array> {
+  if (source.size > MOST) throw unreadable(`a file of ${source.size} bytes is too large for its kind`, 'too_large');
+  return source.read(0, source.size);
+}
+
+export async function openIndex(kind: FileKind, source: Source, base: bigint | null): Promise<Index> {
+  return new Index(kind, await readAll(source), base ?? 0n);
+}
+
+function cells(made: Made, key: string): string[] {
+  const type = typeFacts(key);
+  const shown = type.fields.map((field) => String(made[camel(field.id)]));
+  return [...shown, ...(type.instances ?? []).map((id) => String(valueOf(made, id)))];
+}
+
+function columns(key: string): Table['columns'] {
+  const type = typeFacts(key);
+  return [
+    ...type.fields.map((field) => ({ name: field.id, doc: field.doc ?? null, numeric: true })),
+    ...(type.instances ?? []).map((id) => ({ name: id, doc: null, numeric: true })),
+  ];
+}
+
+export async function tableOf(kind: FileKind, source: Source, base: bigint | null, first: number, count: number): Promise<Table> {
+  const data = await readAll(source);
+  if (ENTRIES[kind]) return indexTable(kind, new Index(kind, data, base ?? 0n), first, count);
+  if (kind === 'producer_snapshot') return snapshotTable(data, first, count);
+  const lines = linesOf(data);
+  const shown = lines.slice(first, first + count);
+  return {
+    columns: [{ name: 'line', doc: null, numeric: false }],
+    rows: shown.map(([start, end]) => [javaText(data.subarray(start, end))]),
+    ranges: shown, first, total: lines.length, padding: 0, findings: [],
+  };
+}
+
+function indexTable(kind: FileKind, index: Index, first: number, count: number): Table {
+  const table: Table = { columns: columns(index.key), rows: [], ranges: [], first, total: index.count, padding: index.padding, findings: index.findings };
+  for (let entry = first; entry < Math.min(index.count, first + count); entry++) {
+    try {
+      table.rows.push(cells(index.entry(entry), index.key));
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      const wrong = error.at(entry * index.size).data;
+      table.findings.push(finding(kind, wrong, null));
+      table.rows.push([wrong.detail, ...Array<string>(table.columns.length - 1).fill('')]);
+    }
+    table.ranges.push(index.range(entry));
+  }
+  return table;
+}
+
+function snapshotTable(data: Uint8Array, first: number, count: number): Table {
+  const table: Table = { columns: columns(PRODUCER), rows: [], ranges: [], first, total: 0, padding: 0, findings: [] };
+  const area = 'producer_snapshot';
+  let made: Made = null;
+  try {
+    made = parse(SNAPSHOT, data);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    table.findings.push(finding(area, error.at(0).data, null));
+    made = error.made;
+  }
+  const sum = typeFacts(SNAPSHOT).checksum!;
+  if (!table.findings.length && made[sum.field] !== checksum(sum.algorithm, data.subarray(sum.start))) {
+    const detail = 'the checksum of the snapshot does not match its bytes';
+    table.findings.push(finding(area, { reason: 'checksum_mismatch', detail, position: sum.position, inner: null, path: `/${sum.field}` }, null));
+  }
+  const entries: Made[] = made?.entries ?? [];
+  const places = made?._debug.entries?.arr ?? [];
+  table.total = entries.length;
+  entries.slice(first, first + count).forEach((entry, index) => {
+    const place = places[first + index];
+    table.rows.push(cells(entry, PRODUCER));
+    table.ranges.push([place.start, place.end ?? place.start]);
+  });
+  return table;
+}
+
+function linesOf(data: Uint8Array): [number, number][] {
+  const lines: [number, number][] = [];
+  for (let at = 0; at < data.length; ) {
+    const found = data.indexOf(10, at);
+    const end = found < 0 ? data.length : found;
+    lines.push([at, end]);
+    at = end + 1;
+  }
+  return lines;
+}
+
+export async function entryTree(kind: FileKind, source: Source, base: bigint | null, number: number): Promise<FieldNode> {
+  const data = await readAll(source);
+  const missing = (): EngineError => unreadable(`there is no entry ${number}`, 'invalid_value');
+  if (ENTRIES[kind]) {
+    const index = new Index(kind, data, base ?? 0n);
+    if (number < 0 || (number + 1) * index.size > data.length) throw missing();
+    const [start, end] = index.range(number);
+    return treeOf(index.entry(number), data.subarray(start, end), start, `entry ${number}`);
+  }
+  if (kind === 'producer_snapshot') {
+    const made = parse(SNAPSHOT, data);
+    const place = made._debug.entries.arr[number];
+    if (place === undefined) throw missing();
+    return treeOf(made.entries[number], data, 0, `entry ${number}`, place.start, place.end);
+  }
+  const line = linesOf(data)[number];
+  if (line === undefined) throw missing();
+  const node = leaf(`line ${number + 1}`, `/line ${number + 1}`, line[0], line[1]);
+  node.value = javaText(data.subarray(line[0], line[1]));
+  node.type = 'text';
+  return node;
+}
+
+export async function fileTree(kind: FileKind, source: Source, base: bigint | null, name: string): Promise<FieldNode> {
+  const data = await readAll(source);
+  if (kind === 'producer_snapshot') return treeOf(parse(SNAPSHOT, data), data, 0, name);
+  const root = leaf(name, '', 0, data.length);
+  const total = ENTRIES[kind] ? new Index(kind, data, base ?? 0n).count : linesOf(data).length;
+  for (let number = 0; number < Math.min(total, 1000); number++) {
+    root.children.push(await entryTree(kind, { name, size: data.length, read: () => Promise.resolve(data) }, base, number));
+  }
+  root.more = Math.max(0, total - 1000);
+  return root;
+}

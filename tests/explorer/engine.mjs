@@ -1,0 +1,98 @@
+// The engine of the explorer as a testee: node engine.mjs BUILD, a request and an answer a line.
+import { openAsBlob } from 'node:fs';
+import path from 'node:path';
+import readline from 'node:readline';
+import { pathToFileURL } from 'node:url';
+
+const built = await import(pathToFileURL(path.join(process.argv[2], 'engine.mjs')).href);
+const { LocalEngine, EngineError } = built;
+
+const json = (value) =>
+  JSON.stringify(value, (_, item) => {
+    if (typeof item === 'bigint') return item.toString();
+    if (ArrayBuffer.isView(item)) return Array.from(item, String);
+    return item;
+  });
+
+async function opened(engine, paths) {
+  const inputs = [];
+  for (const name of paths) {
+    const blob = await openAsBlob(name);
+    inputs.push({ path: name, size: blob.size, blob });
+  }
+  return engine.open(inputs);
+}
+
+const HANDLERS = {
+  async dump({ file }) {
+    const engine = new LocalEngine();
+    const [{ id }] = await opened(engine, [file]);
+    let text = '';
+    try {
+      await engine.fileJson(id, (piece) => (text += piece));
+    } catch (error) {
+      return { text, error: own(error) };
+    }
+    return { text };
+  },
+  async scan({ file, data }) {
+    const engine = new LocalEngine();
+    const [info] = data === undefined
+      ? await opened(engine, [file])
+      : await engine.open([{ path: file, size: 0, bytes: Uint8Array.from(Buffer.from(data, 'base64')) }]);
+    const result = await engine.scan(info.id, () => undefined);
+    const rows = await engine.rows(info.id, 0, result.rows);
+    const pages = [];
+    for (let row = 0; row < result.rows; row++) {
+      if (rows.row[row] !== 0) continue;
+      const page = await engine.records(info.id, row, 0, 1000, 16);
+      if (page.error) pages.push({ row, error: page.error });
+      await engine.tree(info.id, { what: 'row', row });
+      if (page.records.length) await engine.tree(info.id, { what: 'record', row, index: 0 });
+    }
+    return { info, result, rows, findings: await engine.findings(info.id), pages };
+  },
+  async call({ files, calls }) {
+    const engine = new LocalEngine();
+    const infos = await opened(engine, files);
+    const results = [];
+    for (const [method, ...given] of calls) {
+      const all = given.map((item) => (typeof item === 'string' && item.startsWith('big:') ? BigInt(item.slice(4)) : item));
+      const said = [];
+      if (method === 'scan' || method === 'fileJson' || method === 'findKey') all.splice(1, 0, (each) => said.push(each));
+      try {
+        results.push({ result: await engine[method](...all), said });
+      } catch (error) {
+        results.push({ error: own(error) });
+      }
+    }
+    return { infos, results };
+  },
+  async parse({ type, data }) {
+    const bytes = Uint8Array.from(Buffer.from(data, 'base64'));
+    try {
+      const made = built.parse(type, bytes);
+      return { tree: built.treeOf(made, bytes, 0, 'root') };
+    } catch (error) {
+      if (error instanceof built.Refused) return { refused: error.reason, position: error.position };
+      throw error;
+    }
+  },
+};
+
+/** The data of an error of the engine; any other error ends the program. */
+function own(error) {
+  if (error instanceof EngineError && error.data.reason !== 'internal') return error.data;
+  throw error;
+}
+
+for await (const line of readline.createInterface({ input: process.stdin })) {
+  const request = JSON.parse(line);
+  let answer;
+  try {
+    answer = await HANDLERS[request.command](request);
+  } catch (error) {
+    answer = { failed: error instanceof EngineError ? json(error.data) : String(error?.stack ?? error) };
+  }
+  process.stdout.write(`${json(answer)}\n`);
+}

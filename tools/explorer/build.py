@@ -1,0 +1,106 @@
+"""Build the explorer: ``python -m tools.explorer.build``.
+
+It needs Java and Maven for the official compiler, and Node.js with npm for the rest. All of it is
+made below ``explorer/gen`` and ``build/explorer``, which are not checked in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+from kafkaspec._generated.layout import LAYOUTS
+from tools.brokers.maven import find_tool
+from tools.explorer.facts import ROOT, SPEC, facts, value_functions
+from tools.specgen.kaitai.emit import compile_specs
+from tools.specgen.model import camel
+
+HOME = ROOT / "explorer"
+GENERATED = HOME / "gen"
+BUILT = ROOT / "build" / "explorer"
+_JAVASCRIPT = ("-t", "javascript", "--debug")
+"""With positions of fields, and without reading in the constructor: of damaged data that is what
+was read."""
+
+
+def generate(into: Path = GENERATED) -> None:
+    """Write what the explorer knows of the specification, unless it is there and current."""
+    made = json.dumps(facts(), ensure_ascii=False, separators=(",", ":"), sort_keys=False)
+    values = value_functions()
+    inputs = hashlib.sha256(f"{made}\n{values}\n{Path(__file__).read_text('utf-8')}".encode())
+    for path in sorted(SPEC.rglob("*.ksy")):
+        inputs.update(path.read_bytes())
+    stamp = into / "stamp"
+    if stamp.is_file() and stamp.read_text("utf-8") == inputs.hexdigest():
+        return
+    shutil.rmtree(into, ignore_errors=True)
+    (into / "kaitai").mkdir(parents=True)
+    compile_specs(SPEC, into / "kaitai", _JAVASCRIPT)
+    (into / "kaitai" / "package.json").write_text('{ "type": "commonjs" }\n', "utf-8")
+    (into / "facts.json").write_text(made, "utf-8")
+    (into / "values.ts").write_text(values, "utf-8")
+    (into / "classes.ts").write_text(_classes(), "utf-8")
+    stamp.write_text(inputs.hexdigest(), "utf-8")
+
+
+def _classes() -> str:
+    """Return a module with the class of each type by its key."""
+    specs = sorted({key.partition(".")[0] for key in LAYOUTS})
+    lines = ["// @ts-nocheck"]
+    lines += [f"import * as {camel(spec)} from './kaitai/{camel(spec)}.js';" for spec in specs]
+    lines += ["export const CLASSES = {"]
+    for key in LAYOUTS:
+        spec, _, name = key.partition(".")
+        inner = "" if spec == name else f".{camel(name)}"
+        lines.append(f"  '{key}': {camel(spec)}.{camel(spec)}{inner},")
+    return "\n".join([*lines, "};", ""])
+
+
+def packages() -> None:
+    """Install the locked packages, unless they are there."""
+    lock, stamp = HOME / "package-lock.json", HOME / "node_modules" / ".kafkaspec"
+    wanted = hashlib.sha256(lock.read_bytes()).hexdigest()
+    if stamp.is_file() and stamp.read_text("utf-8") == wanted:
+        return
+    npm = find_tool("npm", "npm")
+    subprocess.run([npm, "ci", "--silent", "--no-audit", "--no-fund"], cwd=HOME, check=True)
+    stamp.write_text(wanted, "utf-8")
+
+
+def bundle() -> None:
+    """Bundle the engine, and the page where it is."""
+    BUILT.mkdir(parents=True, exist_ok=True)
+    node = find_tool("node", "Node.js")
+    subprocess.run([node, "build.mjs", str(BUILT)], cwd=HOME, check=True)
+
+
+def check_types() -> None:
+    """Check the types of all TypeScript."""
+    tsc = HOME / "node_modules" / ".bin" / "tsc"
+    subprocess.run([str(tsc), "--noEmit"], cwd=HOME, check=True)
+
+
+def build() -> Path:
+    """Build everything and return the folder with it."""
+    generate()
+    packages()
+    bundle()
+    return BUILT
+
+
+def main() -> None:
+    """Build, and with ``--check`` check types too."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="check types too")
+    arguments = parser.parse_args()
+    build()
+    if arguments.check:
+        check_types()
+
+
+if __name__ == "__main__":
+    main()
