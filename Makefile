@@ -7,7 +7,7 @@ LOGS ?= tests/golden
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-kafka avro-judge compatibility check wheels lock release-notes generate format bench bench-spark fuzz sanitize conformance golden clean
+.PHONY: help run quick test test-kafka avro-judge compatibility check wheels lock release-notes generate format bench bench-spark fuzz sanitize conformance golden explorer explorer-check clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -96,6 +96,14 @@ conformance:  ## Run the conformance kit on our codecs, clients, Java and JavaSc
 golden:  ## Make the golden segments again with real brokers (Java, Maven, minutes)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.golden make
+
+explorer:  ## Build the explorer in build/explorer (Java, Maven, Node.js, npm)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.explorer.build --check
+
+explorer-check:  ## Compare the explorer with dump and verify on every golden segment, minutes (VERSIONS="4.4.0")
+	@tools/setup/venv.sh $(VENV) construct,test
+	@EXPLORER_VERSIONS="$(or $(VERSIONS),all)" $(BIN)/python -m pytest tests/explorer
 
 clean:  ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
