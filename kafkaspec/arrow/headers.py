@@ -29,6 +29,7 @@ from kafkaspec.layout.framing import checksum_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.headers import header_tables
+from kafkaspec.log.headers import readable_headers as readable
 from kafkaspec.log.segment import Segment
 
 _TEXT: Final = SIMPLE["compression"][0]
@@ -128,20 +129,19 @@ def read_segment_headers(segment: Segment) -> pa.Table:
 
 def readable_headers(segment: Segment) -> Iterator[pa.RecordBatch | KafkaSpecError]:
     """Yield the headers of a segment, and the error of each entry that cannot be read."""
-    try:
-        yield from read_segment_headers(segment).to_batches(max_chunksize=_ROWS_AT_ONCE)
-        return
-    except KafkaSpecError:
-        pass
     rows: list[Batch] = []
-    for item in segment.scan():
-        if isinstance(item, KafkaSpecError):
-            yield item
-        else:
+    for item in readable(segment):
+        if isinstance(item, Batch):
             rows.append(item)
-        if len(rows) == _ROWS_AT_ONCE:
+            if len(rows) < _ROWS_AT_ONCE:
+                continue
+        if rows:
             yield _from_python(rows)
             rows = []
+        if isinstance(item, KafkaSpecError):
+            yield item
+        elif isinstance(item, tuple):
+            yield _from_scan(*item)
     if rows:
         yield _from_python(rows)
 

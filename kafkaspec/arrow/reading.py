@@ -183,6 +183,7 @@ def _read(
         request.wanted,
         layout=Layout.VIEW if request.layout == "view" else Layout.BINARY,
         allocate=allocate,
+        unpacked=request.unpacked,
     )
     made = Arrays(request, place, segment.codec, segment.name)
     for columns in reader:

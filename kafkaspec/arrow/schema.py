@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.columns.memory import Unpacked
 from kafkaspec.columns.wanted import HIGHEST, LOWEST, Wanted
 from kafkaspec.layout import Kind, names
 from kafkaspec.layout.kinds import KINDS, header_fields, value_names
@@ -129,6 +130,9 @@ class Request:
     transactions to leave out; see ``Partition.resolve``. ``on_unreadable`` says what happens with a
     partition or segment that cannot be read at all.
 
+    ``unpacked`` is called with the position of each entry that was decompressed, and the bytes of
+    its records before and after.
+
     ``jobs`` is the number of threads that work at the same time, that of the caller included.
 
     ``where`` is a condition on the records.
@@ -152,6 +156,7 @@ class Request:
     on_unreadable: OnError = "fail"
     aborted: tuple[Aborted, ...] = ()
     progress: Callable[[str, int], None] | None = None
+    unpacked: Unpacked | None = None
     jobs: int = 1
     where: Where | None = None
 

@@ -26,6 +26,7 @@ _READING = {
     "find": "Find an offset, a timestamp or a key.",
     "explain": "Show the bytes of a batch, field by field.",
     "export": "Write records to Parquet, Arrow or JSON.",
+    "stats": "Measure logs: sizes, rates, codecs, keys; as text, JSON, HTML.",
     "sql": "Query topics with SQL, by DuckDB.",
 }
 _WRITING = {

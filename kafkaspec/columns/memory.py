@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 Allocate = Callable[[int], "Buffer"]
 """Function that returns a writable buffer of a size in bytes, with any content."""
 
+Unpacked = Callable[[int, int, int], None]
+"""Function that takes the position of an entry, and the bytes of its records before and after
+decompression."""
+
 
 VIEW_BYTES: Final = 16
 INLINE_BYTES: Final = 12

@@ -14,12 +14,20 @@ import copy
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.decoding import decoded
-from kafkaspec.columns.memory import Allocate, Columns, ColumnSet, IntegerColumn, Layout
+from kafkaspec.columns.memory import (
+    Allocate,
+    Columns,
+    ColumnSet,
+    IntegerColumn,
+    Layout,
+    Unpacked,
+)
 from kafkaspec.columns.names import OF_BATCH, POSITION
 from kafkaspec.columns.records import RecordColumns, fact
 from kafkaspec.columns.unpacking import Chunk, Unpacker
@@ -62,6 +70,7 @@ class Reader:
         *,
         layout: Layout = Layout.VIEW,
         allocate: Allocate = bytearray,
+        unpacked: Unpacked | None = None,
     ) -> None:
         """Prepare to read.
 
@@ -71,7 +80,9 @@ class Reader:
             wanted: the records to read.
             layout: layout of byte strings that the core writes; see ``Columns.layout``.
             allocate: allocates memory.
+            unpacked: is told of each entry that was decompressed.
         """
+        self._tell = unpacked
         self._segment = segment
         self._core: Core | None = segment.codec.core if _IN_C else None
         self._names = tuple(names)
@@ -85,7 +96,9 @@ class Reader:
         self._spare: EntryTable | None = None  # the last table: its memory serves the next one
         # A batch with more bytes of records is read in pieces.
         self._most = min(max(wanted.max_bytes, PIECE_BYTES), WHOLE_BYTES)
-        self._unpacker = Unpacker(segment, self._cursor, wanted.max_bytes, self._most, allocate)
+        self._unpacker = Unpacker(
+            segment, self._cursor, wanted.max_bytes, self._most, allocate, unpacked
+        )
         self.position = 0
 
     @property
@@ -130,6 +143,7 @@ class Reader:
             # No core, or an entry that the core refuses: read entry by entry.
             for batch in segment.batches(position):
                 self.position = position = batch.end
+                self._measure(batch)
                 yield from self._by_records(batch)
                 if core is not None or self._done or position >= end:
                     break  # the core may decode the next entries
@@ -172,7 +186,9 @@ class Reader:
                     yield from self._decode(core, chunk)
             if facts & module.OTHERWISE:
                 position = base + table.column(POSITION)[first]
-                yield from self._by_records(self._segment.batch_at(position, self._cursor))
+                batch = self._segment.batch_at(position, self._cursor)
+                self._measure(batch)
+                yield from self._by_records(batch)
                 first += 1
             self._done |= bool(facts & module.ENDED)
 
@@ -306,6 +322,14 @@ class Reader:
             untimed=not batch.kind.has_timestamps,
             markers=batch.is_control,
         )
+
+    def _measure(self, batch: Batch) -> None:
+        """Decompress an entry that is read as records, to tell its size."""
+        if self._tell is None or not batch.is_compressed:
+            return
+        with suppress(KafkaSpecError):  # reading it says why
+            size = len(batch.decompressed())
+            self._tell(batch.position, len(batch.payload or b""), size)
 
     # -- through records --------------------------------------------------------------------
 

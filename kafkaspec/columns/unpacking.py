@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kafkaspec import compression
 from kafkaspec.codecs.native.names import KIND
 from kafkaspec.codecs.native.scan import EntryTable
-from kafkaspec.columns.memory import Allocate
+from kafkaspec.columns.memory import Allocate, Unpacked
 from kafkaspec.columns.names import POSITION
 from kafkaspec.columns.wrappers import open_wrapper
 from kafkaspec.errors import KafkaSpecError, Reason
@@ -87,7 +87,13 @@ class Unpacker:
     """
 
     def __init__(
-        self, segment: Segment, cursor: Cursor, max_bytes: int, most: int, allocate: Allocate
+        self,
+        segment: Segment,
+        cursor: Cursor,
+        max_bytes: int,
+        most: int,
+        allocate: Allocate,
+        tell: Unpacked | None = None,
     ) -> None:
         """Prepare to decompress.
 
@@ -97,7 +103,9 @@ class Unpacker:
             max_bytes: bytes of an arena, unless one payload has more.
             most: most bytes of a payload that is not read in pieces.
             allocate: allocates memory.
+            tell: is told of each payload that was decompressed.
         """
+        self._tell = tell
         self._segment = segment
         self._cursor = cursor
         self._max_bytes = max_bytes
@@ -137,6 +145,9 @@ class Unpacker:
                     arena, used, most, *forms,
                 )  # fmt: skip
                 for done in range(before, number):
+                    if self._tell is not None and kinds[done] != _IN_ENTRY:
+                        size = entries[done * fields + length]
+                        self._tell(whole.start + positions[done], sizes[done], size)
                     if counts[done] < 0 and not _holds(core, whole, done, arena):
                         yield from _part(core, whole, first, done, arena[:used])
                         first = done + 1
@@ -162,6 +173,8 @@ class Unpacker:
             if size < 0:
                 found, large = self._inflated(codec, payload, magic)
                 if large:
+                    if self._tell is not None and found is not None:
+                        self._tell(whole.start + positions[number], sizes[number], len(found))
                     yield from _part(core, whole, first, number, arena[:used])
                     yield Apart(self._batch(whole, positions[number]), found, is_large=True)
                     first = number = number + 1
@@ -178,6 +191,8 @@ class Unpacker:
             entries[at + place] = module.ARENA
             entries[at + at_place] = used
             entries[at + length] = size
+            if self._tell is not None and size >= 0:
+                self._tell(whole.start + positions[number], sizes[number], size)
             if size < 0 or not _holds(core, whole, number, arena):
                 yield from _part(core, whole, first, number, arena[:used])
                 yield Apart(self._batch(whole, positions[number]))

@@ -1,0 +1,148 @@
+"""``kafkaspec stats``: measure logs, and show it as text, JSON, a page and pictures."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from kafkaspec.cli.console import print_json, progress_bar, stdout_console
+from kafkaspec.cli.exits import FINDINGS
+from kafkaspec.cli.forensics.logs import Findings
+from kafkaspec.cli.inputs import log_bytes
+from kafkaspec.cli.options import (
+    epilog,
+    format_option,
+    jobs_option,
+    no_mmap_option,
+    paths_or_urls_argument,
+    wrong_usage,
+)
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.io.local import are_mapped
+from kafkaspec.io.remote import as_path
+
+if TYPE_CHECKING:
+    from kafkaspec.stats.figures import Figures
+    from kafkaspec.stats.units import Unit
+
+JSON_EPILOG: Final = """\
+Output of --format json, one object for each line, by "type":
+  codec        directory, topic, partition, magic, compression, timestamp_type,
+               batches, records, bytes, payload, uncompressed, ratio
+  producer     ... producer_id, producer_epoch, batches, records, bytes, markers,
+               first_offset, last_offset, last_sequence, first and last_timestamp
+  transaction  ... outcome, transactions, batches, records, longest_ms, first_offset
+  gap          ... kind, why, ranges, missing, largest
+  size         ... what (batch, record, key, value), size_from, count, bytes
+  time         ... time and width (ms), batches, records, bytes
+  key          ... count (at least), at_most, size; key in hex with --show-keys
+  error        ... file, position, reason, message
+  partition    directory, topic, partition, sums of everything
+  topic        topic, the same sums
+  total        the last line: the same sums
+"""
+_EPILOG = epilog(
+    JSON_EPILOG,
+    """\
+Keys are data: no output has one without --show-keys. Names of topics and paths of
+files are always there.
+""",
+    """\
+Exit codes: 0 all was read; 1 something is missing, or cannot be read; 2 wrong
+usage, or nothing of a PATH can be read.
+""",
+)
+
+_TABLES: Final = ("producer", "transaction", "gap", "size", "time", "error")
+
+
+@click.command("stats", epilog=_EPILOG)
+@paths_or_urls_argument
+@click.option(
+    "--headers-only",
+    is_flag=True,
+    help="Read headers of batches, no records: fast, without keys, sizes of records and ratios.",
+)
+@click.option("--show-keys", is_flag=True, help="Show the heaviest keys, not only their counts.")
+@jobs_option
+@no_mmap_option
+@format_option
+@click.pass_context
+def stats_command(
+    ctx: click.Context,
+    paths: tuple[Path, ...],
+    headers_only: bool,
+    show_keys: bool,
+    jobs: int,
+    output_format: str,
+) -> None:
+    """Measure logs: sizes, rates, codecs, producers, transactions, gaps, keys.
+
+    A PATH is a log directory, a partition, or a segment. What cannot be read is counted, and left
+    out of all other figures.
+    """
+    with wrong_usage(ImportError):
+        figures, exit_code = _measured(paths, jobs, records=not headers_only)
+    if output_format == "json":
+        print_figures(figures, show_keys=show_keys)
+    else:
+        from kafkaspec.cli.reading.stats_text import print_text
+
+        print_text(figures, stdout_console(), show_keys=show_keys)
+    ctx.exit(max(exit_code, FINDINGS if figures.total["errors"] else 0))
+
+
+def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Figures, int]:
+    """Return the figures, and the exit code of what could not be opened."""
+    require_stats()
+    from kafkaspec.stats.running import measure
+    from kafkaspec.stats.units import units_of_log
+
+    found = Findings(paths)
+    units: dict[Unit, None] = {}
+    total = 0
+    for _, log in found.logs():
+        total += log_bytes(log)
+        units |= dict.fromkeys(units_of_log(log, records=records, mapped=are_mapped()))
+    with progress_bar("stats", total) as advance:
+
+        def done(unit: Unit) -> None:
+            for path in () if unit.is_history else unit.paths:
+                with suppress(OSError, KafkaSpecError):  # the figures say why
+                    advance(as_path(path).stat().st_size, path)
+
+        return measure(list(units), jobs=jobs, done=done), found.exit_code
+
+
+def require_stats() -> None:
+    """Import what figures need.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    try:
+        import datasketches  # noqa: F401
+        import numpy  # noqa: F401
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError:
+        raise ImportError("figures need more: pip install 'kafkaspec[stats]'") from None
+
+
+def print_figures(figures: Figures, *, show_keys: bool) -> None:
+    """Print all tables as JSON lines."""
+    for row in figures.codecs:
+        print_json("codec", row)
+    for kind in _TABLES:
+        for row in figures.rows(f"{kind}s"):
+            print_json(kind, row)
+    for row in figures.heaviest():
+        shown = {name: row[name] for name in row if name not in ("digest", "key")}
+        print_json("key", shown | ({"key": row["key"].hex()} if show_keys else {}))
+    for row in figures.partitions:
+        print_json("partition", row)
+    for row in figures.topics:
+        print_json("topic", row)
+    print_json("total", figures.total)

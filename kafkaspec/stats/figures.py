@@ -1,0 +1,204 @@
+"""What a measurement says, by log, by topic and in total."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafkaspec.stats.distinct import number_of
+from kafkaspec.stats.tables import LOG, TABLES, Part, grouped, rolled
+
+TOPIC: Final = ("topic",)
+TOTAL: Final = ()
+_SECOND: Final = 1000
+SHOWN_KEYS: Final = 20
+"""Heaviest keys of a log that are shown."""
+
+Row = dict[str, Any]
+Place = tuple[Any, ...]
+
+
+class Figures:
+    """A measurement, to be looked at.
+
+    Attributes:
+        part: the measurement, merged.
+    """
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+
+    @cached_property
+    def partitions(self) -> list[Row]:
+        """A row for each log; see ``summaries``."""
+        return list(self._summaries(LOG))
+
+    @cached_property
+    def topics(self) -> list[Row]:
+        """A row for each topic; logs without one are together."""
+        return list(self._summaries(TOPIC))
+
+    @cached_property
+    def total(self) -> Row:
+        """The row of all logs."""
+        return next(self._summaries(TOTAL))
+
+    def rows(self, name: str, place: Sequence[str] = LOG) -> list[Row]:
+        """Return the rows of a table, by log, by topic or in total."""
+        found: list[Row] = rolled(self.part, name, place).to_pylist()
+        return found
+
+    @property
+    def codecs(self) -> list[Row]:
+        """Batches by magic, compression and timestamp type, with ratios."""
+        return [with_ratio(row) for row in self.rows("codecs")]
+
+    def heaviest(self, place: Sequence[str] = LOG) -> list[Row]:
+        """Return the heaviest keys, at most ``SHOWN_KEYS`` of a log or topic, with bounds."""
+        slack = {key: total["slack"] or 0 for key, total in self._by("segments", place).items()}
+        found: defaultdict[Place, list[Row]] = defaultdict(list)
+        for row in self.rows("heaviest", place):
+            at = tuple(row[name] for name in place)
+            row["at_most"] = row["count"] + slack[at] - row.pop("credit")
+            found[at].append(row)
+        chosen = []
+        for rows in found.values():
+            rows.sort(key=lambda row: (-row["count"], row["digest"]))
+            chosen += [row for row in rows[:SHOWN_KEYS] if row["count"] > 1]
+        return chosen
+
+    def _by(self, name: str, place: Sequence[str]) -> dict[Place, Row]:
+        """Return sums of a table over everything but the log, by log."""
+        shape = TABLES[name]
+        bare = type(shape)({}, shape.values)
+        rows = grouped(self.part[name], bare, place).to_pylist()
+        return {tuple(row[key] for key in place): row for row in rows}
+
+    def _summaries(self, place: Sequence[str]) -> Iterator[Row]:
+        logs, segments, codecs = (self._by(name, place) for name in ("logs", "segments", "codecs"))
+        gaps, moved = self._by("gaps", place), self._by("transactions", place)
+        distinct = {
+            tuple(row[key] for key in place): row["hashes"] for row in self.rows("distinct", place)
+        }
+        lists = self._lists(place)
+        steps = self._steps(place)
+        number = Counter(tuple(row[key] for key in place) for row in self.part["logs"].to_pylist())
+        files = Counter(tuple(row[key] for key in place) for row in _places(self.part["segments"]))
+        extents = {
+            (*(row[key] for key in place), row["what"]): row for row in self.rows("extents", place)
+        }
+        if not place and () not in logs:
+            logs = {(): {}}
+        for at, log in logs.items():
+            counted = segments.get(at, {})
+            row: Row = dict(zip(place, at, strict=True))
+            if place != LOG:
+                row["partitions"] = number[at]
+            row["segments"] = files[at]
+            for name in ("file_bytes", "index_bytes", "bytes", "batches", "control_batches",
+                         "transactional_batches", "records"):  # fmt: skip
+                row[name] = counted.get(name) or 0
+            if place == LOG:
+                for name in ("first_offset", "last_offset"):
+                    row[name] = counted.get(name)
+                row["stable_offset"] = log["stable_offset"]
+            row["first_timestamp"] = counted.get("first_timestamp")
+            row["last_timestamp"] = counted.get("last_timestamp")
+            row |= lists[at]
+            row |= _ratio(codecs.get(at, {}))
+            row |= _rates(row)
+            row["largest_batch"] = extents.get((*at, "batch"), {}).get("largest")
+            row["missing_offsets"] = gaps.get(at, {}).get("missing") or 0
+            row["transactions"] = moved.get(at, {}).get("transactions") or 0
+            for name in ("keys", "null_keys", "tombstones", "null_values"):
+                row[name] = counted.get(name)
+            if at in distinct:
+                keys = number_of(np.frombuffer(distinct[at], np.uint64))
+                row |= {"distinct_keys": keys.estimate, "distinct_low": keys.low}
+                row["distinct_high"] = keys.high
+            else:
+                row |= dict.fromkeys(("distinct_keys", "distinct_low", "distinct_high"))
+            row |= steps.get(at, {"steps_back": None, "largest_step_back": None})
+            row["errors"] = (counted.get("errors") or 0) + (log.get("errors") or 0)
+            yield row
+
+    def _lists(self, place: Sequence[str]) -> defaultdict[Place, Row]:
+        """Return magics, codecs, timestamp types and the number of producers."""
+        found: defaultdict[Place, Row] = defaultdict(
+            lambda: {"magics": [], "codecs": [], "timestamp_types": [], "producers": 0}
+        )
+        for row in self.rows("codecs", place):
+            lists = found[tuple(row[key] for key in place)]
+            for name, value in (
+                ("magics", row["magic"]),
+                ("codecs", row["compression"]),
+                ("timestamp_types", row["timestamp_type"]),
+            ):
+                lists[name] = sorted({*lists[name], value})
+        ids = self.part["producers"].select([*place, "producer_id"])
+        unique = pa.TableGroupBy(ids, ids.column_names, use_threads=False).aggregate([])
+        for row in unique.to_pylist():
+            found[tuple(row[key] for key in place)]["producers"] += 1
+        return found
+
+    def _steps(self, place: Sequence[str]) -> dict[Place, Row]:
+        """Return how often a timestamp is below that of the record before, and the largest step.
+
+        Segments count in the order of their base offsets.
+        """
+        found: dict[Place, Row] = {}
+        ends: dict[Place, int] = {}
+        for row in self.part["segments"].sort_by(
+            [(name, "ascending") for name in (*LOG, "base_offset", "file")]
+        ).to_pylist():  # fmt: skip
+            if row["steps"] is None:
+                continue
+            log = tuple(row[key] for key in LOG)
+            at = tuple(row[key] for key in place)
+            known = found.setdefault(at, {"steps_back": 0, "largest_step_back": 0})
+            known["steps_back"] += row["steps"]
+            largest = [known["largest_step_back"], row["step_back"]]
+            if row["begins"] is None:
+                continue_with = ends.get(log)
+            else:
+                if log in ends and row["begins"] < ends[log]:
+                    known["steps_back"] += 1
+                    largest.append(ends[log] - row["begins"])
+                continue_with = row["ends"]
+            if continue_with is not None:
+                ends[log] = continue_with
+            known["largest_step_back"] = max(largest)
+        return found
+
+
+def with_ratio(row: Row) -> Row:
+    """Return a row of codecs with the ratio of bytes before and after compression."""
+    return row | _ratio(row)
+
+
+def _ratio(row: Mapping[str, Any]) -> Row:
+    payload, whole = row.get("payload"), row.get("uncompressed")
+    ratio = round(whole / payload, 4) if payload and whole else None
+    return {"payload": payload, "uncompressed": whole, "ratio": ratio}
+
+
+def _rates(row: Row) -> Row:
+    """Return records and bytes for each second between the first and the last timestamp."""
+    first, last = row["first_timestamp"], row["last_timestamp"]
+    if first is None or last is None or last <= first:
+        return {"records_per_second": None, "bytes_per_second": None}
+    seconds = (last - first) / _SECOND
+    return {
+        "records_per_second": round(row["records"] / seconds, 3),
+        "bytes_per_second": round(row["bytes"] / seconds, 3),
+    }
+
+
+def _places(rows: pa.Table) -> list[Row]:
+    found: list[Row] = rows.select(list(LOG)).to_pylist()
+    return found

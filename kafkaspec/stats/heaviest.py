@@ -1,0 +1,116 @@
+"""The heaviest keys of a segment, by counts that are never too high (Misra and Gries).
+
+While a segment is read, at most ``COUNTERS`` keys have a counter. When there are more, the count of
+the first one too many is taken from all, and those with nothing left go: no count is too low by
+more than what was taken, and that is less than records / ``COUNTERS``. Of these, ``KEPT`` are kept
+for the segment. Counts and bounds of several segments are added, so they hold for the sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kafkaspec.stats.distinct import Hashes
+
+COUNTERS: Final = 1024
+KEPT: Final = 128
+KEY_BYTES: Final = 256
+"""Bytes of a key that are kept."""
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The heaviest keys of a segment.
+
+    Attributes:
+        digests: the hash of each.
+        counts: at most as many as there are.
+        keys: the first bytes of each.
+        sizes: all bytes of each.
+        slack: how much the count of a key that is not among them may be above 0.
+        credit: how much less than that the count of one among them may be too low.
+    """
+
+    digests: Hashes
+    counts: Counts
+    keys: list[bytes]
+    sizes: list[int]
+    slack: int
+    credit: int
+
+
+class Heaviest:
+    """Takes the keys of a segment."""
+
+    def __init__(self) -> None:
+        self._hashes: Hashes = np.empty(0, np.uint64)
+        self._counts: Counts = np.empty(0, np.int64)
+        self._keys: dict[int, tuple[bytes, int]] = {}
+        self._slack = 0
+
+    def add(self, hashes: Hashes, keys: pa.Array, rows: Counts | None = None) -> None:
+        """Take keys.
+
+        Args:
+            hashes: of the keys that are not null.
+            keys: the keys.
+            rows: where those that are not null are; None if all are.
+        """
+        order = np.argsort(hashes)
+        ordered = hashes[order]
+        first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        names, counts = ordered[first], np.diff(np.append(first, len(ordered)))
+        places = order[first] if rows is None else rows[order[first]]
+        at = np.minimum(np.searchsorted(names, self._hashes), len(names) - 1)
+        known = names[at] == self._hashes
+        counts[at[known]] += self._counts[known]
+        names = np.concatenate([names, self._hashes[~known]])
+        counts = np.concatenate([counts, self._counts[~known]])
+        cut = _first_too_many(counts)
+        kept = np.flatnonzero(counts > cut)
+        kept = kept[np.argsort(names[kept])]
+        self._slack += cut
+        self._hashes, self._counts = names[kept], counts[kept] - cut
+        before, self._keys = self._keys, {}
+        for name, place in zip(self._hashes.tolist(), kept.tolist(), strict=True):
+            self._keys[name] = before.get(name) or _short(keys, int(places[place]))
+
+    @property
+    def kept(self) -> Kept:
+        """The heaviest of them."""
+        order = np.lexsort((self._hashes, -self._counts))
+        chosen = order[:KEPT]
+        credit = int(self._counts[order[KEPT]]) if len(order) > KEPT else 0
+        digests = self._hashes[chosen]
+        found = [self._keys[name] for name in digests.tolist()]
+        return Kept(
+            digests,
+            self._counts[chosen],
+            [key for key, _ in found],
+            [size for _, size in found],
+            self._slack + credit,
+            credit,
+        )
+
+
+def _first_too_many(counts: Counts) -> int:
+    """Return the largest count but ``COUNTERS``; 0 if there are no more."""
+    if len(counts) <= COUNTERS:
+        return 0
+    several = counts[counts > 1]
+    if len(several) <= COUNTERS:
+        return 1
+    place = len(several) - COUNTERS - 1
+    return int(np.partition(several, place)[place])
+
+
+def _short(keys: pa.Array, row: int) -> tuple[bytes, int]:
+    key = keys[row].as_buffer()
+    return key[:KEY_BYTES].to_pybytes(), key.size

@@ -1,0 +1,374 @@
+"""Measure a segment: its records in columns, and the headers of its batches."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kafkaspec.arrow.headers import readable_headers
+from kafkaspec.arrow.reading import record_batches
+from kafkaspec.arrow.schema import Request
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names
+from kafkaspec.io.local import unmapped
+from kafkaspec.io.remote import as_path
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.segment import Segment
+from kafkaspec.shown import without_credentials
+from kafkaspec.stats.columns import (
+    CLASSES,
+    Numbers,
+    classes,
+    hashes,
+    header_lengths,
+    lengths,
+    valid,
+)
+from kafkaspec.stats.distinct import Distinct
+from kafkaspec.stats.heaviest import Heaviest
+from kafkaspec.stats.history import error_rows, measure_history
+from kafkaspec.stats.tables import WIDTHS, Part, merged, summed
+from kafkaspec.stats.units import Unit
+
+MOST_ERRORS: Final = 100
+"""Errors of a segment that are kept; the others are counted."""
+_COLUMNS: Final = ("timestamp", "key", "value", "headers")
+_POSITION: Final = "batch_position"
+_CHUNK: Final = 2 << 20
+"""Bytes of records that are measured at a time, while they are in the cache."""
+_SIDECARS: Final = (
+    names.OFFSET_INDEX, names.TIME_INDEX, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT
+)  # fmt: skip
+
+
+def measured(unit: Unit) -> Part:
+    """Return what a unit of the work holds."""
+    with nullcontext() if unit.mapped else unmapped():
+        return measure_history(unit) if unit.is_history else measure_segment(unit)
+
+
+def measure_segment(unit: Unit) -> Part:
+    """Return what a segment holds. What cannot be read is counted."""
+    (path,) = unit.paths
+    file = without_credentials(path)
+    records = _Records()
+    parts: list[Part] = []
+    size = 0
+    try:
+        opened = open_log(as_path(path))
+        assert isinstance(opened, Segment)
+        with opened as segment:
+            size = segment.size
+            if unit.records:
+                records.read(segment)
+            for item in readable_headers(segment):
+                if isinstance(item, KafkaSpecError):
+                    records.refuse(item)
+                else:
+                    parts.append(_headers(unit, file, item, records))
+    except KafkaSpecError as error:
+        records.refuse(error)
+    parts += records.parts(unit, file)
+    name = names.parse_segment(as_path(path).name)
+    known = {
+        "base_offset": [None if name is None else name.base_offset],
+        "file_bytes": [size],
+        "index_bytes": [_beside(path)],
+        "errors": [len(records.errors)],
+    }
+    parts.append({"segments": summed("segments", unit.place, {"file": [file], **known}, 1)})
+    if records.errors:
+        kept = sorted(records.errors.values(), key=lambda error: error.offset or 0)[:MOST_ERRORS]
+        parts.append({"errors": error_rows(unit, file, kept)})
+    return merged(parts)
+
+
+def _beside(path: str) -> int:
+    """Return the bytes of the indexes of a segment."""
+    log = as_path(path)
+    name = names.parse_segment(log.name)
+    total = 0
+    if name is not None:
+        for kind in _SIDECARS:
+            with suppress(OSError, KafkaSpecError):
+                total += log.with_name(name.sibling(kind)).stat().st_size
+    return total
+
+
+class _Sizes:
+    """Counts sizes of one kind by their classes."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(CLASSES, np.int64)
+        self._bytes = np.zeros(CLASSES, np.float64)
+        self._least: list[int] = []
+        self._most: list[int] = []
+
+    def add(self, sizes: Numbers) -> None:
+        if not len(sizes):
+            return
+        found = classes(sizes)
+        self._counts += np.bincount(found, minlength=CLASSES)
+        self._bytes += np.bincount(found, sizes, CLASSES)
+        self._least = [min([*self._least, int(sizes.min())])]
+        self._most = [max([*self._most, int(sizes.max())])]
+
+    def part(self, unit: Unit, what: str) -> Part:
+        if not self._least:
+            return {}
+        used = np.flatnonzero(self._counts)
+        total = self._bytes.astype(np.int64)
+        rows = {
+            "what": [what] * len(used),
+            "size_from": [0 if n == 0 else 1 << (n - 1) for n in used.tolist()],
+            "count": self._counts[used],
+            "bytes": total[used],
+        }
+        extent = {
+            "what": [what],
+            "count": [self._counts.sum()],
+            "bytes": [total.sum()],
+            "smallest": self._least,
+            "largest": self._most,
+        }
+        return {
+            "sizes": summed("sizes", unit.place, rows, len(used)),
+            "extents": summed("extents", unit.place, extent, 1),
+        }
+
+
+class _Records:
+    """What the records of a segment say.
+
+    Attributes:
+        errors: by byte offset and reason.
+        unpacked: positions of compressed entries, and bytes before and after, one after the other.
+    """
+
+    def __init__(self) -> None:
+        self.errors: dict[tuple[int | None, str], KafkaSpecError] = {}
+        self.unpacked = array("q")
+        self._core: Any = None
+        self._sizes = {what: _Sizes() for what in ("key", "value", "record")}
+        self._distinct = Distinct()
+        self._heaviest = Heaviest()
+        self._begins: int | None = None
+        self._ends: int | None = None
+        self._counts = dict.fromkeys(
+            ("steps", "step_back", "null_keys", "tombstones", "null_values", "keys"), 0
+        )
+        self._inside: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        self._is_read = False
+
+    def refuse(self, error: KafkaSpecError) -> None:
+        """Note an error, once."""
+        self.errors.setdefault((error.offset, str(error.reason)), error)
+
+    def read(self, segment: Segment) -> None:
+        """Read all records."""
+        self._core = segment.codec.core
+        self._is_read = True
+        request = Request(
+            (*_COLUMNS, _POSITION),
+            header_keys="binary",
+            max_bytes=_CHUNK,
+            on_error=self.refuse,
+            unpacked=lambda *told: self.unpacked.extend(told),
+        )
+        for batch in record_batches(segment, request):
+            self._take(batch)
+
+    def _take(self, batch: pa.RecordBatch) -> None:
+        if not batch.num_rows:
+            return
+        keys, values = batch["key"], batch["value"]
+        key_sizes, value_sizes = lengths(keys), lengths(values)
+        whole = key_sizes + value_sizes
+        more = header_lengths(batch["headers"])
+        has_key, has_value = valid(keys), valid(values)
+        self._sizes["record"].add(whole if more is None else whole + more)
+        self._sizes["key"].add(key_sizes if has_key is None else key_sizes[has_key])
+        self._sizes["value"].add(value_sizes if has_value is None else value_sizes[has_value])
+        self._counts["keys"] += len(keys) - keys.null_count
+        self._counts["null_keys"] += keys.null_count
+        self._counts["null_values"] += values.null_count
+        if has_value is not None:
+            dead = ~has_value if has_key is None else ~has_value & has_key
+            self._counts["tombstones"] += int(dead.sum())
+        if keys.null_count < len(keys):
+            found = hashes(keys, self._core)
+            rows = None if has_key is None else np.flatnonzero(has_key)
+            found = found if rows is None else found[rows]
+            self._distinct.add(found)
+            self._heaviest.add(found, keys, rows)
+        self._times(batch["timestamp"])
+        positions = batch[_POSITION].to_numpy()
+        first = np.flatnonzero(np.append(True, positions[1:] != positions[:-1]))
+        self._inside.append((positions[first], np.diff(np.append(first, len(positions)))))
+
+    def _times(self, stamps: pa.Array) -> None:
+        if stamps.null_count:
+            stamps = stamps.drop_null()
+        if not len(stamps):
+            return
+        times = stamps.view(pa.int64()).to_numpy()
+        if self._begins is None:
+            self._begins = int(times[0])
+        elif self._ends is not None and times[0] < self._ends:
+            self._step([self._ends - int(times[0])])
+        back = times[:-1] > times[1:]
+        if back.any():
+            self._step((times[:-1][back].astype(object) - times[1:][back]).tolist())
+        self._ends = int(times[-1])
+
+    def _step(self, steps: Sequence[int]) -> None:
+        self._counts["steps"] += len(steps)
+        largest = min(max(steps), (1 << 63) - 1)
+        self._counts["step_back"] = max(self._counts["step_back"], largest)
+
+    def counts_at(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many records were read of the batches at some positions."""
+        if not self._inside:
+            return np.zeros(len(positions), np.int64)
+        if len(self._inside) > 1:
+            self._inside = [
+                (np.concatenate([item[0] for item in self._inside]),
+                 np.concatenate([item[1] for item in self._inside]))
+            ]  # fmt: skip
+        known, counts = self._inside[0]
+        first = np.searchsorted(known, positions, "left")
+        last = np.searchsorted(known, positions, "right")
+        ends = np.append(0, np.cumsum(counts))
+        return np.asarray(ends[last] - ends[first], np.int64)
+
+    def parts(self, unit: Unit, file: str) -> list[Part]:
+        """Return what was found."""
+        if not self._is_read:
+            return []
+        kept = self._heaviest.kept
+        columns: dict[str, Any] = {name: [value] for name, value in self._counts.items()}
+        columns |= {"begins": [self._begins], "ends": [self._ends], "slack": [kept.slack]}
+        rows = {
+            "digest": kept.digests,
+            "count": kept.counts,
+            "credit": [kept.credit] * len(kept.keys),
+            "key": kept.keys,
+            "size": kept.sizes,
+        }
+        found: list[Part] = [sizes.part(unit, what) for what, sizes in self._sizes.items()]
+        found.append({
+            "segments": summed("segments", unit.place, {"file": [file], **columns}, 1),
+            "heaviest": summed("heaviest", unit.place, rows, len(kept.keys)),
+            "distinct": summed(
+                "distinct", unit.place, {"hashes": [self._distinct.hashes.tobytes()]}, 1
+            ),
+        })  # fmt: skip
+        return found
+
+
+def _headers(unit: Unit, file: str, batch: pa.RecordBatch, records: _Records) -> Part:
+    """Return what some headers say, of batches whose records can be read."""
+    position = batch["position"].to_numpy()
+    size = batch["size"].to_numpy()
+    broken = np.zeros(len(position), bool)
+    for error in records.errors.values():
+        if error.offset is not None:
+            broken |= (position <= error.offset) & (error.offset < position + size)
+    if broken.any():
+        batch = batch.filter(pa.array(~broken))
+        position, size = position[~broken], size[~broken]
+    rows = len(position)
+    if not rows:
+        return {}
+    control = np.asarray(batch["control"])
+    count = batch["num_records"].cast(pa.int64())
+    if count.null_count and unit.records:
+        count = pc.fill_null(count, pa.array(records.counts_at(position)))
+    count = pc.if_else(pa.array(control), 0, count)
+    first = pc.fill_null(batch["base_offset"], batch["last_offset"])
+    begins = batch["base_timestamp"].cast(pa.int64())
+    times = {
+        # The cleaner writes its delete horizon in that place.
+        "first_timestamp": pc.if_else(batch["delete_horizon"].is_valid(), None, begins),
+        "last_timestamp": batch["max_timestamp"].cast(pa.int64()),
+    }
+    counted = {"batches": np.ones(rows, np.int64), "records": count, "bytes": size}
+    offsets = {"first_offset": first, "last_offset": batch["last_offset"]}
+    marks = control.astype(np.int64)
+    part: Part = {
+        "segments": summed(
+            "segments",
+            unit.place,
+            {
+                "file": pa.repeat(file, rows),
+                **counted,
+                **offsets,
+                **times,
+                "control_batches": marks,
+                "transactional_batches": np.asarray(batch["transactional"]).astype(np.int64),
+            },
+            rows,
+        )
+    }
+    before, after = _compressed(records.unpacked, position)
+    part["codecs"] = summed(
+        "codecs",
+        unit.place,
+        {
+            **{name: batch[name] for name in ("magic", "compression", "timestamp_type")},
+            **counted,
+            "payload": before,
+            "uncompressed": after,
+        },
+        rows,
+    )
+    producers = {
+        "producer_id": batch["producer_id"],
+        "producer_epoch": batch["producer_epoch"],
+        **counted,
+        "batches": 1 - marks,
+        "markers": marks,
+        **offsets,
+        "last_sequence": batch["last_sequence"],
+        **times,
+    }
+    part["producers"] = _chosen("producers", unit, producers, batch["producer_id"].to_numpy() >= 0)
+    time = times["last_timestamp"]
+    known = np.asarray(time.is_valid())
+    stamp = np.asarray(time.fill_null(0))
+    buckets = {"time": stamp - stamp % WIDTHS[0], "width": np.full(rows, WIDTHS[0]), **counted}
+    part["times"] = _chosen("times", unit, buckets, known)
+    sizes = _Sizes()
+    sizes.add(size)
+    return part | sizes.part(unit, "batch")
+
+
+def _chosen(name: str, unit: Unit, columns: dict[str, Any], rows: NDArray[np.bool_]) -> pa.Table:
+    """Return a table of some rows."""
+    number = int(rows.sum())
+    if number == len(rows):
+        return summed(name, unit.place, columns, number)
+    mask = pa.array(rows)
+    chosen = {
+        key: values.filter(mask) if isinstance(values, pa.Array) else values[rows]
+        for key, values in columns.items()
+    }
+    return summed(name, unit.place, chosen, number)
+
+
+def _compressed(unpacked: array[int], position: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
+    """Return the bytes before and after decompression of entries, null for the others."""
+    told = np.frombuffer(unpacked, np.int64).reshape(-1, 3)
+    if not len(told):
+        none = pa.nulls(len(position), pa.int64())
+        return none, none
+    at = np.minimum(np.searchsorted(told[:, 0], position), len(told) - 1)
+    missing = told[at, 0] != position
+    return pa.array(told[at, 1], mask=missing), pa.array(told[at, 2], mask=missing)

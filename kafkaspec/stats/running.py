@@ -1,0 +1,35 @@
+"""Measure many units at the same time, in processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from kafkaspec.jobs import in_processes
+from kafkaspec.stats.figures import Figures
+from kafkaspec.stats.measure import measured
+from kafkaspec.stats.tables import Part, merged
+from kafkaspec.stats.units import Unit
+
+_AT_ONCE: Final = 64
+"""Parts that wait to be merged."""
+
+
+def measure(
+    units: Sequence[Unit], *, jobs: int = 1, done: Callable[[Unit], None] | None = None
+) -> Figures:
+    """Return the figures of all units of a measurement.
+
+    Args:
+        units: the units.
+        jobs: number of processes that measure at the same time.
+        done: is called after each unit.
+    """
+    parts: list[Part] = []
+    for unit, part in zip(units, in_processes(measured, units, min(jobs, len(units))), strict=True):
+        parts.append(part)
+        if len(parts) > _AT_ONCE:
+            parts = [merged(parts)]
+        if done is not None:
+            done(unit)
+    return Figures(merged(parts))

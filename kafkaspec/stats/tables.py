@@ -1,0 +1,237 @@
+"""The tables that a measurement consists of, and how two of them become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from kafkaspec.stats.distinct import joined
+
+LOG: Final = ("directory", "topic", "partition")
+"""Columns that say which log a row is about; topic and partition may be null."""
+
+_TEXT, _LONG, _DIGEST = pa.string(), pa.int64(), pa.uint64()
+_LOG_TYPES: Final = (_TEXT, _TEXT, pa.int32())
+
+MINUTE: Final = 60_000
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+WIDTHS: Final = (MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY, *(DAY << 3 * n for n in range(1, 12)))
+"""Widths of the buckets of time, ms: each is a multiple of those before it."""
+MOST_BUCKETS: Final = 4096
+"""Most buckets of a log: with more, they become wider."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The columns of a table.
+
+    Attributes:
+        keys: columns that tell its rows apart, after those of the log.
+        values: other columns: how two rows become one, and the type.
+    """
+
+    keys: Mapping[str, pa.DataType]
+    values: Mapping[str, tuple[str, pa.DataType]]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns."""
+        values = {name: kind for name, (_, kind) in self.values.items()}
+        log = dict(zip(LOG, _LOG_TYPES, strict=True))
+        return pa.schema({**log, **self.keys, **values})
+
+
+def _columns(how: str, names: str) -> dict[str, tuple[str, pa.DataType]]:
+    return dict.fromkeys(names.split(), (how, _LONG))
+
+
+_COUNTED: Final = _columns("sum", "batches records bytes")
+_OFFSETS: Final = _columns("min", "first_offset") | _columns("max", "last_offset")
+_TIMES: Final = _columns("min", "first_timestamp") | _columns("max", "last_timestamp")
+
+TABLES: Final = {
+    "logs": Shape(
+        {}, _columns("max", "start_offset end_offset stable_offset") | _columns("sum", "errors")
+    ),
+    "segments": Shape(
+        {"file": _TEXT},
+        _columns("max", "base_offset")
+        | _columns("sum", "file_bytes index_bytes")
+        | _COUNTED
+        | _columns("sum", "control_batches transactional_batches")
+        | _OFFSETS
+        | _TIMES
+        | _columns("max", "begins ends step_back")
+        | _columns("sum", "steps null_keys tombstones null_values keys slack errors"),
+    ),
+    "codecs": Shape(
+        {"magic": pa.int32(), "compression": _TEXT, "timestamp_type": _TEXT},
+        _COUNTED | _columns("sum", "payload uncompressed"),
+    ),
+    "producers": Shape(
+        {"producer_id": _LONG, "producer_epoch": pa.int32()},
+        _COUNTED
+        | _columns("sum", "markers")
+        | _OFFSETS
+        | _columns("max", "last_sequence")
+        | _TIMES,
+    ),
+    "times": Shape({"time": _LONG, "width": _LONG}, _COUNTED),
+    "sizes": Shape({"what": _TEXT, "size_from": _LONG}, _columns("sum", "count bytes")),
+    "extents": Shape(
+        {"what": _TEXT},
+        _columns("sum", "count bytes") | _columns("min", "smallest") | _columns("max", "largest"),
+    ),
+    "transactions": Shape(
+        {"outcome": _TEXT},
+        _columns("sum", "transactions batches records")
+        | _columns("max", "longest_ms")
+        | _columns("min", "first_offset"),
+    ),
+    "gaps": Shape(
+        {"kind": _TEXT, "why": _TEXT},
+        _columns("sum", "ranges missing") | _columns("max", "largest"),
+    ),
+    "heaviest": Shape(
+        {"digest": _DIGEST},
+        _columns("sum", "count credit") | {"key": ("one", pa.binary())} | _columns("max", "size"),
+    ),
+    "distinct": Shape({}, {"hashes": ("join", pa.binary())}),
+    "errors": Shape(
+        {"file": _TEXT, "position": _LONG, "reason": _TEXT, "message": _TEXT},
+        _columns("sum", "count"),
+    ),
+}
+"""The tables by name. Times are ms since 1970, null for none.
+
+Segments: ``begins`` and ``ends`` are the first and the last timestamp of a record, ``steps`` the
+records with a timestamp below that of the record before, ``step_back`` the largest such step;
+for ``slack`` and ``credit`` see ``kafkaspec.stats.heaviest``.
+"""
+
+Part = dict[str, pa.Table]
+"""What was measured: the tables by name; one that is not there has no rows."""
+
+
+def summed(name: str, place: Sequence[Any], columns: Mapping[str, Any], rows: int) -> pa.Table:
+    """Return rows of a table about one log, with one for each key.
+
+    Args:
+        name: of the table.
+        place: values of ``LOG``.
+        columns: some of the other columns, as arrays of Arrow, NumPy or lists; the others are null.
+        rows: number of rows.
+    """
+    shape = TABLES[name]
+    made = {}
+    for field in list(shape.schema)[len(LOG) :]:
+        values = columns.get(field.name)
+        if values is None:
+            made[field.name] = pa.nulls(rows, field.type)
+        elif isinstance(values, (pa.Array, pa.ChunkedArray)):
+            made[field.name] = values.cast(field.type)
+        else:
+            made[field.name] = pa.array(values, field.type)
+    found = pa.table(made)
+    if shape.keys:
+        found = grouped(found, shape, ())
+    known = (
+        pa.repeat(pa.scalar(value, kind), len(found))
+        for value, kind in zip(place, _LOG_TYPES, strict=True)
+    )
+    return pa.Table.from_arrays([*known, *found.columns], schema=shape.schema)
+
+
+def merged(parts: Iterable[Part]) -> Part:
+    """Return several measurements as one. Their order does not matter, nor what is merged first."""
+    given = list(parts)
+    found = {}
+    for name, shape in TABLES.items():
+        tables = [part[name] for part in given if name in part and len(part[name])]
+        if len(tables) > 1:
+            found[name] = grouped(pa.concat_tables(tables), shape, LOG)
+        else:  # which is grouped already
+            found[name] = tables[0] if tables else shape.schema.empty_table()
+    times = found["times"]
+    if len(times) > MOST_BUCKETS or pc.count_distinct(times["width"]).as_py() > 1:
+        found["times"] = _coarse(times)
+    return found
+
+
+def grouped(rows: pa.Table, shape: Shape, place: Sequence[str]) -> pa.Table:
+    """Return rows of a table with one for each key, in the order of the keys.
+
+    Args:
+        rows: the rows.
+        shape: of the table.
+        place: the columns of the log that count: others are left out, as in sums over all logs.
+    """
+    keys = [*place, *shape.keys]
+    how = [(name, how) for name, (how, _) in shape.values.items()]
+    if how == [("hashes", "join")]:
+        return _joined(rows, keys)
+    kinds = rows.schema
+    made = pa.TableGroupBy(rows, keys, use_threads=False).aggregate(how)
+    columns = {name: made[name] for name in keys}
+    columns |= {name: made[f"{name}_{kind}"].cast(kinds.field(name).type) for name, kind in how}
+    found = pa.table(columns)
+    return found.sort_by([(name, "ascending") for name in keys]) if keys else found
+
+
+def _joined(rows: pa.Table, keys: list[str]) -> pa.Table:
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for *place, hashes in zip(*(rows[name].to_pylist() for name in (*keys, "hashes")), strict=True):
+        found.setdefault(tuple(place), []).append(np.frombuffer(hashes, np.uint64))
+    ordered = sorted(found, key=lambda key: [(item is not None, item) for item in key])
+    columns = {
+        name: pa.array([key[number] for key in ordered], rows.schema.field(name).type)
+        for number, name in enumerate(keys)
+    }
+    hashes = [joined(found[key]).tobytes() for key in ordered]
+    return pa.table(columns | {"hashes": pa.array(hashes, pa.binary())})
+
+
+def _coarse(rows: pa.Table) -> pa.Table:
+    """Return buckets of time that are as wide as those of each log must be, and no wider."""
+    while True:
+        logs = rows["directory"].combine_chunks().dictionary_encode()
+        log = logs.indices.to_numpy()
+        widths = np.zeros(len(logs.dictionary), np.int64)
+        width = rows["width"].to_numpy()
+        np.maximum.at(widths, log, width)
+        if (width == widths[log]).all():  # not before that their number counts
+            buckets = np.bincount(log, minlength=len(widths))
+            many = (buckets > MOST_BUCKETS) & (widths < WIDTHS[-1])
+            if not many.any():
+                return rows
+            widths[many] = np.array(WIDTHS)[np.searchsorted(WIDTHS, widths[many]) + 1]
+        rows = grouped(_widened(rows, widths[log]), TABLES["times"], LOG)
+
+
+def _widened(rows: pa.Table, width: NDArray[np.int64]) -> pa.Table:
+    """Return rows of time in buckets of other widths."""
+    time = rows["time"].to_numpy()
+    for name, values in (("time", time - time % width), ("width", width)):
+        rows = rows.set_column(rows.schema.get_field_index(name), name, pa.array(values))
+    return rows
+
+
+def rolled(part: Part, name: str, place: Sequence[str]) -> pa.Table:
+    """Return a table by fewer columns of the log: ``("topic",)``, or () for the sum over all.
+
+    Args:
+        part: the measurement.
+        name: of a table whose rows can be added up over logs.
+        place: columns of ``LOG``.
+    """
+    rows = part[name]
+    if name == "times" and len(rows):  # buckets of all logs as wide as the widest
+        rows = _widened(rows, np.full(len(rows), pc.max(rows["width"]).as_py()))
+    return grouped(rows, TABLES[name], place)

@@ -1,0 +1,82 @@
+"""The units that a measurement is dealt out in: each segment, and the history of each log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kafkaspec.io.remote import address
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A part of the work.
+
+    Attributes:
+        directory: of the log.
+        topic: from its name, None if that is not one of a partition.
+        partition: from its name, or None.
+        paths: of a segment; or of all segments of the log that count, for what needs all of them.
+        is_history: whether it is the second.
+        records: whether records are read, or headers only.
+        mapped: whether files are mapped into memory, if that is possible.
+    """
+
+    directory: str
+    topic: str | None
+    partition: int | None
+    paths: tuple[str, ...]
+    is_history: bool
+    records: bool = True
+    mapped: bool = True
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Values of the columns ``kafkaspec.stats.tables.LOG``."""
+        return self.directory, self.topic, self.partition
+
+
+def units_of(
+    directory: str,
+    topic: str | None,
+    partition: int | None,
+    paths: Iterable[str],
+    **options: bool,
+) -> Iterator[Unit]:
+    """Yield the units of a log, the history first.
+
+    Args:
+        directory: see ``Unit``.
+        topic: see ``Unit``.
+        partition: see ``Unit``.
+        paths: of its segments.
+        options: ``records`` and ``mapped``, see ``Unit``.
+    """
+    files = tuple(paths)
+    yield Unit(directory, topic, partition, files, is_history=True, **options)
+    for path in files:
+        yield Unit(directory, topic, partition, (path,), is_history=False, **options)
+
+
+def units_of_log(log: Partition | Segment, **options: bool) -> Iterator[Unit]:
+    """Yield the units of an opened log; see ``units_of``."""
+    partition = log if isinstance(log, Partition) else None
+    paths: list[Path]
+    if partition is None:
+        assert isinstance(log, Segment)
+        assert log.path is not None
+        paths = [log.path]
+        partition = Partition(log.path.absolute().parent)
+    else:
+        paths = partition.segment_paths
+    yield from units_of(
+        address(partition.path),
+        partition.topic,
+        partition.partition,
+        map(address, paths),
+        **options,
+    )

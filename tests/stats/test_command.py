@@ -1,0 +1,98 @@
+"""``kafkaspec stats``: lines of JSON, text, exit codes, and what it keeps to itself."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("datasketches")
+
+from tests.cli.helpers import fingerprint, golden, lines, run
+from tests.goldens import GOLDEN
+
+LOGS = GOLDEN / "2.8.2" / "logs"
+NAME = "00000000000000000000.log"
+
+
+def test_json_has_every_table_and_ends_with_the_total() -> None:
+    before = fingerprint(LOGS / "transactions-0")
+    result = run("stats", LOGS / "transactions-0", LOGS / "segments-0", "--format", "json")
+    assert result.exit_code == 0, result.output
+    rows = lines(result)
+    kinds = {row["type"] for row in rows}
+    assert kinds >= {"codec", "producer", "transaction", "gap", "size", "time", "partition"}
+    assert rows[-1]["type"] == "total"
+    partitions = [row for row in rows if row["type"] == "partition"]
+    assert [row["topic"] for row in partitions] == ["segments", "transactions"]
+    assert sum(row["records"] for row in partitions) == rows[-1]["records"]
+    assert fingerprint(LOGS / "transactions-0") == before
+
+
+def test_one_path_twice_counts_once() -> None:
+    place = LOGS / "segments-0"
+    once, twice = (run("stats", *paths, "--format", "json") for paths in ([place], [place] * 2))
+    assert once.stdout == twice.stdout
+
+
+def test_a_segment_alone_is_measured_alone() -> None:
+    first = sorted((LOGS / "segments-0").glob("*.log"))[0]
+    (row,) = [r for r in lines(run("stats", first, "--format", "json")) if r["type"] == "partition"]
+    assert row["file_bytes"] == first.stat().st_size
+    assert row["segments"] == 1
+
+
+def test_keys_are_shown_on_request_only(tmp_path: Path) -> None:
+    import kafkaspec as ks
+
+    with ks.SegmentWriter(tmp_path / "t-0", sync=False) as writer:
+        records = [ks.Record(0, 1000, b"a secret key of a customer", b"v")] * 3
+        writer.append_records(records, offsets="assign")
+    for form in ("text", "json"):
+        assert "secret" not in run("stats", tmp_path / "t-0", "--format", form).output
+    assert "a secret key of a customer" in run("stats", tmp_path / "t-0", "--show-keys").output
+    shown = lines(run("stats", tmp_path / "t-0", "--show-keys", "--format", "json"))
+    (row,) = [row for row in shown if row["type"] == "key"]
+    assert bytes.fromhex(row["key"]) == b"a secret key of a customer"
+    assert (row["count"], row["at_most"]) == (3, 3)
+    assert "key" not in {
+        name
+        for row in lines(run("stats", tmp_path / "t-0", "--format", "json"))
+        for name in row
+        if row["type"] == "key"
+    }
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    place = tmp_path / "x-0"
+    shutil.copytree(golden("2.8.2", "plain-0"), place)
+    data = bytearray((place / NAME).read_bytes())
+    data[-1] ^= 1
+    (place / NAME).write_bytes(data)
+    result = run("stats", place)
+    assert result.exit_code == 1
+    assert "not read: " in result.stdout
+    assert "checksum_mismatch" in result.stdout
+    (row,) = [r for r in lines(run("stats", place, "--format", "json")) if r["type"] == "error"]
+    assert row["reason"] == "checksum_mismatch"
+    assert run("stats", tmp_path / "nothing").exit_code == 2
+    empty = lines(run("stats", golden("2.8.2", "empty-0"), "--format", "json"))
+    assert [row["records"] for row in empty] == [0, 0, 0]  # of partition, topic and all
+
+
+def test_a_cut_segment_is_named(tmp_path: Path) -> None:
+    place = tmp_path / "x-0"
+    shutil.copytree(golden("2.8.2", "plain-0"), place)
+    data = (place / NAME).read_bytes()
+    (place / NAME).write_bytes(data[:-5])
+    assert run("stats", place).exit_code == 1
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasketches", None)
+    result = run("stats", LOGS / "plain-0")
+    assert result.exit_code == 2
+    assert "pip install 'kafkaspec[stats]'" in result.output
+    assert run("stats", "--help").exit_code == 0
