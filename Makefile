@@ -7,7 +7,7 @@ LOGS ?= tests/golden
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-kafka avro-judge compatibility check wheels lock release-notes generate format bench bench-spark fuzz sanitize conformance golden explorer explorer-check clean
+.PHONY: help run quick test test-kafka avro-judge compatibility check wheels lock release-notes generate format bench bench-spark fuzz sanitize conformance golden docs explorer explorer-check clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -96,6 +96,10 @@ conformance:  ## Run the conformance kit on our codecs, clients, Java and JavaSc
 golden:  ## Make the golden segments again with real brokers (Java, Maven, minutes)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.golden make
+
+docs:  ## Build the site of the documentation in build/site, and check its links (needs npm; OPTIONS=--external)
+	@tools/setup/venv.sh $(VENV) docs
+	@$(BIN)/python -m tools.site $(OPTIONS)
 
 explorer:  ## Build the explorer in build/explorer (Java, Maven, Node.js, npm)
 	@tools/setup/venv.sh $(VENV) construct,test

@@ -1,0 +1,151 @@
+"""Build the site of the documentation, and check it. Needs npm, for what browsers run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+import click
+
+from tools import api
+from tools.site import pages
+from tools.site.check import check, external
+
+HERE = Path(__file__).parent
+REPOSITORY = "https://example.org/kafkaspec"
+"""A placeholder until the project has a public place; KAFKASPEC_REPOSITORY goes before it."""
+
+_SCRIPTS = {
+    "mermaid": ("dist/mermaid.min.js", "mermaid.js"),
+    "iframe-worker": ("shim/index.js", "iframe-worker.js"),
+}
+"""What a browser runs: the package, the file in it, and its name on the site."""
+_REFUSED = {401, 403, 405, 429, 999}
+"""Answers of hosts that do not talk to programs."""
+
+
+@click.command(help=__doc__)
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=pages.ROOT / "build" / "site",
+    help="Where the site is built; build/site unless given.",
+)
+@click.option(
+    "--external", "ask", is_flag=True, help="Ask other hosts for the pages that it links."
+)
+def main(into: Path, ask: bool) -> None:
+    """Build, check, and end with 0, 1 if something is wrong, 2 if a tool is missing."""
+    npm = shutil.which("npm")
+    if npm is None:
+        click.echo("make docs needs npm; on Debian or Ubuntu: apt-get install npm", err=True)
+        sys.exit(2)
+    into = into.resolve()
+    source = into.with_name(f"{into.name}-source")
+    _stage(source, into)
+    _scripts(npm, into.with_name(f"{into.name}-scripts"), source / "docs" / "assets")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--config-file", str(source / "mkdocs.yml")],
+        cwd=pages.ROOT,
+        env={"SOURCE_DATE_EPOCH": _date(), "NO_MKDOCS_2_WARNING": "1"} | os.environ,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if built.returncode:
+        click.echo(built.stderr, err=True, nl=False)
+        sys.exit(1)
+    problems = list(check(into))
+    if ask:
+        problems += _unreachable(external(into))
+    for problem in problems:
+        click.echo(problem, err=True)
+    if problems:
+        sys.exit(1)
+    click.echo(f"{len(list(into.rglob('*.html')))} pages: {into / 'index.html'}")
+
+
+def _stage(source: Path, into: Path) -> None:
+    """Write what MkDocs reads: all pages and pictures in one folder, and the order of the pages."""
+    repository = os.environ.get("KAFKASPEC_REPOSITORY", REPOSITORY).rstrip("/")
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(HERE / "assets", source / "docs" / "assets")
+    for page in pages.pages():
+        text = api.directives() if page == pages.API else pages.text_of(page)
+        place, text = pages.staged(page, text, repository)
+        target = source / "docs" / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    for picture in pages.pictures():
+        target = source / "docs" / pages.place(picture)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(pages.ROOT / picture, target)
+    settings = {
+        "INHERIT": str(HERE / "mkdocs.yml"),
+        "docs_dir": "docs",
+        "site_dir": str(into),
+        "site_url": os.environ.get("KAFKASPEC_SITE", ""),
+        "repo_url": repository,
+        "nav": pages.placed(pages.navigation()),
+        "theme": {"custom_dir": str(HERE / "theme")},
+    }
+    # JSON is YAML.
+    (source / "mkdocs.yml").write_text(json.dumps(settings, indent=1), encoding="utf-8")
+
+
+def _scripts(npm: str, kept: Path, into: Path) -> None:
+    """Copy the programs that package-lock.json names; npm gets them once for each lock."""
+    lock = (HERE / "package-lock.json").read_text(encoding="utf-8")
+    done = kept / "package-lock.json"
+    if not done.exists() or done.read_text(encoding="utf-8") != lock:
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir(parents=True)
+        shutil.copyfile(HERE / "package.json", kept / "package.json")
+        done.write_text(lock, encoding="utf-8")
+        install = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+        try:
+            subprocess.run(install, cwd=kept, check=True, stdout=subprocess.DEVNULL)
+        except BaseException:
+            done.unlink()
+            raise
+    for package, (inner, name) in _SCRIPTS.items():
+        shutil.copyfile(kept / "node_modules" / package / inner, into / name)
+
+
+def _date() -> str:
+    """Return the time of the commit: the same commit makes the same site."""
+    shown = subprocess.run(
+        ["git", "log", "-1", "--format=%ct"],
+        cwd=pages.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return shown.stdout.strip() or "0"
+
+
+def _unreachable(addresses: list[str]) -> list[str]:
+    with ThreadPoolExecutor(8) as pool:
+        return [problem for problem in pool.map(_ask, addresses) if problem]
+
+
+def _ask(address: str) -> str:
+    request = Request(address, headers={"User-Agent": "kafkaspec-docs"})
+    try:
+        with urlopen(request, timeout=30):
+            return ""
+    except HTTPError as error:
+        return "" if error.code in _REFUSED else f"{address}: {error.code}"
+    except (URLError, OSError) as error:
+        return f"{address}: {error}"
+
+
+if __name__ == "__main__":
+    main()

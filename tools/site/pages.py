@@ -1,0 +1,233 @@
+"""Which pages the site has, where each one stands, and how one gets there.
+
+The site has every Markdown page that links lead to from README. They are copied to one folder, with
+their links changed to fit, so that any program that makes a site of Markdown can take them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final, TypeAlias
+
+Nav: TypeAlias = list["str | dict[str, str | Nav]"]
+"""As MkDocs has it: pages, titled pages, titled lists."""
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+FRONT: Final = "README.md"
+GUIDE: Final = "docs/guide/README.md"
+FORMATS: Final = "generated/docs/README.md"
+API: Final = "docs/api.md"
+
+_ALONE: Final = (FRONT, API)
+"""Pages beside which no list of others is shown."""
+
+_CODE: Final = re.compile(r"^(`{3,}).*?^\1$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+_COMMENT: Final = re.compile(r"\A(<!--.*?-->\s*)+", re.DOTALL)
+_LINK: Final = re.compile(r"\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
+_HEADING: Final = re.compile(r"^## (.+)$|\[([^]]+)\]\(([^)#\s]+\.md)\)", re.MULTILINE)
+_SOURCE: Final = re.compile(r"^Specification: \[spec/(?:.*/)?(\w+)/\w+\.ksy\]", re.MULTILINE)
+_RELEASE: Final = re.compile(r"_(\d+)_(\d+)$")
+
+
+def navigation() -> Nav:
+    """Return the list of all pages: those of the guide by task, formats as in spec/."""
+    return [
+        {"Home": FRONT},
+        {"Guide": [GUIDE, "docs/runbook.md", "docs/cookbook.md", *_guide()]},
+        {
+            "Formats": [
+                FORMATS,
+                {"Quirks of Kafka": "docs/quirks.md"},
+                {"The specification": "spec/README.md"},
+                *_formats(),
+            ]
+        },
+        {"API": API},
+        {
+            "Evidence": [
+                "docs/supported.md",
+                "docs/compatibility.md",
+                "docs/conformance.md",
+                "docs/conformance-protocol.md",
+                "docs/kafka-quirks.md",
+                "docs/salvage.md",
+                {"Golden segments": "tests/golden/README.md"},
+                {"Golden segments of Kafka 0.7": "tests/message_set/golden/README.md"},
+                {"Speed": "benchmarks/RESULTS.md"},
+                {"Speed: limits": "benchmarks/LIMITS.md"},
+                {"Speed: forensic commands": "benchmarks/FORENSICS.md"},
+                {"Speed: Spark": "benchmarks/SPARK.md"},
+            ]
+        },
+        {
+            "Project": [
+                "docs/why.md",
+                "docs/stability.md",
+                "docs/platforms.md",
+                "docs/shell-completion.md",
+                "docs/architecture.md",
+                "CONTRIBUTING.md",
+                "CHANGELOG.md",
+                "changes/README.md",
+                "docs/releasing.md",
+                "SECURITY.md",
+            ]
+        },
+    ]
+
+
+def listed(nav: Nav) -> Iterator[str]:
+    """Yield the pages of a list, in its order."""
+    for item in nav:
+        for part in [item] if isinstance(item, str) else item.values():
+            yield from [part] if isinstance(part, str) else listed(part)
+
+
+def placed(nav: Nav) -> Nav:
+    """Return a list with the paths that its pages have among the sources of the site."""
+    return [
+        place(item)
+        if isinstance(item, str)
+        else {
+            title: place(part) if isinstance(part, str) else placed(part)
+            for title, part in item.items()
+        }
+        for item in nav
+    ]
+
+
+@cache
+def pages() -> frozenset[str]:
+    """Return the pages of the site: all that links lead to from README."""
+    found: set[str] = set()
+    todo = [FRONT]
+    while todo:
+        page = todo.pop()
+        if page not in found and page.endswith(".md") and (ROOT / page).is_file():
+            found.add(page)
+            text = _CODE.sub("", text_of(page))
+            todo += [_target(page, link[1]) for link in _LINK.finditer(text)]
+    return frozenset(found)
+
+
+def pictures() -> list[str]:
+    """Return the pictures that pages show."""
+    found = (ROOT / "docs" / "images").rglob("*.*")
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+def address(page: str) -> str:
+    """Return where a page stands on the site: ``docs/guide/find.md`` at ``guide/find.html``."""
+    return f"{place(page).removesuffix('.md')}.html"
+
+
+def place(page: str) -> str:
+    """Return the path of a page or a picture among the sources of the site."""
+    for folder, short in (("generated/docs/", "formats/"), ("docs/", "")):
+        if page.startswith(folder):
+            page = short + page.removeprefix(folder)
+            break
+    if not page.endswith(".md"):
+        return page
+    path = page.removesuffix(".md").lower()
+    # formats/index.md is the page of index.ksy, hence formats.md for that of all.
+    return "index.md" if path == "readme" else f"{path.removesuffix('/readme')}.md"
+
+
+def text_of(page: str) -> str:
+    """Return the Markdown of a page."""
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def staged(page: str, text: str, repository: str) -> tuple[str, str]:
+    """Return where a page stands among the sources of the site, and its Markdown there.
+
+    Args:
+        page: path of the page below the root of the repository.
+        text: its Markdown.
+        repository: where the repository can be seen: files that are no pages are linked there.
+    """
+    where = place(page)
+    shown = {*pages(), *pictures()}
+
+    def led(link: re.Match[str]) -> str:
+        target = _target(page, link[1])
+        there = ROOT / target
+        if target in shown:
+            way = posixpath.relpath(place(target), posixpath.dirname(where) or ".")
+        elif there.exists():
+            way = f"{repository}/{'tree' if there.is_dir() else 'blob'}/main/{target}"
+        else:
+            return link[0]
+        return f"]({way}{link[2] or ''})"
+
+    result = _outside_code(_COMMENT.sub("", text), lambda part: _LINK.sub(led, part))
+    if "\n```mermaid\n" in result:
+        drawing = posixpath.relpath("assets/mermaid.js", posixpath.dirname(where) or ".")
+        result += f'\n<script src="{drawing}"></script>\n'
+    facts = {
+        "hide: [navigation]": page in _ALONE,
+        "search: {boost: 0.5}": where.startswith("formats/"),
+    }
+    front = [fact for fact, holds in facts.items() if holds]
+    return where, "\n".join(["---", *front, "---", "", result] if front else [result])
+
+
+def slug(heading: str, separator: str) -> str:
+    """Return the anchor of a heading, as code hosts make it."""
+    words = re.sub(r"[^\w\- ]", "", re.sub(r"<[^>]*>", "", heading).lower())
+    return words.strip().replace(" ", separator)
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    parts: list[str] = []
+    end = 0
+    for code in _CODE.finditer(text):
+        parts += [change(text[end : code.start()]), code[0]]
+        end = code.end()
+    return "".join([*parts, change(text[end:])])
+
+
+def _target(page: str, link: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
+
+
+def _guide() -> Nav:
+    """Return the guide's groups of tasks, each with the pages that are not in one before it."""
+    found: Nav = []
+    seen: set[str] = set()
+    group: Nav = []
+    for heading, title, link in _HEADING.findall(text_of(GUIDE)):
+        if heading:
+            group = []
+            found.append({heading: group})
+        elif found and (page := _target(GUIDE, link)) not in seen:
+            seen.add(page)
+            group.append({title: page})
+    return [item for item in found if isinstance(item, dict) and any(item.values())]
+
+
+def _formats() -> Nav:
+    """Return the format pages, those of messages by the folder of their specification."""
+    groups: dict[str, Nav] = {}
+    for page in sorted(pages()):
+        if page.startswith("generated/docs/") and page != FORMATS:
+            text = text_of(page)
+            folder = _SOURCE.search(text)
+            group = folder[1].replace("_", " ").capitalize() if folder else "Files"
+            groups.setdefault(group, []).append({_title(page, text): page})
+    files = groups.pop("Files")
+    found: Nav = [{"Files": files}]
+    found += [{name: groups[name]} for name in sorted(groups)]
+    return found
+
+
+def _title(page: str, text: str) -> str:
+    """Return a short title of a format page; several releases can have one of the same name."""
+    heading = text.partition("\n# ")[2].partition("\n")[0].removesuffix(" of Apache Kafka")
+    release = _RELEASE.search(page.removesuffix(".md"))
+    return f"{heading} ({release[1]}.{release[2]})" if release else heading
