@@ -4,9 +4,10 @@
 // which have the worker inside. Output is the same on every machine: no dates, no paths.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const here = import.meta.dirname;
+const here = path.dirname(fileURLToPath(import.meta.url));
 const into = path.resolve(process.argv[2] ?? path.join(here, '..', 'build', 'explorer'));
 mkdirSync(into, { recursive: true });
 

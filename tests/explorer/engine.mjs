@@ -1,5 +1,5 @@
 // The engine of the explorer as a testee: node engine.mjs BUILD, a request and an answer a line.
-import { openAsBlob } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
 import { pathToFileURL } from 'node:url';
@@ -17,8 +17,8 @@ const json = (value) =>
 async function opened(engine, paths) {
   const inputs = [];
   for (const name of paths) {
-    const blob = await openAsBlob(name);
-    inputs.push({ path: name, size: blob.size, blob });
+    const bytes = readFileSync(name);
+    inputs.push({ path: name, size: bytes.length, bytes: new Uint8Array(bytes) });
   }
   return engine.open(inputs);
 }

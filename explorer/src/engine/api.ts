@@ -128,13 +128,16 @@ export interface Finding {
 }
 
 export interface ScanProgress {
-  /** Bytes that were looked at. */
+  /** Three passes over the file: headers, then checksums, then the records of all batches. */
+  pass: 'headers' | 'checksums' | 'records';
+  /** Bytes that this pass has looked at. */
   position: number;
   size: number;
-  /** New rows, in order; absent in the second pass, which checks checksums. */
+  /** New rows, in order; only in the first pass. */
   rows?: Rows;
-  /** Rows whose checksum is known now. */
+  /** Rows whose checksum is known now; only in the second pass. */
   checked?: { first: number; values: Uint8Array };
+  /** New findings, of any pass; those of the third are about records. */
   findings?: Finding[];
 }
 
@@ -146,9 +149,10 @@ export interface ScanResult {
   records: number;
   firstOffset: bigint | null;
   lastOffset: bigint | null;
-  /** Milliseconds of the two passes. */
+  /** Milliseconds of the three passes. */
   scanMs: number;
   checkMs: number;
+  contentMs: number;
 }
 
 // -- records ---------------------------------------------------------------------------------
@@ -219,7 +223,7 @@ export type FieldValue = number | bigint | string | boolean | null;
 export interface FieldNode {
   /** Name in the specification: `base_offset`; `[3]` for an item. */
   id: string;
-  /** Path from the root of the tree: `/message/content/records`. */
+  /** Path from the root of the tree: `/message/content/records`, `/headers/0/key`. */
   path: string;
   /** Byte range in `FieldTree.space`; a bit field has the bytes around it. */
   start: number;
@@ -413,8 +417,9 @@ export interface Engine {
 
   /**
    * List the batches of a segment or KRaft snapshot: first all headers, then, in a second pass,
-   * their checksums. Progress comes several times a second. Call it once for each file; the
-   * methods below that take a row wait until it is known.
+   * their checksums, and in a third all records, which finds what `kafkaspec verify` finds in them.
+   * Progress comes several times a second. Call it once for each file; the methods below that take
+   * a row wait until it is known. They may be called during all passes.
    */
   scan(file: FileId, progress: (p: ScanProgress) => void, options?: Options): Promise<ScanResult>;
   /** Rows again, from the memory of the engine. */

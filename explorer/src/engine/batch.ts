@@ -1,5 +1,5 @@
 /** One entry of a log, and its records by Kafka's rules for magic 0, 1 and 2. */
-import { EngineError } from './api';
+import { EngineError, type ErrorData } from './api';
 import { checksum } from './checksum';
 import { decompress, PayloadError } from './compression';
 import { FACTS, type KindFacts } from './facts';
@@ -30,6 +30,22 @@ export interface RawRecord {
   made: Made;
 }
 
+interface Wrapped {
+  starts: number[];
+  shift: bigint;
+  /** Bytes after the last message that readers drop. */
+  dropped: number;
+  /** Magic of a message that does not exist. */
+  unknownMagic: number | null;
+}
+
+/** What a reader skips or takes in silence. */
+export interface Remark {
+  severity: 'error' | 'warning';
+  area: string;
+  error: ErrorData;
+}
+
 /** Range of a member in the bytes that were parsed, of which `base` is the first. */
 export function rangeOf(made: Made, member: string, base: Uint8Array): [number, number] {
   const place = made._debug[member];
@@ -54,7 +70,7 @@ export class Batch {
   readonly payloadPosition: number;
   private opened: Uint8Array | null = null;
   /** Where each inner message of a wrapper begins, and what to add to its offset. */
-  private inner: { starts: number[]; shift: bigint } | null = null;
+  private inner: Wrapped | null = null;
   /** Where every 64th record begins. */
   private readonly marks: number[] = [0];
 
@@ -147,9 +163,14 @@ export class Batch {
     return this.isCompressed ? 0 : this.payloadPosition;
   }
 
-  private refused(error: unknown, path: string): unknown {
-    if (!(error instanceof Refused)) return error;
+  private refused(given: unknown, path: string): unknown {
+    if (!(given instanceof Refused)) return given;
+    let error = given;
     const place = this.payloadPath + path;
+    // The payload is complete: what reaches beyond it is no end of a log.
+    if (error.reason === 'truncated') {
+      error = new Refused('overrun', error.detail, error.position, error.path, null);
+    }
     return this.isCompressed ? error.inside(this.payloadPosition, place) : error.at(this.payloadPosition, place);
   }
 
@@ -189,7 +210,7 @@ export class Batch {
       try {
         read(framed, payload);
       } catch (error) {
-        throw this.refused(error, `/records[${index}]`);
+        throw this.refused(error, `/records/${index}`);
       }
       const start = at;
       at = endOf(framed);
@@ -259,15 +280,20 @@ export class Batch {
     }
   }
 
-  private wrapped(): { starts: number[]; shift: bigint } {
+  private wrapped(): Wrapped {
     if (this.inner !== null) return this.inner;
     const payload = this.decompressed();
     const starts: number[] = [];
     let last = 0n;
     let refused: EngineError | null = null;
-    for (let at = 0; at < payload.length; ) {
+    let unknownMagic: number | null = null;
+    let at = 0;
+    while (at < payload.length) {
       const found = this.innerEntry(payload, at);
       if (found === null) break;
+      if (!(String(found.magic) in FACTS.kinds) || FACTS.kinds[String(found.magic)]!.recordSet !== '') {
+        unknownMagic = found.magic;
+      }
       starts.push(at);
       last = found.entry.baseOffset;
       const content = found.entry.message.content;
@@ -287,8 +313,41 @@ export class Batch {
       shift = own - last;
     }
     if (refused !== null) throw refused;
-    this.inner = { starts, shift };
+    this.inner = { starts, shift, dropped: payload.length - at, unknownMagic };
     return this.inner;
+  }
+
+  /** What readers of magic 0 and 1 skip (Q13) or accept (Q21) in silence; call it after `records`. */
+  remarks(): Remark[] {
+    const found: Remark[] = [];
+    const remark = (severity: Remark['severity'], area: string, reason: string, position: number, detail: string): void => {
+      found.push({ severity, area, error: { reason, detail, position, inner: null, path: '' } });
+    };
+    const left: number = this.isSet ? 0 : this.content.unused.length;
+    if (left) {
+      remark('warning', 'batch', 'trailing_bytes', this.position + this.bytes.length - left, `${left} bytes after the value are ignored`);
+    }
+    if (this.isSet && this.content.numRecords === 0 && this.payload!.length) {
+      remark('warning', 'records', 'ignored_payload', this.payloadPosition, `a batch without records has ${this.payload!.length} bytes after its header`);
+    }
+    if (this.inner === null) return found;
+    const { dropped, unknownMagic } = this.inner;
+    if (unknownMagic !== null) {
+      remark('warning', 'wrapper', 'inner_magic', this.position, `a message has magic ${unknownMagic}, and is read as magic 1`);
+    }
+    if (dropped >= framing.size) {
+      const moved = this.kind.relativeOffsets ? ', which moves the offsets of all others up by one' : '';
+      remark('error', 'wrapper', 'trailing_bytes', this.position, `the last message is cut after ${dropped} bytes and silently dropped${moved}`);
+    } else if (dropped) {
+      remark('warning', 'wrapper', 'trailing_bytes', this.position, `${dropped} bytes after the last message are ignored`);
+    }
+    return found;
+  }
+
+  /** Area of errors in its content, as `verify` names it. */
+  get contentArea(): string {
+    if (this.isSet) return 'records';
+    return this.isCompressed ? 'wrapper' : 'batch';
   }
 
   private innerChecksum(found: { entry: Made; data: Uint8Array; magic: number }, content: Made, at: number): EngineError | null {

@@ -9,7 +9,7 @@ import { compareIndex, compareReplicas } from './compare';
 import { recordLines } from './dump';
 import { FACTS } from './facts';
 import { utf8 } from './json';
-import { finding, Log, stopIfAborted } from './log';
+import { Log, pause, stopIfAborted } from './log';
 import { findOffset, findTime } from './lookup';
 import { controlJson, decodeControl, decodeRecord, messageJson } from './messages';
 import { byContent, byName, isLog, partitionOf, split } from './names';
@@ -108,8 +108,11 @@ export class LocalEngine implements Engine {
 
   private async scanned(id: FileId): Promise<OpenFile & { log: Log }> {
     const file = this.logOf(id);
-    if (file.scanning === null) file.scanning = file.log.scan(() => undefined);
-    await file.scanning;
+    if (file.scanning === null) {
+      file.scanning = file.log.scan(() => undefined);
+      file.scanning.catch(() => undefined); // whoever needs rows hears of it
+    }
+    await file.log.listed;
     return file;
   }
 
@@ -132,7 +135,7 @@ export class LocalEngine implements Engine {
   /** The batch of a row, while the list still grows too. */
   private async batch(file: OpenFile, row: number): Promise<Batch> {
     const log = file.log!;
-    if (row >= log.rows.count && file.scanning !== null) await file.scanning;
+    if (row >= log.rows.count && file.scanning !== null) await log.listed;
     if (row < 0 || row >= log.rows.count) throw unreadable(`there is no row ${row}`, 'invalid_value');
     const key = `${file.info.id}:${row}`;
     const kept = this.opened.get(key);
@@ -202,10 +205,8 @@ export class LocalEngine implements Engine {
 
   /** Remember damage that only shows when records are read. */
   private note(file: OpenFile, batch: Batch, row: number, error: EngineError): void {
-    const log = file.log!;
-    const area = batch.isSet ? 'records' : batch.isCompressed ? 'wrapper' : 'batch';
-    if (log.findings.some((each) => each.row === row && each.reason === error.data.reason)) return;
-    log.findings.push(finding(area, error.data, row));
+    if (batch.checksumError() !== null) return; // then that is the finding
+    file.log!.note(batch.contentArea, error.data, row, 'error');
   }
 
   private view(file: OpenFile, batch: Batch, record: RawRecord, maxBytes: number): RecordView {
@@ -496,11 +497,6 @@ function matches(key: Uint8Array, wanted: Uint8Array, how: KeyQuery['how']): boo
     if (at === wanted.length) return true;
   }
   return false;
-}
-
-/** Let other messages of the worker in, a cancellation for instance. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 /** Any error as one of ours. */

@@ -55,12 +55,27 @@ export class Log {
   result: ScanResult | null = null;
   private budget = SEARCH_BUDGET;
 
-  constructor(readonly source: Source) {}
+  constructor(readonly source: Source) {
+    let settle: typeof this.settle | undefined;
+    this.listed = new Promise((done, failed) => (settle = { done, failed }));
+    this.listed.catch(() => undefined); // whoever waits for it hears of it
+    this.settle = settle!;
+  }
 
-  /** Both passes. */
+  /** Settled as soon as all rows are known. */
+  readonly listed: Promise<void>;
+  private readonly settle: { done: () => void; failed: (error: unknown) => void };
+
+  /** All passes. */
   async scan(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<ScanResult> {
     const begin = performance.now();
-    await this.list(progress, signal);
+    try {
+      await this.list(progress, signal);
+      this.settle.done();
+    } catch (error) {
+      this.settle.failed(error);
+      throw error;
+    }
     const middle = performance.now();
     const rows = this.rows;
     const kinds = rows.column('row');
@@ -78,9 +93,11 @@ export class Log {
       last = rows.column('lastOffset')[row]!;
     }
     await this.check(progress, signal);
+    const checked = performance.now();
+    await this.open(progress, signal);
     this.result = {
       rows: rows.count, batches, damaged, records, firstOffset: first, lastOffset: last,
-      scanMs: middle - begin, checkMs: performance.now() - middle,
+      scanMs: middle - begin, checkMs: checked - middle, contentMs: performance.now() - checked,
     };
     return this.result;
   }
@@ -98,7 +115,7 @@ export class Log {
     const report = (): void => {
       const part = rows.copy(sent, rows.count - sent);
       const found = this.findings.slice(said);
-      progress({ position, size: source.size, ...(part.count ? { rows: part } : {}), ...(found.length ? { findings: found } : {}) });
+      progress({ pass: 'headers', position, size: source.size, ...(part.count ? { rows: part } : {}), ...(found.length ? { findings: found } : {}) });
       sent = rows.count;
       said = this.findings.length;
       since = performance.now();
@@ -243,7 +260,7 @@ export class Log {
     const report = (row: number, position: number): void => {
       const found = this.findings.slice(said);
       progress({
-        position, size: source.size, checked: { first: sent, values: checked.slice(sent, row) },
+        pass: 'checksums', position, size: source.size, checked: { first: sent, values: checked.slice(sent, row) },
         ...(found.length ? { findings: found } : {}),
       });
       sent = row;
@@ -283,4 +300,58 @@ export class Log {
     }
     return { stored, found };
   }
+
+  // -- contents ------------------------------------------------------------------------------
+
+  /** Open all batches whose checksum holds, one after the other. */
+  private async open(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<void> {
+    const { rows, source } = this;
+    const window = new Window(source, CHUNK);
+    const checked = rows.column('checked');
+    let said = this.findings.length;
+    let since = performance.now();
+    const report = (position: number): void => {
+      const found = this.findings.slice(said);
+      progress({ pass: 'records', position, size: source.size, ...(found.length ? { findings: found } : {}) });
+      said = this.findings.length;
+      since = performance.now();
+    };
+    for (let row = 0; row < rows.count; row++) {
+      if (checked[row] !== CHECK.SOUND || rows.get('size', row) > LARGEST) continue;
+      const position = rows.get('position', row);
+      const size = rows.get('size', row);
+      this.look(new Batch((await window.at(position, size)).subarray(0, size), position), row);
+      if (performance.now() - since > REPORT_MS) {
+        stopIfAborted(signal);
+        report(position);
+        await pause();
+      }
+    }
+    report(source.size);
+  }
+
+  /** Read all records of a batch, and note what is wrong with them. */
+  private look(batch: Batch, row: number): void {
+    try {
+      for (const _ of batch.records()) void _;
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      this.note(batch.contentArea, error.data, row, 'error');
+      return;
+    }
+    for (const remark of batch.remarks()) this.note(remark.area, remark.error, row, remark.severity);
+  }
+
+  /** Add a finding, unless it is there. */
+  note(area: string, error: ErrorData, row: number, severity: Finding['severity']): void {
+    const known = this.findings.some(
+      (each) => each.row === row && each.reason === error.reason && each.position === error.position,
+    );
+    if (!known) this.findings.push(finding(area, error, row, severity));
+  }
+}
+
+/** Let other messages of the worker in, a cancellation for instance. */
+export function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
 }

@@ -243,12 +243,13 @@ function failing(made: Made_, base: number, path: string, outer: FieldFacts | nu
     if (index >= 0 && place.end === undefined) {
       value = value[index];
       at = place.arr[index] ?? place;
-      deep = `${here}[${index}]`;
+      deep = `${here}/${index}`;
     }
   }
   const found = { position: at.ioOffset - base + at.start, path: deep, field: field ?? outer, stream: made._io };
   if (place.validationError !== undefined || !isMade(value)) return found;
-  if (typeFacts(keyOf(value)).scalar !== undefined && !Object.keys(value._debug).length) return found;
+  // A scalar is one value: its size is no field of its own.
+  if (typeFacts(keyOf(value)).scalar !== undefined) return found;
   return failing(value, base, deep, field ?? outer);
 
   function positionOf(item: Made_): number {

@@ -104,7 +104,7 @@ function fill(node: FieldNode, field: FieldFacts, value: Made, place: Place, con
     node.children = value.slice(0, MOST_ITEMS).map((item, index) => {
       const at = place.arr?.[index] ?? place;
       const [start, end] = placed(at, context);
-      const child = leaf(`[${index}]`, `${node.path}[${index}]`, start, end);
+      const child = leaf(`[${index}]`, `${node.path}/${index}`, start, end);
       fillOne(child, field, item, context);
       return child;
     });
