@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -32,6 +33,52 @@ def file_option(*, required: bool) -> Callable[[Command], Command]:
         metavar="OUT",
         help="File to write, or - for standard output.",
     )
+
+
+def report_options(command: Command) -> Command:
+    """Add ``--html REPORT`` as ``report``, and ``--force``."""
+    add_force = click.option("--force", is_flag=True, help="Replace REPORT if it exists.")
+    add_file = click.option(
+        "--html",
+        "report",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="REPORT",
+        help="Write a page too: one file to give away, which needs no network.",
+    )
+    return add_file(add_force(command))
+
+
+def require_all(*names: str, what: str, extra: str) -> None:
+    """Look for modules of an extra.
+
+    Raises:
+        ImportError: one is not installed.
+    """
+    for name in names:
+        try:
+            import_module(name)
+        except ModuleNotFoundError:
+            text = f"{what} {name}: pip install 'kafkaspec[{extra}]'"
+            raise ImportError(text) from None
+
+
+def require_html() -> None:
+    """Look for what pages need.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    require_all("jinja2", what="pages need", extra="html")
+
+
+@contextmanager
+def opened_report(report: Path | None, *inputs: Any, replace: bool) -> Iterator[IO[bytes] | None]:
+    """Open the file of ``--html`` as ``opened_output`` does; None if it was not given."""
+    if report is None:
+        yield None
+        return
+    with opened_output(report, *inputs, replace=replace) as file:
+        yield file
 
 
 def is_file(output: Path | None) -> bool:

@@ -53,10 +53,9 @@ class Figures:
         found: list[Row] = rolled(self.part, name, place).to_pylist()
         return found
 
-    @property
-    def codecs(self) -> list[Row]:
-        """Batches by magic, compression and timestamp type, with ratios."""
-        return [with_ratio(row) for row in self.rows("codecs")]
+    def codecs(self, place: Sequence[str] = LOG) -> list[Row]:
+        """Return batches by magic, compression and timestamp type, with ratios."""
+        return [row | _ratio(row) for row in self.rows("codecs", place)]
 
     def heaviest(self, place: Sequence[str] = LOG) -> list[Row]:
         """Return the heaviest keys, at most ``SHOWN_KEYS`` of a log or topic, with bounds."""
@@ -176,9 +175,21 @@ class Figures:
         return found
 
 
-def with_ratio(row: Row) -> Row:
-    """Return a row of codecs with the ratio of bytes before and after compression."""
-    return row | _ratio(row)
+def name_of(row: Row) -> str:
+    """Return the name of a partition, or its directory where that is none."""
+    if row["topic"] is None:
+        return str(row["directory"])
+    return f"{row['topic']}-{row['partition']}"
+
+
+def key_text(row: Row) -> str:
+    """Return a key as text, or in hex if it is none."""
+    key: bytes = row["key"]
+    more = "..." if row["size"] > len(key) else ""
+    try:
+        return key.decode() + more
+    except UnicodeDecodeError:
+        return f"0x{key.hex()}{more}"
 
 
 def _ratio(row: Mapping[str, Any]) -> Row:

@@ -57,7 +57,7 @@ def test_figures_are_those_of_a_reader_that_counts_records(version: str) -> None
         expected = sorted(theirs.keys.values(), reverse=True)[:20]
         assert sorted(heaviest.values(), reverse=True) == [n for n in expected if n > 1], where
         assert all(theirs.keys[key] == number for key, number in heaviest.items()), where
-        by_codec = sum(r["records"] for r in figures.codecs)
+        by_codec = sum(r["records"] for r in figures.codecs())
         by_time = sum(r["records"] for r in figures.rows("times"))
         assert by_codec == theirs.records, where
         assert by_time == len(theirs.times), where
@@ -74,7 +74,7 @@ def test_totals_are_those_of_verify_and_of_the_producers() -> None:
             assert total["batches"] == verified.batches
             assert total["records"] + total["control_batches"] == verified.records
             by_codec = Counter[str]()
-            for row in figures.codecs:
+            for row in figures.codecs():
                 by_codec[row["compression"]] += row["batches"]
             assert by_codec == verified.codecs
             if directory.name in produced(version) and directory.name not in compacted(version):

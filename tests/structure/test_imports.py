@@ -49,6 +49,7 @@ LAYERS = (
     ("kafkaspec.conversion",),
     ("kafkaspec.forensics",),
     ("kafkaspec.stats",),
+    ("kafkaspec.reports",),
     ("kafkaspec.conformance",),
     ("kafkaspec.cli", "kafkaspec.spark", "kafkaspec.__main__"),
 )
@@ -123,9 +124,7 @@ DEFERRED = (
     ("kafkaspec.cli.topics.schemas", "kafkaspec.values", _EXTRA),
     ("kafkaspec.cli.topics.remote", "kafkaspec.forensics.remote_objects", _EXTRA),
     ("kafkaspec.cli.reading.stats", "kafkaspec.stats", _EXTRA),
-    ("kafkaspec.cli.reading.stats", "datasketches", _EXTRA),
-    ("kafkaspec.cli.reading.stats", "numpy", _EXTRA),
-    ("kafkaspec.cli.reading.stats", "pyarrow", _EXTRA),
+    ("kafkaspec.cli.reading.stats", "kafkaspec.reports", _EXTRA),
     ("kafkaspec.cli.reading.stats", "kafkaspec.cli.reading.stats_text", _RICH),
     ("kafkaspec.stats.distinct", "datasketches", "logs with few keys do without"),
     ("kafkaspec.cli.spark.*", "kafkaspec.spark.jobs", _EXTRA),

@@ -20,9 +20,12 @@ from kafkaspec.cli.options import (
     paths_or_urls_argument,
     wrong_usage,
 )
+from kafkaspec.cli.outputs import opened_report, report_options, require_all, require_html
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import are_mapped
 from kafkaspec.io.remote import as_path
+from kafkaspec.writing.atomic import require_new
+from kafkaspec.writing.places import check_output
 
 if TYPE_CHECKING:
     from kafkaspec.stats.figures import Figures
@@ -67,6 +70,13 @@ _TABLES: Final = ("producer", "transaction", "gap", "size", "time", "error")
     help="Read headers of batches, no records: fast, without keys, sizes of records and ratios.",
 )
 @click.option("--show-keys", is_flag=True, help="Show the heaviest keys, not only their counts.")
+@report_options
+@click.option(
+    "--plots",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write each chart as PNG and SVG into a new or empty directory.",
+)
 @jobs_option
 @no_mmap_option
 @format_option
@@ -76,6 +86,9 @@ def stats_command(
     paths: tuple[Path, ...],
     headers_only: bool,
     show_keys: bool,
+    report: Path | None,
+    force: bool,
+    plots: Path | None,
     jobs: int,
     output_format: str,
 ) -> None:
@@ -85,7 +98,21 @@ def stats_command(
     out of all other figures.
     """
     with wrong_usage(ImportError):
+        require_stats(html=report is not None, plots=plots is not None)
+    if plots is not None:
+        check_output(plots, *paths)
+        require_new(plots)
+    with opened_report(report, *paths, replace=force) as file:
         figures, exit_code = _measured(paths, jobs, records=not headers_only)
+        if file is not None:
+            from kafkaspec.reports.measurement import stats_page
+
+            file.write(stats_page(figures, show_keys=show_keys))
+    if plots is not None:
+        from kafkaspec.reports.plots import plot
+        from kafkaspec.stats.charts import charts_of
+
+        plot(charts_of(figures), plots)
     if output_format == "json":
         print_figures(figures, show_keys=show_keys)
     else:
@@ -97,7 +124,6 @@ def stats_command(
 
 def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Figures, int]:
     """Return the figures, and the exit code of what could not be opened."""
-    require_stats()
     from kafkaspec.stats.running import measure
     from kafkaspec.stats.units import units_of_log
 
@@ -117,23 +143,26 @@ def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Fig
         return measure(list(units), jobs=jobs, done=done), found.exit_code
 
 
-def require_stats() -> None:
-    """Import what figures need.
+def require_stats(*, html: bool = False, plots: bool = False) -> None:
+    """Look for what figures need.
+
+    Args:
+        html: whether a page is wanted too.
+        plots: whether pictures are.
 
     Raises:
         ImportError: it is not installed.
     """
-    try:
-        import datasketches  # noqa: F401
-        import numpy  # noqa: F401
-        import pyarrow  # noqa: F401
-    except ModuleNotFoundError:
-        raise ImportError("figures need more: pip install 'kafkaspec[stats]'") from None
+    require_all("numpy", "pyarrow", "datasketches", what="figures need", extra="stats")
+    if plots:
+        require_all("matplotlib", what="pictures need", extra="stats")
+    if html:
+        require_html()
 
 
 def print_figures(figures: Figures, *, show_keys: bool) -> None:
     """Print all tables as JSON lines."""
-    for row in figures.codecs:
+    for row in figures.codecs():
         print_json("codec", row)
     for kind in _TABLES:
         for row in figures.rows(f"{kind}s"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkaspec.cli.console import count_text, limited, new_table, say, size_text
 from kafkaspec.cli.options import iso
 from kafkaspec.stats.charts import Chart, charts_of
-from kafkaspec.stats.figures import TOTAL, Figures, Row
+from kafkaspec.stats.figures import TOTAL, Figures, Row, key_text, name_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,13 +37,6 @@ def print_text(figures: Figures, console: Console, *, show_keys: bool) -> None:
     if total["errors"] > _MOST_ERRORS:
         say(f"... and {total['errors'] - _MOST_ERRORS:,} more that cannot be read; --format json")
     say(_total(total))
-
-
-def name_of(row: Row) -> str:
-    """Return the name of a partition, or its directory."""
-    if row["topic"] is None:
-        return str(row["directory"])
-    return f"{row['topic']}-{row['partition']}"
 
 
 def _print_partitions(rows: list[Row], console: Console) -> None:
@@ -122,16 +115,6 @@ def _print_keys(figures: Figures, console: Console, *, show_keys: bool) -> None:
         counts = f"{row['count']:,}", f"{row['at_most']:,}"
         table.add_row(name, *counts, size_text(row["size"]))
     console.print(table)
-
-
-def key_text(row: Row) -> str:
-    """Return a key as text, or in hex if it is none."""
-    key: bytes = row["key"]
-    more = "..." if row["size"] > len(key) else ""
-    try:
-        return key.decode() + more
-    except UnicodeDecodeError:
-        return f"0x{key.hex()}{more}"
 
 
 def distinct_text(row: Row) -> str:
