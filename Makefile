@@ -7,7 +7,7 @@ LOGS ?= tests/golden
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-kafka avro-judge compatibility check wheels lock release-notes generate format bench bench-spark fuzz sanitize conformance golden docs explorer explorer-check clean
+.PHONY: help run quick test test-kafka avro-judge compatibility check wheels lock release-notes generate format bench bench-spark fuzz sanitize conformance golden docs explorer explorer-check explorer-screenshots clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -28,6 +28,7 @@ quick:  ## Before each commit, in under a minute: ruff, mypy, quick tests; no Ja
 test:  ## Set up and run all tests
 	@tools/setup/venv.sh $(VENV) construct,test
 	@tools/setup/java.sh
+	@tools/setup/chromium.sh
 	@$(BIN)/python -m pytest -n 2
 
 test-kafka:  ## Kafka itself as the judge: readers and brokers (Java, Maven; VERSIONS="2.8.2 4.3.1" SAMPLE=8)
@@ -101,13 +102,18 @@ docs:  ## Build the site of the documentation in build/site, and check its links
 	@tools/setup/venv.sh $(VENV) docs
 	@$(BIN)/python -m tools.site $(OPTIONS)
 
-explorer:  ## Build the explorer in build/explorer (Java, Maven, Node.js, npm)
+explorer:  ## Build the explorer, one HTML file: generated/explorer/explorer.html (Java, Maven, Node.js, npm)
 	@tools/setup/venv.sh $(VENV) construct,test
 	@$(BIN)/python -m tools.explorer.build --check
 
 explorer-check:  ## Compare the explorer with dump and verify on every golden segment, minutes (VERSIONS="4.4.0")
 	@tools/setup/venv.sh $(VENV) construct,test
 	@EXPLORER_VERSIONS="$(or $(VERSIONS),all)" $(BIN)/python -m pytest tests/explorer
+
+explorer-screenshots:  ## Take pictures of the explorer in build/explorer/screenshots (Chromium)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@tools/setup/chromium.sh
+	@$(BIN)/python -m tests.explorer.screenshots build/explorer/screenshots
 
 clean:  ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info

@@ -25,6 +25,7 @@ _READING = {
     "dump": "Print records, or headers of batches.",
     "find": "Find an offset, a timestamp or a key.",
     "explain": "Show the bytes of a batch, field by field.",
+    "explore": "Explore files in a browser: batches, records, bytes.",
     "export": "Write records to Parquet, Arrow or JSON.",
     "stats": "Measure logs: sizes, rates, codecs, keys; as text, JSON, HTML.",
     "sql": "Query topics with SQL, by DuckDB.",

@@ -51,6 +51,7 @@ LAYERS = (
     ("kafkaspec.stats",),
     ("kafkaspec.reports",),
     ("kafkaspec.conformance",),
+    ("kafkaspec.explore",),
     ("kafkaspec.cli", "kafkaspec.spark", "kafkaspec.__main__"),
 )
 """Lowest first: a module may import from its own layer and from those before it."""

@@ -1,7 +1,8 @@
 """Build the explorer: ``python -m tools.explorer.build``.
 
 It needs Java and Maven for the official compiler, and Node.js with npm for the rest. All of it is
-made below ``explorer/gen`` and ``build/explorer``, which are not checked in.
+made below ``explorer/gen`` and ``build/explorer``, which are not checked in; the page alone is, in
+``generated/explorer``, so that a wheel has it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
@@ -22,6 +24,8 @@ from tools.specgen.model import camel
 HOME = ROOT / "explorer"
 GENERATED = HOME / "gen"
 BUILT = ROOT / "build" / "explorer"
+PAGE = ROOT / "generated" / "explorer" / "explorer.html"
+"""What `kafkaspec explore` serves, and the wheel has."""
 _JAVASCRIPT = ("-t", "javascript", "--debug")
 """With positions of fields, and without reading in the constructor: of damaged data that is what
 was read."""
@@ -29,13 +33,10 @@ was read."""
 
 def generate(into: Path = GENERATED) -> None:
     """Write what the explorer knows of the specification, unless it is there and current."""
-    made = json.dumps(facts(), ensure_ascii=False, separators=(",", ":"), sort_keys=False)
-    values = value_functions()
-    inputs = hashlib.sha256(f"{made}\n{values}\n{Path(__file__).read_text('utf-8')}".encode())
-    for path in sorted(SPEC.rglob("*.ksy")):
-        inputs.update(path.read_bytes())
+    made, values = _facts(), value_functions()
+    wanted = _inputs()
     stamp = into / "stamp"
-    if stamp.is_file() and stamp.read_text("utf-8") == inputs.hexdigest():
+    if stamp.is_file() and stamp.read_text("utf-8") == wanted:
         return
     shutil.rmtree(into, ignore_errors=True)
     (into / "kaitai").mkdir(parents=True)
@@ -44,7 +45,32 @@ def generate(into: Path = GENERATED) -> None:
     (into / "facts.json").write_text(made, "utf-8")
     (into / "values.ts").write_text(values, "utf-8")
     (into / "classes.ts").write_text(_classes(), "utf-8")
-    stamp.write_text(inputs.hexdigest(), "utf-8")
+    stamp.write_text(wanted, "utf-8")
+
+
+def _facts() -> str:
+    return json.dumps(facts(), ensure_ascii=False, separators=(",", ":"), sort_keys=False)
+
+
+def _inputs() -> str:
+    """Return the hash of what the explorer knows of the specification, and of its files."""
+    text = f"{_facts()}\n{value_functions()}\n{Path(__file__).read_text('utf-8')}"
+    inputs = hashlib.sha256(text.encode())
+    for path in sorted(SPEC.rglob("*.ksy")):
+        inputs.update(path.read_bytes())
+    return inputs.hexdigest()
+
+
+def sources() -> str:
+    """Return the hash of all that the page is made from, which stands in its first line."""
+    found = hashlib.sha256(_inputs().encode())
+    for path in sorted(
+        [*(HOME / "src").rglob("*.*"), *HOME.glob("*.mjs"), *HOME.glob("*.json")],
+        key=lambda path: path.as_posix(),
+    ):
+        text = path.read_text("utf-8")
+        found.update(f"{path.relative_to(HOME).as_posix()}\n{text}\n".encode())
+    return found.hexdigest()
 
 
 def _classes() -> str:
@@ -76,6 +102,8 @@ def bundle() -> None:
     BUILT.mkdir(parents=True, exist_ok=True)
     node = find_tool("node", "Node.js")
     subprocess.run([node, "build.mjs", str(BUILT)], cwd=HOME, check=True)
+    info = f"Sources: sha256 {sources()}."
+    subprocess.run([node, "html.mjs", str(BUILT), info], cwd=HOME, check=True)
 
 
 def check_types() -> None:
@@ -96,10 +124,15 @@ def main() -> None:
     """Build, and with ``--check`` check types too."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="check types too")
+    parser.add_argument("--same", action="store_true", help="fail if generated/ has another page")
     arguments = parser.parse_args()
-    build()
+    made = (build() / PAGE.name).read_text("utf-8")
     if arguments.check:
         check_types()
+    if arguments.same and PAGE.read_text("utf-8") != made:
+        sys.exit(f"{PAGE.relative_to(ROOT)} is not what make explorer makes")
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(made, "utf-8")
 
 
 if __name__ == "__main__":

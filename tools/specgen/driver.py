@@ -19,6 +19,7 @@ from tools.specgen.output import Output
 GENERATOR_VERSION = "1"
 """Version of the generator; raise it when a change of the generator changes its output."""
 
+EXPLORER = "explorer"
 TARGETS = ("layout", "messages", "python", "construct", "docs", "vectors", "native", "kaitai")
 """Emitters, each a package with a module ``emit``; ``kaitai`` needs Java and Maven."""
 
@@ -166,9 +167,9 @@ def compare(fresh: dict[str, Path], checked_in: Path, targets: Iterable[str]) ->
 def stale(fresh: dict[str, Path], checked_in: Path, targets: Iterable[str]) -> list[str]:
     """Return files and folders of the checked-in tree that no target makes; folders end in a slash.
 
-    Folders of targets that were not chosen are skipped.
+    Folders of targets that were not chosen are skipped, and the page that ``make explorer`` makes.
     """
-    skipped = set(TARGETS) - set(targets)
+    skipped = {*TARGETS, EXPLORER} - set(targets)
     wanted = set(fresh) | {str(parent) for name in fresh for parent in Path(name).parents}
     found = []
     for path in sorted(checked_in.rglob("*")):

@@ -1,0 +1,470 @@
+/** All that the page knows, as signals; and what changes it. */
+import { batch, computed, effect, signal, type Signal } from '@preact/signals';
+import {
+  EngineError,
+  type Comparison,
+  type Engine,
+  type ErrorData,
+  type Facts,
+  type FieldNode,
+  type FieldTree,
+  type FileId,
+  type FileInfo,
+  type FileInput,
+  type Finding,
+  type KeyHit,
+  type LookUp,
+  type RecordPage,
+  type RecordView,
+  type ScanResult,
+  type Space,
+  type Table,
+  type TreeTarget,
+} from '../../engine/api';
+import { Columns } from './columns';
+import { bytes, many, parseNumber, parseTime } from './format';
+import { parse, write, type View } from './link';
+
+export const MODES = ['auto', 'text', 'json', 'hex', 'message'] as const;
+export type Mode = (typeof MODES)[number];
+
+/** What the tree and the bytes are of. */
+export type Part = 'batch' | 'record' | 'key' | 'value';
+
+export const RECORDS_AT_ONCE = 100;
+const ENTRIES_AT_ONCE = 500;
+
+/** A file with what is known of it. */
+export class Open {
+  readonly columns = new Columns();
+  readonly version = signal(0);
+  readonly scanned = signal(0);
+  /** What the later passes are at, for people. */
+  readonly checking = signal('');
+  readonly result = signal<ScanResult | null>(null);
+  readonly findings = signal<Finding[]>([]);
+  readonly error = signal<ErrorData | null>(null);
+  table: Signal<Table | null> = signal(null);
+  private ended: Promise<void> | null = null;
+
+  constructor(readonly info: FileInfo) {}
+
+  get isLog(): boolean {
+    return ['segment', 'kraft_snapshot', 'segment_0_7'].includes(this.info.kind);
+  }
+
+  /** Read it, once; the promise is kept when all of it was read, and never broken. */
+  begin(): Promise<void> {
+    this.ended ??= (this.isLog ? this.scan() : this.entries(0)).catch((error: unknown) => {
+      this.error.value = problem(error);
+    });
+    return this.ended;
+  }
+
+  /** Wait until this much of it is known, or all that there will be. */
+  async until(known: () => boolean): Promise<void> {
+    let stop = (): void => {};
+    const enough = new Promise<void>((done) => {
+      stop = effect(() => {
+        void this.version.value;
+        if (known()) done();
+      });
+    });
+    await Promise.race([enough, this.begin()]);
+    stop();
+  }
+
+  private async scan(): Promise<void> {
+    const result = await engine().scan(this.info.id, (progress) =>
+      batch(() => {
+        if (progress.rows) this.columns.add(progress.rows);
+        if (progress.checked) this.columns.check(progress.checked.first, progress.checked.values);
+        if (progress.findings?.length) this.findings.value = [...this.findings.value, ...progress.findings];
+        if (progress.pass === 'headers') this.scanned.value = progress.position;
+        else this.checking.value = `${progress.pass} ${Math.floor((progress.position / Math.max(1, progress.size)) * 100)} %`;
+        this.version.value += 1;
+      }),
+    );
+    this.result.value = result;
+    this.checking.value = '';
+    this.findings.value = await engine().findings(this.info.id);
+  }
+
+  /** Read entries of a small file from one on. */
+  async entries(first: number): Promise<void> {
+    this.table.value = await engine().table(this.info.id, first, ENTRIES_AT_ONCE);
+    this.findings.value = this.table.value.findings;
+  }
+
+  /** What `first` of the entries that hold a given one is. */
+  static page(entry: number): number {
+    return Math.floor(entry / ENTRIES_AT_ONCE) * ENTRIES_AT_ONCE;
+  }
+}
+
+let made: Engine | null = null;
+
+export function engine(): Engine {
+  if (!made) throw new Error('the engine has not begun');
+  return made;
+}
+
+export const facts = signal<Facts | null>(null);
+export const files = signal<Open[]>([]);
+export const current = signal<Open | null>(null);
+export const row = signal(-1);
+export const record = signal(-1);
+export const entry = signal(-1);
+export const part = signal<Part>('batch');
+export const mode = signal<Mode>('auto');
+export const page = signal<RecordPage | null>(null);
+export const tree = signal<FieldTree | null>(null);
+/** Field under the pointer, and the field that was chosen. */
+export const lit = signal<FieldNode | null>(null);
+export const pinned = signal<FieldNode | null>(null);
+/** Byte under the cursor of the hex view; null for none. */
+export const caret = signal<number | null>(null);
+export const said = signal('');
+export const trouble = signal('');
+export const lookUp = signal<LookUp | null>(null);
+export const beside = signal<FileId | null>(null);
+export const comparison = signal<Comparison | null>(null);
+export const busy = signal('');
+export const search = signal<{ key: string; hits: KeyHit[]; position: number; size: number; done: boolean } | null>(null);
+export const opened = computed(() => files.value.length > 0);
+
+export function problem(error: unknown): ErrorData {
+  if (error instanceof EngineError) return error.data;
+  const detail = error instanceof Error ? error.message : String(error);
+  return { reason: 'unreadable', detail, position: null, inner: null, path: '' };
+}
+
+/** Run something that a person asked for; what goes wrong is said, and nothing is thrown. */
+export async function attempt(work: () => Promise<void>): Promise<void> {
+  trouble.value = '';
+  try {
+    await work();
+  } catch (error) {
+    const found = problem(error);
+    if (found.reason !== 'cancelled') trouble.value = `${found.detail} (${found.reason})`;
+  }
+}
+
+export async function start(connected: Engine): Promise<void> {
+  made = connected;
+  facts.value = await connected.facts();
+}
+
+// -- files -----------------------------------------------------------------------------------
+
+export async function openFiles(inputs: FileInput[]): Promise<void> {
+  if (!inputs.length) return;
+  const known = new Set(inputs.map((input) => input.path));
+  const replaced = files.value.filter((file) => known.has(file.info.path));
+  if (replaced.length) {
+    const currentGone = current.value && replaced.includes(current.value);
+    files.value = files.value.filter((file) => !replaced.includes(file));
+    if (currentGone) show(null);
+    await engine().close(replaced.map((file) => file.info.id));
+  }
+  const infos = await engine().open(inputs);
+  const all = [...files.value, ...infos.map((info) => new Open(info))];
+  files.value = all.sort((a, b) => (a.info.path < b.info.path ? -1 : 1));
+  said.value = `${many(inputs.length, 'file')} opened`;
+  const wanted = parse(location.hash);
+  const target = files.value.find((file) => file.info.path === wanted.file);
+  if (target) await restore(wanted, target);
+  else if (!current.value) {
+    const first = files.value.find((file) => file.isLog && file.info.size > 0) ?? files.value[0];
+    if (first) await choose(first);
+  }
+}
+
+function show(file: Open | null): void {
+  batch(() => {
+    current.value = file;
+    row.value = record.value = entry.value = -1;
+    part.value = 'batch';
+    page.value = tree.value = lookUp.value = comparison.value = search.value = null;
+    lit.value = pinned.value = caret.value = beside.value = null;
+  });
+}
+
+export async function choose(file: Open): Promise<void> {
+  if (current.value === file) return;
+  show(file);
+  await file.until(() => file.columns.count > 0);
+  if (current.value !== file) return;
+  if (file.isLog) {
+    if (row.value < 0 && file.columns.count) await chooseRow(0);
+  } else if (entry.value < 0) await chooseEntry(-1);
+}
+
+export function byId(id: FileId): Open | undefined {
+  return files.value.find((file) => file.info.id === id);
+}
+
+// -- batches, records, fields -----------------------------------------------------------------
+
+/** A number of the newest request: what an older one answers is dropped. */
+let newest = 0;
+
+export async function chooseRow(wanted: number, index = -1): Promise<void> {
+  const file = current.value;
+  if (!file) return;
+  const own = ++newest;
+  batch(() => {
+    if (row.value !== wanted) page.value = null;
+    row.value = wanted;
+    record.value = index;
+    part.value = index < 0 ? 'batch' : 'record';
+    lit.value = pinned.value = caret.value = null;
+  });
+  await attempt(async () => {
+    const first = Math.max(0, Math.floor(index / RECORDS_AT_ONCE) * RECORDS_AT_ONCE);
+    const [records] = await Promise.all([readPage(file, wanted, first), readTree(file, own)]);
+    if (own === newest && records) page.value = records;
+  });
+}
+
+async function readPage(file: Open, wanted: number, first: number): Promise<RecordPage | null> {
+  if (page.value?.row === wanted && page.value.first === first) return page.value;
+  if (file.columns.at(wanted)?.kind !== 0) return null;
+  return engine().records(file.info.id, wanted, first, RECORDS_AT_ONCE);
+}
+
+export async function chooseRecord(index: number): Promise<void> {
+  await chooseRow(row.value, index);
+}
+
+/** Show another hundred records of the batch. */
+export async function turnTo(first: number): Promise<void> {
+  const file = current.value;
+  const wanted = row.value;
+  if (!file || wanted < 0) return;
+  await attempt(async () => {
+    const records = await readPage(file, wanted, first);
+    if (row.value === wanted && records) page.value = records;
+  });
+}
+
+export async function choosePart(wanted: Part): Promise<void> {
+  const file = current.value;
+  if (!file) return;
+  part.value = wanted;
+  caret.value = null;
+  const own = ++newest;
+  await attempt(() => readTree(file, own));
+}
+
+export async function chooseEntry(wanted: number): Promise<void> {
+  const file = current.value;
+  if (!file) return;
+  const own = ++newest;
+  batch(() => {
+    entry.value = wanted;
+    lit.value = pinned.value = caret.value = null;
+  });
+  await attempt(async () => {
+    const first = file.table.value?.first ?? 0;
+    const held = file.table.value?.rows.length ?? 0;
+    if (wanted >= 0 && (wanted < first || wanted >= first + held)) await file.entries(Open.page(wanted));
+    await readTree(file, own);
+  });
+}
+
+function target(file: Open): TreeTarget {
+  if (!file.isLog) return entry.value < 0 ? { what: 'file' } : { what: 'entry', index: entry.value };
+  if (record.value < 0 || part.value === 'batch') return { what: 'row', row: row.value };
+  return { what: part.value, row: row.value, index: record.value };
+}
+
+async function readTree(file: Open, own: number): Promise<void> {
+  const found = await engine().tree(file.info.id, target(file));
+  if (own !== newest) return;
+  batch(() => {
+    tree.value = found;
+    lit.value = pinned.value = null;
+  });
+}
+
+export const chosen = computed<RecordView | null>(() => {
+  const held = page.value;
+  return held?.records.find((one) => one.index === record.value) ?? null;
+});
+
+/** Bytes that the hex view shows: those of the row, of its records decompressed, or of a file. */
+export const shown = computed<{ space: Space; row: number | null; start: number; end: number } | null>(() => {
+  const file = current.value;
+  const fields = tree.value;
+  if (!file) return null;
+  if (fields?.space === 'row' && fields.row !== null) {
+    const size = page.value?.row === fields.row ? page.value.payloadSize : fields.root.end;
+    return { space: 'row', row: fields.row, start: 0, end: Math.max(size, fields.root.end) };
+  }
+  if (!file.isLog) return { space: 'file', row: null, start: 0, end: file.info.size };
+  void file.version.value;
+  const held = file.columns.at(row.value);
+  return held && { space: 'file', row: null, start: held.position, end: held.position + held.size };
+});
+
+// -- going somewhere -------------------------------------------------------------------------
+
+export type Where = 'offset' | 'time' | 'byte';
+
+export async function goTo(where: Where, text: string): Promise<void> {
+  await attempt(async () => {
+    const file = current.value;
+    if (!file) return;
+    const wanted = where === 'time' ? parseTime(text) : parseNumber(text);
+    if (wanted === null) {
+      trouble.value = `“${text}” is not ${where === 'time' ? 'a time (milliseconds, or ISO 8601)' : `a ${where}`}.`;
+      return;
+    }
+    if (where === 'byte') {
+      await goToByte(file, Number(wanted));
+      return;
+    }
+    const log = await logOf(file);
+    const found = where === 'offset' ? engine().findOffset(log.info.id, wanted) : engine().findTime(log.info.id, wanted);
+    const answer = await found;
+    lookUp.value = answer;
+    if (answer.row === null) said.value = 'Nothing was found.';
+    else {
+      await chooseRow(answer.row, answer.record ?? -1);
+      lookUp.value = answer;
+      said.value = answer.offset === null ? 'Found.' : `Found offset ${answer.offset}.`;
+    }
+  });
+}
+
+/** The log that a file is, or lies beside; it becomes the current file. */
+async function logOf(file: Open): Promise<Open> {
+  if (file.isLog) return file;
+  const log = file.info.siblings.map(byId).find((other) => other?.isLog);
+  if (!log) throw new Error('no log lies beside this file');
+  await choose(log);
+  return log;
+}
+
+export async function goToByte(file: Open, position: number): Promise<void> {
+  if (position >= file.info.size) {
+    trouble.value = `The file ends at byte ${file.info.size} (${bytes(file.info.size)}).`;
+    return;
+  }
+  if (file.isLog) {
+    await file.until(() => file.scanned.value > position);
+    const wanted = file.columns.rowAt(position);
+    if (wanted >= 0 && wanted !== row.value) await chooseRow(wanted);
+  } else await chooseEntry(-1);
+  caret.value = position;
+}
+
+export async function nextDamage(step: 1 | -1): Promise<void> {
+  const file = current.value;
+  const found = file ? file.columns.damaged(row.value, step) : -1;
+  if (found >= 0) await chooseRow(found);
+  else said.value = step > 0 ? 'No damage after this.' : 'No damage before this.';
+}
+
+// -- keys ------------------------------------------------------------------------------------
+
+let searching: AbortController | null = null;
+
+export function stopSearch(): void {
+  searching?.abort();
+  searching = null;
+  search.value = null;
+}
+
+export async function findKey(key: string, how: 'equals' | 'prefix' | 'contains', everywhere: boolean): Promise<void> {
+  stopSearch();
+  const file = current.value;
+  if (!file) return;
+  const own = (searching = new AbortController());
+  search.value = { key, hits: [], position: 0, size: 1, done: false };
+  await attempt(async () => {
+    const wanted = everywhere ? files.value.filter((one) => one.isLog) : [file];
+    await engine().findKey(
+      { files: wanted.map((one) => one.info.id), key, how },
+      (progress) => {
+        if (own.signal.aborted || !search.value) return;
+        const hits = [...search.value.hits, ...progress.hits];
+        search.value = { ...search.value, hits, position: progress.position, size: progress.size };
+      },
+      { signal: own.signal },
+    );
+    if (search.value && !own.signal.aborted) {
+      search.value = { ...search.value, done: true };
+      said.value = `${many(search.value.hits.length, 'record')} found`;
+    }
+  });
+}
+
+export async function openHit(hit: KeyHit): Promise<void> {
+  const file = byId(hit.file);
+  if (!file) return;
+  const kept = search.value;
+  if (current.value !== file) await choose(file);
+  search.value = kept;
+  await chooseRow(hit.row, hit.index);
+}
+
+// -- two files -------------------------------------------------------------------------------
+
+export async function compareWith(other: FileId | null): Promise<void> {
+  const file = current.value;
+  beside.value = other;
+  comparison.value = null;
+  const second = other === null ? undefined : byId(other);
+  if (!file || !second) return;
+  await attempt(async () => {
+    await Promise.all([file.begin(), second.begin()]);
+    const found = await engine().compare(file.info.id, second.info.id);
+    if (beside.value === other) {
+      comparison.value = found;
+      said.value = found.text;
+    }
+  });
+}
+
+// -- the address -----------------------------------------------------------------------------
+
+export const view = computed<View>(() => ({
+  file: current.value?.info.path ?? '',
+  at: current.value?.isLog ? (current.value.columns.at(row.value)?.position ?? null) : null,
+  record: record.value < 0 ? null : record.value,
+  entry: entry.value < 0 ? null : entry.value,
+  mode: mode.value,
+  beside: beside.value === null ? '' : (byId(beside.value)?.info.path ?? ''),
+}));
+
+let restoring = false;
+
+async function restore(wanted: View, file: Open): Promise<void> {
+  restoring = true;
+  try {
+    if ((MODES as readonly string[]).includes(wanted.mode)) mode.value = wanted.mode as Mode;
+    if (current.value !== file) await choose(file);
+    const { at } = wanted;
+    if (at !== null) await file.until(() => file.scanned.value > at);
+    if (at !== null && file.isLog) await chooseRow(file.columns.rowAt(at), wanted.record ?? -1);
+    if (wanted.entry !== null && !file.isLog) await chooseEntry(wanted.entry);
+    const other = wanted.beside ? files.value.find((one) => one.info.path === wanted.beside) : undefined;
+    if (other) await compareWith(other.info.id);
+  } finally {
+    restoring = false;
+  }
+}
+
+export function keepAddress(): void {
+  effect(() => {
+    const text = write(view.value);
+    if (!restoring && current.value && text !== location.hash) history.replaceState(null, '', text || '#');
+  });
+  addEventListener('hashchange', () => {
+    const wanted = parse(location.hash);
+    const file = files.value.find((one) => one.info.path === wanted.file);
+    if (file) void attempt(() => restore(wanted, file));
+  });
+}

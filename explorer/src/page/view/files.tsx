@@ -1,0 +1,79 @@
+/** The list of files, by folder. */
+import type { JSX } from 'preact';
+import { attempt, choose, current, files, type Open } from '../state/store';
+import { bytes, printable } from '../state/format';
+import { VirtualTable } from './virtual';
+
+const COLUMNS = [
+  { name: 'File', kind: 'name' },
+  { name: 'Size', kind: 'number' },
+];
+
+interface Line {
+  file: Open | null;
+  text: string;
+}
+
+function linesOf(all: Open[]): Line[] {
+  const found: Line[] = [];
+  let folder: string | null = null;
+  for (const file of all) {
+    if (file.info.folder !== folder) {
+      folder = file.info.folder;
+      if (folder) found.push({ file: null, text: printable(folder) });
+    }
+    found.push({ file, text: printable(file.info.name) });
+  }
+  return found;
+}
+
+/** A name up to its suffix, which is never cut. */
+function stem(name: string): string {
+  const dot = /^\d+\./.exec(name);
+  return dot ? name.slice(0, dot[0].length - 1) : name;
+}
+
+export function Files(): JSX.Element {
+  const shown = linesOf(files.value);
+  const pick = (row: number): void => {
+    const line = shown[row]?.file ? shown[row] : shown[row + 1];
+    if (line?.file) void attempt(() => choose(line.file as Open));
+  };
+  const chosen = shown.findIndex((line) => line.file !== null && line.file === current.value);
+  const step = (row: number): void => {
+    // A folder is no stop: going up, the file before it is meant.
+    if (shown[row] && !shown[row].file && row < chosen) pick(Math.max(0, row - 1));
+    else pick(row);
+  };
+  return (
+    <VirtualTable
+      id="files"
+      label="Files"
+      columns={COLUMNS}
+      count={shown.length}
+      height={24}
+      chosen={chosen}
+      version={files.value}
+      none="No files"
+      choose={step}
+      enter={() => document.getElementById('batches')?.focus()}
+      state={(row) => (shown[row]?.file ? '' : 'folder')}
+      cells={(row) => {
+        const line = shown[row];
+        if (!line) return null;
+        const file = line.file;
+        const damage = file?.findings.value.some((one) => one.severity === 'error');
+        return [
+          <span title={line.text} class={damage ? 'file damaged' : 'file'}>
+            {damage && <span>▲ </span>}
+            <span class={stem(line.text) === line.text ? 'stem' : 'stem digits'}>
+              <bdi>{file ? stem(line.text) : line.text}</bdi>
+            </span>
+            {file && <span>{line.text.slice(stem(line.text).length)}</span>}
+          </span>,
+          file ? bytes(file.info.size) : '',
+        ];
+      }}
+    />
+  );
+}

@@ -1,0 +1,443 @@
+"""The explorer's page: what a person sees and does, with the mouse and without."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+import kafkaspec as ks
+from kafkaspec.explore.page import served
+from kafkaspec.explore.server import Explorer as Server
+from kafkaspec.explore.tree import Tree
+from tests.cli.helpers import golden, run
+from tests.explorer.browser import HTML, ROOT, Explorer, explorer, needs_chromium, started
+
+pytestmark = [pytest.mark.slow, needs_chromium]
+
+NAME = f"{0:020d}"
+NEWEST = "4.4.0"
+AXE = ROOT / "explorer" / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+SIZES = {"320 px": (320, 640), "a desk": (1440, 900), "4K": (3840, 2160)}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started() as made:
+        yield made
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Explorer]:
+    with explorer(browser) as made:
+        yield made
+
+
+def partition(name: str = "codec-gzip-0", version: str = NEWEST) -> list[Path]:
+    return sorted(golden(version, name).iterdir())
+
+
+def log(name: str = "codec-gzip-0", version: str = NEWEST) -> Path:
+    return golden(version, name) / f"{NAME}.log"
+
+
+def dumped(path: Path, *options: str) -> list[dict[str, Any]]:
+    """What the command says of a file, under its name alone."""
+    done = run("dump", "--format", "json", *options, path)
+    return [{**json.loads(line), "file": path.name} for line in done.stdout.splitlines()]
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def names(page: Explorer, selector: str) -> list[str]:
+    return [text.strip() for text in page.page.locator(selector).all_inner_texts()]
+
+
+def test_a_partition_and_its_records(page: Explorer) -> None:
+    page.open(*partition())
+    assert page.rows("files") == len(partition())
+    batches = dumped(log(), "--batches")
+    assert page.rows("batches") == len(batches)
+    records = dumped(log())
+    for number, batch in enumerate(batches[:4]):
+        page.choose("batches", number)
+        wanted = [one for one in records if one["position"] == batch["position"]]
+        page.until("document.getElementById('records').ariaRowCount", str(len(wanted) + 1))
+        assert objects(page.batch_json()) == wanted
+    assert objects(page.saved()) == records
+
+
+def test_a_record_in_every_way(page: Explorer) -> None:
+    page.open(log())
+    page.choose("batches", 0)
+    page.choose("records", 0)
+    shown = page.page.locator("#record pre")
+    assert shown.all_inner_texts() == ["single", "one record"]
+    page.page.select_option("#mode", "hex")
+    assert "73 69 6e 67 6c 65" in shown.nth(0).inner_text()
+    page.page.select_option("#mode", "text")
+    assert shown.nth(1).inner_text() == "one record"
+
+
+def test_a_topic_of_kafkas_own_is_decoded(browser: Browser, tmp_path: Path) -> None:
+    with explorer(browser) as page:
+        page.page.set_input_files("#folder-input", golden(NEWEST, "__consumer_offsets-0"))
+        page.ready()
+        page.page.locator("#files .row:not(.folder)", has_text=".log").first.click()
+        page.ready()
+        page.choose("batches", 0)
+        page.choose("records", 0)
+        assert page.page.locator("#record .part b").count() == 2
+        page.page.click(".switch >> text=Value")
+        page.page.wait_for_selector("#tree .id")
+        path = golden(NEWEST, "__consumer_offsets-0") / f"{NAME}.log"
+        found = objects(page.saved())
+        assert [one | {"file": path.name} for one in found] == dumped(path)
+
+
+def test_the_field_under_the_pointer(page: Explorer) -> None:
+    page.open(log())
+    byte = page.page.locator("#bytes .codes span[data-at='16']")
+    byte.hover()
+    page.page.wait_for_selector("#field .path")
+    assert "magic" in page.page.inner_text("#field .path")
+    assert page.page.locator("#bytes .codes .lit").count() == 1
+    assert page.page.locator("#tree .lit .id").inner_text() == "magic"
+    link = page.page.locator("#field a").get_attribute("href")
+    assert link is not None
+    assert link.startswith("../docs/recordbatch.md")
+    page.page.locator("#tree .field", has_text="base_offset").first.hover()
+    assert page.page.locator("#bytes .codes .lit").count() == 8
+
+
+def test_look_ups_and_their_steps(page: Explorer) -> None:
+    page.open(*partition())
+    records = dumped(log())
+    wanted = records[-3]
+    page.page.fill("#place", str(wanted["offset"]))
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector("#steps li")
+    page.page.wait_for_selector(f"#record h2 >> text=Record {wanted['offset']}")
+    page.page.select_option("#where", "time")
+    page.page.fill("#place", str(wanted["timestamp"]))
+    page.page.keyboard.press("Enter")
+    first = next(one for one in records if one["timestamp"] >= wanted["timestamp"])
+    page.page.wait_for_selector(f"#record h2 >> text=Record {first['offset']}")
+    page.page.select_option("#where", "byte")
+    page.page.fill("#place", hex(wanted["position"] + 16))
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector(f"#bytes .caret[data-at='{wanted['position'] + 16}']")
+    page.page.fill("#place", "nonsense")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector("[role=alert] >> text=nonsense")
+
+
+def test_records_with_a_key(page: Explorer) -> None:
+    page.open(log())
+    page.page.fill("#key", "key")
+    page.page.keyboard.press("Enter")
+    wanted = [one["offset"] for one in dumped(log()) if one["key"] == "key"]
+    page.page.wait_for_selector("#hits progress", state="detached")
+    assert names(page, "#hits li button") == [f"offset {offset}" for offset in wanted]
+    page.page.click("#hits li button >> nth=0")
+    page.page.wait_for_selector(f"#record h2 >> text=Record {wanted[0]}")
+
+
+def test_files_beside_a_log(page: Explorer) -> None:
+    page.open(*partition("transactions-0"))
+    for row in page.page.locator("#files .sizer .row").all():
+        row.click()
+        page.ready()
+        assert page.page.locator("[role=alert]").count() == 0, row.inner_text()
+    page.page.locator("#files .row", has_text=".index").first.click()
+    page.ready()
+
+
+def test_two_files_side_by_side(page: Explorer) -> None:
+    data = log("codec-none-0").read_bytes() if log("codec-none-0").exists() else log().read_bytes()
+    other = bytearray(data)
+    other[-1] ^= 1
+    page.give({f"{NAME}.log": data, "replica.log": bytes(other)})
+    page.page.select_option("#beside", label="replica.log")
+    page.page.wait_for_selector("#compared .sides")
+    page.page.click("#compared [aria-label^=Close]")
+    page.page.wait_for_selector("#compared", state="detached")
+
+
+def test_an_index_beside_its_log(page: Explorer) -> None:
+    page.open(*partition("compacted-0") if golden(NEWEST, "compacted-0").exists() else partition())
+    value = page.page.locator("#beside option", has_text=".timeindex").first.get_attribute("value")
+    page.page.select_option("#beside", value)
+    page.page.wait_for_selector("#compared p")
+    page.page.wait_for_selector("#compared p >> text=Comparing", state="detached")
+
+
+def test_damage_is_shown_where_it_is(page: Explorer, tmp_path: Path) -> None:
+    data = bytearray(log().read_bytes())
+    batches = dumped(log(), "--batches")
+    position = batches[1]["position"]
+    data[position + 30] ^= 0xFF
+    bad = tmp_path / f"{NAME}.log"
+    bad.write_bytes(data[:-5])
+    page.open(bad)
+    page.page.wait_for_selector("#damage li")
+    found = run("verify", "--format", "json", bad)
+    reasons = {
+        (one["position"], one["reason"])
+        for one in map(json.loads, found.stdout.splitlines())
+        if one.get("type") == "finding" and one["severity"] == "error"
+    }
+    shown = page.page.locator("#damage li.error")
+    places = set()
+    for item in shown.all():
+        text = item.inner_text()
+        place = int(item.locator("button").inner_text().split()[-1])
+        places.add((place, item.locator("b").first.inner_text()))
+        assert "A reader" in text or "A broker" in text
+    assert places == reasons
+    page.page.focus("#batches")
+    page.page.keyboard.press("Home")
+    page.page.keyboard.press("]")
+    page.page.wait_for_selector("#batches-1[aria-selected=true].damaged")
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "javascript:alert(1)",
+    "\u202egnp.exe\u2066",
+    "a\0b\x1b[2J\r\n\u2028",
+    "'\"><svg/onload=alert(1)>",
+    "\ud7ff\ufffe\U0010ffff",
+]
+
+
+def test_hostile_names_and_values(browser: Browser) -> None:
+    records = [
+        ks.Record(
+            number, 1_700_000_000_000, text.encode(), text.encode() * 2, ((text, text.encode()),)
+        )
+        for number, text in enumerate(HOSTILE)
+    ]
+    records.append(ks.Record(len(HOSTILE), 1, b"\xff" * (1 << 20), b"v" * (1 << 20)))
+    data = ks.encode(records)
+    with explorer(browser) as page:
+        page.give({f"<img src=x onerror=alert(1)>\u202e{number}.log": data for number in range(2)})
+        assert page.rows("files") == 2
+        for number, text in enumerate(HOSTILE):
+            page.choose("records", number)
+            page.page.wait_for_selector(f"#record h2 >> text=Record {number}")
+            for way in ("auto", "json", "hex", "message"):
+                page.page.select_option("#mode", way)
+            page.page.select_option("#mode", "text")
+            assert "\u202e" not in page.page.inner_text("#app"), text
+        page.choose("records", len(HOSTILE))
+        page.page.click("#record .part button >> nth=0")
+        page.page.wait_for_selector("#record .part small >> text=1.0 MiB")
+        assert page.page.locator("script").count() == 1
+        assert page.page.locator("img, svg, iframe, object").count() == 0
+        page.page.fill("#key", HOSTILE[0])
+        page.page.keyboard.press("Enter")
+        page.page.wait_for_selector("#hits li")
+    assert [address for address in page.asked if not address.startswith(("file:", "blob:"))] == []
+
+
+def test_a_hostile_fragment(browser: Browser) -> None:
+    fragments = [
+        "#file=%3Cimg%20src=x%20onerror=alert(1)%3E&at=1",
+        f"#file={NAME}.log&at=9e9",
+        "#%%%",
+    ]
+    for fragment in fragments:
+        with explorer(browser, HTML.as_uri() + fragment) as page:
+            page.open(log())
+            assert page.rows("batches") > 0
+
+
+def test_nothing_but_the_page_is_asked_for(page: Explorer) -> None:
+    page.open(*partition())
+    page.choose("batches", 1)
+    page.saved()
+    asked = {address.split(":")[0] for address in page.asked}
+    assert asked <= {"file", "blob"}
+    assert [address for address in page.asked if address.startswith("file")] == [HTML.as_uri()]
+    refused = page.page.evaluate(
+        "fetch('http://127.0.0.1:9/').then(() => 'sent', error => String(error))"
+    )
+    assert refused.startswith("TypeError")
+    page.page.evaluate("() => { setTimeout('document.title = \"evaluated\"', 0) }")
+    page.page.wait_for_timeout(50)
+    assert page.page.title() == "kafkaspec explorer"
+    page.wrong.clear()  # both were violations
+
+
+def test_a_link_restores_the_view(browser: Browser) -> None:
+    with explorer(browser) as page:
+        page.open(*partition())
+        page.choose("batches", 2)
+        page.choose("records", 1)
+        page.page.select_option("#mode", "hex")
+        page.until("location.hash.includes('mode=hex')", True)
+        address = page.page.evaluate("location.href")
+        record = page.page.inner_text("#record")
+    assert "record=1" in address
+    with explorer(browser, address) as page:
+        page.open(*partition())
+        page.page.wait_for_selector("#record")
+        assert page.page.inner_text("#record") == record
+        assert page.page.input_value("#mode") == "hex"
+
+
+def test_the_served_page(browser: Browser) -> None:
+    with Server(Tree.of(golden(NEWEST, "codec-lz4-0")), 0, served()) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            with explorer(browser, server.address) as page:
+                page.ready()
+                path = golden(NEWEST, "codec-lz4-0") / f"{NAME}.log"
+                page.page.locator("#files .row", has_text=".log").first.click()
+                page.ready()
+                assert objects(page.saved()) == dumped(path)
+                page.choose("records", 0)
+                page.page.wait_for_selector("#record")
+                page.page.reload()
+                page.ready()
+                page.page.wait_for_selector("#record")
+            here = f"http://127.0.0.1:{server.server_port}/{server.token}/"
+            assert {
+                one for one in page.asked if not one.startswith((here, "blob:", "data:"))
+            } == set()
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def focused(page: Explorer) -> str:
+    return str(page.page.evaluate("document.activeElement.id"))
+
+
+def test_the_keyboard_alone(page: Explorer) -> None:
+    page.open(*partition())
+    keys = page.page.keyboard
+    for key, place in {
+        "b": "batches",
+        "r": "records",
+        "h": "bytes",
+        "t": "tree",
+        "m": "map",
+    }.items():
+        keys.press(key)
+        page.focused(place)
+    keys.press("b")
+    keys.press("End")
+    keys.press("Home")
+    keys.press("Enter")
+    page.focused("records")
+    keys.press("ArrowDown")
+    page.page.wait_for_selector("#record")
+    keys.press("Enter")
+    page.focused("bytes")
+    keys.press("n")
+    keys.press("n")
+    page.page.wait_for_selector("#field .path")
+    keys.press("t")
+    keys.press("Home")
+    keys.press("ArrowLeft")
+    page.page.wait_for_selector("#field-0[aria-expanded=false]")
+    keys.press("ArrowRight")
+    page.page.wait_for_selector("#field-0[aria-expanded=true]")
+    keys.press("g")
+    page.focused("place")
+    keys.type("3")
+    keys.press("Enter")
+    page.page.wait_for_selector("#steps")
+    keys.press("Escape")
+    page.page.wait_for_selector("#steps", state="detached")
+    keys.press("Escape")
+    page.focused("batches")
+    keys.press("?")
+    page.page.wait_for_selector("dialog[open]")
+    keys.press("Escape")
+    page.page.wait_for_selector("dialog", state="detached")
+    before = page.page.get_attribute("html", "data-theme")
+    keys.press("d")
+    page.until("document.documentElement.dataset.theme", "light" if before == "dark" else "dark")
+
+
+def test_every_control_can_be_reached(page: Explorer) -> None:
+    """By Tab alone, and focus is never lost or caught."""
+    page.open(*partition())
+    reached = set()
+    for _ in range(80):
+        page.page.keyboard.press("Tab")
+        reached.add(focused(page))
+    assert {
+        "open",
+        "files",
+        "map",
+        "place",
+        "key",
+        "batches",
+        "records",
+        "tree",
+        "bytes",
+    } <= reached
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_has_no_finding(browser: Browser, size: str, scheme: str, tmp_path: Path) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not there (make explorer)")
+    width, height = SIZES[size]
+    data = bytearray(log().read_bytes())
+    data[dumped(log(), "--batches")[1]["position"] + 30] ^= 0xFF
+    (tmp_path / f"{NAME}.log").write_bytes(data)
+    index = golden(NEWEST, "codec-gzip-0") / f"{NAME}.timeindex"
+    options: dict[str, Any] = {
+        "viewport": {"width": width, "height": height},
+        "color_scheme": scheme,
+        "bypass_csp": True,
+    }
+    with explorer(browser, **options) as page:
+        page.page.add_script_tag(path=AXE)
+        check(page, "nothing open")
+        page.open(tmp_path / f"{NAME}.log", index)
+        check(page, "a damaged log")
+        page.page.keyboard.press("r")
+        page.focused("records")
+        page.choose("records", 0)
+        page.page.wait_for_selector("#record")
+        check(page, "a record")
+        page.page.keyboard.press("h")
+        page.focused("bytes")
+        page.page.keyboard.press("n")
+        check(page, "bytes")
+        page.page.keyboard.press("?")
+        page.page.wait_for_selector("dialog[open]")
+        check(page, "help")
+        page.page.keyboard.press("Escape")
+        page.page.locator("#files .row", has_text=".timeindex").first.click()
+        page.page.wait_for_selector("#entries")
+        check(page, "an index")
+        wide = page.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width
+
+
+def check(page: Explorer, what: str) -> None:
+    page.page.wait_for_timeout(150)  # colours that change have changed
+    found = page.page.evaluate(
+        "rules => axe.run({runOnly: rules}).then(done => done.violations.map(one =>"
+        " one.id + ': ' + one.nodes.map(node => node.html + node.failureSummary).join(' | ')))",
+        RULES,
+    )
+    assert found == [], what
