@@ -18,7 +18,7 @@ doc: |
   `encrypted_chunk` describes a chunk, or an index, that is encrypted.
 doc-ref: https://github.com/Aiven-Open/tiered-storage-for-apache-kafka/blob/v1.1.1/core/src/main/java/io/aiven/kafka/tieredstorage/manifest/index/serde/ChunkSizesBinaryCodec.java ChunkSizesBinaryCodec
 seq:
-  - id: chunk_sizes
+  - id: sizes
     size-eos: true
     type: chunk_sizes
 types:

@@ -25,7 +25,7 @@ doc: |
   offset 0; for a `.timeindex` file use the type `time_index`.
 doc-ref: https://github.com/apache/kafka/blob/4.1.0/storage/src/main/java/org/apache/kafka/storage/internals/log/OffsetIndex.java OffsetIndex
 seq:
-  - id: offset_index
+  - id: content
     type: offset_index(0)
 types:
   offset_index:
@@ -66,7 +66,7 @@ types:
         doc: Byte position of the batch in the `.log` file.
     instances:
       offset:
-        value: (base_offset + relative_offset).as<s8>
+        value: (base_offset + relative_offset.as<s8>).as<s8>
         doc: Absolute offset.
   time_index:
     -orig-id: TimeIndex
@@ -106,5 +106,5 @@ types:
           on it is the last offset of its batch.
     instances:
       offset:
-        value: (base_offset + relative_offset).as<s8>
+        value: (base_offset + relative_offset.as<s8>).as<s8>
         doc: Absolute offset.

@@ -28,7 +28,7 @@ seq:
     type: s4
     valid:
       min: 0
-      max: (_io.size - _io.pos) / 46
+      max: ((_io.size - _io.pos) / 46).as<s4>
     doc: |
       Number of producers. Kafka refuses a count beyond what the rest of the
       file can hold.
@@ -83,5 +83,7 @@ types:
         doc: First offset of the open transaction, -1 where none is open.
     instances:
       first_sequence:
-        value: 'last_sequence == -1 ? -1 : (last_sequence - offset_delta) & 0x7fff_ffff'
+        value: >-
+          last_sequence == -1 ? (-1).as<s4>
+          : ((last_sequence.as<s8> - offset_delta.as<s8>) & 0x7fff_ffff).as<s4>
         doc: First sequence number of the last batch, with wrap-around.

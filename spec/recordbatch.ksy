@@ -248,10 +248,12 @@ types:
         doc: A `record_set`, compressed as `attributes` say.
     instances:
       last_offset:
-        value: (base_offset + last_offset_delta).as<s8>
+        value: (base_offset + last_offset_delta.as<s8>).as<s8>
         doc: Last offset as first written; the next batch begins after it.
       last_sequence:
-        value: 'base_sequence == -1 ? -1 : (base_sequence + last_offset_delta) & 0x7fff_ffff'
+        value: >-
+          base_sequence == -1 ? (-1).as<s4>
+          : ((base_sequence.as<s8> + last_offset_delta.as<s8>) & 0x7fff_ffff).as<s4>
         doc: Sequence number of the last record, with wrap-around; -1 for none.
       delete_horizon:
         -orig-id: deleteHorizonMs
@@ -312,7 +314,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof or batch.num_records == 0
+          expr: (_io.eof or batch.num_records == 0) and _.length == 0
         doc: Nothing may follow, unless there is no record at all (quirk Q9).
   framed_record:
     doc: A record with its size in front.
@@ -369,7 +371,7 @@ types:
         -derive: count(headers)
         type: varint::varint32
         valid:
-          expr: _.value >= 0 and _.value <= _io.size - _io.pos
+          expr: _.value >= 0 and _.value.as<s8> <= _io.size - _io.pos
         doc: |
           Number of headers. Quirk Q5: refused if negative or larger than the
           bytes that are left.
@@ -382,23 +384,24 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
         doc: The record ends where its size says (quirk Q6).
     instances:
       offset:
-        value: (batch.base_offset + offset_delta.value).as<s8>
+        value: (batch.base_offset + offset_delta.value.as<s8>).as<s8>
         doc: Offset of the record.
       timestamp:
         value: >-
           (batch.attributes.timestamp_type == timestamp_type::log_append_time
-          ? batch.max_timestamp : batch.base_timestamp + timestamp_delta.value).as<s8>
+          ? batch.max_timestamp
+          : (batch.base_timestamp + timestamp_delta.value).as<s8>).as<s8>
         doc: |
           Timestamp that Kafka reports, in milliseconds since the Unix epoch;
           -1 for none.
       sequence:
         value: >-
-          batch.base_sequence == -1
-          ? -1 : (batch.base_sequence + offset_delta.value) & 0x7fff_ffff
+          batch.base_sequence == -1 ? (-1).as<s4>
+          : ((batch.base_sequence.as<s8> + offset_delta.value.as<s8>) & 0x7fff_ffff).as<s4>
         doc: Sequence number of the record, with wrap-around; -1 for none.
   header:
     -orig-id: Header

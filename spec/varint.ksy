@@ -37,19 +37,19 @@ types:
     instances:
       low:
         value: >-
-          (groups[0] & 0x7f)
-          | (groups.size > 1 ? (groups[1] & 0x7f) << 7 : 0)
-          | (groups.size > 2 ? (groups[2] & 0x7f) << 14 : 0)
-          | (groups.size > 3 ? (groups[3] & 0x7f) << 21 : 0)
+          ((groups[0].as<s4> & 0x7f)
+          | ((groups.size > 1 ? groups[1] : 0).as<s4> & 0x7f) << 7
+          | ((groups.size > 2 ? groups[2] : 0).as<s4> & 0x7f) << 14
+          | ((groups.size > 3 ? groups[3] : 0).as<s4> & 0x7f) << 21).as<s4>
         doc: Bits 0 to 27 of the zig-zag code.
       high:
-        value: 'groups.size > 4 ? groups[4] & 0x0f : 0'
+        value: '((groups.size > 4 ? groups[4] : 0).as<s4> & 0x0f).as<s4>'
         doc: Bits 28 to 31 of the zig-zag code.
       magnitude:
-        value: (low >> 1) + high * 0x800_0000
+        value: ((low >> 1) + high * 0x800_0000).as<s4>
         doc: The code without its lowest bit, 0 to 2^31 - 1.
       value:
-        value: '(low & 1) == 0 ? magnitude : -magnitude - 1'
+        value: '(low & 1) == 0 ? magnitude : (-magnitude - 1).as<s4>'
         doc: The signed integer.
   varint64:
     -orig-id: readVarlong
@@ -68,30 +68,30 @@ types:
     instances:
       low:
         value: >-
-          (groups[0] & 0x7f)
-          | (groups.size > 1 ? (groups[1] & 0x7f) << 7 : 0)
-          | (groups.size > 2 ? (groups[2] & 0x7f) << 14 : 0)
-          | (groups.size > 3 ? (groups[3] & 0x7f) << 21 : 0)
+          ((groups[0].as<s4> & 0x7f)
+          | ((groups.size > 1 ? groups[1] : 0).as<s4> & 0x7f) << 7
+          | ((groups.size > 2 ? groups[2] : 0).as<s4> & 0x7f) << 14
+          | ((groups.size > 3 ? groups[3] : 0).as<s4> & 0x7f) << 21).as<s4>
         doc: Bits 0 to 27 of the zig-zag code.
       middle:
         value: >-
-          (groups.size > 4 ? groups[4] & 0x7f : 0)
-          | (groups.size > 5 ? (groups[5] & 0x7f) << 7 : 0)
-          | (groups.size > 6 ? (groups[6] & 0x7f) << 14 : 0)
-          | (groups.size > 7 ? (groups[7] & 0x7f) << 21 : 0)
+          (((groups.size > 4 ? groups[4] : 0).as<s4> & 0x7f)
+          | ((groups.size > 5 ? groups[5] : 0).as<s4> & 0x7f) << 7
+          | ((groups.size > 6 ? groups[6] : 0).as<s4> & 0x7f) << 14
+          | ((groups.size > 7 ? groups[7] : 0).as<s4> & 0x7f) << 21).as<s4>
         doc: Bits 28 to 55 of the zig-zag code.
       high:
         value: >-
-          (groups.size > 8 ? groups[8] & 0x7f : 0)
-          | (groups.size > 9 ? (groups[9] & 0x01) << 7 : 0)
+          (((groups.size > 8 ? groups[8] : 0).as<s4> & 0x7f)
+          | ((groups.size > 9 ? groups[9] : 0).as<s4> & 0x01) << 7).as<s4>
         doc: Bits 56 to 63 of the zig-zag code.
       magnitude:
         value: >-
-          ((low >> 1) + middle.as<s8> * 0x800_0000
+          ((low.as<s8> >> 1) + middle.as<s8> * 0x800_0000
           + high.as<s8> * 0x80_0000_0000_0000).as<s8>
         doc: The code without its lowest bit, 0 to 2^63 - 1.
       value:
-        value: '((low & 1) == 0 ? magnitude : -magnitude - 1).as<s8>'
+        value: '(low & 1) == 0 ? magnitude : (-magnitude - 1).as<s8>'
         doc: The signed integer.
   unsigned_varint32:
     -orig-id: readUnsignedVarint
@@ -112,14 +112,14 @@ types:
     instances:
       low:
         value: >-
-          (groups[0] & 0x7f)
-          | (groups.size > 1 ? (groups[1] & 0x7f) << 7 : 0)
-          | (groups.size > 2 ? (groups[2] & 0x7f) << 14 : 0)
-          | (groups.size > 3 ? (groups[3] & 0x7f) << 21 : 0)
+          ((groups[0].as<s4> & 0x7f)
+          | ((groups.size > 1 ? groups[1] : 0).as<s4> & 0x7f) << 7
+          | ((groups.size > 2 ? groups[2] : 0).as<s4> & 0x7f) << 14
+          | ((groups.size > 3 ? groups[3] : 0).as<s4> & 0x7f) << 21).as<s4>
         doc: Bits 0 to 27.
       high:
-        value: 'groups.size > 4 ? groups[4] & 0x0f : 0'
+        value: '((groups.size > 4 ? groups[4] : 0).as<s4> & 0x0f).as<s4>'
         doc: Bits 28 to 31.
       value:
-        value: (low + high.as<s8> * 0x1000_0000).as<s8>
+        value: (low.as<s8> + high.as<s8> * 0x1000_0000).as<s8>
         doc: The unsigned integer, 0 to 2^32 - 1.

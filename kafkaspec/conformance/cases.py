@@ -191,7 +191,8 @@ def same(name: str, found: Any, wanted: Any) -> bool:
     """
     if name == "timestamp" and wanted == -1:
         return found in (None, -1) and not isinstance(found, bool)
-    if name == "headers" and isinstance(found, list) and len(found) == len(wanted):
+    pairs = name == "headers" and isinstance(found, list) and isinstance(wanted, list)
+    if pairs and len(found) == len(wanted):
         return all(map(_same_header, found, wanted))
     if isinstance(wanted, int) and not isinstance(found, int):
         return False

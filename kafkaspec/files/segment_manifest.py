@@ -281,7 +281,7 @@ def _transformed(found: JsonObject, file: str | None, expected: int) -> array[in
         error.file, error.offset, error.path = file, origin.position, origin.path
         raise
     parsed, _ = get_codec().parse(_SIZES, data, complete=True, origin=origin)
-    sizes = parsed.chunk_sizes
+    sizes = parsed.sizes
     if sizes.total != expected:
         found.refuse(name, f"it has {sizes.total} sizes, and the segment {expected} chunks")
     if isinstance(sizes, OneSize):

@@ -134,7 +134,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   change_of_old:
     doc: A change of another value.
     doc-ref: https://github.com/apache/kafka/blob/4.1.0/streams/src/main/java/org/apache/kafka/streams/state/internals/BufferValue.java BufferValue
@@ -153,7 +153,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   buffered_header:
     -orig-id: Header
     doc: A header of a record.

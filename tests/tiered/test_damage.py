@@ -160,12 +160,12 @@ _MANIFESTS = {
     "list of a wrong width": (
         "zstd",
         _set("chunkIndex", "transformedChunks", value=chunk_sizes(bytes([0, 0, 0, 2] + [9] * 20))),
-        "/chunkIndex/transformedChunks/chunk_sizes/content/bytes_per_value",
+        "/chunkIndex/transformedChunks/sizes/content/bytes_per_value",
     ),
     "list that is cut": (
         "zstd",
         _set("chunkIndex", "transformedChunks", value=chunk_sizes(bytes([0, 0, 0, 2, 0, 0, 0]))),
-        "/chunkIndex/transformedChunks/chunk_sizes/content/base",
+        "/chunkIndex/transformedChunks/sizes/content/base",
     ),
     "list without its last size": (
         "zstd",

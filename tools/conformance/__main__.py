@@ -88,6 +88,7 @@ def result_of(adapter: Adapter, run: Run) -> dict[str, Any]:
         "adapter": adapter.name,
         "title": adapter.title,
         "version": run.hello.version,
+        "specification": page.specification(),
         "categories": run.summary()["categories"],
         "expected": [
             {

@@ -8,36 +8,32 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.layout import Form
-from kafkaspec.messages.lookup import MESSAGES
-from tools.brokers.maven import cache_root, find_tool, java_tool, resolve_artifacts, run
+from tools.brokers.maven import ToolError, cache_root, find_tool, java_tool, resolve_artifacts, run
 from tools.specgen.kaitai.emit import compile_specs
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "conformance"
 _HERE = Path(__file__).parent
 _SPEC = ROOT / "spec"
-_MESSAGES = {message.key.partition(".")[0] for message in MESSAGES}
 _RUNTIME = "0.11"
 _GSON = "com.google.code.gson:gson:2.11.0"
 
 
 def java() -> list[str]:
     """Build the Java testee and return its command. Needs a JDK and Maven."""
-    # Java chooses by int only; what says a tag or version is a long there.
-    files = {key.partition(".")[0] for key in LAYOUTS} - _MESSAGES
-    build, source = _folder("kaitai_java", files), _HERE / "kaitai_java" / "Testee.java"
+    build, source = _folder("kaitai_java"), _HERE / "kaitai_java" / "Testee.java"
     compile_specs(_SPEC, build, ("-t", "java", "--java-package", "spec"))
     runtime = f"io.kaitai:kaitai-struct-runtime:{_RUNTIME}"
     jars = resolve_artifacts(cache_root() / "kaitai-struct-java", [runtime, _GSON])
     classes, path = build / "classes", f"{jars}/*"
     run(
         java_tool("javac"), "-nowarn", "-cp", path, "-d", str(classes),
-        str(source), *(str(build / "spec" / f"{_camel(name)}.java") for name in sorted(files)),
+        str(source), *map(str, sorted((build / "spec").iterdir())),
     )  # fmt: skip
     # A testee runs for a short time: the second compiler of the JVM would only cost time.
     return [
@@ -57,17 +53,53 @@ def javascript() -> list[str]:
 
 
 def ruby() -> list[str]:
-    """Build the Ruby testee and return its command. Needs Ruby with gem."""
-    build, source = _folder("kaitai_ruby"), _HERE / "kaitai_ruby"
+    """Build the Ruby testee and return its command. Needs Ruby, and the runtime or gem."""
+    build = _folder("kaitai_ruby")
     compile_specs(_SPEC, build, ("-t", "ruby"))
+    command = [find_tool("ruby", "Ruby"), str(_HERE / "kaitai_ruby" / "testee.rb"), str(build)]
+    with suppress(ToolError):
+        run(command[0], "-e", "require 'kaitai/struct/struct'")
+        return command
     gems = build / "gems"
     run(
         find_tool("gem", "Ruby"), "install", "--silent", "--no-document",
         "--install-dir", str(gems), "kaitai-struct", "--version", _RUNTIME,
     )  # fmt: skip
     runtime = gems / "gems" / f"kaitai-struct-{_RUNTIME}" / "lib"
-    testee = str(source / "testee.rb")
-    return [find_tool("ruby", "Ruby"), "-I", str(runtime), testee, str(build)]
+    return [command[0], "-I", str(runtime), *command[1:]]
+
+
+def go() -> list[str]:
+    """Build the Go testee and return its command. Needs Go."""
+    build, source = _folder("kaitai_go"), _HERE / "kaitai_go"
+    compile_specs(_SPEC, build, ("-t", "go", "--go-package", "spec"))
+    # The compiler's Go counts the items of repeat: until from 1, and looks past the last one.
+    varint = build / "spec" / "varint.go"
+    varint.write_text(varint.read_text().replace("for i := 1;", "for i := 0;"), encoding="utf-8")
+    for name in ("go.mod", "go.sum", "testee.go"):
+        shutil.copy(source / name, build)
+    constructors = (f'\t"{key}": spec.New{_joined(key)},\n' for key in LAYOUTS)
+    (build / "constructors.go").write_text(
+        'package main\n\nimport "kafkaspec/spec"\n\n'
+        f'const version = "{_RUNTIME}"\n\n'
+        f"var constructors = map[string]any{{\n{''.join(constructors)}}}\n",
+        encoding="utf-8",
+    )
+    run(find_tool("go", "Go"), "build", "-o", "testee", cwd=build)
+    return [str(build / "testee"), str(build / "types.json")]
+
+
+def csharp() -> list[str]:
+    """Build the C# testee and return its command. Needs Mono, and the runtime in ``MONO_PATH``."""
+    build = _folder("kaitai_csharp")
+    compile_specs(_SPEC, build, ("-t", "csharp", "--dotnet-namespace", "Spec"))
+    testee = build / "testee.exe"
+    run(
+        find_tool("mcs", "Mono"), f"-out:{testee}", f"-lib:{os.environ.get('MONO_PATH', '.')}",
+        "-r:Kaitai.Struct.Runtime.dll", "-r:System.Web.Extensions.dll",
+        str(_HERE / "kaitai_csharp" / "Testee.cs"), *map(str, sorted(build.glob("*.cs"))),
+    )  # fmt: skip
+    return [find_tool("mono", "Mono"), str(testee), str(build / "types.json"), _RUNTIME]
 
 
 # -- what all of them need -------------------------------------------------------------------------
@@ -77,8 +109,14 @@ def _camel(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def _folder(name: str, files: Collection[str] | None = None) -> Path:
-    """Return an empty folder to build in, with a table of the types of these files for testees."""
+def _joined(key: str) -> str:
+    """Return ``Varint_Varint32`` for ``varint.varint32``; the first type of a file is the file."""
+    file, _, type_ = key.partition(".")
+    return _camel(file) if file == type_ else f"{_camel(file)}_{_camel(type_)}"
+
+
+def _folder(name: str) -> Path:
+    """Return an empty folder to build in, with a table of the types for testees."""
     folder = BUILD / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -88,7 +126,6 @@ def _folder(name: str, files: Collection[str] | None = None) -> Path:
             "parameters": [name for name, _ in layout.parameters],
         }
         for key, layout in LAYOUTS.items()
-        if files is None or key.partition(".")[0] in files
     }
     (folder / "types.json").write_text(json.dumps(types), encoding="utf-8")
     return folder

@@ -44,7 +44,7 @@ _CAMEL = (re.compile(r"(?<=[a-z0-9])(?=[A-Z])"), re.compile(r"(?<=[A-Z])(?=[A-Z]
 _OTHER_IDS = {"num_partitions": "partition_count"}
 """Ids of names that would look like the count of an array."""
 _VERSION = {"id": "version", "type": "s4", "doc": "Version of the message."}
-_END = {"id": "end", "size": 0, "valid": {"expr": "_io.eof"}}
+_END = {"id": "end", "size": 0, "valid": {"expr": "_io.eof and _.length == 0"}}
 _LEFT = "_io.size - _io.pos"
 
 
@@ -197,7 +197,7 @@ class _Maker:
             "params": [_VERSION],
             "seq": [{"id": "body", "type": {"switch-on": "version", "cases": cases}}],
         }
-        return [{"id": "body", "type": f"versioned_body({self._version})"}]
+        return [{"id": "body", "type": f"versioned_body({self._version}.as<s4>)"}]
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ class _Part:
             number, left, least = f"num_{name}", "_", "_ >= 0"
             count |= {"-derive": f"count({name})", "type": "s4"}
             text = "Number of items; a negative one is null." if nullable else "Number of items."
-        bound = f"{left} <= {_LEFT}"
+        bound = f"{left} <= {_LEFT}" if self.flexible else f"{left}.as<s8> <= {_LEFT}"
         count |= {"valid": {"expr": bound if nullable else f"{least} and {bound}"}, "doc": text}
         array = base | {"type": self._element(item), "repeat": "expr", "repeat-expr": number}
         if nullable:
@@ -365,7 +365,7 @@ class _Part:
                 {"id": "len_content", "-derive": "len(content)", "type": unsigned,
                  "valid": {"expr": "_.value >= 0"}, "doc": "Bytes of the field."},
                 {"id": "content", "size": "len_content.value",
-                 "type": f"{owner}_tag_content(tag.value)"},
+                 "type": f"{owner}_tag_content(tag.value.as<s4>)"},
             ],
         }  # fmt: skip
         types[f"{owner}_tag_content"] = described("What a tag has, by its number.") | {

@@ -110,14 +110,14 @@ _GRAMMAR = r"""
 ?postfix: atom
     | postfix "." ID -> attribute
     | postfix "[" ternary "]" -> index
-    | postfix WIDE -> wide
+    | postfix CAST -> cast
 ?atom: NUMBER -> number
     | TRUE -> true
     | FALSE -> false
     | ID "::" ID -> enum_member
     | ID -> name
     | "(" ternary ")"
-WIDE.3: ".as<s8>"
+CAST.3: ".as<s4>" | ".as<s8>"
 OR.2: "or"
 AND.2: "and"
 NOT.2: "not"
@@ -161,8 +161,9 @@ class _Build(Transformer[Token, Expression]):
     def attribute(self, value: Expression, name: Token) -> Expression:
         return Attribute(value, str(name))
 
-    def wide(self, value: Expression, _cast: Token) -> Expression:
-        # The compiler would compute in 32 bits here, for example in Java. Our codecs never do.
+    def cast(self, value: Expression, _type: Token) -> Expression:
+        # For the compiler's other languages: Java would compute in 32 bits, Go takes no two types
+        # together. Our codecs have integers of one kind.
         return value
 
     def unary(self, operator: Token, operand: Expression) -> Expression:

@@ -47,6 +47,8 @@ _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
 _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
 _RELEASES = re.compile(r"(\d+\.\d+)\.\.(\d+\.\d+)")
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,20}|0|[1-9][0-9]{0,30})")
+_EMPTY = " and _.length == 0"
+"""True of an empty field, so left out here; Go demands that ``valid: expr`` mentions the value."""
 _REFERENCE = re.compile(r"(?:([a-z0-9_]+)::)?([a-z0-9_]+)(?:\((.*)\))?", re.DOTALL)
 
 
@@ -315,6 +317,8 @@ class _FileReader:
         names = {"eq": "equal", "min": "minimum", "max": "maximum", "expr": "expression"}
         parts: dict[str, Any] = {}
         for key, value in given.items():
+            if key == "expr" and node.content.get("size") == 0:
+                value = str(value).removesuffix(_EMPTY)
             if key in names:
                 parts[names[key]] = node.parse(value, "valid")
             elif key == "any-of" and isinstance(value, list) and value:

@@ -46,7 +46,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   fenced_tag:
     doc: Content of tag 0.
@@ -61,7 +61,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   in_controlled_shutdown_tag:
     doc: Content of tag 1.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BrokerRegistrationChangeRecord.json BrokerRegistrationChangeRecord.json
@@ -75,7 +75,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   log_dirs_tag:
     doc: Content of tag 2.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BrokerRegistrationChangeRecord.json BrokerRegistrationChangeRecord.json
@@ -97,7 +97,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   cordoned_log_dirs_tag:
     doc: Content of tag 3.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BrokerRegistrationChangeRecord.json BrokerRegistrationChangeRecord.json
@@ -122,7 +122,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   unknown_tag:
     doc: Content of a tag that is not known here.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BrokerRegistrationChangeRecord.json BrokerRegistrationChangeRecord.json
@@ -161,7 +161,7 @@ types:
         doc: Bytes of the field.
       - id: content
         size: len_content.value
-        type: message_tag_content(tag.value)
+        type: message_tag_content(tag.value.as<s4>)
   message_tag_content:
     doc: What a tag has, by its number.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BrokerRegistrationChangeRecord.json BrokerRegistrationChangeRecord.json

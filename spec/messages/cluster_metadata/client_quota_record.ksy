@@ -64,7 +64,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   entity_data:
     -orig-id: EntityData

@@ -42,7 +42,7 @@ seq:
     -derive: count(renewers)
     type: s4
     valid:
-      expr: _ >= 0 and _ <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
     doc: Number of items.
   - id: renewers
     -orig-id: Renewers
@@ -71,4 +71,4 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0

@@ -45,4 +45,4 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0

@@ -46,7 +46,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   isr_tag:
     doc: Content of tag 0.
@@ -70,7 +70,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   leader_tag:
     doc: Content of tag 1.
     doc-ref: https://github.com/apache/kafka/blob/2.8.2/metadata/src/main/resources/common/metadata/PartitionChangeRecord.json PartitionChangeRecord.json
@@ -83,7 +83,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   unknown_tag:
     doc: Content of a tag that is not known here.
     doc-ref: https://github.com/apache/kafka/blob/2.8.2/metadata/src/main/resources/common/metadata/PartitionChangeRecord.json PartitionChangeRecord.json
@@ -122,7 +122,7 @@ types:
         doc: Bytes of the field.
       - id: content
         size: len_content.value
-        type: message_tag_content(tag.value)
+        type: message_tag_content(tag.value.as<s4>)
   message_tag_content:
     doc: What a tag has, by its number.
     doc-ref: https://github.com/apache/kafka/blob/2.8.2/metadata/src/main/resources/common/metadata/PartitionChangeRecord.json PartitionChangeRecord.json

@@ -118,7 +118,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   directories_array:
     doc: The items, which not every version has.
@@ -150,7 +150,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   eligible_leader_replicas_tag:
     doc: Content of tag 1.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/PartitionRecord.json PartitionRecord.json
@@ -173,7 +173,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   last_known_elr_tag:
     doc: Content of tag 2.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/PartitionRecord.json PartitionRecord.json
@@ -196,7 +196,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   unknown_tag:
     doc: Content of a tag that is not known here.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/PartitionRecord.json PartitionRecord.json
@@ -235,7 +235,7 @@ types:
         doc: Bytes of the field.
       - id: content
         size: len_content.value
-        type: message_tag_content(tag.value)
+        type: message_tag_content(tag.value.as<s4>)
   message_tag_content:
     doc: What a tag has, by its number.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/PartitionRecord.json PartitionRecord.json

@@ -39,7 +39,7 @@ seq:
     -derive: count(entity)
     type: s4
     valid:
-      expr: _ >= 0 and _ <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
     doc: Number of items.
   - id: entity
     -orig-id: Entity
@@ -63,7 +63,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   entity_data:
     -orig-id: EntityData

@@ -77,7 +77,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   controller_endpoint:
     -orig-id: ControllerEndpoint

@@ -43,7 +43,7 @@ seq:
     -derive: count(credential_infos)
     type: s4
     valid:
-      expr: _ >= 0 and _ <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
     doc: Number of items.
   - id: credential_infos
     -orig-id: CredentialInfos
@@ -54,7 +54,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   credential_info:
     -orig-id: CredentialInfo

@@ -56,7 +56,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   credential_info:
     -orig-id: CredentialInfo

@@ -22,7 +22,7 @@ seq:
       max: 4
     doc: Version of the message.
   - id: body
-    type: versioned_body(schema_version)
+    type: versioned_body(schema_version.as<s4>)
   - id: unused
     -default: '[]'
     size-eos: true
@@ -111,7 +111,7 @@ types:
         -derive: count(members)
         type: s4
         valid:
-          expr: _ >= 0 and _ <= _io.size - _io.pos
+          expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
         doc: Number of items.
       - id: members
         type: member_metadata_rigid(version)

@@ -22,7 +22,7 @@ seq:
       max: 4
     doc: Version of the message.
   - id: body
-    type: versioned_body(schema_version)
+    type: versioned_body(schema_version.as<s4>)
   - id: unused
     -default: '[]'
     size-eos: true
@@ -74,7 +74,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   unknown_tag:
     doc: Content of a tag that is not known here.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json OffsetCommitValue.json
@@ -113,7 +113,7 @@ types:
         doc: Bytes of the field.
       - id: content
         size: len_content.value
-        type: message_tag_content(tag.value)
+        type: message_tag_content(tag.value.as<s4>)
   message_tag_content:
     doc: What a tag has, by its number.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/OffsetCommitValue.json OffsetCommitValue.json

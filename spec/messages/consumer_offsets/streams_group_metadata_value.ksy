@@ -47,7 +47,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   last_assignment_config:
     -orig-id: LastAssignmentConfig
     doc: A setting of the assignment.
@@ -85,7 +85,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   stored_description_topology_epoch_tag:
     doc: Content of tag 2.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMetadataValue.json StreamsGroupMetadataValue.json
@@ -98,7 +98,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   failed_description_topology_epoch_tag:
     doc: Content of tag 3.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMetadataValue.json StreamsGroupMetadataValue.json
@@ -113,7 +113,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   unknown_tag:
     doc: Content of a tag that is not known here.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMetadataValue.json StreamsGroupMetadataValue.json
@@ -152,7 +152,7 @@ types:
         doc: Bytes of the field.
       - id: content
         size: len_content.value
-        type: message_tag_content(tag.value)
+        type: message_tag_content(tag.value.as<s4>)
   message_tag_content:
     doc: What a tag has, by its number.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMetadataValue.json StreamsGroupMetadataValue.json

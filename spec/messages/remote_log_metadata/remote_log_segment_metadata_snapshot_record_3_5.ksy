@@ -87,7 +87,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   segment_leader_epoch_entry:
     -orig-id: SegmentLeaderEpochEntry

@@ -55,7 +55,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   remote_log_segment_id_entry:
     -orig-id: RemoteLogSegmentIdEntry

@@ -54,7 +54,7 @@ seq:
   - id: end
     size: 0
     valid:
-      expr: _io.eof
+      expr: _io.eof and _.length == 0
 types:
   topic_id_partition_entry:
     -orig-id: TopicIdPartitionEntry

@@ -23,7 +23,7 @@ seq:
       max: 1
     doc: Version of the message.
   - id: body
-    type: versioned_body(schema_version)
+    type: versioned_body(schema_version.as<s4>)
   - id: unused
     -default: '[]'
     size-eos: true
@@ -43,7 +43,7 @@ types:
         -derive: count(partition_ids)
         type: s4
         valid:
-          expr: _ >= 0 and _ <= _io.size - _io.pos
+          expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
         doc: Number of items.
       - id: partition_ids
         -orig-id: PartitionIds
@@ -79,7 +79,7 @@ types:
         -derive: count(transaction_partitions)
         type: s4
         valid:
-          expr: _ <= _io.size - _io.pos
+          expr: _.as<s8> <= _io.size - _io.pos
         doc: Number of items; a negative one is null.
       - id: transaction_partitions
         -orig-id: TransactionPartitions
@@ -134,7 +134,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   next_producer_id_tag:
     doc: Content of tag 1.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogValue.json TransactionLogValue.json
@@ -147,7 +147,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   client_transaction_version_tag:
     doc: Content of tag 2.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogValue.json TransactionLogValue.json
@@ -160,7 +160,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   next_producer_epoch_tag:
     doc: Content of tag 3.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogValue.json TransactionLogValue.json
@@ -173,7 +173,7 @@ types:
       - id: end
         size: 0
         valid:
-          expr: _io.eof
+          expr: _io.eof and _.length == 0
   unknown_tag:
     doc: Content of a tag that is not known here.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogValue.json TransactionLogValue.json
@@ -212,7 +212,7 @@ types:
         doc: Bytes of the field.
       - id: content
         size: len_content.value
-        type: message_tag_content(tag.value)
+        type: message_tag_content(tag.value.as<s4>)
   message_tag_content:
     doc: What a tag has, by its number.
     doc-ref: https://github.com/apache/kafka/blob/4.4.0/transaction-coordinator/src/main/resources/common/message/TransactionLogValue.json TransactionLogValue.json

@@ -8,7 +8,8 @@ require 'kaitai/struct/struct'
 
 BUILD = File.expand_path(ARGV.fetch(0))
 TYPES = JSON.parse(File.read(File.join(BUILD, 'types.json')))
-TYPES.keys.map { |key| key.split('.').first }.uniq.each { |file| require File.join(BUILD, file) }
+FILES = Dir.children(BUILD).grep(/\.rb\z/).map { |name| File.basename(name, '.rb') }
+FILES.each { |file| require File.join(BUILD, file) }
 
 def camel(name) = name.split('_').map(&:capitalize).join
 
@@ -20,9 +21,9 @@ end
 KEYS = CLASSES.invert
 
 # Numbers of the members of all enumerations; their names begin with that of the enumeration.
-NUMBERS = [Recordbatch, ControlRecord].flat_map do |file|
+NUMBERS = FILES.map { |file| Object.const_get(camel(file)) }.flat_map do |file|
   file.constants.grep(/\AI__/).map { |name| file.const_get(name) }
-end.reduce(&:merge)
+end.reduce { |all, enum| all.merge(enum) { |name, one, other| one == other ? one : raise(name) } }
 
 def bytes(text) = Base64.strict_decode64(text)
 def base64(data) = data && Base64.strict_encode64(data)
@@ -153,5 +154,5 @@ end
 $stdout.sync = true
 $stdin.each_line do |line|
   request = JSON.parse(line)
-  puts JSON.generate({ id: request['id'], **answer(request) })
+  puts JSON.generate({ id: request['id'], **answer(request) }, allow_nan: true)
 end

@@ -166,7 +166,7 @@ def _varint(type_: Type, scalar: Scalar | None) -> Messages:
     surplus = (1 << VARINTS[scalar].last_bits) - 1
     for instance in type_.value_instances:
         masked = {
-            node.left: ex.literal(node.right)
+            _or_zero(node.left): ex.literal(node.right)
             for node in ex.walk(instance.value)
             if isinstance(node, ex.Binary) and node.operator == "&"
         }
@@ -181,6 +181,14 @@ def _varint(type_: Type, scalar: Scalar | None) -> Messages:
                     f"bits of {groups.id}[{index}] that do not count must be dropped; "
                     f"write {groups.id}[{index}] & 0x{mask:02x}",
                 )
+
+
+def _or_zero(expression: ex.Expression) -> ex.Expression:
+    """Return ``x`` of ``... ? x : 0``, whose bits are dropped together."""
+    match expression:
+        case ex.Ternary(_, then, ex.Int(0)):
+            return then
+    return expression
 
 
 def _switch(type_: Type, field: Field) -> Messages:
