@@ -68,17 +68,29 @@ const HANDLERS = {
     }
     return { infos, results };
   },
-  async parse({ type, data }) {
-    const bytes = Uint8Array.from(Buffer.from(data, 'base64'));
-    try {
-      const made = built.parse(type, bytes);
-      return { tree: built.treeOf(made, bytes, 0, 'root') };
-    } catch (error) {
-      if (error instanceof built.Refused) return { refused: error.reason, position: error.position };
-      throw error;
-    }
+  async parse({ vectors }) {
+    return vectors.map(({ type, hex, parameters }) => {
+      const bytes = new Uint8Array(Buffer.from(hex, 'hex'));
+      try {
+        const made = built.parse(type, bytes, parameters.map(parameter));
+        const { start, end, children } = built.treeOf(made, bytes, 0, 'root');
+        return { end: built.endOf(made), tree: { start, end, fields: children.map((child) => child.id) } };
+      } catch (error) {
+        if (!(error instanceof built.Refused)) throw error;
+        const { reason, position, path: where } = error;
+        if (error.made !== null) built.treeOf(error.made, bytes, 0, 'root');
+        return { reason, position, path: where };
+      }
+    });
   },
 };
+
+/** A parameter of a vector: a number, or a structure. */
+function parameter(given) {
+  if (typeof given !== 'object') return given;
+  const bytes = new Uint8Array(Buffer.from(given.hex, 'hex'));
+  return built.parse(given.type, bytes, given.parameters.map(parameter));
+}
 
 /** The data of an error of the engine; any other error ends the program. */
 function own(error) {

@@ -98,12 +98,15 @@ def packages() -> None:
 
 
 def bundle() -> None:
-    """Bundle the engine, and the page where it is."""
-    BUILT.mkdir(parents=True, exist_ok=True)
+    """Bundle the engine, and the page where it is, unless that is done."""
+    stamp, wanted = BUILT / "stamp", sources()
+    if stamp.is_file() and stamp.read_text("utf-8") == wanted:
+        return
     node = find_tool("node", "Node.js")
     subprocess.run([node, "build.mjs", str(BUILT)], cwd=HOME, check=True)
-    info = f"Sources: sha256 {sources()}."
+    info = f"Sources: sha256 {wanted}."
     subprocess.run([node, "html.mjs", str(BUILT), info], cwd=HOME, check=True)
+    stamp.write_text(wanted, "utf-8")
 
 
 def check_types() -> None:
@@ -113,10 +116,16 @@ def check_types() -> None:
 
 
 def build() -> Path:
-    """Build everything and return the folder with it."""
-    generate()
-    packages()
-    bundle()
+    """Build everything and return the folder with it. Processes wait for each other."""
+    BUILT.mkdir(parents=True, exist_ok=True)
+    with (BUILT / "lock").open("w") as lock:
+        with suppress(ImportError, OSError):  # a system, or a file system, without locks
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        generate()
+        packages()
+        bundle()
     return BUILT
 
 

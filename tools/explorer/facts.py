@@ -88,7 +88,7 @@ def _type(layout: TypeLayout) -> dict[str, Any]:
     if layout.checksum:
         shown["checksum"] = asdict(layout.checksum)
     if layout.peeks:
-        shown["peeks"] = [peek.id for peek in layout.peeks]
+        shown["peeks"] = [[peek.id, peek.position] for peek in layout.peeks]
     if layout.instances:
         shown["instances"] = list(layout.instances)
     shown["fields"] = [_field(field) for field in layout.fields]
@@ -98,7 +98,8 @@ def _type(layout: TypeLayout) -> dict[str, Any]:
 def _field(field: FieldLayout) -> dict[str, Any]:
     said = (
         "id", "kind", "type", "cases", "size", "width", "signed", "boolean", "repeated", "optional",
-        "since", "derive", "derive_from", "default", "constant", "enum", "original_id", "doc",
+        "since", "derive", "derive_from", "ascending", "default", "constant", "enum", "original_id",
+        "doc",
     )  # fmt: skip
     return _said_of(field, *said)
 

@@ -15,6 +15,8 @@ export interface FieldFacts {
   since?: number;
   derive?: string;
   derive_from?: string;
+  /** Field of the items of an array by which they ascend. */
+  ascending?: string;
   default?: string;
   constant?: number;
   enum?: string;
@@ -39,7 +41,8 @@ export interface TypeFacts {
   doc?: string;
   parameters?: [string, string][];
   checksum?: ChecksumFacts;
-  peeks?: string[];
+  /** Fields that are read before their place, and where they are. */
+  peeks?: [string, number][];
   instances?: string[];
   fields: FieldFacts[];
 }

@@ -62,6 +62,29 @@ function inTopic(topic: string, role: string, number: number): MessageFacts[] {
   return found;
 }
 
+/** Refuse arrays whose items have to ascend and do not; the compiled classes do not look at that. */
+function ascend(made: Made, data: Uint8Array, path: string): void {
+  for (const field of typeFacts(keyOf(made)).fields) {
+    const value = made[camel(field.id)];
+    const items = (Array.isArray(value) ? value : [value]) as Made[];
+    let before = -1;
+    items.forEach((item, index) => {
+      if (!isStructure(item)) return;
+      const place = Array.isArray(value) ? `${path}/${field.id}/${index}` : `${path}/${field.id}`;
+      if (field.ascending) {
+        const number = Number(model(item[camel(field.ascending)]));
+        if (number <= before) {
+          const at = item._debug[camel(field.ascending)];
+          const position = at.ioOffset - data.byteOffset + at.start;
+          throw new Refused('invalid_value', `${field.ascending} does not ascend`, position, `${place}/${field.ascending}`, made);
+        }
+        before = number;
+      }
+      if (typeFacts(keyOf(item)).scalar === undefined) ascend(item, data, place);
+    });
+  }
+}
+
 export interface Decoded {
   layout: MessageFacts;
   made: Made;
@@ -74,6 +97,7 @@ function decodeBy(layouts: MessageFacts[], data: Uint8Array): Decoded {
   for (const layout of layouts) {
     try {
       const made = parse(layout.key, data);
+      ascend(made, data, '');
       if (layouts.length === 1 || !made.unused?.length) return { layout, made };
       found ??= { layout, made };
     } catch (error) {

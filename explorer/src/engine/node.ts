@@ -3,5 +3,5 @@ export * from './api';
 export { decompress, PayloadError } from './compression';
 export { CLASSES } from '../../gen/classes';
 export { LocalEngine } from './local';
-export { parse, Refused } from './runtime';
+export { endOf, parse, Refused } from './runtime';
 export { treeOf } from './tree';

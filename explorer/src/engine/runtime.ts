@@ -91,8 +91,10 @@ const READ_SCALAR: Record<string, (io: Stream) => number | bigint> = {
 /** Take the place of a compiled class of a varint: an object with a `value`, without its groups. */
 function replaceScalar(key: string, read: (io: Stream) => number | bigint): void {
   const made = CLASSES[key] as unknown as { prototype: Record<string, unknown> };
+  // Where compiled code keeps the value once it is computed.
+  made.prototype['_m_value'] = null;
   made.prototype['_read'] = function (this: Made_): void {
-    Object.defineProperty(this, 'value', { value: read(this._io as unknown as Stream) });
+    this['_m_value'] = read(this._io as unknown as Stream);
   };
 }
 
@@ -200,7 +202,7 @@ function refusal(root: Made, data: Uint8Array, error: unknown): Refused {
   if (error instanceof TooLong) {
     return new Refused('varint_too_long', `${what}: ${error.message}`, place.position, place.path, root);
   }
-  if (name === 'EOFError') {
+  if (name === 'EOFError' || error instanceof RangeError) {
     const reason = outer ? 'truncated' : 'overrun';
     const text = outer ? 'the data ends inside' : 'it reaches beyond the end of what holds it:';
     return new Refused(reason, `${text} ${what}`, place.position, place.path, root);
@@ -231,6 +233,10 @@ function failing(made: Made_, base: number, path: string, outer: FieldFacts | nu
     return { position: positionOf(made), path, field: outer, stream: made._io };
   }
   const [member, place] = last;
+  if (type.scalar !== undefined) {
+    const first = Object.values(made._debug)[0]!;
+    return { position: first.ioOffset - base + first.start, path, field: outer, stream: made._io };
+  }
   const id = member.replace(/^_m_/, '');
   const field = type.fields.find((item) => camel(item.id) === id);
   // A frame and a choice are no level of their own: the path names what they hold.
@@ -246,7 +252,9 @@ function failing(made: Made_, base: number, path: string, outer: FieldFacts | nu
       deep = `${here}/${index}`;
     }
   }
-  const found = { position: at.ioOffset - base + at.start, path: deep, field: field ?? outer, stream: made._io };
+  // Where the bytes end before a field that is read ahead, the runtime does not go to its place.
+  const peek = type.peeks?.find(([name]) => camel(name) === id)?.[1];
+  const found = { position: at.ioOffset - base + (peek ?? at.start), path: deep, field: field ?? outer, stream: made._io };
   if (place.validationError !== undefined || !isMade(value)) return found;
   // A scalar is one value: its size is no field of its own.
   if (typeFacts(keyOf(value)).scalar !== undefined) return found;
