@@ -149,7 +149,7 @@ DEFERRED = (
         "javaproperties",
         "takes 60 ms, which logs without the file do not need",
     ),
-    ("tools.specgen.kaitai.emit", "fcntl", "not on Windows"),
+    ("tools.alone", "fcntl", "not on Windows"),
     (
         "kafkaspec.values.decoding.compiling",
         "kafkaspec.values",

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
+from tools.alone import alone_in
 from tools.brokers.maven import find_tool
 from tools.explorer.facts import ROOT, SPEC, facts, value_functions
 from tools.specgen.kaitai.emit import compile_specs
@@ -117,12 +118,7 @@ def check_types() -> None:
 
 def build() -> Path:
     """Build everything and return the folder with it. Processes wait for each other."""
-    BUILT.mkdir(parents=True, exist_ok=True)
-    with (BUILT / "lock").open("w") as lock:
-        with suppress(ImportError, OSError):  # a system, or a file system, without locks
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone_in(BUILT):
         generate()
         packages()
         bundle()

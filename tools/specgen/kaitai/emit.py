@@ -11,9 +11,9 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
+from tools.alone import alone_in
 from tools.class_data import ClassData
 from tools.specgen.document import SpecError
 from tools.specgen.expression import Attribute, Expression, Int, Name
@@ -122,18 +122,10 @@ def compiler_jars() -> list[Path]:
     """Return the jar files of the compiler, fetched once. Raises ``CompilerMissing``."""
     home = cache_directory() / f"kaitai-struct-compiler-{COMPILER_VERSION}"
     if not home.is_dir():
-        home.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(home.parent, os.O_RDONLY)
-        try:
-            # Two processes would fetch twice, and Maven's own cache does not support that.
-            with suppress(ImportError, OSError):  # a system, or a file system, without locks
-                import fcntl
-
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Two processes would fetch twice, and Maven's own cache does not support that.
+        with alone_in(home.parent):
             if not home.is_dir():
                 _fetch(home)
-        finally:
-            os.close(descriptor)
     return list(home.glob("*.jar"))
 
 
