@@ -38,9 +38,13 @@ reads and writes the text files of a log directory. Names that begin with an und
 def page() -> str:
     """Return the page."""
     values = {name: getattr(kafkaspec, name) for name in kafkaspec.__all__}
-    groups = _groups(values)
+    groups: dict[str, list[str]] = {"Functions": [], "Classes": [], "Errors": [], "Values": []}
+    for name, value in values.items():
+        groups[_group(value)].append(name)
     lines = []
     for title, names in groups.items():
+        if not names:
+            continue
         lines += [f"## {title}", "", "| name | meaning |", "|---|---|"]
         lines += [f"| {_code(name, values[name])} | {_meaning(values[name])} |" for name in names]
         lines.append("")
@@ -53,25 +57,9 @@ def page() -> str:
     return _HEAD + "\n".join(lines[:-1]) + "\n"
 
 
-def directives() -> str:
-    """Return the page for mkdocstrings, which puts whole docstrings in the place of each name."""
-    values = {name: getattr(kafkaspec, name) for name in kafkaspec.__all__}
-    lines = []
-    for title, names in _groups(values).items():
-        lines += [f"## {title}", "", *(f"::: kafkaspec.{name}\n" for name in names)]
-    return _HEAD + "\n".join(lines)
-
-
 def main() -> None:
     """Write the page."""
     PAGE.write_text(page(), encoding="utf-8")
-
-
-def _groups(values: dict[str, Any]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {"Functions": [], "Classes": [], "Errors": [], "Values": []}
-    for name, value in values.items():
-        groups[_group(value)].append(name)
-    return {title: names for title, names in groups.items() if names}
 
 
 def _group(value: Any) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 
 import pytest
 
+import kafkaspec as ks
 from tests.pages import PAGES, name
 from tools.site import pages
 
@@ -67,11 +68,11 @@ def test_links_are_changed_to_fit(link: str, expected: str) -> None:
 
 def test_code_stays_as_it_is() -> None:
     code = "```python\nrows[0](seek.md)\n```\n\nSee `x[0](find.md)`.\n"
-    assert pages.staged("docs/guide/verify.md", code, REPOSITORY)[1] == code
+    assert pages.staged("docs/guide/verify.md", code, REPOSITORY)[1].endswith(f"\n{code}")
 
 
 def test_every_link_between_pages_leads_to_a_page() -> None:
-    places = {pages.place(page) for page in SHOWN} | set(map(pages.place, pages.pictures()))
+    places = {pages.place(page) for page in SHOWN} | set(map(pages.place, pages.shown()))
     wrong = []
     for page in SHOWN:
         where, text = pages.staged(page, pages.text_of(page), REPOSITORY)
@@ -81,6 +82,12 @@ def test_every_link_between_pages_leads_to_a_page() -> None:
             if target not in places:
                 wrong.append(f"{page}: {link}")
     assert wrong == []
+
+
+def test_the_api_has_the_docstring_of_every_public_name() -> None:
+    _, text = pages.staged(pages.API, pages.text_of(pages.API), REPOSITORY)
+    assert sorted(re.findall(r"^::: kafkaspec\.(\w+)$", text, re.MULTILINE)) == sorted(ks.__all__)
+    assert "| member |" not in text
 
 
 def test_a_drawing_brings_the_program_that_draws_it() -> None:

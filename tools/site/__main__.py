@@ -14,7 +14,6 @@ from urllib.request import Request, urlopen
 
 import click
 
-from tools import api
 from tools.site import pages
 from tools.site.check import check, external
 
@@ -41,7 +40,8 @@ _REFUSED = {401, 403, 405, 429, 999}
 @click.option(
     "--external", "ask", is_flag=True, help="Ask other hosts for the pages that it links."
 )
-def main(into: Path, ask: bool) -> None:
+@click.option("--browser", is_flag=True, help="Look at it in Chromium; needs make test before.")
+def main(into: Path, ask: bool, browser: bool) -> None:
     """Build, check, and end with 0, 1 if something is wrong, 2 if a tool is missing."""
     npm = shutil.which("npm")
     if npm is None:
@@ -50,7 +50,8 @@ def main(into: Path, ask: bool) -> None:
     into = into.resolve()
     source = into.with_name(f"{into.name}-source")
     _stage(source, into)
-    _scripts(npm, into.with_name(f"{into.name}-scripts"), source / "docs" / "assets")
+    kept = into.with_name(f"{into.name}-scripts")
+    _scripts(npm, kept, source / "docs" / "assets")
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--config-file", str(source / "mkdocs.yml")],
         cwd=pages.ROOT,
@@ -65,6 +66,8 @@ def main(into: Path, ask: bool) -> None:
     problems = list(check(into))
     if ask:
         problems += _unreachable(external(into))
+    if browser:
+        problems += _look(into, kept)
     for problem in problems:
         click.echo(problem, err=True)
     if problems:
@@ -78,15 +81,14 @@ def _stage(source: Path, into: Path) -> None:
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(HERE / "assets", source / "docs" / "assets")
     for page in pages.pages():
-        text = api.directives() if page == pages.API else pages.text_of(page)
-        place, text = pages.staged(page, text, repository)
+        place, text = pages.staged(page, pages.text_of(page), repository)
         target = source / "docs" / place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-    for picture in pages.pictures():
-        target = source / "docs" / pages.place(picture)
+    for file in pages.shown():
+        target = source / "docs" / pages.place(file)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(pages.ROOT / picture, target)
+        shutil.copyfile(pages.ROOT / file, target)
     settings = {
         "INHERIT": str(HERE / "mkdocs.yml"),
         "docs_dir": "docs",
@@ -129,6 +131,19 @@ def _date() -> str:
         check=False,
     )
     return shown.stdout.strip() or "0"
+
+
+def _look(site: Path, scripts: Path) -> list[str]:
+    try:
+        from tools.site.browser import chromium, look
+    except ModuleNotFoundError as missing:
+        click.echo(f"--browser needs {missing.name}; make test installs it", err=True)
+        sys.exit(2)
+    if chromium() is None:
+        click.echo("--browser needs Chromium; on Debian: apt-get install chromium", err=True)
+        sys.exit(2)
+    axe = scripts / "node_modules" / "axe-core" / "axe.min.js"
+    return list(look(site, axe, site.with_name(f"{site.name}-pictures")))
 
 
 def _unreachable(addresses: list[str]) -> list[str]:

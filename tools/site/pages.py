@@ -6,6 +6,7 @@ their links changed to fit, so that any program that makes a site of Markdown ca
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Callable, Iterator
@@ -21,8 +22,11 @@ FRONT: Final = "README.md"
 GUIDE: Final = "docs/guide/README.md"
 FORMATS: Final = "generated/docs/README.md"
 API: Final = "docs/api.md"
+EXPLORER: Final = "tools/site/explorer.md"
+EXPLORER_FILE: Final = "generated/explorer/explorer.html"
+"""What the page shows, where it is built."""
 
-_ALONE: Final = (FRONT, API)
+_ALONE: Final = (FRONT, API, EXPLORER)
 """Pages beside which no list of others is shown."""
 
 _CODE: Final = re.compile(r"^(`{3,}).*?^\1$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
@@ -37,16 +41,17 @@ def navigation() -> Nav:
     """Return the list of all pages: those of the guide by task, formats as in spec/."""
     return [
         {"Home": FRONT},
-        {"Guide": [GUIDE, "docs/runbook.md", "docs/cookbook.md", *_guide()]},
+        {"Guide": [{"All tasks": GUIDE}, "docs/runbook.md", "docs/cookbook.md", *_guide()]},
         {
             "Formats": [
-                FORMATS,
+                {"All formats": FORMATS},
                 {"Quirks of Kafka": "docs/quirks.md"},
                 {"The specification": "spec/README.md"},
                 *_formats(),
             ]
         },
         {"API": API},
+        *_explorer(),
         {
             "Evidence": [
                 "docs/supported.md",
@@ -104,7 +109,7 @@ def placed(nav: Nav) -> Nav:
 def pages() -> frozenset[str]:
     """Return the pages of the site: all that links lead to from README."""
     found: set[str] = set()
-    todo = [FRONT]
+    todo = [FRONT, *listed(_explorer())]
     while todo:
         page = todo.pop()
         if page not in found and page.endswith(".md") and (ROOT / page).is_file():
@@ -114,10 +119,10 @@ def pages() -> frozenset[str]:
     return frozenset(found)
 
 
-def pictures() -> list[str]:
-    """Return the pictures that pages show."""
-    found = (ROOT / "docs" / "images").rglob("*.*")
-    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+def shown() -> list[str]:
+    """Return the files that pages show: pictures, and the explorer."""
+    found = [*(ROOT / "docs" / "images").rglob("*.*"), ROOT / EXPLORER_FILE]
+    return sorted(path.relative_to(ROOT).as_posix() for path in found if path.is_file())
 
 
 def address(page: str) -> str:
@@ -127,7 +132,12 @@ def address(page: str) -> str:
 
 def place(page: str) -> str:
     """Return the path of a page or a picture among the sources of the site."""
-    for folder, short in (("generated/docs/", "formats/"), ("docs/", "")):
+    for folder, short in (
+        ("generated/docs/", "formats/"),
+        ("generated/explorer/", "explorer/"),
+        ("docs/", ""),
+        ("tools/site/", ""),
+    ):
         if page.startswith(folder):
             page = short + page.removeprefix(folder)
             break
@@ -152,12 +162,12 @@ def staged(page: str, text: str, repository: str) -> tuple[str, str]:
         repository: where the repository can be seen: files that are no pages are linked there.
     """
     where = place(page)
-    shown = {*pages(), *pictures()}
+    here = {*pages(), *shown()}
 
     def led(link: re.Match[str]) -> str:
         target = _target(page, link[1])
         there = ROOT / target
-        if target in shown:
+        if target in here:
             way = posixpath.relpath(place(target), posixpath.dirname(where) or ".")
         elif there.exists():
             way = f"{repository}/{'tree' if there.is_dir() else 'blob'}/main/{target}"
@@ -165,16 +175,35 @@ def staged(page: str, text: str, repository: str) -> tuple[str, str]:
             return link[0]
         return f"]({way}{link[2] or ''})"
 
-    result = _outside_code(_COMMENT.sub("", text), lambda part: _LINK.sub(led, part))
+    text = _COMMENT.sub("", text)
+    if page == API:
+        text = whole_docstrings(text)
+    result = _outside_code(text, lambda part: _LINK.sub(led, part))
     if "\n```mermaid\n" in result:
         drawing = posixpath.relpath("assets/mermaid.js", posixpath.dirname(where) or ".")
         result += f'\n<script src="{drawing}"></script>\n'
-    facts = {
-        "hide: [navigation]": page in _ALONE,
-        "search: {boost: 0.5}": where.startswith("formats/"),
-    }
-    front = [fact for fact, holds in facts.items() if holds]
-    return where, "\n".join(["---", *front, "---", "", result] if front else [result])
+    is_format = where.startswith("formats/")
+    is_wide = is_format or page == EXPLORER or "\n```mermaid\n" in text
+    hidden = ["navigation"] * (page in _ALONE) + ["toc"] * is_wide
+    # Words of the guide are found before names of fields.
+    front = {"hide": hidden} | ({"search": {"boost": 0.5}} if is_format else {})
+    return where, f"---\n{json.dumps(front)}\n---\n\n{result}"
+
+
+def whole_docstrings(text: str) -> str:
+    """Return docs/api.md for mkdocstrings: whole docstrings in place of their first lines.
+
+    Args:
+        text: the page: tables of names, then a table of members for each class.
+    """
+    head, *groups = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    parts = [head]
+    for group in groups:
+        heading = group.partition("\n")[0]
+        names = re.findall(r"^\| \[?`(\w+)", group, re.MULTILINE)
+        if "| name | meaning |" in group:
+            parts += [f"{heading}\n\n", *(f"::: kafkaspec.{name}\n\n" for name in names)]
+    return "".join(parts)
 
 
 def slug(heading: str, separator: str) -> str:
@@ -194,6 +223,10 @@ def _outside_code(text: str, change: Callable[[str], str]) -> str:
 
 def _target(page: str, link: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), link))
+
+
+def _explorer() -> Nav:
+    return [{"Explorer": EXPLORER}] if (ROOT / EXPLORER_FILE).is_file() else []
 
 
 def _guide() -> Nav:
