@@ -80,7 +80,7 @@ def _classes() -> str:
     lines = ["// @ts-nocheck"]
     lines += [f"import * as {camel(spec)} from './kaitai/{camel(spec)}.js';" for spec in specs]
     lines += ["export const CLASSES = {"]
-    for key in LAYOUTS:
+    for key in sorted(LAYOUTS):
         spec, _, name = key.partition(".")
         inner = "" if spec == name else f".{camel(name)}"
         lines.append(f"  '{key}': {camel(spec)}.{camel(spec)}{inner},")

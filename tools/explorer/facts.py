@@ -37,7 +37,7 @@ def facts() -> dict[str, Any]:
     return {
         "version": __version__,
         "specification": SPECIFICATION,
-        "types": {key: _type(layout) for key, layout in LAYOUTS.items()},
+        "types": {key: _type(LAYOUTS[key]) for key in sorted(LAYOUTS)},
         "enums": {key: {str(n): list(text) for n, text in e.items()} for key, e in ENUMS.items()},
         "framing": {
             "size": LOG_FRAMING.size,
