@@ -7,7 +7,7 @@ LOGS ?= tests/golden
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-kafka avro-judge compatibility check wheels lock release-notes generate format bench bench-spark fuzz sanitize conformance golden docs explorer explorer-check explorer-screenshots clean
+.PHONY: help run quick test test-kafka avro-judge compatibility check wheels check-release lock release-notes generate format bench bench-spark fuzz sanitize conformance golden docs explorer explorer-check explorer-screenshots clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -52,9 +52,14 @@ check:  ## Formatting, lint, types, and generated code against the specification
 	$(BIN)/python tools/codegen.py --check
 	$(BIN)/python -m tools.names --check
 
-wheels:  ## Build a wheel in dist/, which brings the libraries that decompress (Linux)
-	@tools/setup/venv.sh $(VENV) construct,test
-	@tools/setup/wheel.sh $(BIN)/python dist
+wheels:  ## Build the sdist and a wheel in dist/ twice, judge and try them (Linux; OPTIONS=--bare: in a bare Debian)
+	@tools/setup/venv.sh $(VENV)-release release
+	@$(VENV)-release/bin/python -m tools.release $(OPTIONS)
+
+.PHONY: check-release
+check-release:  ## Judge workflows, forms, scripts, the container file and packages (actionlint by Go)
+	@tools/setup/venv.sh $(VENV)-release release
+	@$(VENV)-release/bin/python -m tools.release.lint
 
 lock:  ## Lock the newest versions that pyproject.toml allows in requirements/ (needs uv)
 	@tools/setup/lock.sh

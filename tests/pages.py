@@ -15,7 +15,14 @@ LINKED = (
     *PAGES,
     *(
         ROOT / name
-        for name in ("CHANGELOG.md", "CONTRIBUTING.md", "changes/README.md", "spec/README.md")
+        for name in (
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "changes/README.md",
+            "CODE_OF_CONDUCT.md",
+            "packaging/README.md",
+            "spec/README.md",
+        )
     ),
     *sorted((ROOT / "tests").rglob("README.md")),
 )

@@ -121,6 +121,10 @@ def test_the_wheel_works_in_an_environment_of_its_own(
     assert {name for name in folders if not name.endswith((".dist-info", ".libs"))} == {
         "kafkaspec", "pyspark_kafkasegment",
     }  # fmt: skip
+    # What it brings is named, with its licences.
+    assert [name for name in names if name.endswith(".dist-info/licenses/licenses/BUNDLED.txt")]
+    lists = [name for name in names if ".dist-info/sboms/" in name]
+    assert bool(lists) == any(name.startswith("kafkaspec.libs/") for name in names)
     # What it depends on comes from this environment, but no .pth file: not the checkout.
     (place / "base.pth").write_text("\n".join(p for p in sys.path if "site-packages" in p))
     (python,) = (tmp_path / "venv").glob("*/python")

