@@ -19,7 +19,7 @@ REPOSITORY = "https://example.org/somewhere"
 
 def test_navigation_has_every_page_once() -> None:
     # Is one missing? A page of docs/guide/ goes to a table of docs/guide/README.md, another one
-    # into navigation() of tools/site/pages.py.
+    # of docs/ into tools/site/pages.py.
     counts = Counter(pages.listed(pages.navigation()))
     assert {page: counts[page] for page in {*SHOWN, *counts} if counts[page] != 1} == {}
     assert set(counts) == set(SHOWN)

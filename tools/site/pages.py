@@ -38,7 +38,19 @@ _RELEASE: Final = re.compile(r"_(\d+)_(\d+)$")
 
 
 def navigation() -> Nav:
-    """Return the list of all pages: those of the guide by task, formats as in spec/."""
+    """Return the list of all pages: those of the guide by task, formats as in spec/.
+
+    Pages outside of docs/, beside what they describe, come last where they are not listed.
+    """
+    nav = _listed()
+    seen = {*listed(nav)}
+    others = [page for page in sorted(pages()) if page not in seen and page[:5] != "docs/"]
+    project = nav[-1]
+    assert isinstance(project, dict)
+    return [*nav[:-1], {title: [*part, *others] for title, part in project.items()}]
+
+
+def _listed() -> Nav:
     return [
         {"Home": FRONT},
         {"Guide": [{"All tasks": GUIDE}, "docs/runbook.md", "docs/cookbook.md", *_guide()]},
