@@ -7,11 +7,21 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
+_FORMATS: Final = "kafkaspec._generated.docs"
 _PACKAGE, _PAGE = "kafkaspec._generated.explorer", "explorer.html"
 _DROPPED: Final = '<meta name="explorer-files" content="dropped">'
 _SERVED: Final = '<meta name="explorer-files" content="served">'
+_LINKS, _OWN_LINKS = 'content="../docs/">', 'content="pages/">'
 _POLICY: Final = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 _ALONE, _OWN = "connect-src 'none'", "connect-src 'self'"
+
+
+def format_page(name: str) -> bytes | None:
+    """Return a format page, which the fields link to; None if there is none of that name."""
+    if re.fullmatch(r"[a-zA-Z0-9_]+\.md", name) is None:
+        return None
+    page = files(_FORMATS).joinpath(name)
+    return page.read_bytes() if page.is_file() else None
 
 
 @dataclass(frozen=True)
@@ -36,4 +46,5 @@ def served(text: str | None = None) -> Page:
     policy = found[1].replace(_ALONE, _OWN)
     start, end = found.span(1)
     html = (text[:start] + policy + text[end:]).replace(_DROPPED, _SERVED)
+    html = html.replace(_LINKS, _OWN_LINKS)
     return Page(html.encode(), f"{policy}; frame-ancestors 'none'")

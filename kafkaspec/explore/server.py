@@ -13,7 +13,7 @@ from socketserver import TCPServer
 from typing import Final
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from kafkaspec.explore.page import Page
+from kafkaspec.explore.page import Page, format_page
 from kafkaspec.explore.tree import Tree
 
 HOST: Final = "127.0.0.1"
@@ -97,6 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(page.html, "text/html; charset=utf-8", page.policy)
         elif place == ["files"]:
             self._send(_listed(self.server.tree), "application/json")
+        elif place[:1] == ["pages"] and (text := format_page("/".join(place[1:]))) is not None:
+            self._send(text, "text/plain; charset=utf-8")
         elif place[:1] == ["file"]:
             self._file(tuple(os.fsdecode(unquote_to_bytes(part)) for part in place[1:]))
         else:

@@ -137,6 +137,15 @@ def test_ranges(logs: Path, asked: str, status: int, content: str) -> None:
         assert body == bytes(range(first, last + 1))
 
 
+def test_format_pages(logs: Path) -> None:
+    with server(logs) as made:
+        status, headers, body = ask(made, "pages/recordbatch.md")
+        assert (status, headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
+        assert body == (ROOT / "generated" / "docs" / "recordbatch.md").read_bytes()
+        for name in ("", "none.md", "../explorer/explorer.html", "..%2fREADME.md", "a/b.md"):
+            assert ask(made, f"pages/{name}")[0] == 404, name
+
+
 def test_an_answer_has_a_bound(disk_path: Path) -> None:
     path = disk_path / NAME
     with path.open("wb") as file:

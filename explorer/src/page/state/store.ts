@@ -44,7 +44,8 @@ export class Open {
   readonly result = signal<ScanResult | null>(null);
   readonly findings = signal<Finding[]>([]);
   readonly error = signal<ErrorData | null>(null);
-  table: Signal<Table | null> = signal(null);
+  readonly table: Signal<Table | null> = signal(null);
+  private readonly tables = new Map<number, Table>();
   private ended: Promise<void> | null = null;
 
   constructor(readonly info: FileInfo) {}
@@ -90,15 +91,27 @@ export class Open {
     this.findings.value = await engine().findings(this.info.id);
   }
 
-  /** Read entries of a small file from one on. */
-  async entries(first: number): Promise<void> {
-    this.table.value = await engine().table(this.info.id, first, ENTRIES_AT_ONCE);
-    this.findings.value = this.table.value.findings;
+  /** Read an entry of a small file, and those about it. */
+  async entries(entry: number): Promise<void> {
+    const first = Math.floor(entry / ENTRIES_AT_ONCE) * ENTRIES_AT_ONCE;
+    if (this.tables.has(first) || this.coming.has(first)) return;
+    this.coming.add(first);
+    try {
+      const found = await engine().table(this.info.id, first, ENTRIES_AT_ONCE);
+      this.tables.set(first, found);
+      this.table.value = found;
+      this.findings.value = found.findings;
+    } finally {
+      this.coming.delete(first);
+    }
   }
 
-  /** What `first` of the entries that hold a given one is. */
-  static page(entry: number): number {
-    return Math.floor(entry / ENTRIES_AT_ONCE) * ENTRIES_AT_ONCE;
+  private readonly coming = new Set<number>();
+
+  /** The cells of an entry, if it was read. */
+  cells(entry: number): string[] | undefined {
+    const first = Math.floor(entry / ENTRIES_AT_ONCE) * ENTRIES_AT_ONCE;
+    return this.tables.get(first)?.rows[entry - first];
   }
 }
 
@@ -118,6 +131,9 @@ export const entry = signal(-1);
 export const part = signal<Part>('batch');
 export const mode = signal<Mode>('auto');
 export const page = signal<RecordPage | null>(null);
+/** Records of the batch that were read, by the number of the first of each hundred. */
+const pages = new Map<number, RecordPage>();
+const MOST_PAGES = 50;
 export const tree = signal<FieldTree | null>(null);
 /** Field under the pointer, and the field that was chosen. */
 export const lit = signal<FieldNode | null>(null);
@@ -180,11 +196,27 @@ export async function openFiles(inputs: FileInput[]): Promise<void> {
   }
 }
 
+/** Close all files: the page is as it was at its beginning. */
+export async function closeAll(): Promise<void> {
+  const ids = files.value.map((file) => file.info.id);
+  stopSearch();
+  batch(() => {
+    show(null);
+    files.value = [];
+    mode.value = 'auto';
+    where.value = 'offset';
+    said.value = trouble.value = '';
+  });
+  history.replaceState(null, '', location.pathname);
+  await engine().close(ids);
+}
+
 function show(file: Open | null): void {
   batch(() => {
     current.value = file;
     row.value = record.value = entry.value = -1;
     part.value = 'batch';
+    pages.clear();
     page.value = tree.value = lookUp.value = comparison.value = search.value = null;
     lit.value = pinned.value = caret.value = beside.value = null;
   });
@@ -214,7 +246,10 @@ export async function chooseRow(wanted: number, index = -1): Promise<void> {
   if (!file) return;
   const own = ++newest;
   batch(() => {
-    if (row.value !== wanted) page.value = null;
+    if (row.value !== wanted) {
+      page.value = null;
+      pages.clear();
+    }
     row.value = wanted;
     record.value = index;
     part.value = index < 0 ? 'batch' : 'record';
@@ -223,14 +258,31 @@ export async function chooseRow(wanted: number, index = -1): Promise<void> {
   await attempt(async () => {
     const first = Math.max(0, Math.floor(index / RECORDS_AT_ONCE) * RECORDS_AT_ONCE);
     const [records] = await Promise.all([readPage(file, wanted, first), readTree(file, own)]);
-    if (own === newest && records) page.value = records;
+    if (own === newest && records) keep(records);
   });
 }
 
 async function readPage(file: Open, wanted: number, first: number): Promise<RecordPage | null> {
-  if (page.value?.row === wanted && page.value.first === first) return page.value;
+  const known = pages.get(first);
+  if (known?.row === wanted && current.value === file) return known;
   if (file.columns.at(wanted)?.kind !== 0) return null;
   return engine().records(file.info.id, wanted, first, RECORDS_AT_ONCE);
+}
+
+/** Keep records that came, unless another batch was chosen meanwhile. */
+function keep(records: RecordPage): void {
+  if ([...pages.values()].some((one) => one.row !== records.row)) pages.clear();
+  pages.delete(records.first);
+  pages.set(records.first, records);
+  const oldest = pages.keys().next().value;
+  if (pages.size > MOST_PAGES && oldest !== undefined) pages.delete(oldest);
+  page.value = records;
+}
+
+/** A record of the batch, if it was read. */
+export function recordAt(index: number): RecordView | undefined {
+  const first = Math.floor(index / RECORDS_AT_ONCE) * RECORDS_AT_ONCE;
+  return page.value?.row === row.value ? pages.get(first)?.records[index - first] : undefined;
 }
 
 export async function chooseRecord(index: number): Promise<void> {
@@ -238,15 +290,24 @@ export async function chooseRecord(index: number): Promise<void> {
 }
 
 /** Show another hundred records of the batch. */
-export async function turnTo(first: number): Promise<void> {
+export async function turnTo(index: number): Promise<void> {
   const file = current.value;
   const wanted = row.value;
-  if (!file || wanted < 0) return;
+  const first = Math.floor(index / RECORDS_AT_ONCE) * RECORDS_AT_ONCE;
+  if (!file || wanted < 0 || coming.has(first)) return;
+  coming.add(first);
   await attempt(async () => {
-    const records = await readPage(file, wanted, first);
-    if (row.value === wanted && records) page.value = records;
+    try {
+      const records = await readPage(file, wanted, first);
+      if (row.value === wanted && current.value === file && records) keep(records);
+    } finally {
+      coming.delete(first);
+    }
   });
 }
+
+/** Hundreds of records that were asked for. */
+const coming = new Set<number>();
 
 export async function choosePart(wanted: Part): Promise<void> {
   const file = current.value;
@@ -266,9 +327,7 @@ export async function chooseEntry(wanted: number): Promise<void> {
     lit.value = pinned.value = caret.value = null;
   });
   await attempt(async () => {
-    const first = file.table.value?.first ?? 0;
-    const held = file.table.value?.rows.length ?? 0;
-    if (wanted >= 0 && (wanted < first || wanted >= first + held)) await file.entries(Open.page(wanted));
+    if (wanted >= 0) await file.entries(wanted);
     await readTree(file, own);
   });
 }
@@ -289,8 +348,8 @@ async function readTree(file: Open, own: number): Promise<void> {
 }
 
 export const chosen = computed<RecordView | null>(() => {
-  const held = page.value;
-  return held?.records.find((one) => one.index === record.value) ?? null;
+  void page.value;
+  return recordAt(record.value) ?? null;
 });
 
 /** Bytes that the hex view shows: those of the row, of its records decompressed, or of a file. */
@@ -311,22 +370,23 @@ export const shown = computed<{ space: Space; row: number | null; start: number;
 // -- going somewhere -------------------------------------------------------------------------
 
 export type Where = 'offset' | 'time' | 'byte';
+export const where = signal<Where>('offset');
 
-export async function goTo(where: Where, text: string): Promise<void> {
+export async function goTo(how: Where, text: string): Promise<void> {
   await attempt(async () => {
     const file = current.value;
     if (!file) return;
-    const wanted = where === 'time' ? parseTime(text) : parseNumber(text);
+    const wanted = how === 'time' ? parseTime(text) : parseNumber(text);
     if (wanted === null) {
-      trouble.value = `“${text}” is not ${where === 'time' ? 'a time (milliseconds, or ISO 8601)' : `a ${where}`}.`;
+      trouble.value = `“${text}” is not ${how === 'time' ? 'a time (milliseconds, or ISO 8601)' : `a ${how}`}.`;
       return;
     }
-    if (where === 'byte') {
+    if (how === 'byte') {
       await goToByte(file, Number(wanted));
       return;
     }
     const log = await logOf(file);
-    const found = where === 'offset' ? engine().findOffset(log.info.id, wanted) : engine().findTime(log.info.id, wanted);
+    const found = how === 'offset' ? engine().findOffset(log.info.id, wanted) : engine().findTime(log.info.id, wanted);
     const answer = await found;
     lookUp.value = answer;
     if (answer.row === null) said.value = 'Nothing was found.';

@@ -8,6 +8,7 @@ import { chosen as chosenFiles, dropped, SERVED } from '../state/input';
 import {
   attempt,
   busy,
+  closeAll,
   current,
   files,
   lookUp,
@@ -75,6 +76,11 @@ function Choosers(): JSX.Element {
       <button id="open-folder" onClick={() => folder.current?.click()}>
         Folder
       </button>
+      {opened.value && !SERVED && (
+        <button id="close-all" onClick={() => void attempt(closeAll)}>
+          Close all
+        </button>
+      )}
     </>
   );
 }

@@ -16,11 +16,11 @@ import {
   openHit,
   search,
   stopSearch,
+  where,
   type Where,
 } from '../state/store';
 import type { Step } from '../../engine/api';
 
-const where = signal<Where>('offset');
 const how = signal<'equals' | 'prefix' | 'contains'>('equals');
 const everywhere = signal(false);
 

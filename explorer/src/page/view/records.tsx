@@ -1,7 +1,7 @@
 /** The records of the chosen batch, and the one that is chosen. */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Content, Header, RecordView } from '../../engine/api';
+import type { Content, Header } from '../../engine/api';
 import { bytes, count, hexLines, lines, many, printable, time } from '../state/format';
 import {
   chooseRecord,
@@ -12,7 +12,7 @@ import {
   MODES,
   page,
   record,
-  RECORDS_AT_ONCE,
+  recordAt,
   row,
   turnTo,
   type Mode,
@@ -26,7 +26,7 @@ const COLUMNS = [
   { name: 'Value', kind: 'text wide' },
 ];
 const PREVIEW = 200;
-const LONGEST = 1 << 20;
+const LONGEST = 1 << 16;
 
 function preview(content: Content, message: string | null): JSX.Element | string {
   if (content.bytes === null) return <i class="null">null</i>;
@@ -39,7 +39,6 @@ function preview(content: Content, message: string | null): JSX.Element | string
 export function Records(): JSX.Element {
   const held = page.value;
   const total = held ? Math.max(held.total, held.first + held.records.length) : 0;
-  const at = (index: number): RecordView | undefined => held?.records[index - held.first];
   return (
     <>
       <VirtualTable
@@ -53,11 +52,11 @@ export function Records(): JSX.Element {
         none={row.value < 0 ? 'Choose a batch' : 'No records'}
         choose={(index) => void chooseRecord(index)}
         enter={() => document.getElementById('bytes')?.focus()}
-        state={(index) => (at(index)?.control ? 'control' : '')}
+        state={(index) => (recordAt(index)?.control ? 'control' : '')}
         cells={(index) => {
-          const one = at(index);
+          const one = recordAt(index);
           if (!one) {
-            if (held && !held.error) queueMicrotask(() => void turnTo(Math.floor(index / RECORDS_AT_ONCE) * RECORDS_AT_ONCE));
+            if (held && !held.error) queueMicrotask(() => void turnTo(index));
             return null;
           }
           const value = one.control ? <b class="mark">{one.control}</b> : preview(one.value, one.value.message);

@@ -1,7 +1,7 @@
 /** Entries of an index, snapshot or checkpoint. */
 import type { JSX } from 'preact';
 import { printable } from '../state/format';
-import { attempt, chooseEntry, entry, Open } from '../state/store';
+import { attempt, chooseEntry, entry, type Open } from '../state/store';
 import { VirtualTable } from './virtual';
 
 export function Entries({ file }: { file: Open }): JSX.Element {
@@ -26,9 +26,9 @@ export function Entries({ file }: { file: Open }): JSX.Element {
         choose={(wanted) => void chooseEntry(wanted)}
         enter={() => document.getElementById('bytes')?.focus()}
         cells={(wanted) => {
-          const cells = held.rows[wanted - held.first];
+          const cells = file.cells(wanted);
           if (cells) return [String(wanted), ...cells.map(printable)];
-          queueMicrotask(() => void attempt(() => file.entries(Open.page(wanted))));
+          queueMicrotask(() => void attempt(() => file.entries(wanted)));
           return null;
         }}
       />
