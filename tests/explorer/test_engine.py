@@ -15,9 +15,9 @@ import kafkaspec as ks
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.errors import Reason
 from tests.cli.helpers import run
-from tests.explorer.testee import SAMPLE, WANTED, Engine, needs_build
+from tests.explorer.testee import SAMPLE, WANTED, Engine, built, needs_build
 from tests.goldens import GOLDEN, files
-from tools.explorer.build import check_types
+from tools.explorer.build import PAGE, check_types
 
 pytestmark = [needs_build, pytest.mark.slow]
 
@@ -27,11 +27,16 @@ LOGS = [
 NEWEST = GOLDEN / SAMPLE[-1] / "logs"
 TAILS = {"torn_tail", "short_tail", "zero_tail"}
 AREAS = {"batch", "records", "wrapper"}
+MESSAGE_SETS = Path(__file__).parents[1] / "message_set" / "golden"
 VECTORS = Path(__file__).parents[2] / "generated" / "vectors"
 
 
 def test_the_types_hold(engine: Engine) -> None:
     check_types()
+
+
+def test_the_page_that_is_checked_in_is_what_is_built(engine: Engine) -> None:
+    assert (built() / PAGE.name).read_bytes() == PAGE.read_bytes(), "make explorer"
 
 
 def test_records_are_those_of_dump(engine: Engine) -> None:
@@ -317,3 +322,21 @@ def test_every_kind_of_file_has_a_table(engine: Engine) -> None:
     for info, table, tree in zip(infos, answers[::2], answers[1::2], strict=True):
         assert table["result"]["findings"] == [], info["path"]
         assert tree["result"]["error"] is None, info["path"]
+
+
+def test_messages_of_kafka_0_7_have_a_table(engine: Engine) -> None:
+    for path in sorted(MESSAGE_SETS.rglob("*.kafka")):
+        batches = list(ks.open(path).batches())
+        (table,) = engine.call([path], ["table", 1, 0, 10_000])[1:]
+        rows = table["result"]["rows"]
+        assert [(int(row[0]), row[3]) for row in rows] == [
+            (batch.stored_offset, batch.compression_name) for batch in batches
+        ], path
+
+
+def test_a_list_of_findings_has_an_end(engine: Engine) -> None:
+    entry = bytes(8) + struct.pack(">i", 14) + bytes(4) + b"\x09" + bytes(9)
+    data = base64.b64encode(entry * 12_000).decode()
+    answer = engine.ask("scan", file="x-0/00000000000000000000.log", data=data)
+    assert len(answer["findings"]) == 10_001
+    assert answer["findings"][-1]["reason"] == "more"

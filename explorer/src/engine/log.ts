@@ -18,6 +18,10 @@ const LARGEST = 512 << 20;
 /** Bytes of checksums that a search after damage may compute before it gives up. */
 const SEARCH_BUDGET = 1 << 30;
 const REPORT_MS = 80;
+/** Rows that are listed: 75 bytes each, and twice that while the columns grow. */
+const MOST_ROWS = 1 << 21;
+/** Findings that are kept; further ones are counted. */
+const MOST_FINDINGS = 10_000;
 
 export interface Control {
   signal?: AbortSignal | undefined;
@@ -54,6 +58,8 @@ export class Log {
   readonly findings: Finding[] = [];
   result: ScanResult | null = null;
   private budget = SEARCH_BUDGET;
+  private readonly known = new Set<string>();
+  private further = 0;
 
   constructor(readonly source: Source) {
     let settle: typeof this.settle | undefined;
@@ -95,6 +101,13 @@ export class Log {
     await this.check(progress, signal);
     const checked = performance.now();
     await this.open(progress, signal);
+    if (this.further) {
+      const detail = `${this.further} further findings, only counted`;
+      const error = { reason: 'more', detail, position: this.source.size, inner: null, path: '' };
+      const more = finding('batch', error, null);
+      this.findings.push(more);
+      progress({ pass: 'records', position: this.source.size, size: this.source.size, findings: [more] });
+    }
     this.result = {
       rows: rows.count, batches, damaged, records, firstOffset: first, lastOffset: last,
       scanMs: middle - begin, checkMs: checked - middle, contentMs: performance.now() - checked,
@@ -127,7 +140,7 @@ export class Log {
       const view = new DataView(data.buffer, data.byteOffset, data.length);
       let at = 0;
       // All headers in the window, without waiting for anything.
-      while (at < data.length) {
+      while (at < data.length && rows.count < MOST_ROWS) {
         const header = HEADERS.find((each) => each.plausible(view, at) > 0);
         const size = header?.plausible(view, at) ?? 0;
         if (header === undefined || position + size > source.size) break;
@@ -135,10 +148,25 @@ export class Log {
         at += size;
         position += size;
       }
+      if (rows.count >= MOST_ROWS) {
+        position = this.giveUp(position);
+        break;
+      }
       if (at === 0) position = await this.other(window, position);
       if (sent === 0 || performance.now() - since > REPORT_MS || position - reported > 16 * CHUNK) report();
     }
     report();
+  }
+
+  /** End the list, since it would take too much memory. */
+  private giveUp(position: number): number {
+    const { rows, source } = this;
+    const left = source.size - position;
+    const detail = `the list ends after ${rows.count} entries: ${left} bytes follow`;
+    const error = { reason: 'too_large', detail, position, inner: null, path: '' };
+    this.add(finding('batch', error, rows.count, 'info'));
+    rows.addGap(ROW.DAMAGED, position, left);
+    return source.size;
   }
 
   /** Take an entry that is not regular, or bytes that are none; return where the next one begins. */
@@ -151,7 +179,7 @@ export class Log {
     }
     const row = rows.count;
     found.finding.row = row;
-    this.findings.push(found.finding);
+    this.add(found.finding);
     if (found.next !== null) {
       rows.addGap(found.what, position, found.next - position);
       return found.next;
@@ -275,7 +303,7 @@ export class Log {
       checked[row] = stored === found ? CHECK.SOUND : CHECK.DAMAGED;
       if (stored !== found) {
         const wrapper = kind.recordSet === '' && FACTS.codecs[rows.column('codec')[row]!] !== 'none';
-        this.findings.push(finding(wrapper ? 'wrapper' : 'batch', checksumError(kind, position, stored, found).data, row));
+        this.add(finding(wrapper ? 'wrapper' : 'batch', checksumError(kind, position, stored, found).data, row));
       }
       if ((row & 63) === 0 && performance.now() - since > REPORT_MS) {
         stopIfAborted(signal);
@@ -342,12 +370,21 @@ export class Log {
     for (const remark of batch.remarks()) this.note(remark.area, remark.error, row, remark.severity);
   }
 
-  /** Add a finding, unless it is there. */
+  /** Keep a finding, unless it is there or there are too many. */
+  private add(found: Finding): void {
+    const key = `${found.row} ${found.reason} ${found.position}`;
+    if (this.known.has(key)) return;
+    if (this.findings.length >= MOST_FINDINGS) {
+      this.further++;
+      return;
+    }
+    this.known.add(key);
+    this.findings.push(found);
+  }
+
+  /** Add a finding about the records of a row. */
   note(area: string, error: ErrorData, row: number, severity: Finding['severity']): void {
-    const known = this.findings.some(
-      (each) => each.row === row && each.reason === error.reason && each.position === error.position,
-    );
-    if (!known) this.findings.push(finding(area, error, row, severity));
+    this.add(finding(area, error, row, severity));
   }
 }
 

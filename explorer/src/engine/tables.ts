@@ -1,12 +1,12 @@
 /** Files that are not logs: indexes, snapshots and text files, as tables and trees. */
 import { EngineError, type FieldNode, type FileKind, type Finding, type Table } from './api';
 import { checksum } from './checksum';
-import { camel, typeFacts } from './facts';
+import { camel, FACTS, typeFacts } from './facts';
 import { javaText } from './json';
 import { finding } from './log';
-import { parse, Refused, valueOf, type Made } from './runtime';
+import { parse, Refused, valueOf, type Made, type Place } from './runtime';
 import { unreadable, type Source } from './source';
-import { leaf, treeOf } from './tree';
+import { leaf, shownBytes, treeOf } from './tree';
 
 /** Such files are small; a larger one is read to here. */
 const MOST = 64 << 20;
@@ -18,6 +18,7 @@ const ENTRIES: Partial<Record<FileKind, string>> = {
 };
 const PREALLOCATED = new Set<FileKind>(['offset_index', 'time_index']);
 const SNAPSHOT = 'producer_snapshot.producer_snapshot';
+const MESSAGES = 'message_set.message_set';
 const PRODUCER = 'producer_snapshot.producer_entry';
 
 export function entryType(kind: FileKind): string | null {
@@ -114,6 +115,7 @@ export async function tableOf(kind: FileKind, source: Source, base: bigint | nul
   const data = await readAll(source);
   if (ENTRIES[kind]) return indexTable(kind, new Index(kind, data, base ?? 0n), first, count);
   if (kind === 'producer_snapshot') return snapshotTable(data, first, count);
+  if (kind === 'segment_0_7') return messageTable(data, base ?? 0n, first, count);
   const lines = linesOf(data);
   const shown = lines.slice(first, first + count);
   return {
@@ -142,14 +144,7 @@ function indexTable(kind: FileKind, index: Index, first: number, count: number):
 function snapshotTable(data: Uint8Array, first: number, count: number): Table {
   const table: Table = { columns: columns(PRODUCER), rows: [], ranges: [], first, total: 0, padding: 0, findings: [] };
   const area = 'producer_snapshot';
-  let made: Made = null;
-  try {
-    made = parse(SNAPSHOT, data);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    table.findings.push(finding(area, error.at(0).data, null));
-    made = error.made;
-  }
+  const made = partly(area, SNAPSHOT, data, table.findings);
   const sum = typeFacts(SNAPSHOT).checksum!;
   if (!table.findings.length && made[sum.field] !== checksum(sum.algorithm, data.subarray(sum.start))) {
     const detail = 'the checksum of the snapshot does not match its bytes';
@@ -164,6 +159,41 @@ function snapshotTable(data: Uint8Array, first: number, count: number): Table {
     table.ranges.push([place.start, place.end ?? place.start]);
   });
   return table;
+}
+
+/** Messages of Kafka 0.7, whose offsets are their positions in the log. */
+function messageTable(data: Uint8Array, base: bigint, first: number, count: number): Table {
+  const names = ['offset', 'size', 'magic', 'compression', 'crc', 'payload'];
+  const table: Table = {
+    columns: names.map((name) => ({ name, doc: null, numeric: name !== 'payload' && name !== 'compression' })),
+    rows: [], ranges: [], first, total: 0, padding: 0, findings: [],
+  };
+  const made = partly('message', MESSAGES, data, table.findings);
+  const places: Place[] = made?._debug.messages?.arr ?? [];
+  // The last one is there even if it broke off.
+  const messages: Made[] = (made?.messages ?? []).slice(0, places.filter((place) => place.end !== undefined).length);
+  table.total = messages.length;
+  messages.slice(first, first + count).forEach((framed, index) => {
+    const { start, end } = places[first + index]!;
+    const { content } = framed.message;
+    const codec = content.attributes?.compression ?? 0;
+    const name = FACTS.enums['message_set.compression_codec']?.[String(codec)]?.[0] ?? String(codec);
+    const cells = [base + BigInt(start), framed.lenMessage, content.magic, name, content.crc, shownBytes(content.payload)];
+    table.rows.push(cells.map(String));
+    table.ranges.push([start, end!]);
+  });
+  return table;
+}
+
+/** Parse a whole file, and of a damaged one what comes before the damage. */
+function partly(area: string, type: string, data: Uint8Array, findings: Finding[]): Made {
+  try {
+    return parse(type, data);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    findings.push(finding(area, error.at(0).data, null));
+    return error.made;
+  }
 }
 
 function linesOf(data: Uint8Array): [number, number][] {
@@ -192,6 +222,12 @@ export async function entryTree(kind: FileKind, source: Source, base: bigint | n
     if (place === undefined) throw missing();
     return treeOf(made.entries[number], data, 0, `entry ${number}`, place.start, place.end);
   }
+  if (kind === 'segment_0_7') {
+    const made = partly('message', MESSAGES, data, []);
+    const place: Place | undefined = made._debug.messages.arr[number];
+    if (place === undefined) throw missing();
+    return treeOf(made.messages[number], data, 0, `message ${number}`, place.start, place.end);
+  }
   const line = linesOf(data)[number];
   if (line === undefined) throw missing();
   const node = leaf(`line ${number + 1}`, `/line ${number + 1}`, line[0], line[1]);
@@ -203,6 +239,7 @@ export async function entryTree(kind: FileKind, source: Source, base: bigint | n
 export async function fileTree(kind: FileKind, source: Source, base: bigint | null, name: string): Promise<FieldNode> {
   const data = await readAll(source);
   if (kind === 'producer_snapshot') return treeOf(parse(SNAPSHOT, data), data, 0, name);
+  if (kind === 'segment_0_7') return treeOf(parse(MESSAGES, data), data, 0, name);
   const root = leaf(name, '', 0, data.length);
   const total = ENTRIES[kind] ? new Index(kind, data, base ?? 0n).count : linesOf(data).length;
   for (let number = 0; number < Math.min(total, 1000); number++) {
