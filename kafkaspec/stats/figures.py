@@ -19,6 +19,17 @@ _SECOND: Final = 1000
 SHOWN_KEYS: Final = 20
 """Heaviest keys of a log that are shown."""
 
+_KINDS: Final = {
+    "directory": pa.string(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "magics": pa.list_(pa.int32()),
+    "codecs": pa.list_(pa.string()),
+    "timestamp_types": pa.list_(pa.string()),
+    **dict.fromkeys(("ratio", "records_per_second", "bytes_per_second"), pa.float64()),
+}
+"""Types of columns that are not numbers of 64 bits."""
+
 Row = dict[str, Any]
 Place = tuple[Any, ...]
 
@@ -37,6 +48,14 @@ class Figures:
     def partitions(self) -> list[Row]:
         """A row for each log; see ``summaries``."""
         return list(self._summaries(LOG))
+
+    @property
+    def partition_table(self) -> pa.Table:
+        """The rows of logs as a table."""
+        rows = self.partitions
+        names = list(rows[0]) if rows else list(LOG)
+        schema = pa.schema([(name, _KINDS.get(name, pa.int64())) for name in names])
+        return pa.Table.from_pylist(rows, schema)
 
     @cached_property
     def topics(self) -> list[Row]:

@@ -10,6 +10,7 @@ from typing import Any
 from kafkaspec.io.remote import address
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.shown import without_credentials
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Unit:
     @property
     def place(self) -> tuple[Any, ...]:
         """Values of the columns ``kafkaspec.stats.tables.LOG``."""
-        return self.directory, self.topic, self.partition
+        return without_credentials(self.directory), self.topic, self.partition
 
 
 def units_of(

@@ -136,11 +136,10 @@ def test_thousands_of_segments(
     assert (report.totals.batches, report.totals.records) == (count, RECORDS * count)
     assert report.totals.files[FileKind.SEGMENT] == count
     found = stats(spark, str(many), tasks=4)
-    partitions = found.partitions.collect()
-    assert len(partitions) == PARTITIONS
-    assert {(row.segments, row.records) for row in partitions} == {(SEGMENTS, RECORDS * SEGMENTS)}
-    assert found.gaps.count() == 0
-    found.unpersist()
+    assert len(found.partitions) == PARTITIONS
+    counts = {(row["segments"], row["records"]) for row in found.partitions}
+    assert counts == {(SEGMENTS, RECORDS * SEGMENTS)}
+    assert found.rows("gaps") == []
     sizes = grown()
     print(f"workers grew by {sizes} MiB")
     assert max(sizes) < 30  # 10 KiB for each segment
@@ -161,8 +160,9 @@ def test_a_sparse_segment_of_two_gigabytes(
     report = verify(spark, str(directory), split_bytes=256 * MEBIBYTE).report
     assert (report.totals.batches, report.totals.records) == (count, count)
     assert [item.reason for item in report.findings if item.severity == "error"] == []
-    (row,) = stats(spark, str(directory)).partitions.collect()
-    assert (row.batches, row.records, row.file_bytes) == (count, count, path.stat().st_size)
+    (row,) = stats(spark, str(directory), records=False).partitions
+    assert (row["batches"], row["records"]) == (count, count)
+    assert row["file_bytes"] == path.stat().st_size
     sizes = grown()
     print(f"workers grew by {sizes} MiB")
     assert max(sizes) < 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final
 
 import click
 
@@ -59,6 +59,16 @@ usage, or nothing of a PATH can be read.
 """,
 )
 
+keys_option: Final = click.option(
+    "--show-keys", is_flag=True, help="Show the heaviest keys, not only their counts."
+)
+plots_option: Final = click.option(
+    "--plots",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write each chart as PNG and SVG into a new or empty directory.",
+)
+
 _TABLES: Final = ("producer", "transaction", "gap", "size", "time", "error")
 
 
@@ -69,14 +79,9 @@ _TABLES: Final = ("producer", "transaction", "gap", "size", "time", "error")
     is_flag=True,
     help="Read headers of batches, no records: fast, without keys, sizes of records and ratios.",
 )
-@click.option("--show-keys", is_flag=True, help="Show the heaviest keys, not only their counts.")
+@keys_option
 @report_options
-@click.option(
-    "--plots",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Write each chart as PNG and SVG into a new or empty directory.",
-)
+@plots_option
 @jobs_option
 @no_mmap_option
 @format_option
@@ -104,15 +109,8 @@ def stats_command(
         require_new(plots)
     with opened_report(report, *paths, replace=force) as file:
         figures, exit_code = _measured(paths, jobs, records=not headers_only)
-        if file is not None:
-            from kafkaspec.reports.measurement import stats_page
-
-            file.write(stats_page(figures, show_keys=show_keys))
-    if plots is not None:
-        from kafkaspec.reports.plots import plot
-        from kafkaspec.stats.charts import charts_of
-
-        plot(charts_of(figures), plots)
+        write_page(file, figures, show_keys=show_keys)
+    write_plots(plots, figures)
     if output_format == "json":
         print_figures(figures, show_keys=show_keys)
     else:
@@ -158,6 +156,24 @@ def require_stats(*, html: bool = False, plots: bool = False) -> None:
         require_all("matplotlib", what="pictures need", extra="stats")
     if html:
         require_html()
+
+
+def write_page(file: IO[bytes] | None, figures: Figures, *, show_keys: bool) -> None:
+    """Write the page of ``--html``, if it was given."""
+    if file is not None:
+        from kafkaspec.reports.measurement import stats_page
+
+        file.write(stats_page(figures, show_keys=show_keys))
+
+
+def write_plots(directory: Path | None, figures: Figures) -> list[Path]:
+    """Write the pictures of ``--plots``, if it was given; return their paths."""
+    if directory is None:
+        return []
+    from kafkaspec.reports.plots import plot
+    from kafkaspec.stats.charts import charts_of
+
+    return plot(charts_of(figures), directory)
 
 
 def print_figures(figures: Figures, *, show_keys: bool) -> None:

@@ -116,9 +116,9 @@ def transactions(spark: SparkSession, root: Path) -> None:
     found = {row.offset: row.producerEpoch for row in rows.collect()}
     assert found == dict.fromkeys((4, 5, 6), EPOCH) | dict.fromkeys((8, 9, 10), -1), found
     done = stats(spark, path)
-    (producer,) = done.producers.collect()
-    assert (producer.producer_id, producer.producer_epoch, producer.markers) == (4, EPOCH, 2)
-    done.unpersist()
+    (producer,) = done.rows("producers")
+    names = ("producer_id", "producer_epoch", "markers")
+    assert tuple(producer[name] for name in names) == (4, EPOCH, 2)
 
 
 def stream(spark: SparkSession, root: Path) -> None:
@@ -150,20 +150,17 @@ def damage(spark: SparkSession, root: Path) -> None:
     data[len(batches[0]) + 16] = 9  # its magic
     file.write_bytes(data)
     done = stats(spark, path)
-    found = [(row.position, row.magic, row.error is None) for row in done.batches.collect()]
-    bad_byte, last = len(batches[0]) + 16, len(data) - len(batches[2])
-    assert sorted(found) == [(0, 3, True), (bad_byte, None, False), (last, 3, True)], found
-    done.unpersist()
+    assert [row["position"] for row in done.rows("errors")] == [len(batches[0]) + 16]
+    assert [(row["magic"], row["batches"]) for row in done.rows("codecs")] == [(3, 2)]
 
 
 def jobs(spark: SparkSession, root: Path) -> None:
     path = logs(root)
     done = stats(spark, str(path))
-    found = {row.topic: row for row in done.partitions.collect()}
-    assert (found["alone"].magics, found["mixed"].magics) == ([3], [0, 1, 2, 3])
-    assert (found["alone"].records, found["mixed"].records) == (33, 36)
-    assert {row.compression: row.ratio is None for row in done.codecs.collect()}["zstd"] is False
-    done.unpersist()
+    found = {row["topic"]: row for row in done.partitions}
+    assert (found["alone"]["magics"], found["mixed"]["magics"]) == ([3], [0, 1, 2, 3])
+    assert (found["alone"]["records"], found["mixed"]["records"]) == (33, 36)
+    assert {row["compression"]: row["ratio"] is None for row in done.codecs()}["zstd"] is False
     report = verify(spark, str(path), split_bytes=300, codec="all").report
     assert {item.reason for item in report.findings} == {FindingReason.MISSING_INDEX}
     assert report.findings == ks.verify(path, codec="all").findings
