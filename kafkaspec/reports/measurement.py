@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
+from kafkaspec.reports.listing import Listing, listing
 from kafkaspec.reports.page import rendered
 from kafkaspec.reports.words import NONE, bytes_of, number, time_of
 from kafkaspec.stats.charts import charts_of
 from kafkaspec.stats.distinct import MOST
 from kafkaspec.stats.figures import TOTAL, Figures, Row, key_text, name_of
 
-MOST_ROWS: Final = 500
-"""Rows of a table; the others are counted."""
 _NOTES: Final = (
     "Records are those of batches that can be read, without control records.",
     "Times are by the largest timestamp of a batch, in UTC, as producers or brokers wrote them.",
@@ -26,30 +24,6 @@ _NOTES: Final = (
     "Heaviest keys: there are at least as many records as the first number says, and at most as "
     "many as the second.",
 )
-
-
-@dataclass(frozen=True)
-class Listing:
-    """A table of a page.
-
-    Attributes:
-        name: its heading.
-        columns: names of its columns; ">" before one aligns it to the right, "~" breaks it
-            anywhere.
-        rows: its cells.
-        left: number of rows that are not shown.
-    """
-
-    name: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    left: int = 0
-
-
-def listing(name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Listing:
-    """Return a table with as many rows as a page shows."""
-    given = list(rows)
-    return Listing(name, columns, given[:MOST_ROWS], max(0, len(given) - MOST_ROWS))
 
 
 def stats_page(figures: Figures, *, show_keys: bool = False, made: float | None = None) -> bytes:

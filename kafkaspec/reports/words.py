@@ -18,6 +18,11 @@ def number(value: float | None) -> str:
     return f"{value:,.2f}" if abs(value) >= 0.01 else f"{value:.2g}"
 
 
+def counted(value: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{value:,} {noun}" + ("" if value == 1 else "s")
+
+
 def bytes_of(value: int | None) -> str:
     """Return a number of bytes in short form."""
     return NONE if value is None else bytes_text(value)

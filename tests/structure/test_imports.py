@@ -126,6 +126,7 @@ DEFERRED = (
     ("kafkaspec.cli.topics.remote", "kafkaspec.forensics.remote_objects", _EXTRA),
     ("kafkaspec.cli.reading.stats", "kafkaspec.stats", _EXTRA),
     ("kafkaspec.cli.reading.stats", "kafkaspec.reports", _EXTRA),
+    ("kafkaspec.cli.checking.verify", "kafkaspec.reports", _EXTRA),
     ("kafkaspec.cli.reading.stats", "kafkaspec.cli.reading.stats_text", _RICH),
     ("kafkaspec.cli.spark.stats", "kafkaspec.cli.reading.stats_text", _RICH),
     ("kafkaspec.stats.distinct", "datasketches", "logs with few keys do without"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,7 +22,9 @@ from kafkaspec.cli.options import (
     max_output_option,
     no_mmap_option,
     paths_or_urls_argument,
+    wrong_usage,
 )
+from kafkaspec.cli.outputs import opened_report, report_options, require_html
 from kafkaspec.errors import KafkaSpecError
 
 _EPILOG = """\b
@@ -69,6 +72,7 @@ or nothing of a PATH can be read.
     is_flag=True,
     help="Show findings and totals only, and nothing at all if everything is clean.",
 )
+@report_options
 @jobs_option
 @no_mmap_option
 @format_option
@@ -81,6 +85,8 @@ def verify_command(
     one_broker: bool,
     least: str,
     quiet: bool,
+    report: Path | None,
+    force: bool,
     jobs: int,
     output_format: str,
 ) -> None:
@@ -97,12 +103,53 @@ def verify_command(
     (.checkpoint), a text file (meta.properties ...), a partition directory or a whole log
     directory. Nothing is written.
     """
-    as_json = output_format == "json"
+    if report is not None:
+        with wrong_usage(ImportError):
+            require_html()
+    with opened_report(report, *paths, replace=force) as file:
+        result, failures, unreadable = _verified(
+            paths,
+            codec=codec,
+            max_output=max_output,
+            one_broker=one_broker,
+            least=Severity(least),
+            quiet=quiet,
+            jobs=jobs,
+            as_json=output_format == "json",
+            keep=file is not None,
+        )
+        if file is not None:
+            from kafkaspec.cli.checking.verify_text import next_command
+            from kafkaspec.reports.verification import verify_page
+
+            then = next_command(result.findings)
+            file.write(verify_page(result, failures=failures, then=then))
+    if failures or unreadable:
+        ctx.exit(USAGE)
+    ctx.exit(CLEAN if result.clean else FINDINGS)
+
+
+def _verified(
+    paths: tuple[Path, ...],
+    *,
+    codec: str,
+    max_output: int | None,
+    one_broker: bool,
+    least: Severity,
+    quiet: bool,
+    jobs: int,
+    as_json: bool,
+    keep: bool,
+) -> tuple[Report, list[str], bool]:
+    """Verify and print; return the report, what failed, and whether nothing of a path was read.
+
+    With ``keep``, the report has all events, which are printed all the same.
+    """
     report = Report(codecs=codecs_of(codec))
     failures: list[str] = []
     unreadable = False
     severities = list(Severity)
-    severities = severities[: severities.index(Severity(least)) + 1]
+    severities = severities[: severities.index(least) + 1]
     with progress_bar("verify", sum(segment_bytes(path) for path in paths)) as advance:
         for number, path in enumerate(paths):
             beside = paths[:number] if one_broker else ()
@@ -119,12 +166,12 @@ def verify_command(
                     if isinstance(event, FileResult):
                         checked |= event.checked
                         report.totals.add(event)
-                        if not quiet:
-                            _keep(event, report, as_json)
+                        if keep or not quiet:
+                            _keep(event, report, as_json and not quiet, keep=keep or not as_json)
                         continue
                     refused |= event.reason is FindingReason.UNREADABLE
                     if event.severity in severities:
-                        _keep(event, report, as_json)
+                        _keep(event, report, as_json, keep=keep or not as_json)
             except KafkaSpecError as error:
                 failures.append(str(error))
                 if as_json:
@@ -139,17 +186,18 @@ def verify_command(
     elif report.totals.files and not (quiet and report.clean):
         from kafkaspec.cli.checking.verify_text import print_report
 
-        print_report(report, stdout_console())
-    if failures or unreadable:
-        ctx.exit(USAGE)
-    ctx.exit(CLEAN if report.clean else FINDINGS)
+        shown = replace(report, files=[]) if quiet else report
+        print_report(shown, stdout_console())
+    return report, failures, unreadable
 
 
-def _keep(event: Event, report: Report, as_json: bool) -> None:
-    """Print an event as JSON, or keep it for the report."""
+def _keep(event: Event, report: Report, as_json: bool, *, keep: bool) -> None:
+    """Print an event as JSON, or keep it for the report, or both."""
     if as_json:
         print_json("file" if isinstance(event, FileResult) else "finding", event.as_dict())
-    elif isinstance(event, FileResult):
+    if not keep:
+        return
+    if isinstance(event, FileResult):
         report.files.append(event)
     else:
         report.findings.append(event)

@@ -55,7 +55,7 @@ def print_report(report: Report, console: Console) -> None:
     if left:
         console.print(f"... and {count_text(left, 'finding')} more; --format json lists all")
     console.print(_last_line(report))
-    command = _next_command(report.findings)
+    command = next_command(report.findings)
     if command:
         console.print(f"next: {command}")
 
@@ -75,7 +75,7 @@ def _others(findings: list[Finding]) -> str:
     return f"    and {len(findings)} more of this kind in the same file{where}"
 
 
-def _next_command(findings: list[Finding]) -> str:
+def next_command(findings: list[Finding]) -> str:
     """Return the command that shows or mends the worst finding, "" if there is none."""
     counted = [finding for finding in findings if finding.counts]
     if not counted:
