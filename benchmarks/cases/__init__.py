@@ -33,6 +33,7 @@ _NAMES = (
     "avro",
     "typed",
     "json_values",
+    "stats",
 )
 
 

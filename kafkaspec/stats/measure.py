@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from typing import Any, Final
 
@@ -43,6 +43,11 @@ _COLUMNS: Final = ("timestamp", "key", "value", "headers")
 _POSITION: Final = "batch_position"
 _CHUNK: Final = 2 << 20
 """Bytes of records that are measured at a time, while they are in the cache."""
+_ROWS_AT_ONCE: Final = 1 << 14
+_TABLES_AT_ONCE: Final = 256
+_PARTS_AT_ONCE: Final = 16
+_COUNTED: Final = 1 << 16
+"""Sizes below this are counted one by one before their classes are found."""
 _SIDECARS: Final = (
     names.OFFSET_INDEX, names.TIME_INDEX, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT
 )  # fmt: skip
@@ -68,11 +73,10 @@ def measure_segment(unit: Unit) -> Part:
             size = segment.size
             if unit.records:
                 records.read(segment)
-            for item in readable_headers(segment):
-                if isinstance(item, KafkaSpecError):
-                    records.refuse(item)
-                else:
-                    parts.append(_headers(unit, file, item, records))
+            for headers in _gathered(segment, records):
+                parts.append(_headers(unit, file, headers, records))
+                if len(parts) > _PARTS_AT_ONCE:
+                    parts = [merged(parts)]
     except KafkaSpecError as error:
         records.refuse(error)
     parts += records.parts(unit, file)
@@ -88,6 +92,24 @@ def measure_segment(unit: Unit) -> Part:
         kept = sorted(records.errors.values(), key=lambda error: error.offset or 0)[:MOST_ERRORS]
         parts.append({"errors": error_rows(unit, file, kept)})
     return merged(parts)
+
+
+def _gathered(segment: Segment, records: _Records) -> Iterator[pa.RecordBatch]:
+    """Yield the headers of a segment, those of many small tables together, and note errors."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for item in readable_headers(segment):
+        if isinstance(item, KafkaSpecError):
+            records.refuse(item)
+            continue
+        if item.num_rows:
+            waiting.append(item)
+            rows += item.num_rows
+        if rows >= _ROWS_AT_ONCE or len(waiting) >= _TABLES_AT_ONCE:
+            yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
+            waiting, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
 
 
 def _beside(path: str) -> int:
@@ -114,11 +136,18 @@ class _Sizes:
     def add(self, sizes: Numbers) -> None:
         if not len(sizes):
             return
-        found = classes(sizes)
-        self._counts += np.bincount(found, minlength=CLASSES)
-        self._bytes += np.bincount(found, sizes, CLASSES)
-        self._least = [min([*self._least, int(sizes.min())])]
-        self._most = [max([*self._most, int(sizes.max())])]
+        values, numbers = sizes, np.ones(1, np.int64)
+        most = int(sizes.max())
+        if most < _COUNTED:  # sizes that are equal together
+            numbers = np.bincount(sizes)
+            values = np.flatnonzero(numbers)
+            numbers = numbers[values]
+        found = classes(values)
+        numbers = np.broadcast_to(numbers, values.shape)
+        self._counts += np.bincount(found, numbers, CLASSES).astype(np.int64)
+        self._bytes += np.bincount(found, values * numbers, CLASSES)
+        self._least = [min([*self._least, int(values.min())])]
+        self._most = [max([*self._most, most])]
 
     def part(self, unit: Unit, what: str) -> Part:
         if not self._least:
