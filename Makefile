@@ -56,6 +56,12 @@ wheels:  ## Build the sdist and a wheel in dist/ twice, judge and try them (Linu
 	@tools/setup/venv.sh $(VENV)-release release
 	@$(VENV)-release/bin/python -m tools.release $(OPTIONS)
 
+.PHONY: check-platforms
+check-platforms:  ## Types as mypy sees them on Windows and macOS
+	@tools/setup/venv.sh $(VENV) construct,test
+	@for platform in win32 darwin; do \
+	  $(BIN)/mypy --platform $$platform kafkaspec pyspark_kafkasegment || exit 1; done
+
 .PHONY: check-release
 check-release:  ## Judge workflows, forms, scripts, the container file and packages (actionlint by Go)
 	@tools/setup/venv.sh $(VENV)-release release

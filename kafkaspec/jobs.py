@@ -40,10 +40,9 @@ def at_work() -> bool:
 
 def cores() -> int:
     """Return the number of cores that this process may use."""
-    try:
+    if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS and Windows
-        return os.cpu_count() or 1
+    return os.cpu_count() or 1
 
 
 def in_order(

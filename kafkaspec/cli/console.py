@@ -55,6 +55,22 @@ MAX_ROWS = 200
 T = TypeVar("T")
 
 
+def write_any_character() -> None:
+    """Let stdout and stderr take all of Unicode, where their encoding is another than UTF-8.
+
+    Files and pipes get UTF-8, as from what writes bytes; a terminal shows an escape instead.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in (
+            "utf-8",
+            "utf8",
+        ):
+            if stream.isatty():
+                stream.reconfigure(errors="backslashreplace")
+            else:
+                stream.reconfigure(encoding="utf-8")
+
+
 def say(line: str = "") -> None:
     """Print a line of the result."""
     click.echo(printable(line))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from kafkaspec.cli.commands import Commands, Section
-from kafkaspec.cli.console import say, warn
+from kafkaspec.cli.console import say, warn, write_any_character
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.version import version_lines
 from kafkaspec.errors import KafkaSpecError
@@ -60,6 +60,7 @@ class _Main(Commands):
     """A group that turns exceptions of a command into a message and an exit code."""
 
     def main(self, *args: Any, **options: Any) -> Any:
+        write_any_character()
         try:
             return super().main(*args, **options)
         except OSError as error:  # of --help and --version, which run no command

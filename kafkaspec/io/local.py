@@ -6,6 +6,7 @@ import errno
 import mmap
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
@@ -197,7 +198,7 @@ class FileReading(Reading):
     def read_into(self, position: int, target: memoryview) -> int:
         """See ``Reading.read_into``."""
         try:
-            if hasattr(os, "preadv"):
+            if sys.platform != "win32":
                 return os.preadv(self._file.fileno(), [target], position)
             with self._lock:
                 self._file.seek(position)

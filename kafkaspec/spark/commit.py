@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -266,11 +267,11 @@ def check_root(root: Path) -> None:
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
     """Let one commit at a time go on in a directory, as far as the system has locks."""
-    try:
-        import fcntl
-    except ImportError:
+    if sys.platform == "win32":
         yield
         return
+    import fcntl
+
     with writing(root):
         root.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(root, os.O_RDONLY)
