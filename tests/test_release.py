@@ -54,8 +54,7 @@ def test_workflows_are_pinned_and_may_do_little(path: Path) -> None:
     for folder, script in re.findall(r"(\.ci|tools/setup)/(\w+)", text(path)):
         assert list((ROOT / folder).glob(f"{script}*"))
     for target in re.findall(r"\bmake ([a-z-]+)", text(path)):
-        if target != "docs":  # comes with the site
-            assert f"\n{target}:" in text("Makefile")
+        assert f"\n{target}:" in text("Makefile")
 
 
 def test_files_of_the_wheels_are_there() -> None:
