@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 import pytest
 
 from tests.pages import ROOT
-from tools.site.check import check, external
+from tests.serving import served
+from tools.site.check import check, external, unreachable
 
 GOOD = {
     "index.html": '<h1 id="top">A</h1><a href="guide/find.html#by-time">x</a><a href="guide/">y',
@@ -56,6 +58,20 @@ def test_a_bad_one_is_found(tmp_path: Path, part: str, problem: str) -> None:
     (found,) = check(folder)
     assert found.startswith("index.html: <")
     assert found.endswith(problem)
+
+
+def test_hosts_are_asked_for_what_the_site_links() -> None:
+    answers = {"/there": "200 OK", "/closed": "403 Forbidden", "/gone": "404 Not Found"}
+
+    def application(asked: WSGIEnvironment, start: StartResponse) -> list[bytes]:
+        start(answers[asked["PATH_INFO"]], [])
+        return [b""]
+
+    with served(application) as port:
+        here = [f"http://127.0.0.1:{port}{path}" for path in answers]
+        assert unreachable(here) == [f"{here[2]}: 404"]
+    (problem,) = unreachable([here[0]])
+    assert "refused" in problem
 
 
 @pytest.mark.slow

@@ -7,15 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
 
 import click
 
 from tools.site import pages
-from tools.site.check import check, external
+from tools.site.check import check, external, unreachable
 
 HERE = Path(__file__).parent
 REPOSITORY = "https://example.org/kafkaspec"
@@ -26,8 +23,6 @@ _SCRIPTS = {
     "iframe-worker": ("shim/index.js", "iframe-worker.js"),
 }
 """What a browser runs: the package, the file in it, and its name on the site."""
-_REFUSED = {401, 403, 405, 429, 999}
-"""Answers of hosts that do not talk to programs."""
 
 
 @click.command(help=__doc__)
@@ -65,7 +60,9 @@ def main(into: Path, ask: bool, browser: bool) -> None:
         sys.exit(1)
     problems = list(check(into))
     if ask:
-        problems += _unreachable(external(into))
+        # Those in the repository are files of this checkout.
+        own = _repository()
+        problems += unreachable([found for found in external(into) if not found.startswith(own)])
     if browser:
         problems += _look(into, kept)
     for problem in problems:
@@ -77,7 +74,7 @@ def main(into: Path, ask: bool, browser: bool) -> None:
 
 def _stage(source: Path, into: Path) -> None:
     """Write what MkDocs reads: all pages and pictures in one folder, and the order of the pages."""
-    repository = os.environ.get("KAFKASPEC_REPOSITORY", REPOSITORY).rstrip("/")
+    repository = _repository()
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(HERE / "assets", source / "docs" / "assets")
     for page in pages.pages():
@@ -100,6 +97,10 @@ def _stage(source: Path, into: Path) -> None:
     }
     # JSON is YAML.
     (source / "mkdocs.yml").write_text(json.dumps(settings, indent=1), encoding="utf-8")
+
+
+def _repository() -> str:
+    return os.environ.get("KAFKASPEC_REPOSITORY", REPOSITORY).rstrip("/")
 
 
 def _scripts(npm: str, kept: Path, into: Path) -> None:
@@ -144,22 +145,6 @@ def _look(site: Path, scripts: Path) -> list[str]:
         sys.exit(2)
     axe = scripts / "node_modules" / "axe-core" / "axe.min.js"
     return list(look(site, axe, site.with_name(f"{site.name}-pictures")))
-
-
-def _unreachable(addresses: list[str]) -> list[str]:
-    with ThreadPoolExecutor(8) as pool:
-        return [problem for problem in pool.map(_ask, addresses) if problem]
-
-
-def _ask(address: str) -> str:
-    request = Request(address, headers={"User-Agent": "kafkaspec-docs"})
-    try:
-        with urlopen(request, timeout=30):
-            return ""
-    except HTTPError as error:
-        return "" if error.code in _REFUSED else f"{address}: {error.code}"
-    except (URLError, OSError) as error:
-        return f"{address}: {error}"
 
 
 if __name__ == "__main__":

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
+from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
+from urllib.request import Request, urlopen
 
 _LOADED: Final = {"script", "link", "img", "iframe", "source", "video", "audio", "object", "embed"}
 _PLACES: Final = {"href", "src", "data", "poster"}
+_REFUSED: Final = {401, 403, 405, 429, 999}
+"""Answers of hosts that do not talk to programs."""
 _RELATIONS: Final = {"canonical", "prev", "next", "alternate", "edit"}
 
 
@@ -53,6 +58,23 @@ def external(site: Path) -> list[str]:
         if address.startswith("https:")
     }
     return sorted(found)
+
+
+def unreachable(addresses: list[str]) -> list[str]:
+    """Return what is wrong with addresses of other hosts, each of which is asked."""
+    with ThreadPoolExecutor(8) as pool:
+        return [problem for problem in pool.map(_ask, addresses) if problem]
+
+
+def _ask(address: str) -> str:
+    request = Request(address, headers={"User-Agent": "kafkaspec-docs"})
+    try:
+        with urlopen(request, timeout=30):
+            return ""
+    except HTTPError as error:
+        return "" if error.code in _REFUSED else f"{address}: {error.code}"
+    except (URLError, OSError) as error:
+        return f"{address}: {error}"
 
 
 def _read(path: Path) -> _Page:
