@@ -90,6 +90,14 @@ def test_the_api_has_the_docstring_of_every_public_name() -> None:
     assert "| member |" not in text
 
 
+def test_fields_in_the_explorer_lead_to_the_format_pages_of_the_site() -> None:
+    text = pages.explorer(pages.text_of(pages.EXPLORER_FILE))
+    assert '<meta name="explorer-pages" content="../formats/" data-ending="html">' in text
+    assert ".dataset.ending" in text
+    with pytest.raises(ValueError, match=r"explorer\.html has no"):
+        pages.explorer(text)
+
+
 def test_a_drawing_brings_the_program_that_draws_it() -> None:
     _, text = pages.staged("docs/architecture.md", "a\n\n```mermaid\na --> b\n```\n", REPOSITORY)
     assert '<script src="assets/mermaid.js"></script>' in text

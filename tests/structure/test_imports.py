@@ -160,6 +160,7 @@ DEFERRED = (
     ("kafkaspec.cli.reading.find", "kafkaspec.cli.reading.dump_typed", _EXTRA),
     ("kafkaspec.cli.reading.export", "kafkaspec.values", _EXTRA),
     ("kafkaspec.conversion.compare", "kafkaspec.conversion.compare_columns", _EXTRA),
+    ("tools.site.__main__", "tools.site.browser", "Playwright comes with the extra test"),
 )
 """Imports inside of functions: by whom, of what and below, and why."""
 

@@ -85,7 +85,11 @@ def _stage(source: Path, into: Path) -> None:
     for file in pages.shown():
         target = source / "docs" / pages.place(file)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(pages.ROOT / file, target)
+        if file == pages.EXPLORER_FILE:
+            text = (pages.ROOT / file).read_bytes().decode("utf-8")
+            target.write_bytes(pages.explorer(text).encode("utf-8"))
+        else:
+            shutil.copyfile(pages.ROOT / file, target)
     settings = {
         "INHERIT": str(HERE / "mkdocs.yml"),
         "docs_dir": "docs",

@@ -25,6 +25,11 @@ API: Final = "docs/api.md"
 EXPLORER: Final = "tools/site/explorer.md"
 EXPLORER_FILE: Final = "generated/explorer/explorer.html"
 """What the page shows, where it is built."""
+_LINKS: Final = (
+    '<meta name="explorer-pages" content="../docs/">',
+    '<meta name="explorer-pages" content="../formats/" data-ending="html">',
+)
+"""Where the explorer finds the format pages: in the repository, and on the site."""
 
 _ALONE: Final = (FRONT, API, EXPLORER)
 """Pages beside which no list of others is shown."""
@@ -163,6 +168,14 @@ def place(page: str) -> str:
 def text_of(page: str) -> str:
     """Return the Markdown of a page."""
     return (ROOT / page).read_text(encoding="utf-8")
+
+
+def explorer(text: str) -> str:
+    """Return the explorer, whose fields lead to the format pages of the site."""
+    before, after = _LINKS
+    if text.count(before) != 1:
+        raise ValueError(f"{EXPLORER_FILE} has no {before}")
+    return text.replace(before, after)
 
 
 def staged(page: str, text: str, repository: str) -> tuple[str, str]:

@@ -45,8 +45,13 @@ interface Listed {
 export const SERVED =
   document.querySelector<HTMLMetaElement>('meta[name="explorer-files"]')?.content === 'served';
 
-/** Folder of the format pages, with a slash at the end. */
-export const PAGES = document.querySelector<HTMLMetaElement>('meta[name="explorer-pages"]')?.content ?? '../docs/';
+const pages = document.querySelector<HTMLMetaElement>('meta[name="explorer-pages"]');
+
+/** Address of a format page: of the Markdown beside this page, or of what is made from it. */
+export function pageAddress(link: string): string {
+  const ending = pages?.dataset.ending ?? 'md';
+  return (pages?.content ?? '../docs/') + link.replace(/\.md(?=#|$)/, `.${ending}`);
+}
 
 export async function listed(): Promise<{ root: string; more: boolean; files: FileInput[] }> {
   const answer = await fetch('files');

@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { FieldNode } from '../../engine/api';
 import { hex, many, printable } from '../state/format';
-import { PAGES } from '../state/input';
+import { pageAddress } from '../state/input';
 import { caret, chosen, choosePart, current, lit, part, pinned, record, tree, type Part } from '../state/store';
 import { leaves, TONES } from '../state/tones';
 import { focus } from './bytes';
@@ -225,7 +225,7 @@ export function FieldFacts(): JSX.Element {
         </p>
       )}
       {node.docLink && (
-        <a href={PAGES + node.docLink} target="_blank" rel="noreferrer noopener">
+        <a href={pageAddress(node.docLink)} target="_blank" rel="noreferrer noopener">
           in the specification
         </a>
       )}
