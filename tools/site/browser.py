@@ -23,7 +23,7 @@ KINDS: Final = {
     "architecture.html": "div.mermaid",
     "quirks.html#q4": "h3:has(:target)",
     "conformance.html": "table",
-    "explorer.html": "iframe.explorer",
+    "explore.html": "iframe.explorer",
     "404.html": "h1",
 }
 """Pages of each kind, and what is to be seen on them."""
@@ -100,7 +100,7 @@ def _findings(page: Page, axe: Path) -> Iterator[str]:
 
 def _explorer(page: Page, site: Path) -> Iterator[str]:
     """Open a segment in the explorer, and take a field's link to its format page."""
-    page.goto(f"{site.as_uri()}/explorer.html")
+    page.goto(f"{site.as_uri()}/explore.html")
     inside = page.frame_locator("iframe.explorer")
     inside.locator("#file-input").set_input_files(_SEGMENT)
     inside.get_by_role("treeitem").filter(has_text=re.compile(r"^\W*crc\W*\d")).first.click()

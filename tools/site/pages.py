@@ -22,7 +22,7 @@ FRONT: Final = "README.md"
 GUIDE: Final = "docs/guide/README.md"
 FORMATS: Final = "generated/docs/README.md"
 API: Final = "docs/api.md"
-EXPLORER: Final = "tools/site/explorer.md"
+EXPLORER: Final = "tools/site/explore.md"
 EXPLORER_FILE: Final = "generated/explorer/explorer.html"
 """What the page shows, where it is built."""
 _LINKS: Final = (
