@@ -69,7 +69,7 @@ class Chart:
 
 def charts_of(figures: Figures) -> list[Chart]:
     """Return the charts of a measurement, without those that would be empty."""
-    found = [_topics(figures), _codecs(figures), *_sizes(figures), *_times(figures)]
+    found = [_topics(figures), _codecs(figures), *_times(figures), *_sizes(figures)]
     return [chart for chart in found if chart.bars]
 
 

@@ -61,10 +61,10 @@ def stats_command(
 
     A PATH is a segment, a partition or log directory, a glob or a URL.
     """
-    with wrong_usage(ImportError):
-        require_stats(html=report is not None, plots=plots is not None)
     from kafkaspec.spark.jobs.stats import frames, stats
 
+    with wrong_usage(ImportError):
+        require_stats(html=report is not None, plots=plots is not None)
     check_outputs(paths, output, None if plots is None else str(plots))
     inputs = [path for path in map(local, paths) if path is not None]
     with opened_report(report, *inputs, replace=force) as file:
