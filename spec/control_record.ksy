@@ -104,7 +104,7 @@ types:
         -derive: count(voters) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of voters plus one.
       - id: voters
         -orig-id: Voters
@@ -117,7 +117,7 @@ types:
         -derive: count(granting_voters) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of granting voters plus one.
       - id: granting_voters
         -orig-id: GrantingVoters
@@ -216,7 +216,7 @@ types:
         -derive: count(voters) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of voters plus one.
       - id: voters
         -orig-id: Voters
@@ -249,7 +249,7 @@ types:
         -derive: count(endpoints) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of endpoints plus one.
       - id: endpoints
         -orig-id: Endpoints

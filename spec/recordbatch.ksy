@@ -371,7 +371,7 @@ types:
         -derive: count(headers)
         type: varint::varint32
         valid:
-          expr: _.value >= 0 and _.value.as<s8> <= _io.size - _io.pos
+          expr: _.value >= 0 and _.value.as<s8> <= (_io.size - _io.pos).as<s8>
         doc: |
           Number of headers. Quirk Q5: refused if negative or larger than the
           bytes that are left.

@@ -87,7 +87,7 @@ types:
         -derive: count(indexes)
         type: varint::varint32
         valid:
-          expr: _.value >= 0 and _.value.as<s8> <= _io.size - _io.pos
+          expr: _.value >= 0 and _.value.as<s8> <= (_io.size - _io.pos).as<s8>
         doc: Number of indexes; none stands for the one index 0.
       - id: indexes
         type: varint::varint32

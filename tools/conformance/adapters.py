@@ -68,6 +68,7 @@ ADAPTERS: Final = (
         "kaitai-javascript", "Kaitai Struct, JavaScript", kaitai.javascript, "kaitai_javascript"
     ),
     Adapter("kaitai-go", "Kaitai Struct, Go", kaitai.go, "kaitai_go", always=False),
+    Adapter("kaitai-cpp", "Kaitai Struct, C++", kaitai.cpp, "kaitai_cpp", always=False),
     Adapter("kaitai-csharp", "Kaitai Struct, C#", kaitai.csharp, "kaitai_csharp", always=False),
     Adapter("kaitai-ruby", "Kaitai Struct, Ruby", kaitai.ruby, "kaitai_ruby", always=False),
 )

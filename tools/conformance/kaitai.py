@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.layout import Form
+from kafkaspec.layout import Form, TypeLayout
 from tools.brokers.maven import ToolError, cache_root, find_tool, java_tool, resolve_artifacts, run
 from tools.specgen.kaitai.emit import compile_specs
 
@@ -21,6 +21,7 @@ BUILD = ROOT / "build" / "conformance"
 _HERE = Path(__file__).parent
 _SPEC = ROOT / "spec"
 _RUNTIME = "0.11"
+JAVA_RUNTIME = f"io.kaitai:kaitai-struct-runtime:{_RUNTIME}"
 _GSON = "com.google.code.gson:gson:2.11.0"
 
 
@@ -28,8 +29,7 @@ def java() -> list[str]:
     """Build the Java testee and return its command. Needs a JDK and Maven."""
     build, source = _folder("kaitai_java"), _HERE / "kaitai_java" / "Testee.java"
     compile_specs(_SPEC, build, ("-t", "java", "--java-package", "spec"))
-    runtime = f"io.kaitai:kaitai-struct-runtime:{_RUNTIME}"
-    jars = resolve_artifacts(cache_root() / "kaitai-struct-java", [runtime, _GSON])
+    jars = resolve_artifacts(cache_root() / "kaitai-struct-java", [JAVA_RUNTIME, _GSON])
     classes, path = build / "classes", f"{jars}/*"
     run(
         java_tool("javac"), "-nowarn", "-cp", path, "-d", str(classes),
@@ -100,6 +100,39 @@ def csharp() -> list[str]:
         str(_HERE / "kaitai_csharp" / "Testee.cs"), *map(str, sorted(build.glob("*.cs"))),
     )  # fmt: skip
     return [find_tool("mono", "Mono"), str(testee), str(build / "types.json"), _RUNTIME]
+
+
+def cpp() -> list[str]:
+    """Build the C++ testee and return its command. Needs g++, nlohmann's JSON and the runtime."""
+    build = _folder("kaitai_cpp")
+    compile_specs(_SPEC, build, ("-t", "cpp_stl", "--cpp-standard", "98"))
+    sources = "".join(f'#include "{path.name}"\n' for path in sorted(build.glob("*.cpp")))
+    (build / "spec.inc").write_text(sources, encoding="utf-8")
+    (build / "types.inc").write_text("".join(map(_cpp_type, LAYOUTS.values())), encoding="utf-8")
+    run(
+        find_tool("g++", "g++"), "-std=c++20", "-fno-lifetime-dse", f'-DVERSION="{_RUNTIME}"',
+        "-I", str(build),
+        str(_HERE / "kaitai_cpp" / "testee.cpp"), "-o", str(build / "testee"),
+        "-lkaitai_struct_cpp_stl_runtime",
+    )  # fmt: skip
+    return [str(build / "testee")]
+
+
+def _cpp_type(layout: TypeLayout) -> str:
+    """Return the lines that say how a type is made, and which members it has."""
+    file, _, name = layout.key.partition(".")
+    of = f"{file}_t" if file == name else f"{file}_t::{name}_t"
+    given = "".join(f"p[{index}], " for index in range(len(layout.parameters)))
+    maker = f"[](const Parameters& p, kaitai::kstream* io) {{ return new {of}({given}io); }}"
+    members = ["value"]
+    if layout.form is not Form.SCALAR:
+        read = [field.id for field in layout.fields] + [peek.id for peek in layout.peeks]
+        members = [*read, *layout.instances]
+    write = " ".join(f"FIELD({name})" for name in members)
+    write = (
+        f"out += '{{'; {write} out += '}}';" if layout.form is not Form.SCALAR else "VALUE(value)"
+    )
+    return f'type<{of}>("{layout.key}", {maker}, [](Text& out, auto* v) {{ {write} }});\n'
 
 
 # -- what all of them need -------------------------------------------------------------------------

@@ -51,9 +51,11 @@ why:
 | Go | all files, with one line changed; run here, not in CI | the failures listed above; the \
 compiler counts the items of `repeat: until` from 1 and looks past the last one, so that \
 `for i := 1;` in `varint.go` has to be `for i := 0;` ([#958]({issues}/958) is about that count) |
-| C++ | all files, by `--cpp-standard 98`; compiled, not run | for C++11 the compiler copies a \
-`unique_ptr` where `valid: expr` is about a structure: "use of deleted function" \
-([#1260]({issues}/1260)) |
+| C++ | all files, by `--cpp-standard 98`; run here, not in CI | the failures listed above. For \
+C++11 the compiler copies a `unique_ptr` where `valid: expr` is about a structure: "use of deleted \
+function" ([#1260]({issues}/1260)). For C++98 it frees a pointer that was never set where the \
+content of a switch cannot be read ([#1223]({issues}/1223)): the testee gives out memory of zeros, \
+and is built with `-fno-lifetime-dse` |
 | PHP, Lua | all files compile to source; not run | none known |
 | Perl | all files compile to source; not run | the source leaves out every `valid` |
 | Rust | all files compile to source, which Rust refuses | "cannot move out of dereference" where \
@@ -75,6 +77,7 @@ The specification avoids what differs between languages:
   takes no two types together: sums are cast ([#1333]({issues}/1333)). Bit operations have 32 bits
   in JavaScript.
 - Go refuses `valid: expr` that does not mention the value: "declared and not used".
+- The size of a stream is unsigned in C++: the bytes that are left are cast before a comparison.
 - C# refuses a field of the whole file that has the name of a structure in it: "already contains a
   definition".
 """

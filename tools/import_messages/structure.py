@@ -45,7 +45,7 @@ _OTHER_IDS = {"num_partitions": "partition_count"}
 """Ids of names that would look like the count of an array."""
 _VERSION = {"id": "version", "type": "s4", "doc": "Version of the message."}
 _END = {"id": "end", "size": 0, "valid": {"expr": "_io.eof and _.length == 0"}}
-_LEFT = "_io.size - _io.pos"
+_LEFT = "(_io.size - _io.pos).as<s8>"
 
 
 def snake(name: str) -> str:

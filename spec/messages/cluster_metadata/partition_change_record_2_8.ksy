@@ -57,7 +57,7 @@ types:
         -derive: count(isr) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value - 1 <= _io.size - _io.pos
+          expr: _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one; 0 is null.
       - id: isr
         -orig-id: Isr
@@ -99,7 +99,7 @@ types:
         -derive: count(fields)
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 0 and _.value <= _io.size - _io.pos
+          expr: _.value >= 0 and _.value <= (_io.size - _io.pos).as<s8>
         doc: Number of tagged fields.
       - id: fields
         -default: '[]'

@@ -47,7 +47,7 @@ seq:
     -derive: count(replicas) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: replicas
     -orig-id: Replicas
@@ -60,7 +60,7 @@ seq:
     -derive: count(isr) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: isr
     -orig-id: Isr
@@ -73,7 +73,7 @@ seq:
     -derive: count(removing_replicas) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: removing_replicas
     -orig-id: RemovingReplicas
@@ -86,7 +86,7 @@ seq:
     -derive: count(adding_replicas) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: adding_replicas
     -orig-id: AddingReplicas
@@ -129,7 +129,7 @@ types:
         -derive: count(directories) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: directories
         -orig-id: Directories
@@ -160,7 +160,7 @@ types:
         -derive: count(eligible_leader_replicas) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value - 1 <= _io.size - _io.pos
+          expr: _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one; 0 is null.
       - id: eligible_leader_replicas
         -orig-id: EligibleLeaderReplicas
@@ -183,7 +183,7 @@ types:
         -derive: count(last_known_elr) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value - 1 <= _io.size - _io.pos
+          expr: _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one; 0 is null.
       - id: last_known_elr
         -orig-id: LastKnownElr
@@ -212,7 +212,7 @@ types:
         -derive: count(fields)
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 0 and _.value <= _io.size - _io.pos
+          expr: _.value >= 0 and _.value <= (_io.size - _io.pos).as<s8>
         doc: Number of tagged fields.
       - id: fields
         -default: '[]'

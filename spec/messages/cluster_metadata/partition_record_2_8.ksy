@@ -48,7 +48,7 @@ seq:
     -derive: count(replicas)
     type: s4
     valid:
-      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
     doc: Number of items.
   - id: replicas
     -orig-id: Replicas
@@ -61,7 +61,7 @@ seq:
     -derive: count(isr)
     type: s4
     valid:
-      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
     doc: Number of items.
   - id: isr
     -orig-id: Isr
@@ -74,7 +74,7 @@ seq:
     -derive: count(removing_replicas)
     type: s4
     valid:
-      expr: _.as<s8> <= _io.size - _io.pos
+      expr: _.as<s8> <= (_io.size - _io.pos).as<s8>
     doc: Number of items; a negative one is null.
   - id: removing_replicas
     -orig-id: RemovingReplicas
@@ -88,7 +88,7 @@ seq:
     -derive: count(adding_replicas)
     type: s4
     valid:
-      expr: _.as<s8> <= _io.size - _io.pos
+      expr: _.as<s8> <= (_io.size - _io.pos).as<s8>
     doc: Number of items; a negative one is null.
   - id: adding_replicas
     -orig-id: AddingReplicas

@@ -39,7 +39,7 @@ seq:
     -derive: count(entity)
     type: s4
     valid:
-      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
     doc: Number of items.
   - id: entity
     -orig-id: Entity

@@ -58,7 +58,7 @@ seq:
     -derive: count(end_points) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: end_points
     -orig-id: EndPoints
@@ -71,7 +71,7 @@ seq:
     -derive: count(features) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: features
     -orig-id: Features
@@ -155,7 +155,7 @@ types:
         -derive: count(log_dirs) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: log_dirs
         -orig-id: LogDirs
@@ -177,7 +177,7 @@ types:
         -derive: count(cordoned_log_dirs) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value - 1 <= _io.size - _io.pos
+          expr: _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one; 0 is null.
       - id: cordoned_log_dirs
         -orig-id: CordonedLogDirs
@@ -206,7 +206,7 @@ types:
         -derive: count(fields)
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 0 and _.value <= _io.size - _io.pos
+          expr: _.value >= 0 and _.value <= (_io.size - _io.pos).as<s8>
         doc: Number of tagged fields.
       - id: fields
         -default: '[]'

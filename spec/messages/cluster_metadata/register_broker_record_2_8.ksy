@@ -51,7 +51,7 @@ seq:
     -derive: count(end_points)
     type: s4
     valid:
-      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
     doc: Number of items.
   - id: end_points
     -orig-id: EndPoints
@@ -64,7 +64,7 @@ seq:
     -derive: count(features)
     type: s4
     valid:
-      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
     doc: Number of items.
   - id: features
     -orig-id: Features

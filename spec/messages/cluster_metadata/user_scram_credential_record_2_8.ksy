@@ -43,7 +43,7 @@ seq:
     -derive: count(credential_infos)
     type: s4
     valid:
-      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
     doc: Number of items.
   - id: credential_infos
     -orig-id: CredentialInfos

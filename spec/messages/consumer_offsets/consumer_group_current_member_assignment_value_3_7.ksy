@@ -38,7 +38,7 @@ seq:
     -derive: count(assigned_partitions) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: assigned_partitions
     -orig-id: AssignedPartitions
@@ -51,7 +51,7 @@ seq:
     -derive: count(partitions_pending_revocation) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: partitions_pending_revocation
     -orig-id: PartitionsPendingRevocation
@@ -64,7 +64,7 @@ seq:
     -derive: count(partitions_pending_assignment) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: partitions_pending_assignment
     -orig-id: PartitionsPendingAssignment
@@ -105,7 +105,7 @@ types:
         -derive: count(partitions) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: partitions
         -orig-id: Partitions

@@ -111,7 +111,7 @@ types:
         -derive: count(members)
         type: s4
         valid:
-          expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+          expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
         doc: Number of items.
       - id: members
         type: member_metadata_rigid(version)
@@ -192,7 +192,7 @@ types:
         -derive: count(members) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: members
         type: member_metadata_flexible

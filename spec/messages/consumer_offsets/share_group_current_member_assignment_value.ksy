@@ -37,7 +37,7 @@ seq:
     -derive: count(assigned_partitions) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: assigned_partitions
     -orig-id: AssignedPartitions
@@ -66,7 +66,7 @@ types:
         -derive: count(partitions) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: partitions
         -orig-id: Partitions

@@ -23,7 +23,7 @@ seq:
     -derive: count(initializing_topics) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: initializing_topics
     -orig-id: InitializingTopics
@@ -36,7 +36,7 @@ seq:
     -derive: count(initialized_topics) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: initialized_topics
     -orig-id: InitializedTopics
@@ -49,7 +49,7 @@ seq:
     -derive: count(deleting_topics) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: deleting_topics
     -orig-id: DeletingTopics
@@ -82,7 +82,7 @@ types:
         -derive: count(partitions) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: partitions
         -orig-id: Partitions

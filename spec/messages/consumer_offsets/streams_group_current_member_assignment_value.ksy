@@ -37,7 +37,7 @@ seq:
     -derive: count(active_tasks) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: active_tasks
     -orig-id: ActiveTasks
@@ -50,7 +50,7 @@ seq:
     -derive: count(standby_tasks) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: standby_tasks
     -orig-id: StandbyTasks
@@ -63,7 +63,7 @@ seq:
     -derive: count(warmup_tasks) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: warmup_tasks
     -orig-id: WarmupTasks
@@ -76,7 +76,7 @@ seq:
     -derive: count(active_tasks_pending_revocation) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: active_tasks_pending_revocation
     -orig-id: ActiveTasksPendingRevocation
@@ -89,7 +89,7 @@ seq:
     -derive: count(standby_tasks_pending_revocation) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: standby_tasks_pending_revocation
     -orig-id: StandbyTasksPendingRevocation
@@ -102,7 +102,7 @@ seq:
     -derive: count(warmup_tasks_pending_revocation) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: warmup_tasks_pending_revocation
     -orig-id: WarmupTasksPendingRevocation
@@ -131,7 +131,7 @@ types:
         -derive: count(partitions) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: partitions
         -orig-id: Partitions
@@ -150,7 +150,7 @@ types:
         -derive: count(assignment_epochs) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value - 1 <= _io.size - _io.pos
+          expr: _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one; 0 is null.
       - id: assignment_epochs
         -orig-id: AssignmentEpochs
@@ -181,7 +181,7 @@ types:
         -derive: count(fields)
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 0 and _.value <= _io.size - _io.pos
+          expr: _.value >= 0 and _.value <= (_io.size - _io.pos).as<s8>
         doc: Number of tagged fields.
       - id: fields
         -default: '[]'

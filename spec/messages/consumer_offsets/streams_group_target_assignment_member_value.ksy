@@ -23,7 +23,7 @@ seq:
     -derive: count(active_tasks) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: active_tasks
     -orig-id: ActiveTasks
@@ -36,7 +36,7 @@ seq:
     -derive: count(standby_tasks) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: standby_tasks
     -orig-id: StandbyTasks
@@ -49,7 +49,7 @@ seq:
     -derive: count(warmup_tasks) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: warmup_tasks
     -orig-id: WarmupTasks
@@ -78,7 +78,7 @@ types:
         -derive: count(partitions) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: partitions
         -orig-id: Partitions

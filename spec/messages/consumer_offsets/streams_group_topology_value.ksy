@@ -27,7 +27,7 @@ seq:
     -derive: count(subtopologies) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: subtopologies
     -orig-id: Subtopologies
@@ -56,7 +56,7 @@ types:
         -derive: count(source_topics) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: source_topics
         -orig-id: SourceTopics
@@ -69,7 +69,7 @@ types:
         -derive: count(source_topic_regex) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: source_topic_regex
         -orig-id: SourceTopicRegex
@@ -82,7 +82,7 @@ types:
         -derive: count(state_changelog_topics) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: state_changelog_topics
         -orig-id: StateChangelogTopics
@@ -95,7 +95,7 @@ types:
         -derive: count(repartition_sink_topics) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: repartition_sink_topics
         -orig-id: RepartitionSinkTopics
@@ -108,7 +108,7 @@ types:
         -derive: count(repartition_source_topics) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: repartition_source_topics
         -orig-id: RepartitionSourceTopics
@@ -121,7 +121,7 @@ types:
         -derive: count(copartition_groups) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: copartition_groups
         -orig-id: CopartitionGroups
@@ -153,7 +153,7 @@ types:
         -derive: count(topic_configs) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: topic_configs
         -orig-id: TopicConfigs
@@ -186,7 +186,7 @@ types:
         -derive: count(source_topics) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: source_topics
         -orig-id: SourceTopics
@@ -199,7 +199,7 @@ types:
         -derive: count(source_topic_regex) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: source_topic_regex
         -orig-id: SourceTopicRegex
@@ -212,7 +212,7 @@ types:
         -derive: count(repartition_source_topics) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: repartition_source_topics
         -orig-id: RepartitionSourceTopics

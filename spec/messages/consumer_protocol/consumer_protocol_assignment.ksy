@@ -23,7 +23,7 @@ seq:
     -derive: count(assigned_partitions)
     type: s4
     valid:
-      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
     doc: Number of items.
   - id: assigned_partitions
     -orig-id: AssignedPartitions
@@ -55,7 +55,7 @@ types:
         -derive: count(partitions)
         type: s4
         valid:
-          expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+          expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
         doc: Number of items.
       - id: partitions
         -orig-id: Partitions

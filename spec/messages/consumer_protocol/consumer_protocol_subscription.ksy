@@ -23,7 +23,7 @@ seq:
     -derive: count(topics)
     type: s4
     valid:
-      expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+      expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
     doc: Number of items.
   - id: topics
     -orig-id: Topics
@@ -71,7 +71,7 @@ types:
         -derive: count(partitions)
         type: s4
         valid:
-          expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+          expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
         doc: Number of items.
       - id: partitions
         -orig-id: Partitions
@@ -88,7 +88,7 @@ types:
         -derive: count(owned_partitions)
         type: s4
         valid:
-          expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+          expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
         doc: Number of items.
       - id: owned_partitions
         -orig-id: OwnedPartitions

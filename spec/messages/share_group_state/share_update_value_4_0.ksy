@@ -41,7 +41,7 @@ seq:
     -derive: count(state_batches) + 1
     type: varint::unsigned_varint32
     valid:
-      expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+      expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
     doc: Number of items plus one.
   - id: state_batches
     -orig-id: StateBatches

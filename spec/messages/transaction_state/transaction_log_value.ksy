@@ -43,7 +43,7 @@ types:
         -derive: count(partition_ids)
         type: s4
         valid:
-          expr: _ >= 0 and _.as<s8> <= _io.size - _io.pos
+          expr: _ >= 0 and _.as<s8> <= (_io.size - _io.pos).as<s8>
         doc: Number of items.
       - id: partition_ids
         -orig-id: PartitionIds
@@ -79,7 +79,7 @@ types:
         -derive: count(transaction_partitions)
         type: s4
         valid:
-          expr: _.as<s8> <= _io.size - _io.pos
+          expr: _.as<s8> <= (_io.size - _io.pos).as<s8>
         doc: Number of items; a negative one is null.
       - id: transaction_partitions
         -orig-id: TransactionPartitions
@@ -112,7 +112,7 @@ types:
         -derive: count(partition_ids) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 1 and _.value - 1 <= _io.size - _io.pos
+          expr: _.value >= 1 and _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one.
       - id: partition_ids
         -orig-id: PartitionIds
@@ -189,7 +189,7 @@ types:
         -derive: count(fields)
         type: varint::unsigned_varint32
         valid:
-          expr: _.value >= 0 and _.value <= _io.size - _io.pos
+          expr: _.value >= 0 and _.value <= (_io.size - _io.pos).as<s8>
         doc: Number of tagged fields.
       - id: fields
         -default: '[]'
@@ -258,7 +258,7 @@ types:
         -derive: count(transaction_partitions) + 1
         type: varint::unsigned_varint32
         valid:
-          expr: _.value - 1 <= _io.size - _io.pos
+          expr: _.value - 1 <= (_io.size - _io.pos).as<s8>
         doc: Number of items plus one; 0 is null.
       - id: transaction_partitions
         -orig-id: TransactionPartitions
