@@ -82,13 +82,15 @@ def _tool(name: str) -> str:
 def _build(folder: Path, into: Path) -> tuple[Path, Path]:
     """Build twice, in folders of different names, and keep what is equal."""
     sdists, wheels = [], []
+    origin, kept = ROOT, _kept()
     for name in ("first", "a second folder"):
         place = folder / name
         _say(f"sdist and wheel, in {name!r}")
         source = place / "source"
-        for file in _kept():
+        for file in kept:
             (source / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / file, source / file)
+            shutil.copy(origin / file, source / file)
+        origin = source  # somebody may go on to edit
         made = place / "dist"
         _run(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", made, source,
              stdout=subprocess.DEVNULL)  # fmt: skip
