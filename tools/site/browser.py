@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from playwright.sync_api import Browser, Page, sync_playwright
-
-from tools.site.pages import ROOT
 
 KINDS: Final = {
     "index.html": "h1",
@@ -28,7 +25,6 @@ KINDS: Final = {
 }
 """Pages of each kind, and what is to be seen on them."""
 VIEWS: Final = (("light", 1280), ("dark", 360), ("dark", 1280), ("light", 360))
-_SEGMENT: Final = ROOT / "tests/golden/4.4.0/logs/codec-gzip-0/00000000000000000000.log"
 _RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 _WIDER: Final = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -81,7 +77,6 @@ def _view(
             yield from (f"{kind}: {said}" for said in heard if "asks for file:" not in said)
             yield from (f"{kind}: {finding}" for finding in _findings(page, axe))
     yield from _search(page, site)
-    yield from _explorer(page, site)
     context.close()
 
 
@@ -96,21 +91,6 @@ def _findings(page: Page, axe: Path) -> Iterator[str]:
     options = {"runOnly": _RULES, "preload": False}
     for found in page.evaluate("options => axe.run(document, options)", options)["violations"]:
         yield f"{found['id']} at {found['nodes'][0]['target']} and {len(found['nodes']) - 1} more"
-
-
-def _explorer(page: Page, site: Path) -> Iterator[str]:
-    """Open a segment in the explorer, and take a field's link to its format page."""
-    page.goto(f"{site.as_uri()}/explore.html")
-    inside = page.frame_locator("iframe.explorer")
-    inside.locator("#file-input").set_input_files(_SEGMENT)
-    inside.get_by_role("treeitem").filter(has_text=re.compile(r"^\W*crc\W*\d")).first.click()
-    link = inside.get_by_role("link", name="in the specification")
-    link.wait_for()
-    with page.context.expect_page() as opened:
-        link.click()
-    if not opened.value.url.endswith("/formats/recordbatch.html#record_batch-crc"):
-        yield f"the explorer leads to {opened.value.url}"
-    opened.value.close()
 
 
 def _search(page: Page, site: Path) -> Iterator[str]:
