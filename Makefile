@@ -74,11 +74,13 @@ release-notes:  ## Show what the next release will say of its changes
 	@tools/setup/venv.sh $(VENV)-release release
 	@$(VENV)-release/bin/towncrier build --draft --version next
 
-generate:  ## Make generated/ from spec/ (needs Java and Maven for the Kaitai classes)
+generate:  ## Make generated/ from spec/ (needs Java and Maven for the Kaitai classes, npm for the explorer)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python tools/codegen.py
 	$(BIN)/python -m tools.names
 	$(BIN)/python -m tools.api
+	@if command -v npm >/dev/null; then $(BIN)/python -m tools.explorer.build; \
+	  else echo "The explorer is not built again: that needs npm; then, make explorer"; fi
 
 format:  ## Format the code
 	@tools/setup/venv.sh $(VENV) construct,test
