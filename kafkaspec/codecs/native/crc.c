@@ -77,7 +77,14 @@ static uint32_t ieee_table(uint32_t crc, const uint8_t *bytes, size_t size)
 /* shifts[n] = x^(64 n - 33): times a checksum it appends n zero words. */
 static uint32_t shifts[2 * LONGEST + 1];
 
-__attribute__((target("sse4.2"))) static void fill_shifts(void)
+/* Newer versions of clang do not count the instruction among those of SSE 4.2. */
+#ifdef __clang__
+#define SSE42 "sse4.2,crc32"
+#else
+#define SSE42 "sse4.2"
+#endif
+
+__attribute__((target(SSE42))) static void fill_shifts(void)
 {
     uint64_t value = 1;
     for (int n = 1; n <= 2 * LONGEST; n++) {
@@ -86,7 +93,7 @@ __attribute__((target("sse4.2"))) static void fill_shifts(void)
     }
 }
 
-__attribute__((target("sse4.2,pclmul"))) static inline uint64_t product(uint64_t crc, uint32_t by)
+__attribute__((target(SSE42 ",pclmul"))) static inline uint64_t product(uint64_t crc, uint32_t by)
 {
     __m128i a = _mm_cvtsi64_si128((long long)crc), b = _mm_cvtsi64_si128((long long)by);
     return (uint64_t)_mm_cvtsi128_si64(_mm_clmulepi64_si128(a, b, 0));
@@ -99,7 +106,7 @@ static inline uint64_t word(const uint8_t *p)
     return value;
 }
 
-__attribute__((target("sse4.2,pclmul"))) static uint32_t castagnoli_x86(uint32_t crc,
+__attribute__((target(SSE42 ",pclmul"))) static uint32_t castagnoli_x86(uint32_t crc,
                                                                         const uint8_t *p,
                                                                         size_t size)
 {
@@ -223,7 +230,7 @@ static uint32_t ieee_x86(uint32_t crc, const uint8_t *p, size_t size)
 #define KS_AVX512 1
 #include <immintrin.h>
 
-#define WIDE_TARGET __attribute__((target("avx512f,vpclmulqdq,pclmul,sse4.2")))
+#define WIDE_TARGET __attribute__((target("avx512f,vpclmulqdq,pclmul," SSE42)))
 
 WIDE_TARGET static inline __m512i fold64(__m512i a, __m512i by, __m512i next)
 {
