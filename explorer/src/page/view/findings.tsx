@@ -16,7 +16,8 @@ function go(finding: Finding): void {
 }
 
 export function Findings(): JSX.Element | null {
-  const found = current.value?.findings.value ?? [];
+  // Passes find them one after the other; people read a file from its start.
+  const found = [...(current.value?.findings.value ?? [])].sort((a, b) => a.position - b.position);
   if (!found.length) return null;
   const errors = found.filter((one) => one.severity === 'error').length;
   const first = errors ? many(errors, 'damaged place') : many(found.length, 'note');
