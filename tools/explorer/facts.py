@@ -180,7 +180,7 @@ def value_functions() -> str:
     The classes of the official compiler compute with the numbers of JavaScript, which have 53 bits.
     """
     model = load(SPEC)
-    lines = ["import type { Made } from '../src/engine/runtime';", ""]
+    lines = ["import type { Made } from '../src/engine/specification/runtime';", ""]
     lines += [
         "/* eslint-disable */",
         "export const VALUES: Record<string, (o: Made) => bigint | null> = {",

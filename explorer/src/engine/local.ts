@@ -4,33 +4,26 @@ import {
   type FileInfo, type FileInput, type Finding, type KeyProgress, type KeyQuery, type LookUp, type Options,
   type RecordPage, type RecordView, type Rows, type ScanProgress, type ScanResult, type Table, type TreeTarget,
 } from './api';
-import { Batch, type RawRecord, type Slice } from './batch';
-import { compareIndex, compareReplicas } from './compare';
-import { recordLines } from './dump';
-import { FACTS } from './facts';
-import { utf8 } from './json';
-import { Log, pause, stopIfAborted } from './log';
-import { findOffset, findTime } from './lookup';
-import { controlJson, decodeControl, decodeRecord, messageJson } from './messages';
-import { byContent, byName, isLog, partitionOf, split } from './names';
-import { Refused } from './runtime';
-import { openSource, unreadable, type Source } from './source';
-import { entryTree, entryType, fileTree, openIndex, tableOf, type Index } from './tables';
-import { leaf, treeOf } from './tree';
+import { Batch, type RawRecord, type Slice } from './log/batch';
+import { compareIndex, compareReplicas } from './files/compare';
+import { recordLines } from './messages/dump';
+import { FACTS } from './specification/facts';
+import { utf8 } from './messages/json';
+import { Log, pause, stopIfAborted } from './log/log';
+import { findOffset, findTime } from './files/lookup';
+import { controlJson, decodeControl, decodeRecord, messageJson } from './messages/messages';
+import { byContent, byName, isLog, partitionOf, split } from './files/names';
+import type { OpenFile } from './files/open_file';
+import { Refused } from './specification/runtime';
+import { openSource, unreadable } from './bytes/source';
+import { entryTree, entryType, fileTree, openIndex, tableOf, type Index } from './files/tables';
+import { leaf, treeOf } from './files/tree';
 
 const SHOWN_BYTES = 4096;
 /** Batches that stay open: those that were looked at last, whose decompressed bytes fit this. */
 const OPEN_BYTES = 64 << 20;
 const TEXT_AT_ONCE = 1 << 20;
 const REPORT_MS = 100;
-
-export interface OpenFile {
-  info: FileInfo;
-  source: Source;
-  log: Log | null;
-  scanning: Promise<ScanResult> | null;
-  index: Index | null;
-}
 
 export class LocalEngine implements Engine {
   private readonly files = new Map<FileId, OpenFile>();

@@ -1,7 +1,7 @@
 /** The engine in the same thread: for Node and for tests. */
 export * from './api';
-export { decompress, PayloadError } from './compression';
+export { decompress, PayloadError } from './bytes/compression';
 export { CLASSES } from '../../gen/classes';
 export { LocalEngine } from './local';
-export { endOf, parse, Refused } from './runtime';
-export { treeOf } from './tree';
+export { endOf, parse, Refused } from './specification/runtime';
+export { treeOf } from './files/tree';

@@ -3,13 +3,13 @@
  * Kafka's readers, as `kafkaspec/log/entries.py` has it; after damage the next entry is the first
  * place where a header is plausible and the checksum holds.
  */
-import { CHECK, EngineError, ROW, type ErrorData, type Finding, type ScanProgress, type ScanResult } from './api';
+import { CHECK, EngineError, ROW, type ErrorData, type Finding, type ScanProgress, type ScanResult } from '../api';
 import { Batch, checksumError } from './batch';
-import { checksum } from './checksum';
-import { FACTS, type KindFacts } from './facts';
+import { checksum } from '../bytes/checksum';
+import { FACTS, type KindFacts } from '../specification/facts';
 import { HEADERS, RowTable } from './rows';
-import { Refused } from './runtime';
-import { unreadable, Window, type Source } from './source';
+import { Refused } from '../specification/runtime';
+import { unreadable, Window, type Source } from '../bytes/source';
 
 const { framing } = FACTS;
 const CHUNK = 4 << 20;

@@ -1,11 +1,11 @@
 /** Files that are not logs: indexes, snapshots and text files, as tables and trees. */
-import { EngineError, type FieldNode, type FileKind, type Finding, type Table } from './api';
-import { checksum } from './checksum';
-import { camel, FACTS, typeFacts } from './facts';
-import { javaText } from './json';
-import { finding } from './log';
-import { parse, Refused, valueOf, type Made, type Place } from './runtime';
-import { unreadable, type Source } from './source';
+import { EngineError, type FieldNode, type FileKind, type Finding, type Table } from '../api';
+import { checksum } from '../bytes/checksum';
+import { camel, FACTS, typeFacts } from '../specification/facts';
+import { javaText } from '../messages/json';
+import { finding } from '../log/log';
+import { parse, Refused, valueOf, type Made, type Place } from '../specification/runtime';
+import { unreadable, type Source } from '../bytes/source';
 import { leaf, shownBytes, treeOf } from './tree';
 
 /** Such files are small; a larger one is read to here. */

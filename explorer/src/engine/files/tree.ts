@@ -1,8 +1,8 @@
 /** The tree of fields of anything that a compiled class has parsed, with the bytes of each field. */
-import type { FieldNode, FieldValue } from './api';
-import { camel, FACTS, typeFacts, type FieldFacts } from './facts';
-import { utf8 } from './json';
-import { keyOf, valueOf, type Made, type Place } from './runtime';
+import type { FieldNode, FieldValue } from '../api';
+import { camel, FACTS, typeFacts, type FieldFacts } from '../specification/facts';
+import { utf8 } from '../messages/json';
+import { keyOf, valueOf, type Made, type Place } from '../specification/runtime';
 
 const MOST_ITEMS = 1000;
 const SHOWN_BYTES = 64;

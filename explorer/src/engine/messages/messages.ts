@@ -1,7 +1,7 @@
 /** What the records of Kafka's own topics, and control records, hold. */
-import { camel, FACTS, typeFacts, type FieldFacts, type MessageFacts } from './facts';
+import { camel, FACTS, typeFacts, type FieldFacts, type MessageFacts } from '../specification/facts';
 import { base64, Double, fields, jacksonJson, javaText, pythonJson, utf8, type Json } from './json';
-import { endOf, keyOf, parse, Refused, type Made } from './runtime';
+import { endOf, keyOf, parse, Refused, type Made } from '../specification/runtime';
 
 const TAGGED = 'tagged_fields';
 const BODY = 'body';

@@ -1,8 +1,8 @@
 /** Two files side by side: an index and its log, or two replicas of a segment. */
-import { ROW, type Comparison, type IndexCheck } from './api';
-import type { Batch } from './batch';
-import type { OpenFile } from './local';
-import { stopIfAborted } from './log';
+import { ROW, type Comparison, type IndexCheck } from '../api';
+import type { Batch } from '../log/batch';
+import type { OpenFile } from './open_file';
+import { stopIfAborted } from '../log/log';
 import type { Index } from './tables';
 
 const MOST = 1000;

@@ -4,9 +4,9 @@
  * which field it is about.
  */
 import KaitaiStream from 'kaitai-struct/KaitaiStream';
-import { CLASSES as UNTYPED } from '../../gen/classes';
-import { VALUES } from '../../gen/values';
-import { EngineError } from './api';
+import { CLASSES as UNTYPED } from '../../../gen/classes';
+import { VALUES } from '../../../gen/values';
+import { EngineError } from '../api';
 import { camel, FACTS, typeFacts, type FieldFacts } from './facts';
 
 /** Position of a field in its stream, as code compiled with `--debug` notes it. */

@@ -1,9 +1,9 @@
 /** One entry of a log, and its records by Kafka's rules for magic 0, 1 and 2. */
-import { EngineError, type ErrorData } from './api';
-import { checksum } from './checksum';
-import { decompress, PayloadError } from './compression';
-import { FACTS, type KindFacts } from './facts';
-import { computed, endOf, parse, prepare, read, Refused, valueOf, type Made } from './runtime';
+import { EngineError, type ErrorData } from '../api';
+import { checksum } from '../bytes/checksum';
+import { decompress, PayloadError } from '../bytes/compression';
+import { FACTS, type KindFacts } from '../specification/facts';
+import { computed, endOf, parse, prepare, read, Refused, valueOf, type Made } from '../specification/runtime';
 
 const { framing } = FACTS;
 const ENTRY = 'recordbatch.entry';

@@ -1,5 +1,5 @@
 /** What the build took from the specification and from kafkaspec's rules: `gen/facts.json`, typed. */
-import facts from '../../gen/facts.json';
+import facts from '../../../gen/facts.json';
 
 export interface FieldFacts {
   id: string;

@@ -1,9 +1,9 @@
 /** The records of a batch exactly as `kafkaspec dump --format json` prints them. */
-import type { Batch } from './batch';
-import { EngineError } from './api';
+import type { Batch } from '../log/batch';
+import { EngineError } from '../api';
 import { bytesJson, pythonJson, quoted } from './json';
 import { controlJson, decodeControl, decodeRecord, messageJson } from './messages';
-import { Refused } from './runtime';
+import { Refused } from '../specification/runtime';
 
 /** Lines of the records of a batch, one at a time, each with its line end. */
 export function* recordLines(batch: Batch, file: string, topic: string | null): Generator<string> {

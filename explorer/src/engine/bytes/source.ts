@@ -1,5 +1,5 @@
 /** Bytes of a file, wherever it is. Nothing is kept but one window. */
-import { EngineError, type FileInput } from './api';
+import { EngineError, type FileInput } from '../api';
 
 export interface Source {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** What a file is, by its name and else by its content. */
-import type { FileKind } from './api';
-import { FACTS } from './facts';
+import type { FileKind } from '../api';
+import { FACTS } from '../specification/facts';
 
 export interface Named {
   kind: FileKind;

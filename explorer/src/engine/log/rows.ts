@@ -1,8 +1,8 @@
 /** Columns of the rows of a log, which grow. */
-import { CHECK, FLAG, ROW, type Rows } from './api';
+import { CHECK, FLAG, ROW, type Rows } from '../api';
 import type { Batch } from './batch';
-import { FACTS } from './facts';
-import { computed, type Made } from './runtime';
+import { FACTS } from '../specification/facts';
+import { computed, type Made } from '../specification/runtime';
 
 type Column =
   | Uint8Array | Int8Array | Int16Array | Int32Array | Float64Array | BigInt64Array;

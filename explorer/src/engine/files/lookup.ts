@@ -1,8 +1,8 @@
 /** Look-ups as a broker does them, with their steps. */
-import { ROW, type LookUp, type Step } from './api';
-import type { OpenFile } from './local';
+import { ROW, type LookUp, type Step } from '../api';
+import type { OpenFile } from './open_file';
 import { Index } from './tables';
-import type { Batch, RawRecord } from './batch';
+import type { Batch, RawRecord } from '../log/batch';
 
 interface Beside {
   log: OpenFile;

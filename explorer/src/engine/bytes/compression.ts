@@ -6,7 +6,7 @@ import { Decompress } from 'fzstd';
 import { Inflate } from 'pako';
 import { xxHash32 } from 'js-xxhash';
 import { checksum } from './checksum';
-import { FACTS } from './facts';
+import { FACTS } from '../specification/facts';
 import { joined } from './source';
 
 /** A payload that is refused, with a reason of kafkaspec's list. */

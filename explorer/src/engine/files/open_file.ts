@@ -1,0 +1,13 @@
+/** A file that is open, and what is known of it so far. */
+import type { FileInfo, ScanResult } from '../api';
+import type { Log } from '../log/log';
+import type { Source } from '../bytes/source';
+import type { Index } from './tables';
+
+export interface OpenFile {
+  info: FileInfo;
+  source: Source;
+  log: Log | null;
+  scanning: Promise<ScanResult> | null;
+  index: Index | null;
+}
