@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from kafkaspec.arrow.schema import SIMPLE
 from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
@@ -166,6 +167,10 @@ def _array(table: HeaderTable, name: str) -> Column:
 
 NAMED: Final = pa.dictionary(pa.int32(), pa.string())
 """Type of a column with few different texts."""
+EPOCH: Final = SIMPLE["producer_epoch"][0]
+"""Type of a column of epochs of producers."""
+SEQUENCE: Final = SIMPLE["sequence"][0]
+"""Type of a column of sequence numbers."""
 
 
 def named(numbers: Column, texts: Sequence[str]) -> pa.Array:

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 
 from kafkaspec._generated.python.model.enumeration import TransactionState
+from kafkaspec.forensics.headers import EPOCH
 from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.isolation import OpenTransaction
@@ -30,7 +31,7 @@ OPEN: Final = pa.schema([
     ("topic", pa.string()),
     ("partition", pa.int32()),
     ("producer_id", pa.int64()),
-    ("producer_epoch", pa.int16()),
+    ("producer_epoch", EPOCH),
     ("first_offset", pa.int64()),
     ("last_timestamp", pa.int64()),
     ("transactional_id", pa.string()),

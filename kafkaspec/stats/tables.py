@@ -76,7 +76,7 @@ TABLES: Final = {
         _COUNTED | _columns("sum", "payload uncompressed"),
     ),
     "producers": Shape(
-        {"producer_id": _LONG, "producer_epoch": pa.int32()},
+        {"producer_id": _LONG, "producer_epoch": _LONG},
         _COUNTED
         | _columns("sum", "markers")
         | _OFFSETS

@@ -10,7 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.headers import NAMED, Unread, named, segment_paths, tables
+from kafkaspec.forensics.headers import (
+    EPOCH,
+    NAMED,
+    SEQUENCE,
+    Unread,
+    named,
+    segment_paths,
+    tables,
+)
 from kafkaspec.forensics.producers.breaks import breaks_of
 from kafkaspec.forensics.producers.sequences import Runs, SequenceWalk
 from kafkaspec.forensics.producers.snapshot_check import SnapshotCheck
@@ -22,9 +30,9 @@ from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
 
 RUNS: Final = pa.schema([
     ("producer_id", pa.int64()),
-    ("producer_epoch", pa.int16()),
-    ("first_sequence", pa.int32()),
-    ("last_sequence", pa.int32()),
+    ("producer_epoch", EPOCH),
+    ("first_sequence", SEQUENCE),
+    ("last_sequence", SEQUENCE),
     ("first_offset", pa.int64()),
     ("last_offset", pa.int64()),
     ("batches", pa.int64()),

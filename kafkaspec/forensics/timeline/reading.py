@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.headers import NAMED, Unread, named, segment_paths, tables
+from kafkaspec.forensics.headers import EPOCH, NAMED, Unread, named, segment_paths, tables
 from kafkaspec.forensics.strength import Assumption
 from kafkaspec.forensics.timeline.indexes import IndexFinding, check_index
 from kafkaspec.forensics.timeline.walk import OPEN, OUTCOMES, UNKNOWN, Rows, TransactionWalk
@@ -21,8 +21,8 @@ from kafkaspec.log.segment import Segment
 
 TIMELINE: Final = pa.schema([
     ("producer_id", pa.int64()),
-    ("producer_epoch", pa.int16()),
-    ("last_epoch", pa.int16()),
+    ("producer_epoch", EPOCH),
+    ("last_epoch", EPOCH),
     ("first_offset", pa.int64()),
     ("last_offset", pa.int64()),
     ("batches", pa.int64()),
@@ -30,7 +30,7 @@ TIMELINE: Final = pa.schema([
     ("first_timestamp", pa.int64()),
     ("last_timestamp", pa.int64()),
     ("marker", pa.int64()),
-    ("marker_epoch", pa.int16()),
+    ("marker_epoch", EPOCH),
     ("coordinator_epoch", pa.int32()),
     ("marker_timestamp", pa.int64()),
     ("duration_ms", pa.int64()),
