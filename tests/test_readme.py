@@ -36,7 +36,7 @@ import json, sys
 for page, line, text in json.load(sys.stdin):
     exec(compile("\\n" * (line - 1) + text, page, "exec"), {"__name__": "__main__"})
 """
-_EXIT_CODE = re.compile(r"# exit code (\d)")
+_EXIT_CODE = re.compile(r"# exit code (\d+)")
 _README_LINES = 150
 _LINK = re.compile(r"\]\((?!https?://)([^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
 
 from kafkaspec.jobs import in_processes
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.measure import measured
 from kafkaspec.stats.tables import Part, merged
 from kafkaspec.stats.units import Unit
-
-_AT_ONCE: Final = 64
-"""Parts that wait to be merged."""
 
 
 def measure(
@@ -25,11 +21,12 @@ def measure(
         jobs: number of processes that measure at the same time.
         done: is called after each unit.
     """
-    parts: list[Part] = []
-    for unit, part in zip(units, in_processes(measured, units, min(jobs, len(units))), strict=True):
-        parts.append(part)
-        if len(parts) > _AT_ONCE:
-            parts = [merged(parts)]
-        if done is not None:
-            done(unit)
-    return Figures(merged(parts))
+
+    def parts() -> Iterator[Part]:
+        work = in_processes(measured, units, min(jobs, len(units)))
+        for unit, part in zip(units, work, strict=True):
+            yield part
+            if done is not None:
+                done(unit)
+
+    return Figures(merged(parts()))

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from kafkaspec.stats.distinct import joined
 
+_AT_ONCE: Final = 64
+"""Measurements that wait to be merged."""
 LOG: Final = ("directory", "topic", "partition")
 """Columns that say which log a row is about; topic and partition may be null."""
 
@@ -150,8 +152,24 @@ def summed(name: str, place: Sequence[Any], columns: Mapping[str, Any], rows: in
 
 
 def merged(parts: Iterable[Part]) -> Part:
-    """Return several measurements as one. Their order does not matter, nor what is merged first."""
-    given = list(parts)
+    """Return several measurements as one. Their order does not matter, nor what is merged first.
+
+    As many as come, few are kept, and each is merged few times.
+    """
+    levels: list[list[Part]] = [[]]
+    for part in parts:
+        levels[0].append(part)
+        level = 0
+        while len(levels[level]) == _AT_ONCE:
+            if level + 1 == len(levels):
+                levels.append([])
+            levels[level + 1].append(_merged(levels[level]))
+            levels[level].clear()
+            level += 1
+    return _merged([part for level in levels for part in level])
+
+
+def _merged(given: Sequence[Part]) -> Part:
     found = {}
     for name, shape in TABLES.items():
         tables = [part[name] for part in given if name in part and len(part[name])]

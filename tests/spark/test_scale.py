@@ -142,7 +142,7 @@ def test_thousands_of_segments(
     assert found.rows("gaps") == []
     sizes = grown()
     print(f"workers grew by {sizes} MiB")
-    assert max(sizes) < 30  # 10 KiB for each segment
+    assert max(sizes) < 50  # some 30 for the first segment of a worker, then 10 KiB for each
 
 
 def test_a_sparse_segment_of_two_gigabytes(
