@@ -69,6 +69,7 @@ def test_a_report_appears_whole_or_not_at_all(logs: Path, tmp_path: Path) -> Non
     assert run("stats", tmp_path / "nothing", "--html", tmp_path / "new.html").exit_code == 2
 
 
+@pytest.mark.slow
 def test_pictures_are_written_all_or_none(logs: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     place = tmp_path / "plots"

@@ -30,6 +30,7 @@ def figures_of(path: Path, **options: bool) -> Figures:
         return measure(list(units_of_log(log, **options)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_figures_are_those_of_a_reader_that_counts_records(version: str) -> None:
     for directory in partitions(version):
@@ -63,6 +64,7 @@ def test_figures_are_those_of_a_reader_that_counts_records(version: str) -> None
         assert by_time == len(theirs.times), where
 
 
+@pytest.mark.slow
 def test_totals_are_those_of_verify_and_of_the_producers() -> None:
     for version in ("0.11.0.3",):
         for directory in partitions(version):
@@ -81,6 +83,7 @@ def test_totals_are_those_of_verify_and_of_the_producers() -> None:
                 assert total["records"] == len(produced(version)[directory.name])
 
 
+@pytest.mark.slow
 def test_ratios_are_those_of_the_batches() -> None:
     for version in VERSIONS:
         for directory in partitions(version):
