@@ -55,7 +55,7 @@ def test_help() -> None:
     for name in NAMES["kafkaspec"].keys() - {"__version__"}:
         assert name in text, name
     assert f"VERSION\n    {version('kafkaspec')}" in text
-    assert "open = open_log(path:" in text
+    assert "open(path:" in text
 
 
 def test_the_module_is_the_command() -> None:

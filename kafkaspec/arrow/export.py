@@ -11,7 +11,7 @@ import os
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, Protocol, Unpack, cast
 
 import pyarrow as pa
 
@@ -23,11 +23,13 @@ from kafkaspec.columns import json_lines
 from kafkaspec.columns.memory import Layout
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
-from kafkaspec.log.columnar import CHUNK_BYTES, OnMessage
+from kafkaspec.log.columnar import CHUNK_BYTES, BatchOptions, OnMessage, RangeOptions
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import OnError
 from kafkaspec.messages.topics import another_topic
 from kafkaspec.model import Buffer
+from kafkaspec.options import checked
 from kafkaspec.writing.atomic import file_aside
 from kafkaspec.writing.places import check_output
 
@@ -46,6 +48,19 @@ _SELDOM: Final = frozenset({TAGGED_FIELDS, UNUSED})
 """Fields of messages that JSON lines leave out where there is nothing in them."""
 
 
+class FileOptions(BatchOptions, total=False):
+    """Options of ``export``: those of ``to_batches``, and what happens with unreadable files."""
+
+    on_unreadable: OnError
+
+
+class MessageFileOptions(RangeOptions, total=False):
+    """Options of ``export_messages``, likewise, and whom to tell about progress."""
+
+    on_unreadable: OnError
+    progress: Callable[[str, int], None] | None
+
+
 class Writer(Protocol):
     """Writes record batches to an open file."""
 
@@ -53,6 +68,7 @@ class Writer(Protocol):
     def close(self) -> None: ...
 
 
+@checked
 def export(
     log: Log,
     output: str | os.PathLike[str] | IO[bytes],
@@ -62,7 +78,7 @@ def export(
     replace_existing: bool = False,
     progress: Callable[[str, int], None] | None = None,
     jobs: int = 1,
-    **options: Any,
+    **options: Unpack[FileOptions],
 ) -> int:
     """Write records to a file.
 
@@ -108,6 +124,7 @@ def export(
     return _write(log, request, to, cast(IO[bytes], _Stream(output)))
 
 
+@checked
 def export_messages(
     log: Log,
     output: str | os.PathLike[str] | IO[bytes],
@@ -117,7 +134,7 @@ def export_messages(
     release: str | None = None,
     on_message: OnMessage = "fail",
     replace_existing: bool = False,
-    **options: Any,
+    **options: Unpack[MessageFileOptions],
 ) -> tuple[int, int]:
     """Write the records of one type of an internal topic to a file, decoded.
 
@@ -146,8 +163,10 @@ def export_messages(
         OSError: ``output`` cannot be written.
     """
     logs_of(log, name, release)
-    options = {"max_bytes": FILE_CHUNK, "layout": "binary"} | options
-    reader = read_messages(log, name, release=release, on_message=on_message, **options)
+    options.setdefault("max_bytes", FILE_CHUNK)
+    reader = read_messages(
+        log, name, release=release, on_message=on_message, layout="binary", **options
+    )
     if not isinstance(output, str | os.PathLike):
         return _write_all(reader, to, cast(IO[bytes], _Stream(output)))
     check_output(output, log)

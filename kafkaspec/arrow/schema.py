@@ -20,6 +20,7 @@ from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
 from kafkaspec.log.isolation import Aborted
 from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart, OnError
+from kafkaspec.options import checked
 
 if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where
@@ -116,6 +117,7 @@ class Place:
     topics: tuple[str, ...] = ()
 
 
+@checked
 @dataclass(frozen=True)
 class Request:
     """Request for columns and rows; see ``Columnar.to_batches``.
@@ -231,18 +233,12 @@ def request_of(default: Sequence[str], columns: Sequence[str] | None, **options:
     if not wanted or len(set(wanted)) < len(wanted):
         raise ValueError("give at least one column, and none of them twice")
     request = Request(wanted, **options)  # type: ignore[arg-type]
-    if request.layout not in ("view", "binary"):
-        raise ValueError(f"no layout {request.layout!r}; there are 'view' and 'binary'")
-    if request.header_keys not in ("string", "strict", "binary"):
-        raise ValueError(
-            f"header_keys is 'string', 'strict' or 'binary', not {request.header_keys!r}"
-        )
     if not 0 < request.max_bytes <= MAX_CHUNK:
         raise ValueError(f"max_bytes is between 1 and {MAX_CHUNK}")
-    return request if request.where is None else checked(request, request.where)
+    return request if request.where is None else suited(request, request.where)
 
 
-def checked(request: Request, where: Where) -> Request:
+def suited(request: Request, where: Where) -> Request:
     """Return a request with a condition that suits its columns, and no wider than the condition.
 
     Raises:

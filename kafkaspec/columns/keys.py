@@ -26,6 +26,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart, OnError, report
 from kafkaspec.model import Record
+from kafkaspec.options import checked
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -37,6 +38,7 @@ _START: Final = struct.Struct("<i4s")
 _PLACE: Final = struct.Struct("<ii")
 
 
+@checked
 def find_keys(
     log: Segment | Partition,
     keys: Sequence[bytes] | Matches,

@@ -15,6 +15,7 @@ from kafkaspec.log.batch import LOG_APPEND_TIME, NONE, Batch
 from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart, is_timely
 from kafkaspec.model import Record
+from kafkaspec.options import checked, one_of
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 from kafkaspec.writing.settings import LARGEST_EPOCH, SEGMENT_BYTES
 
@@ -32,6 +33,7 @@ ErrorChoice = Literal["fail", "skip"]
 and count it."""
 
 
+@checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
     """Plan of a conversion. None always keeps the existing value.
@@ -97,12 +99,6 @@ class Choices:
                 compress(codec, b"", magic=magic, level=self.level)
             except KafkaSpecError as error:
                 raise ValueError(f"compression {self.compression}: {error.detail}") from None
-        self._one_of("offsets", self.offsets, ("keep", "shift", "renumber"))
-        self._one_of("aborted", self.aborted, ("keep", "drop"))
-        self._one_of("isolation", self.isolation, ("read_uncommitted", "read_committed"))
-        self._one_of("on_error", self.on_error, ("fail", "skip"))
-        if not isinstance(self.log_start, int):
-            self._one_of("log_start", self.log_start, ("checkpoint", "ignore"))
         if not 0 <= self.base_offset <= LARGEST_OFFSET:
             raise ValueError(f"base_offset must be from 0 to {LARGEST_OFFSET}")
         if self.base_offset and self.offsets == "keep":
@@ -117,10 +113,6 @@ class Choices:
             low, high = getattr(self, f"start_{what}"), getattr(self, f"end_{what}")
             if low is not None and high is not None and low > high:
                 raise ValueError(f"start_{what} {low} is after end_{what} {high}")
-
-    def _one_of(self, name: str, value: str, allowed: tuple[str, ...]) -> None:
-        if value not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
 
     @property
     def by_time(self) -> bool:
@@ -156,5 +148,5 @@ class Choices:
         if self.compression is None:
             return None
         if self.compression not in NAMES:
-            raise ValueError(f"no compression {self.compression!r}; there are {', '.join(NAMES)}")
+            raise one_of("compression", self.compression, NAMES)
         return CompressionType[self.compression.upper()]

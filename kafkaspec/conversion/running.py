@@ -24,6 +24,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import check_isolation
+from kafkaspec.options import checked
 from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.places import check_output
 
@@ -33,6 +34,7 @@ _LOST: Final = (
 )
 
 
+@checked(options=Choices)
 def convert(
     path: str | PathLike[str],
     out: str | PathLike[str],

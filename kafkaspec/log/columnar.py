@@ -7,10 +7,11 @@ nothing from above, and PyArrow is loaded when columns are first used.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from kafkaspec.log.lookup import Isolation
-from kafkaspec.log.selection import LogStart, OnError
+from kafkaspec.log.selection import LogStart, OnError, Options
+from kafkaspec.options import checked
 from kafkaspec.provider import provider, typed_provider
 
 if TYPE_CHECKING:
@@ -33,11 +34,62 @@ CHUNK_BYTES = 8 << 20
 """Default number of bytes of a record batch."""
 
 
+Evolve = Literal["latest", "each"] | int
+"""Which schema a column has. ``latest``: the newest version of the subject that is not deleted;
+values of older ones are read as it. ``each``: that with which each value was written, so that
+record batches differ. A number: this version of the subject."""
+
+ValueErrors = Literal["raise", "column", "skip"]
+"""What happens with a row that has no value. ``raise``: an error at the first one. ``column``: it
+is null, and a column says why. ``skip``: it is left out, and counted."""
+
+
+class RangeOptions(Options, total=False):
+    """Options of ``to_batches`` that choose records."""
+
+    start_offset: int | None
+    max_bytes: int
+
+
+class BatchOptions(RangeOptions, total=False):
+    """Options of ``to_batches`` but for the columns."""
+
+    layout: Layout
+    include_control: bool
+    header_keys: HeaderKeys
+    where: str | None
+
+
+class TypedOptions(TypedDict, total=False):
+    """Options of ``to_typed`` that say how keys and values are decoded."""
+
+    value: str
+    key: str
+    schemas: Any
+    value_schema: Any
+    key_schema: Any
+    evolve: Evolve
+    errors: ValueErrors
+    raw: bool
+    unwrap: bool
+    secrets: bool
+    values: Any
+    topic: str | None
+    report: Any
+
+
+class TableOptions(BatchOptions, TypedOptions, total=False):
+    """Options of ``to_arrow`` but for the columns: those of ``to_batches`` and ``to_typed``."""
+
+
+class SchemaOptions(TableOptions, total=False):
+    """Options of ``value_schema``: those of ``to_typed``."""
+
+    columns: Sequence[str] | None
+
+
 _TYPED = frozenset({"value", "key", "schemas", "value_schema", "key_schema", "evolve", "topic"})
 """Options that ask for typed columns."""
-
-
-_BARE = {"value": "bytes"}
 
 
 class Columnar:
@@ -59,6 +111,7 @@ class Columnar:
         """The schema of the default columns, in layout ``view``."""
         return provider().schema_of(self)
 
+    @checked
     def to_batches(
         self,
         columns: Sequence[str] | None = None,
@@ -75,7 +128,7 @@ class Columnar:
         log_start: LogStart = "ignore",
         on_error: OnError = "fail",
         where: str | None = None,
-        **typed: Any,
+        **typed: Unpack[TypedOptions],
     ) -> pa.RecordBatchReader:
         """Return the records as a stream of record batches, which are made one at a time.
 
@@ -127,9 +180,11 @@ class Columnar:
             "where": where,
         }
         if typed:
-            return self.to_typed(**options, **_BARE | typed)
+            typed.setdefault("value", "bytes")
+            return self.to_typed(**options, **typed)
         return provider().read(self, layout=layout, **options)
 
+    @checked
     def to_typed(
         self,
         columns: Sequence[str] | None = None,
@@ -139,15 +194,15 @@ class Columnar:
         schemas: Any = None,
         value_schema: Any = None,
         key_schema: Any = None,
-        evolve: Literal["latest", "each"] | int = "latest",
-        errors: Literal["raise", "column", "skip"] = "column",
+        evolve: Evolve = "latest",
+        errors: ValueErrors = "column",
         raw: bool = False,
         unwrap: bool = False,
         secrets: bool = False,
         values: Any = None,
         topic: str | None = None,
         report: Any = None,
-        **options: Any,
+        **options: Unpack[BatchOptions],
     ) -> pa.RecordBatchReader:
         """Return the records of one topic with typed keys and values.
 
@@ -216,26 +271,32 @@ class Columnar:
             **options,
         )
 
-    def value_schema(self, **options: Any) -> pa.Schema:
+    @checked
+    def value_schema(self, **options: Unpack[SchemaOptions]) -> pa.Schema:
         """Return the schema of the record batches of ``to_typed``, which takes the same options.
 
         Rows are looked at to find out how they are framed, and of which types they are.
         """
         return typed_provider().schema_of(self, **options)
 
-    def to_arrow(self, columns: Sequence[str] | None = None, **options: Any) -> pa.Table:
+    @checked
+    def to_arrow(
+        self, columns: Sequence[str] | None = None, **options: Unpack[TableOptions]
+    ) -> pa.Table:
         """Return the records as one table; takes what ``to_batches`` takes."""
         if _TYPED & options.keys():
-            return self.to_typed(columns, **_BARE | options).read_all()
+            options.setdefault("value", "bytes")
+            return self.to_typed(columns, **options).read_all()
         return provider().read(self, columns=columns, compact=True, **options).read_all()
 
+    @checked
     def topic_messages(
         self,
         name: str,
         *,
         release: str | None = None,
         on_message: OnMessage = "fail",
-        **options: Any,
+        **options: Unpack[RangeOptions],
     ) -> pa.RecordBatchReader:
         """Return the records of one type of an internal topic, decoded, as record batches.
 

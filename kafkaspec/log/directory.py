@@ -16,9 +16,11 @@ from kafkaspec.io.remote import as_path, is_directory
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.entries import SegmentOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.selection import Options
 from kafkaspec.model import Record
+from kafkaspec.options import checked
 
 
 class LogDirectory(Log):
@@ -29,12 +31,14 @@ class LogDirectory(Log):
         folders: paths of folders in it that are neither partitions nor Kafka's.
     """
 
-    def __init__(self, path: str | PathLike[str], **options: Any) -> None:
+    @checked
+    def __init__(self, path: str | PathLike[str], **options: Unpack[SegmentOptions]) -> None:
         """List a log directory. No segment is opened yet.
 
         Args:
             path: of the directory.
-            options: for each ``Segment``: ``codec``, ``crc``, ``tail``, ``max_output``.
+            options: for each ``Segment``: ``codec``, ``crc``, ``tail``, ``max_output``,
+                ``mapped``, ``log_format``.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -137,6 +141,7 @@ class LogDirectory(Log):
         for partition in self._delivered():
             yield from partition.batches(start_offset=start_offset)
 
+    @checked
     def records(
         self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
     ) -> Iterator[Record]:
@@ -158,6 +163,7 @@ class LogDirectory(Log):
         for partition in self._delivered():
             yield from partition.records(start_offset, control=control, **options)
 
+    @checked
     def find(
         self,
         *,

@@ -30,6 +30,7 @@ from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+from kafkaspec.options import checked, one_of
 
 _COMPUTED: Final = frozenset(
     (
@@ -58,6 +59,7 @@ class Options:
     fields: Sequence[Mapping[str, Any]] | None
 
 
+@checked
 def encode(
     records: Iterable[Record],
     *,
@@ -120,10 +122,8 @@ def encode(
         ValueError: no such magic, compression, timestamp type or codec.
     """
     kind = require_kind(magic)
-    if timestamp_type not in (CREATE_TIME, LOG_APPEND_TIME):
-        raise ValueError(f"no timestamp type {timestamp_type!r}")
     if compression not in compressions.NAMES:
-        raise ValueError(f"no compression {compression!r}")
+        raise one_of("compression", compression, compressions.NAMES)
     computed = sorted(_COMPUTED.union((kind.count, kind.payload)).intersection(header or ()))
     if computed:
         raise _refuse(f"header cannot set {', '.join(computed)}: records or arguments say it")
@@ -166,6 +166,7 @@ def encode(
     return _wrapper(items, options) if options.compression else _messages(items, options)
 
 
+@checked
 def decode(
     data: Buffer,
     *,

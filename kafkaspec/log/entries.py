@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import PurePath
-from typing import Literal
+from typing import Literal, TypedDict
 
 from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
@@ -25,9 +25,21 @@ from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading
 from kafkaspec.log.batch import Batch, Context, CrcPolicy
 from kafkaspec.log.formats import FORMATS, FormatName, format_of
 from kafkaspec.model import Buffer
+from kafkaspec.options import checked
 
 TailPolicy = Literal["stop", "error"]
 """Policy for a cut entry or zeros at the end: the end of the log, or an error."""
+
+
+class SegmentOptions(TypedDict, total=False):
+    """The options with which a segment is opened; see ``Segment``."""
+
+    codec: Codec | str | None
+    crc: CrcPolicy
+    tail: TailPolicy
+    max_output: int
+    mapped: bool
+    log_format: FormatName | None
 
 
 _ZEROS_AT_ONCE = 16 << 20
@@ -75,6 +87,7 @@ class Entries(SegmentFiles):
             the last entry ended where the file does, or if no pass has reached the end yet.
     """
 
+    @checked
     def __init__(
         self,
         path_or_buffer: str | PathLike[str] | Buffer | Reading,

@@ -40,6 +40,7 @@ from kafkaspec.log.lookup import start_position
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
+from kafkaspec.options import checked
 from kafkaspec.shown import some_of
 
 
@@ -108,6 +109,7 @@ class Missing:
         return f"{self.file}{place}: {self.message}"
 
 
+@checked
 def missing(
     log: Segment | Partition | LogDirectory,
     *,

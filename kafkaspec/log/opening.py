@@ -6,14 +6,16 @@ import os
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.io.remote import as_path, is_directory, remote_path
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.entries import SegmentOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.options import checked
 from kafkaspec.shown import some_of
 from kafkaspec.tiered import foreign
 from kafkaspec.tiered.keys import Keys
@@ -30,8 +32,13 @@ _SIDECARS = {
 }
 
 
-def open_log(
-    path: str | PathLike[str], *, filesystem: Any = None, keys: Keys | None = None, **options: Any
+@checked
+def open(  # noqa: A001  # its public name
+    path: str | PathLike[str],
+    *,
+    filesystem: Any = None,
+    keys: Keys | None = None,
+    **options: Unpack[SegmentOptions],
 ) -> Segment | Partition | LogDirectory:
     """Open a segment, a partition directory or a whole log directory.
 
@@ -66,11 +73,11 @@ def open_log(
     return _opened(place, text, options, keys)
 
 
-open = open_log  # noqa: A001  (its public name, ``kafkaspec.open``)
+open_log = open
 
 
 def _opened(
-    place: Path, text: str, options: dict[str, Any], keys: Keys | None
+    place: Path, text: str, options: SegmentOptions, keys: Keys | None
 ) -> Segment | Partition | LogDirectory:
     if not place.is_dir():
         return _file(place, text, options)
@@ -78,7 +85,7 @@ def _opened(
 
 
 def _directory(
-    place: Path, text: str, options: dict[str, Any], keys: Keys | None
+    place: Path, text: str, options: SegmentOptions, keys: Keys | None
 ) -> Partition | LogDirectory:
     partition = Partition(place, **options)
     if partition.segment_paths:
@@ -124,7 +131,7 @@ def _holds_logs(place: Path) -> bool:
         return False
 
 
-def _file(place: Path, text: str, options: dict[str, Any]) -> Segment:
+def _file(place: Path, text: str, options: SegmentOptions) -> Segment:
     if names.is_log(place.name):
         return Segment(place, **options)
     sidecar = names.parse_segment(place.name)

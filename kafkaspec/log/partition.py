@@ -21,10 +21,12 @@ from kafkaspec.io.remote import as_path, is_directory
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.entries import SegmentOptions
 from kafkaspec.log.isolation import Aborted, OpenTransaction, aborted_transactions
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart, Options, Selection, W
 from kafkaspec.model import Record
+from kafkaspec.options import checked
 
 
 class Partition(Log):
@@ -39,19 +41,21 @@ class Partition(Log):
         folders: paths of folders in it, which have nothing of the partition.
     """
 
+    @checked
     def __init__(
         self,
         path: str | PathLike[str],
         *,
         checkpoints: Checkpoints | None = None,
-        **options: Any,
+        **options: Unpack[SegmentOptions],
     ) -> None:
         """List a partition directory. No segment is opened yet.
 
         Args:
             path: of the directory.
             checkpoints: the broker's, if they were opened; those in the directory above if None.
-            options: for each ``Segment``: ``codec``, ``crc``, ``tail``, ``max_output``.
+            options: for each ``Segment``: ``codec``, ``crc``, ``tail``, ``max_output``,
+                ``mapped``, ``log_format``.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -135,6 +139,7 @@ class Partition(Log):
             listed = None
         return first if listed is None else max(first, listed)
 
+    @checked
     def log_start_of(self, choice: LogStart) -> int | None:
         """Return the first offset to deliver by a choice, None for any that is there."""
         if choice == "checkpoint":
@@ -301,6 +306,7 @@ class Partition(Log):
         for segment in self.segments_from(start_offset):
             yield from segment.batches(start_offset=start_offset)
 
+    @checked
     def records(
         self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
     ) -> Iterator[Record]:
@@ -360,6 +366,7 @@ class Partition(Log):
                 raise
             return None  # whoever reads the records reports it
 
+    @checked
     def find(
         self,
         *,

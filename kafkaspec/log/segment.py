@@ -16,6 +16,7 @@ from kafkaspec.log.headers import skip
 from kafkaspec.log.pieces import WHOLE_BYTES, runs_of
 from kafkaspec.log.selection import Options, Selection, check_isolation, selected
 from kafkaspec.model import Record
+from kafkaspec.options import checked
 
 
 class Segment(Entries, Log):
@@ -64,6 +65,7 @@ class Segment(Entries, Log):
             log_format=self.format.name,
         )
 
+    @checked
     def records(
         self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
     ) -> Iterator[Record]:

@@ -19,6 +19,7 @@ from kafkaspec.log.isolation import Aborted, is_aborted
 from kafkaspec.log.lookup import Isolation, start_position
 from kafkaspec.log.pieces import runs_of
 from kafkaspec.model import Record
+from kafkaspec.options import checked
 
 LogStart = Literal["checkpoint", "ignore"] | int
 """First offset of a partition to deliver. ``checkpoint``: the log start offset in the checkpoint of
@@ -41,6 +42,7 @@ class Options(TypedDict, total=False):
     on_error: OnError
 
 
+@checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """The records to deliver.

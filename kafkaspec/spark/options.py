@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Protocol
 
 from kafkaspec.arrow.messages.topics import kind_of_record
+from kafkaspec.options import did_you_mean
 from kafkaspec.spark.parsing import OptionError, Table, flag, lowered, one_of, parse, text, whole
 from kafkaspec.spark.patterns import from_java
 
@@ -212,7 +213,9 @@ def _refuse(given: Mapping[str, str], streaming: bool | None) -> None:
         elif name.startswith(_REFUSED_PREFIXES):
             raise OptionError(f"option {name}: {_BROKER}")
         else:
-            raise OptionError(f"there is no option {name} for reading")
+            raise OptionError(
+                f"there is no option {name} for reading" + did_you_mean(name, _KNOWN.values())
+            )
 
 
 def _paths(given: Mapping[str, str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from uuid import UUID
 from kafkaspec import compression
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout.kinds import MAGICS
+from kafkaspec.options import did_you_mean
 from kafkaspec.spark.parsing import (
     LARGEST_INT,
     OptionError,
@@ -95,7 +96,10 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
     found = WriteOptions(**parse(given, _TABLE))
     unknown = given.keys() - {name.lower() for name in _TABLE} - {*_OF_SPARK}
     if unknown:
-        raise OptionError(f"no option {min(unknown)!r} for writing; there are {', '.join(_TABLE)}")
+        raise OptionError(
+            f"no option {min(unknown)!r} for writing; there are {', '.join(_TABLE)}"
+            + did_you_mean(min(unknown), _TABLE)
+        )
     if found.topic_id is not None and found.topic is None:
         raise OptionError("topicId is the id of one topic: give the option topic as well")
     return found

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import duckdb
 import pyarrow as pa
 
 from kafkaspec.arrow.reading import Log, partitions_of, place_of
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS
+from kafkaspec.log.columnar import BatchOptions
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError
+from kafkaspec.options import checked
 from kafkaspec.sql.topics import Scans, Topic
 
 VIEW_COLUMNS: Final = ("partition", *DEFAULT_COLUMNS)
@@ -59,6 +61,7 @@ class Session:
         options: of ``Columnar.to_batches``: ranges, ``isolation``, ``on_error`` ...
     """
 
+    @checked
     def __init__(
         self,
         log: Log,
@@ -69,25 +72,25 @@ class Session:
         files: bool = False,
         decoding: Mapping[str, Any] | None = None,
         on_unreadable: OnError = "fail",
-        **options: Any,
+        **options: Unpack[BatchOptions],
     ) -> None:
         self.scans = Scans()
         self.renamed: dict[str, str] = {}
         self._connection = _connect(threads, memory, files)
         names = VIEW_COLUMNS if columns is None else columns
-        options["on_unreadable"] = on_unreadable
+        reading: dict[str, Any] = {**options, "on_unreadable": on_unreadable}
         self._untyped: dict[str, tuple[str | None, list[int | None]]] = {}
         taken = set[str]()
         for topic, partitions in _topics(log, on_unreadable).items():
             made = _unique(topic, taken)
             name = None if isinstance(log, Segment) else topic
-            view = Topic(log, name, partitions, names, options, self.scans)
+            view = Topic(log, name, partitions, names, reading, self.scans)
             if made != topic:
                 self.renamed[topic] = made
             self._connection.register(made, view)
             if decoding is not None:
                 self._untyped[made] = (name, partitions)
-        self._typed = (log, columns, options, decoding)
+        self._typed = (log, columns, reading, decoding)
 
     def __enter__(self) -> Session:
         return self

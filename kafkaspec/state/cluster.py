@@ -17,6 +17,7 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError
+from kafkaspec.options import checked
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
 from kafkaspec.state.image import Image, Watch
 
@@ -38,6 +39,7 @@ class Cluster(LeftOut):
     notes: list[str] = field(default_factory=list)
 
 
+@checked
 def read_cluster(
     source: Partition | Segment,
     *,

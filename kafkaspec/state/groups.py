@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import pyarrow as pa
 
@@ -13,7 +13,9 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import MemberState, StreamsMemberState
 from kafkaspec.arrow.messages.arrays import decode_array
 from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED
+from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, PENDING, TIMESTAMP, VALUE, Latest, Source, latest
 
@@ -83,13 +85,14 @@ class Groups(LeftOut):
     offsets: pa.Table
 
 
+@checked
 def read_groups(
     log: Source,
     *,
     at: int | None = None,
     release: str | None = None,
     topics: Mapping[bytes, str] | None = None,
-    **options: Any,
+    **options: Unpack[RangeOptions],
 ) -> Groups:
     """Return the groups that a partition of ``__consumer_offsets`` keeps.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +21,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.names import UNUSED
+from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.lookup import in_topic
@@ -63,7 +64,7 @@ def latest(
     *,
     at: int | None = None,
     release: str | None = None,
-    **options: Any,
+    **options: Unpack[RangeOptions],
 ) -> Latest:
     """Return the last record of each key of a partition of an internal topic.
 
@@ -95,7 +96,7 @@ def pieces(
     *,
     at: int | None = None,
     release: str | None = None,
-    **options: Any,
+    **options: Unpack[RangeOptions],
 ) -> Iterator[tuple[dict[str, pa.Table], pa.Table]]:
     """Yield the decoded records of a log by record type, and the markers among them, in pieces.
 

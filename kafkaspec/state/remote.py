@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +12,8 @@ import pyarrow.compute as pc
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.layout.kinds import shown_name
+from kafkaspec.log.columnar import RangeOptions
+from kafkaspec.options import checked
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
 from kafkaspec.state.latest import Source
 
@@ -56,8 +58,13 @@ class RemoteSegments(LeftOut):
     orphans: dict[str, int] = field(default_factory=dict)
 
 
+@checked
 def read_remote_segments(
-    log: Source, *, at: int | None = None, release: str | None = None, **options: Any
+    log: Source,
+    *,
+    at: int | None = None,
+    release: str | None = None,
+    **options: Unpack[RangeOptions],
 ) -> RemoteSegments:
     """Return the segments that a partition of ``__remote_log_metadata`` names, in any state.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.layout.kinds import shown_name
+from kafkaspec.log.columnar import RangeOptions
+from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, VALUE, Latest, Source, pieces
 from kafkaspec.state.plain import plain
@@ -49,8 +51,13 @@ class Deliveries(LeftOut):
     alone: dict[str, int] = field(default_factory=dict)
 
 
+@checked
 def read_deliveries(
-    log: Source, *, at: int | None = None, release: str | None = None, **options: Any
+    log: Source,
+    *,
+    at: int | None = None,
+    release: str | None = None,
+    **options: Unpack[RangeOptions],
 ) -> Deliveries:
     """Return what share groups have had delivered, by partition.
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.layout.kinds import shown_name
+from kafkaspec.log.columnar import RangeOptions
+from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, TIMESTAMP, VALUE, Source, latest
 
@@ -45,8 +47,13 @@ class Transactions(LeftOut):
     ids: pa.Table
 
 
+@checked
 def read_transactions(
-    log: Source, *, at: int | None = None, release: str | None = None, **options: Any
+    log: Source,
+    *,
+    at: int | None = None,
+    release: str | None = None,
+    **options: Unpack[RangeOptions],
 ) -> Transactions:
     """Return the transactional ids that a partition of ``__transaction_state`` keeps.
 

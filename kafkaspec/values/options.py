@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from kafkaspec.options import checked
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
@@ -27,6 +29,7 @@ class Bounds:
     decoders: int = 256
 
 
+@checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How values become columns.

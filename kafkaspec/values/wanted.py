@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+from kafkaspec.log.columnar import Evolve, ValueErrors
+from kafkaspec.options import checked
 from kafkaspec.values.definition import Definition
 from kafkaspec.values.options import DEFAULT_OPTIONS, Options
-
-Evolve = Literal["latest", "each"] | int
-"""Which schema a column has. ``latest``: the newest version of the subject that is not deleted;
-values of older ones are read as it. ``each``: that with which each value was written, so that
-record batches differ. A number: this version of the subject."""
-
-Errors = Literal["raise", "column", "skip"]
-"""What happens with a row that has no value. ``raise``: an error at the first one. ``column``: it
-is null, and a column says why. ``skip``: it is left out, and counted."""
 
 BYTES: Final = "bytes"
 TEXT: Final = "text"
@@ -26,6 +19,7 @@ GIVEN: Final = ("avro", "protobuf", "json-schema")
 """Formats of which the schema is given."""
 
 
+@checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """How the keys or the values of a log are to be read.
@@ -37,8 +31,8 @@ class Wanted:
             ``FIXED_FORMATS``.
         schema: a schema: its definition, a file (``FILE`` or ``FILE#MESSAGE``), or a subject of the
             registry (``SUBJECT`` or ``SUBJECT@VERSION``).
-        evolve: see ``Evolve``.
-        errors: see ``Errors``.
+        evolve: see ``kafkaspec.log.columnar.Evolve``.
+        errors: see ``ValueErrors``.
         raw: whether there is a column with the bytes too.
         unwrap: whether envelopes of Debezium become rows with their operation and time.
         secrets: whether configurations of Connect show passwords and keys.
@@ -48,7 +42,7 @@ class Wanted:
     format: str = BYTES
     schema: str | Definition | None = None
     evolve: Evolve = "latest"
-    errors: Errors = "column"
+    errors: ValueErrors = "column"
     raw: bool = False
     unwrap: bool = False
     secrets: bool = False

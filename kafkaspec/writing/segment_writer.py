@@ -25,6 +25,7 @@ from kafkaspec.log.encoding import encode
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+from kafkaspec.options import checked
 from kafkaspec.provider import provider
 from kafkaspec.writing.acceptance import first_refused, too_large
 from kafkaspec.writing.atomic import cannot_write
@@ -187,6 +188,7 @@ class SegmentWriter:
             if refused is not None:
                 raise refused[1]
 
+    @checked(options=encode)
     def append_records(
         self,
         records: Iterable[Record],
@@ -223,6 +225,7 @@ class SegmentWriter:
         if data:
             self.append(data, together=True)
 
+    @checked
     def append_columns(
         self,
         table: pa.RecordBatch | pa.Table,

@@ -199,8 +199,8 @@ def test_only_wanted_columns_in_the_wanted_order(codec: str) -> None:
         ({"columns": []}, "at least one"),
         ({"columns": ["key", "key"]}, "twice"),
         ({"columns": "key"}, "list of names"),
-        ({"layout": "rows"}, "no layout 'rows'"),
-        ({"header_keys": "text"}, "header_keys is"),
+        ({"layout": "rows"}, "layout must be one of view, binary"),
+        ({"header_keys": "text"}, "header_keys must be one of"),
         ({"max_bytes": 0}, "max_bytes"),
     ],
 )

@@ -14,6 +14,7 @@ LAYERS = (
         "kafkaspec._names",
         "kafkaspec._version",
         "kafkaspec.errors",
+        "kafkaspec.options",
         "kafkaspec.shown",
         "kafkaspec.extension",
         "kafkaspec.jobs",

@@ -111,8 +111,6 @@ def read_messages(
     **options: Any,
 ) -> pa.RecordBatchReader:
     """Return a reader of the records of one type; see ``Columnar.topic_messages``."""
-    if on_message not in ("fail", "keep"):
-        raise ValueError(f"on_message is 'fail' or 'keep', not {on_message!r}")
     kind = kind_of_record(name, release)
     schema = schema_of_messages(kind, on_message, of_segment=isinstance(log, Segment))
     wanted = [field.name for field in schema if field.name != ERROR]

@@ -8,7 +8,7 @@ from typing import Final
 
 from kafkaspec.arrow.reading import place_of, record_batches
 from kafkaspec.arrow.records import batch_of_records
-from kafkaspec.arrow.schema import COLUMNS, Request, checked
+from kafkaspec.arrow.schema import COLUMNS, Request, suited
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.codecs import get_codec
 from kafkaspec.log.batch import Batch
@@ -34,7 +34,7 @@ def condition(text: str, *, typed: bool = False) -> Where:
     where = Where(text)
     if typed:
         return where
-    checked(Request(COLUMNS), where)
+    suited(Request(COLUMNS), where)
     return where
 
 

@@ -186,7 +186,7 @@ def salvage_command(
             output,
             repair=repair,
             fill=fill,
-            markers="state" if state is not None else markers,
+            markers="state" if state is not None else markers,  # type: ignore[arg-type]  # one of them
             ambiguous=ambiguous == "keep",
             transaction_ids=ids,
             unproven=unproven,

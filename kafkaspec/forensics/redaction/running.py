@@ -27,6 +27,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError, report
+from kafkaspec.options import checked
 from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.headers import Headers, read_headers
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
@@ -120,6 +121,7 @@ class Redaction:
         return not self.failed and not any(item.left_out or item.errors for item in self.partitions)
 
 
+@checked
 def redact(
     source: str | PathLike[str] | Sequence[str | PathLike[str]],
     out: str | PathLike[str],

@@ -18,6 +18,7 @@ from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.options import checked
 
 Log = Partition | Segment
 Name = Literal["a", "b"]
@@ -177,6 +178,7 @@ class Comparison:
         return first == second
 
 
+@checked
 def compare_replicas(a: Log, b: Log, *, leader: Name | None = None) -> Comparison:
     """Compare two copies of a partition byte by byte, and say what a follower would do.
 

@@ -28,6 +28,10 @@ from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import Profile
 
+Markers = Literal["none", "abort", "state"]
+"""What to do with a transaction that is open, if offsets after it are lost. ``none``: leave it
+open. ``abort`` it. ``state``: end it as its coordinator knows."""
+
 Fill = Literal["none", "tail", "all"]
 """Which lost offsets get an empty batch: none, those at the end of the log, or all."""
 

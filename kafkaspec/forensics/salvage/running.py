@@ -16,6 +16,7 @@ from kafkaspec.forensics.salvage.additions import (
     Addition,
     Decide,
     Fill,
+    Markers,
     aborts,
     additions,
     decided_by,
@@ -36,6 +37,7 @@ from kafkaspec.log.missing import known_ends, passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.options import checked
 from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.writing.places import check_output
@@ -49,13 +51,14 @@ Progress = Callable[[int, str], None]
 _AT_ONCE: Final = 8 << 20
 
 
+@checked
 def salvage(
     source: str | PathLike[str] | Sequence[str | PathLike[str]],
     out: str | PathLike[str],
     *,
     repair: Collection[Repair] = (),
     fill: Fill = "tail",
-    markers: str = "none",
+    markers: Markers = "none",
     ambiguous: bool = False,
     transaction_ids: Any = None,
     unproven: str | PathLike[str] | None = None,
@@ -80,8 +83,7 @@ def salvage(
             it the fields back that no checksum covers.
         fill: lost offsets that get an empty batch: ``none``; ``tail``, those at the end, so that
             the broker does not give them out again; ``all``.
-        markers: what to do with a transaction that is open, if offsets after it are lost: ``none``,
-            leave it open; ``abort``; ``state``, end it as its coordinator knows.
+        markers: see ``kafkaspec.forensics.salvage.additions.Markers``.
         ambiguous: whether to keep entries that may be inside of a value, if their offsets fit.
         transaction_ids: with ``state``, the table of ``kafkaspec.state.transactions``.
         unproven: a new file for the records that can be read of entries that stay broken, as JSON
@@ -96,12 +98,6 @@ def salvage(
         ValueError: an option has an unknown value.
     """
     sources = [source] if isinstance(source, str | PathLike) else list(source)
-    if fill not in ("none", "tail", "all"):
-        raise ValueError(f"no such filling: {fill!r}")
-    if markers not in ("none", "abort", "state"):
-        raise ValueError(f"no such markers: {markers!r}")
-    if not set(repair) <= {"bits", "headers"}:
-        raise ValueError(f"no such repair: {', '.join(sorted(set(repair) - {'bits', 'headers'}))}")
     rules = get_profile(profile) if isinstance(profile, str) else profile
     settings = _Settings(
         frozenset(repair), fill, markers, ambiguous, transaction_ids, rules, index_interval_bytes,

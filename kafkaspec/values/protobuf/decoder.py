@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec.options import checked
 from kafkaspec.values.decoded import Code, Decoded, Failure
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Bounds, Options
@@ -150,6 +151,7 @@ def _first(found: Mapping[Order, str], indexes: Sequence[int]) -> tuple[Order, s
     raise SchemaError(f"the schema has no message with the indexes {list(indexes)}")
 
 
+@checked
 def compile_protobuf(
     definition: Definition,
     message: Sequence[int] | str,

@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from kafkaspec.arrow.reading import Log, record_batches
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.log.columnar import ValueErrors
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.decoding.column import Column, Parts
 from kafkaspec.values.framing.frames import Side
 from kafkaspec.values.reading.request import ERROR, MESSAGE, RAW, SCHEMA_ID, Typed, typed
-from kafkaspec.values.wanted import BYTES, DECODE, Errors
+from kafkaspec.values.wanted import BYTES, DECODE
 
 
 class Reader:
@@ -32,7 +33,7 @@ class Reader:
         self._columns = {
             side: Column(plan) for side, plan in wanted.plans.items() if plan.format != BYTES
         }
-        self._errors: Errors = next(
+        self._errors: ValueErrors = next(
             (plan.wanted.errors for plan in wanted.plans.values()), "column"
         )
         self._each = any(

@@ -13,6 +13,7 @@ from kafkaspec.arrow.reading import Log, default_columns, place_of
 from kafkaspec.arrow.schema import COLUMNS, Request, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.columnar import Evolve, ValueErrors
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.values.decoded import Code
@@ -22,7 +23,7 @@ from kafkaspec.values.options import DEFAULT_OPTIONS, Options
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning.deciding import plan_column
 from kafkaspec.values.registry.log import TOPIC, SchemaLog
-from kafkaspec.values.wanted import BYTES, DECODE, Errors, Evolve, Wanted
+from kafkaspec.values.wanted import BYTES, DECODE, Wanted
 
 SCHEMA_ID: Final = "{}_schema_id"
 
@@ -106,7 +107,7 @@ class Planned:
 
     log: Log
     plans: Mapping[Side, Plan]
-    errors: Errors
+    errors: ValueErrors
     notes: tuple[str, ...]
     problems: tuple[str, ...]
 
@@ -120,7 +121,7 @@ def planned(
     value_schema: str | Definition | None = None,
     key_schema: str | Definition | None = None,
     evolve: Evolve = "latest",
-    errors: Errors = "column",
+    errors: ValueErrors = "column",
     raw: bool = False,
     unwrap: bool = False,
     secrets: bool = False,
@@ -283,7 +284,7 @@ def _added(plan: Plan) -> Iterator[str]:
         yield RAW.format(plan.side)
 
 
-def _needed(names: Sequence[str], plans: Mapping[Side, Plan], errors: Errors) -> list[str]:
+def _needed(names: Sequence[str], plans: Mapping[Side, Plan], errors: ValueErrors) -> list[str]:
     """Return the columns to read: those that are shown, and those that others are made from."""
     found = dict.fromkeys(name for name in names if name in COLUMNS)
     for side, plan in plans.items():

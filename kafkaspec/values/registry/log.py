@@ -11,6 +11,7 @@ from uuid import UUID
 
 import orjson
 
+from kafkaspec.options import checked
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.fingerprints import fingerprint
@@ -135,6 +136,7 @@ class SchemaLog:
         best = sorted(self.schemas, key=lambda schema: -_BEST_FIRST.index(schema.state))
         return {schema.guid: schema for schema in best}
 
+    @checked
     def resolve(self, subject: str, version: Version = "latest") -> Schema:
         """Return a version of a subject.
 
@@ -164,6 +166,7 @@ class SchemaLog:
         """
         return self._resolver.definition(schema)
 
+    @checked
     def context_of(self, topic: str, part: Part = "value") -> str:
         """Return the context of the ids in a topic, which values do not have.
 
@@ -184,6 +187,7 @@ class SchemaLog:
                 raise SchemaError(f"topic {topic}: its schemas may be of any context of {names}")
         return DEFAULT_CONTEXT
 
+    @checked
     def schemas_of_topic(
         self, topic: str, part: Part = "value", context: str | None = None
     ) -> tuple[Schema, ...]:

@@ -1,0 +1,193 @@
+"""Check the options of public functions: words of enumerations, and names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, wraps
+from inspect import Parameter, isclass, signature
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+    overload,
+)
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean ...?`` with the nearest of the known words, or "" without one."""
+    # Case first: a word in capitals is far from all others by its letters.
+    folded = {word.casefold(): word for word in known}
+    near = get_close_matches(given.casefold(), folded, 3, 0.6)
+    return f"; did you mean {' or '.join(repr(folded[word]) for word in near)}?" if near else ""
+
+
+def one_of(option: str, given: object, words: Iterable[object]) -> ValueError:
+    """Return the error of a word that an option does not have."""
+    known = [str(word) for word in words]
+    return ValueError(
+        f"{option} must be one of {', '.join(known)}, not {given!r}"
+        + did_you_mean(str(given), known)
+    )
+
+
+@overload
+def checked(item: T) -> T: ...
+@overload
+def checked(*, options: Callable[..., Any]) -> Callable[[T], T]: ...
+def checked(item: Any = None, *, options: Callable[..., Any] | None = None) -> Any:
+    """Check the options of a public function, method or dataclass each time it is called.
+
+    The annotations say which words there are: those of ``Literal``, also beside other types or as
+    items of a collection, and those in a typed dictionary that ``**options: Unpack[...]`` names.
+
+    Args:
+        item: the function or class.
+        options: what takes its ``**options``, a class or a function that is checked too.
+
+    Raises (when the function is called):
+        ValueError: an enumerated option has another value; it names the option and its words.
+        TypeError: there is no such option; it names the function, not one that it calls.
+    """
+    if item is None:
+        return lambda function: _checked(function, function.__name__, options)
+    if isclass(item):
+        call = _checked(item.__init__, item.__name__)
+        call.__module__ = item.__module__
+        setattr(item, "__init__", call)  # noqa: B010  # a type checker lets no method be replaced
+        return item
+    return _checked(item, item.__qualname__.removesuffix(".__init__").rpartition(".")[2])
+
+
+def _checked(
+    function: Callable[..., Any], name: str, others: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        rules = _rules(call, others)
+        for option, value in options.items():
+            rule = rules.by_name.get(option)
+            if rule is not None:
+                rule.check(option, value)
+            elif rules.closed and option not in rules.names:
+                raise TypeError(
+                    f"{name}() has no option {option!r}; it takes {', '.join(rules.names)}"
+                    + did_you_mean(option, rules.names)
+                )
+        for option, value in zip(rules.positional, args, strict=False):
+            if option in rules.by_name:
+                rules.by_name[option].check(option, value)
+        return function(*args, **options)
+
+    return call
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """What an enumerated option takes: words, and values of other types."""
+
+    words: tuple[object, ...]
+    types: tuple[type, ...]
+    functions: bool
+    items: bool
+
+    def check(self, option: str, value: object) -> None:
+        if self.items and isinstance(value, Iterable) and not isinstance(value, str):
+            for item in value:
+                self._check(option, item)
+        else:
+            self._check(option, value)
+
+    def _check(self, option: str, value: object) -> None:
+        if isinstance(value, self.types) or (self.functions and callable(value)):
+            return
+        if not any(value == word and type(value) is type(word) for word in self.words):
+            raise one_of(option, value, self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The options of a function."""
+
+    by_name: Mapping[str, _Rule]
+    names: tuple[str, ...]
+    positional: tuple[str, ...]
+    closed: bool
+    """Whether ``names`` are all: no ``**options`` takes others."""
+
+
+@cache
+def _rules(function: Callable[..., Any], others: Callable[..., Any] | None) -> _Rules:
+    """Return the rules of a function as it is called, and of what takes its ``**options``."""
+    space = vars(sys.modules[function.__module__])
+    by_name: dict[str, _Rule] = {}
+    names: list[str] = []
+    positional: list[str] = []
+    closed = True
+    for name, parameter in signature(function).parameters.items():
+        annotation = _evaluated(parameter.annotation, space)
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            keys = get_args(annotation)[0] if get_origin(annotation) is Unpack else None
+            closed = is_typeddict(keys) or others is not None
+            if others is not None:
+                inner = _rules(others.__init__ if isclass(others) else others, None)
+                names += inner.names
+                by_name |= inner.by_name
+                closed = inner.closed
+            elif is_typeddict(keys):
+                for option, kind in get_type_hints(keys).items():
+                    names.append(option)
+                    _add(by_name, option, kind)
+            continue
+        if parameter.kind is not Parameter.KEYWORD_ONLY:
+            positional.append(name)
+        if name != "self":
+            names.append(name)
+        _add(by_name, name, annotation)
+    return _Rules(by_name, tuple(names), tuple(positional), closed)
+
+
+def _evaluated(annotation: object, space: Mapping[str, object]) -> object:
+    """Return the type that an annotation names; None for one that only type checkers import."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, dict(space))  # our own annotations, never input
+    except (NameError, AttributeError):
+        return None
+
+
+def _add(by_name: dict[str, _Rule], name: str, annotation: object) -> None:
+    parts = _alternatives(annotation)
+    items = len(parts) == 1 and get_origin(parts[0]) in (Collection, Sequence)
+    if items:
+        parts = _alternatives(get_args(parts[0])[0])
+    words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+    others = [part for part in parts if get_origin(part) is not Literal]
+    if not words or str in others:
+        return
+    by_name[name] = _Rule(
+        tuple(words),
+        tuple(part for part in others if isinstance(part, type)),
+        any(get_origin(part) is Callable for part in others),
+        items,
+    )
+
+
+def _alternatives(annotation: object) -> list[object]:
+    if get_origin(annotation) is None or get_origin(annotation) is Literal:
+        return [NoneType if annotation is None else annotation]
+    if get_origin(annotation) in (Union, UnionType):
+        return [found for part in get_args(annotation) for found in _alternatives(part)]
+    return [annotation]

@@ -1,0 +1,120 @@
+"""Words and names of options: an unknown one is an error, never a default."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from inspect import Parameter, isclass, isfunction, signature
+from pathlib import Path
+from typing import Any, Literal, Unpack, get_args, get_origin, get_type_hints, is_typeddict
+
+import pytest
+
+import kafkaspec as ks
+
+ROOT = Path(__file__).parents[1]
+WRONG = "no-such-word"
+IMPORTED = re.compile(r"^(?:>>> )?from (kafkaspec[\w.]*) import (.+)$", re.MULTILINE)
+
+
+def public() -> dict[str, Callable[..., Any]]:
+    """Return what is public: the top-level names, and functions that pages import."""
+    found: dict[str, Callable[..., Any]] = {}
+    values = {f"ks.{name}": getattr(ks, name) for name in ks.__all__}
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        for module, names in IMPORTED.findall(page.read_text(encoding="utf-8")):
+            for name in re.findall(r"\w+", re.sub(r"#.*| as \w+", "", names)):
+                values[f"{module}.{name}"] = getattr(import_module(module), name)
+    for name, value in values.items():
+        if isfunction(value):
+            found[name] = value
+        elif isclass(value):
+            if value is not ks.Found:  # what nobody makes but this library
+                found[name] = value
+            for member in dir(value):
+                function = getattr(value, member)
+                abstract = getattr(function, "__isabstractmethod__", False)
+                if not member.startswith("_") and isfunction(function) and not abstract:
+                    found[f"{name}.{member}"] = function
+    return found
+
+
+def words(annotation: Any) -> set[Any]:
+    """Return the words of an annotation; none where any text is taken."""
+    if get_origin(annotation) is Literal:
+        return set(get_args(annotation))
+    inner = get_args(annotation)
+    return set() if str in inner else {word for part in inner for word in words(part)}
+
+
+def enumerated(function: Callable[..., Any]) -> Iterator[tuple[str, set[Any]]]:
+    """Yield the options of a function that have words, and these."""
+    target: Any = function.__init__ if isclass(function) else function
+    space = vars(sys.modules[function.__module__])
+    for parameter in signature(target).parameters.values():
+        annotation = parameter.annotation
+        if isinstance(annotation, str):
+            try:
+                annotation = eval(annotation, dict(space))
+            except NameError:  # only type checkers import it
+                assert "Literal" not in annotation, f"{function}: {annotation}"
+                continue
+        if parameter.kind is Parameter.VAR_KEYWORD and get_origin(annotation) is Unpack:
+            inner = get_args(annotation)[0]
+            if is_typeddict(inner):
+                for name, kind in get_type_hints(inner).items():
+                    if words(kind):
+                        yield name, words(kind)
+        elif words(annotation):
+            yield parameter.name, words(annotation)
+
+
+def test_every_enumerated_option_of_every_public_function_is_checked() -> None:
+    wrong = []
+    checked = set()
+    for name, function in public().items():
+        for option, known in enumerated(function):
+            checked.add(option)
+            try:
+                function(**{option: WRONG})
+            except ValueError as error:
+                text = str(error)
+                missing = [word for word in known if str(word) not in text]
+                if option not in text or missing:
+                    wrong.append(f"{name}({option}=): {text}")
+            except Exception as error:  # what is not checked is missing other arguments
+                wrong.append(f"{name}({option}=) is not checked: {error!r}")
+    assert not wrong, "\n".join(wrong)
+    assert {"isolation", "crc", "tail", "on_error", "log_start", "layout", "header_keys"} <= checked
+    assert {"markers", "fill", "offsets", "errors", "evolve", "on_message"} <= checked
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("isolation", ["read_commited", "READ_COMMITTED", "committed", ""]),
+        ("log_start", ["chekpoint", "CHECKPOINT"]),
+        ("on_error", ["ignore", "skip"]),
+    ],
+)
+def test_records_with_a_wrong_word_are_not_delivered(option: str, words: list[str]) -> None:
+    with ks.open(ROOT / "tests/golden/4.4.0/logs") as log:
+        for word in words:
+            readers: list[Any] = [log.records, log.to_batches, log.to_arrow, log.to_typed]
+            for read in readers:
+                with pytest.raises(ValueError, match=f"^{option} must be one of "):
+                    read(**{option: word})
+
+
+def test_an_unknown_option_names_the_function_and_the_nearest_option() -> None:
+    path = ROOT / "tests/golden/4.4.0/logs"
+    with pytest.raises(TypeError, match=r"^open\(\) has no option 'crcc'.*did you mean 'crc'"):
+        ks.open(path, crcc="error")  # type: ignore[call-arg]
+    with ks.open(path) as log:
+        for name in ("records", "to_batches", "to_arrow", "to_typed", "topic_messages"):
+            with pytest.raises(TypeError, match=rf"^{name}\(\) has no option 'isolatoin'.*'isola"):
+                getattr(log, name)(isolatoin="read_committed")
+    with pytest.raises(TypeError, match=r"^convert\(\) has no option 'magik'.*'magic'"):
+        ks.convert(path, path / "out", magik=2)
