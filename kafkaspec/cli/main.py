@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -68,6 +69,12 @@ class _Main(Commands):
             sys.exit(USAGE)
 
     def invoke(self, ctx: click.Context) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", RuntimeWarning)
+            warnings.showwarning = _show_warning
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: click.Context) -> Any:
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -94,6 +101,11 @@ class _Main(Commands):
                 os._exit(_INTERRUPTED)
             ctx.exit(_INTERRUPTED)
         return result
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning of the library, without the line of code that it comes from."""
+    warn(f"note: {message}")
 
 
 def _report(error: OSError) -> None:

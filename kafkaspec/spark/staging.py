@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,9 +17,11 @@ from typing import Final
 import pyarrow as pa
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.spark.paths import LOGGER
 from kafkaspec.spark.write_columns import by_partition, together
 from kafkaspec.spark.write_options import WriteOptions
 from kafkaspec.writing.atomic import writing
+from kafkaspec.writing.leftovers import STALE_SECONDS, age_of, age_text
 from kafkaspec.writing.segment_writer import SegmentWriter
 
 PREFIX: Final = "_staging-"
@@ -31,8 +32,6 @@ OPEN_LOGS: Final = 64
 HELD_BYTES: Final = 32 << 20
 """Bytes of rows that a task holds before it writes them, so that few rows of many logs do not
 become many small batches."""
-STALE_SECONDS: Final = 24 * 60 * 60
-"""A staging directory that has not changed for this long belongs to a job that was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +76,27 @@ def all_staging(root: str) -> list[Path]:
     return sorted(Path(root).glob(f"{PREFIX}*.{'[0-9a-f]' * 32}{SUFFIX}"))
 
 
-def remove_stale(root: str, plan_name: str) -> None:
+def remove_stale(staging: Staging, plan_name: str) -> None:
     """Remove the staging directories of jobs that were killed long ago before they published.
 
+    The machines of a cluster share no locks, so the age decides. All of them are named.
+
     Args:
-        root: the directory that is written to.
+        staging: of this job; its directory is where those of others are looked for.
         plan_name: name of the file in a staging directory that says what is being published.
     """
-    oldest = time.time() - STALE_SECONDS
-    for path in all_staging(root):
-        try:
-            latest = max(item.stat().st_mtime for item in (path, *path.rglob("*")))
-        except OSError:  # another job removes it right now
+    for path in all_staging(staging.root):
+        age = None if path == staging.path else age_of(path)
+        if age is None:
             continue
-        if latest < oldest and not (path / plan_name).exists():
+        changed = f"last changed {age_text(age)} ago"
+        if (path / plan_name).exists():
+            LOGGER.warning("%s: %s, half published: the next commit finishes it", path, changed)
+        elif age < STALE_SECONDS:
+            LOGGER.warning("%s: %s: of another job, or a killed one; it stays", path, changed)
+        else:
             shutil.rmtree(path, ignore_errors=True)
+            LOGGER.warning("%s: %s: removed, its job was killed", path, changed)
 
 
 @dataclass(frozen=True, slots=True)

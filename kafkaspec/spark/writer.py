@@ -89,7 +89,7 @@ class SegmentsWriter(_Writer, DataSourceArrowWriter):
         super().__init__(options, schema, overwrite)
         self._staging = Staging(options.path, uuid.uuid4().hex)
         self._staging.make()
-        remove_stale(options.path, PLAN)
+        remove_stale(self._staging, PLAN)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """Write the rows of a task to the staging directory."""

@@ -18,9 +18,12 @@ from typing import IO, Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
+from kafkaspec.writing.leftovers import LOCK, hold, remove_leftovers
 
 _ASIDE: Final = "-delete"
 """A broker removes partition directories whose names end like this."""
+_PART: Final = ".part"
+"""A temporary file ends like this, and begins with a dot."""
 _KEPT: Final = 200
 """Characters of the target's name that a temporary name keeps; a name has at most 255."""
 _IN_USE: Final = (errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.EXDEV)
@@ -48,25 +51,28 @@ class DirectoryAside:
 
     def __init__(self, target: str | PathLike[str], *, sync: bool = True) -> None:
         self.target = Path(os.path.realpath(target))
-        stays = os.path.ismount(self.target) or self.target == Path(os.path.realpath(os.curdir))
-        within = self.target if stays else self.target.parent
-        name = self.target.name[-_KEPT:]
-        if names.parse_partition(name) is None:
-            name += "-0"  # brokers refuse other names
-        self._holder = within / f"{name}.{uuid.uuid4().hex}{_ASIDE}"
-        self.path = self._holder / self.target.name
+        within, name = _remove_leftovers(self.target)
         self._sync = sync
         self._made: list[Path] = []
+        self._lock: IO[bytes] | None = None
         with writing(self.target):
-            self._holder.mkdir()
+            _require_directory(within)
         try:
             with writing(self.target):
+                self._lock = hold(lambda: self._begin(within, name))
                 self.path.mkdir()
                 if self.target.is_dir():
                     _copy_access(self.path, self.target)
         except BaseException:
             self.discard()
             raise
+
+    def _begin(self, within: Path, name: str) -> Path:
+        """Make a new temporary directory, and return the path of its lock."""
+        self._holder = within / f"{name}.{uuid.uuid4().hex}{_ASIDE}"
+        self.path = self._holder / self.target.name
+        self._holder.mkdir()
+        return self._holder / LOCK
 
     def write(self, name: str, data: bytes) -> None:
         """Write a whole file, and create the directory in its name if needed.
@@ -172,7 +178,37 @@ class DirectoryAside:
 
     def discard(self) -> None:
         """Remove what was written and not published."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            self._lock.close()  # Windows and NFS keep files that are open
         shutil.rmtree(self._holder, ignore_errors=True)
+
+
+def _remove_leftovers(target: Path, *, name_held: bool = True) -> tuple[Path, str]:
+    """Remove what killed runs left of a directory.
+
+    Returns:
+        Where its temporary directories are made, and how their names begin.
+    """
+    stays = os.path.ismount(target) or target == Path(os.path.realpath(os.curdir))
+    within = target if stays else target.parent
+    name = target.name[-_KEPT:]
+    if names.parse_partition(name) is None:
+        name += "-0"  # brokers refuse other names
+    remove_leftovers(within, name, _ASIDE, target.name, name_held=name_held)
+    return within, name
+
+
+def _require_directory(path: Path) -> None:
+    """Refuse a place that is not a directory.
+
+    Raises:
+        OSError: it is none, or not there.
+    """
+    if not path.exists():
+        raise FileNotFoundError(
+            errno.ENOENT, f"there is no directory {path}; make it first", os.fspath(path)
+        )
 
 
 def _copy_access(path: Path, other: Path) -> None:
@@ -196,12 +232,15 @@ def file_aside(path: str | PathLike[str], *, replace: bool) -> Iterator[IO[bytes
             is never replaced.
     """
     target = Path(os.path.realpath(path))
+    name = f".{target.name[-_KEPT:]}"
+    remove_leftovers(target.parent, name, _PART)
+    _require_directory(target.parent)
     if not replace and target.exists():
         raise _taken(target)
     if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "it is no regular file", os.fspath(target))
-    aside = target.with_name(f".{target.name[-_KEPT:]}.{uuid.uuid4().hex}.part")
-    with open(aside, "xb") as file:
+    with hold(lambda: target.with_name(f"{name}.{uuid.uuid4().hex}{_PART}")) as file:
+        aside = Path(file.name)
         try:
             yield file
             file.flush()
@@ -252,6 +291,8 @@ def require_new(target: Path, *, besides: Path | None = None) -> None:
     Raises:
         KafkaSpecError: ``unreadable``: it is no directory, or not empty.
     """
+    if besides is None:
+        _remove_leftovers(Path(os.path.realpath(target)), name_held=False)
     with writing(target):
         if target.exists() and any(item != besides for item in target.iterdir()):
             raise cannot_write(target, "it exists already and is not an empty directory")

@@ -18,7 +18,7 @@ from kafkaspec.files import names
 from kafkaspec.spark import commit, staging
 from kafkaspec.spark.staging import Staging
 from kafkaspec.spark.write_options import parse_write_options
-from kafkaspec.writing import segment_writer
+from kafkaspec.writing import leftovers, segment_writer
 from tests.spark.writing import contents, listing, offsets, rows, write, writer_for
 
 NAMES = rows("a", 0, [0]).schema.names
@@ -210,17 +210,21 @@ def test_a_commit_that_is_killed_is_finished_by_the_next_or_never_began(tmp_path
     assert outcomes == {True, False}
 
 
-def test_leftovers_of_a_killed_job_are_removed_after_a_day(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_job_are_removed_after_a_day(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     writer = writer_for(tmp_path, NAMES)
     writer.write(iter([rows("a", 0, range(9))]))
     (directory,) = tmp_path.iterdir()
     write(tmp_path, [[rows("b", 0, range(3))]])
     assert directory.exists()
-    old = time.time() - staging.STALE_SECONDS - 60
+    assert f"{directory}: last changed 0 seconds ago: of another job" in caplog.text
+    old = time.time() - leftovers.STALE_SECONDS - 60
     for item in (*directory.rglob("*"), directory):
         os.utime(item, (old, old))
     write(tmp_path, [[rows("c", 0, range(3))]])
     assert partitions(tmp_path) == ["b-0", "c-0"]
+    assert f"{directory}: last changed 1 day ago: removed" in caplog.text
 
 
 @pytest.mark.parametrize(

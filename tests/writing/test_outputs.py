@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -260,6 +262,83 @@ def test_a_killed_run_leaves_no_part_of_an_output(logs: Path) -> None:
         (places[-1] / "out").unlink(missing_ok=True)
         write(logs, places[-1] / "out")
         assert _content(places[-1] / "out") == _content(whole)
+
+
+_HOLDING = """
+    import sys
+    from kafkaspec.writing.atomic import DirectoryAside, file_aside
+
+    aside = DirectoryAside(sys.argv[1])
+    aside.write("a", b"a")
+    with file_aside(sys.argv[2], replace=False) as file:
+        file.write(b"a")
+        file.flush()
+        print(flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the other process is killed by a signal")
+def test_the_next_run_removes_what_a_killed_run_left_and_nothing_else(logs: Path) -> None:
+    home = logs.parent
+    out, file = home / "out-0", home / "out.jsonl"
+    other = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(_HOLDING), out, file],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert other.stdin is not None
+    assert other.stdout is not None
+    other.stdout.readline()
+    held = {item for item in home.iterdir() if item != logs}
+    assert len(held) == 2
+    brokers = home / f"out-0.{'0' * 32}-delete"
+    shutil.copytree(logs / "plain-0", brokers)
+    older = home / f"out-0.{'1' * 32}-delete"
+    (older / "out-0").mkdir(parents=True)
+    runs: tuple[list[str | Path], ...]
+    runs = (["convert", logs / "plain-0", "-o", out], ["export", logs, "--to", "jsonl", "-o", file])
+    for command in runs:
+        result = run(*command)
+        assert result.exit_code == 0
+        assert "another run is writing it now" in result.stderr
+        assert set(home.iterdir()) > held
+        shutil.rmtree(out, ignore_errors=True)
+    file.unlink()
+    other.kill()
+    other.communicate()
+    result = run(*runs[0])
+    assert result.exit_code == 0
+    assert re.search(r"-delete: removed, a killed run left it \d+ seconds? ago\n", result.stderr)
+    assert re.search(r"left it \d seconds? ago; it stays", result.stderr)
+    file.write_bytes(b"")  # where the output is refused, too
+    result = run(*runs[1])
+    assert result.exit_code == 2
+    assert re.search(r"\.part: removed, a killed run left it \d+ seconds? ago\n", result.stderr)
+    assert set(home.iterdir()) == {logs, out, file, brokers, older}
+    long_ago = time.time() - 2 * 24 * 60 * 60
+    for item in (older / "out-0", older):
+        os.utime(item, (long_ago, long_ago))
+    result = run("convert", logs / "plain-0", "-o", out)  # it is there
+    assert result.exit_code == 2
+    assert f"{older}: removed, a killed run left it 2 days ago" in result.stderr
+    assert brokers.exists()
+
+
+def test_an_output_without_a_directory_says_what_to_make(logs: Path) -> None:
+    new = logs.parent / "new"
+    source = logs / "plain-0"
+    for command in (
+        ["salvage", "-o", "plain-0"],
+        ["convert", "-o", "plain-0"],
+        ["index", "-o", "plain-0"],
+        ["export", "--to", "jsonl", "-o", "out"],
+        ["verify", "--html", "out"],
+    ):
+        result = run(*command[:-1], new / command[-1], source)
+        assert result.exit_code == 2
+        assert f"there is no directory {new}; make it first" in result.stderr, command
+        assert not new.exists()
 
 
 def _content(path: Path) -> object:
