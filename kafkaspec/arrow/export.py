@@ -55,10 +55,11 @@ class FileOptions(BatchOptions, total=False):
 
 
 class MessageFileOptions(RangeOptions, total=False):
-    """Options of ``export_messages``, likewise, and whom to tell about progress."""
+    """Options of ``export_messages``, likewise, and progress and jobs."""
 
     on_unreadable: OnError
     progress: Callable[[str, int], None] | None
+    jobs: int
 
 
 class Writer(Protocol):
