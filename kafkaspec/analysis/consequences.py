@@ -374,6 +374,11 @@ _TABLE: dict[Area, _Rows] = {
             "Deletes it, if it is being deleted or a stray one; goes on copying, if it is future.",
             BrokerAction.DELETES_FILE,
         ),
+        (R.MISSING_OFFSETS,): Consequence(
+            "Does not get the records that are missing, and reads on without an error.",
+            "Serves what is there, and does not notice; what is missing at the end is written "
+            "again with other records.",
+        ),
         (R.SEGMENT_OVERLAP,): _WRONG_OFFSETS,
         (R.FILE_NAME,): Consequence(_FINE, "Nothing."),
     },

@@ -151,6 +151,8 @@ class FindingReason(StrEnum):
     """A file name that contradicts the content."""
     FILE_NUMBER = "file_number"
     """A segment, index or snapshot with a number in its name that is no offset."""
+    MISSING_OFFSETS = "missing_offsets"
+    """Offsets between segments, before the first or after the last one, whose batches are gone."""
     SEGMENT_OVERLAP = "segment_overlap"
     """A segment that reaches into the next one."""
     DIRECTORY_NAME = "directory_name"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 
@@ -38,7 +39,10 @@ from kafkaspec.files import names
 from kafkaspec.io.local import are_mapped, open_source, unmapped
 from kafkaspec.io.remote import as_path, exists
 from kafkaspec.jobs import in_processes
+from kafkaspec.log.missing import Why, missing
 from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
 from kafkaspec.tiered.mount import mounted
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 
@@ -48,6 +52,7 @@ ALL_CODECS = "all"
 _INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
 _NOWHERE = "the link leads nowhere"
 _NOT_READ = (R.UNREADABLE, R.CHANGED)
+_GONE = (Why.START, Why.CUT, Why.END)
 
 
 def verify(
@@ -273,8 +278,10 @@ def _partition(
     seen: set[str] = set()
     whole = True
     start = BrokerStart(directory.path, options.interval)
+    gone = _missing(directory, options)
     for number, path in enumerate(segments):
         before = order.last_offset
+        yield from gone.get(os.fspath(path), ())
         yield from (start.judged(finding, path) for finding in _overlap(path, before))
         done = options.elsewhere(path)
         if done is not None:
@@ -299,6 +306,8 @@ def _partition(
             elif event.reason in _NOT_READ:
                 whole = False
             yield event
+    listed = {os.fspath(path) for path in segments}
+    yield from (item for file, found in gone.items() if file not in listed for item in found)
     _complete(log, segments, order, whole)
     yield from verify_message_sets(directory.of(FileKind.MESSAGE_SET), options, partition)
     for path in directory.of(FileKind.KRAFT_SNAPSHOT):
@@ -357,6 +366,25 @@ def _complete(log: LogState, segments: Sequence[Path], order: LogOrder, whole: b
         if whole:
             last = -1 if order.last_offset is None else order.last_offset
             log.end_offset = max(last + 1, *bases)
+
+
+def _missing(directory: Directory, options: Options) -> dict[str, list[Finding]]:
+    """Return findings about offsets that are missing, by the segment before them."""
+    if not directory.is_partition and not directory.of(FileKind.SEGMENT, FileKind.MESSAGE_SET):
+        return {}
+    try:
+        return _gone(Partition(directory.path, codec=options.codecs[0]))
+    except KafkaSpecError:  # of a file that is verified by itself
+        return {}
+
+
+def _gone(log: Partition | Segment) -> dict[str, list[Finding]]:
+    found: dict[str, list[Finding]] = {}
+    for item in missing(log, ends_only=True):
+        if item.is_loss and item.why in _GONE and item.last_offset is not None:
+            place = Place(item.file, Area.FILES, item.position, item.first_offset)
+            found.setdefault(item.file, []).append(place.warning(R.MISSING_OFFSETS, item.message))
+    return found
 
 
 def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
@@ -433,6 +461,10 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
     elif name is None or name.kind == names.LOG:
         if name is None and kind is not FileKind.KRAFT_SNAPSHOT:
             open_log(path, codec=options.codecs[0]).close()
+        if name is not None:
+            with open_log(path, codec=options.codecs[0]) as log_of_file:
+                assert isinstance(log_of_file, Segment)
+                yield from chain.from_iterable(_gone(log_of_file).values())
         yield from _alone(path, options)
     elif name.kind == names.PRODUCER_SNAPSHOT:
         start = BrokerStart(path.parent, options.interval)

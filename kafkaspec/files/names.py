@@ -31,6 +31,8 @@ CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 META_PROPERTIES: Final = "meta.properties"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
+REMOTE_LOG_SNAPSHOT: Final = "remote_log_snapshot"
+"""In the directory of a partition: what the broker knows of its segments in remote storage."""
 
 SEGMENTS: Final = (LOG, MESSAGE_SET)
 """The kinds of files that hold log entries."""

@@ -8,7 +8,13 @@ nothing in a log says whether its topic was compacted. So a gap alone is no loss
   there without its ``.log``;
 * if nothing shows that the log was ever compacted: neither the cleaner's checkpoint, nor a gap
   inside a segment, nor a batch with fewer records than offsets. Brokers begin a segment with the
-  offset after the last one.
+  offset after the last one;
+* if it is above the cleaner's checkpoint, and a producer snapshot or a leader epoch begins in it.
+
+Segments before the first one are lost if an index or snapshot of one of them is there, or if a
+leader epoch begins before the first segment: retention removes them from the checkpoint of epochs.
+A log in remote storage keeps those epochs too: the broker's checkpoint has its log start offset,
+or its directory a snapshot of the remote log's metadata.
 
 The log itself ends too early if an index, a file of a later segment, a producer snapshot or a
 checkpoint of its broker (high watermark, recovery point) goes beyond its last batch. Zeros at the
@@ -49,6 +55,8 @@ class Why(StrEnum):
 
     CUT = "cut"
     """A segment ends before the next one begins, or before its index says."""
+    START = "start"
+    """Files of segments before the first one, or leader epochs, say that the log began earlier."""
     END = "end"
     """The log ends before a later file or a checkpoint of the broker says."""
     TAIL = "tail"
@@ -153,6 +161,14 @@ def missing(
     around = _around(log)
     inside = _Gaps(wanted, high)
     ends_only |= not isinstance(log.path, Path | None)
+    if isinstance(log, Partition):
+        found = around.before_first()
+        if found is not None and _concerns(found, wanted, high):
+            yield found
+        if not log.segment_paths:
+            gone = around.without_segments()
+            if gone is not None and _concerns(gone, wanted, high):
+                yield gone
     below = end = 0
     whole = True
     for segment in [log] if isinstance(log, Segment) else _segments(log, low, high):
@@ -463,7 +479,93 @@ class _Around:
             if item is not None
             and item.kind in files.REMOTE_INDEXES
             and not item.state
+            and not item.remote_id
             and item.base_offset not in known
+        ]
+
+    def before_first(self) -> Missing | None:
+        """Return which offsets before the first segment are missing, None if nothing shows any."""
+        partition = self._partition
+        if partition is None or not self._bases or partition.state:
+            return None
+        first = self._bases[0]
+        claims = [
+            (base, f"{path.name} is there without its segment")
+            for base, path in self._orphans
+            if base < first
+        ]
+        claims += [
+            (base, f"{path.name} is of a segment before it")
+            for base, path in self._snapshots
+            if base < first
+        ]
+        try:
+            tiered = partition.log_start_checkpoint is not None
+        except KafkaSpecError:
+            tiered = True
+        tiered |= any(path.name == files.REMOTE_LOG_SNAPSHOT for path in partition.files)
+        if not tiered:
+            claims += [claim for claim in self._epochs[:1] if claim[0] < first]
+        if not claims:
+            return None
+        start = min(offset for offset, _ in claims)
+        proofs = "; ".join(dict.fromkeys(text for _, text in claims))
+        return Missing(
+            file=str(partition.segment_paths[0]),
+            why=Why.START,
+            message=f"{offsets_text(start, first - 1)} missing: {proofs}; "
+            f"the first segment begins at {first}",
+            first_offset=start,
+            last_offset=first - 1,
+            position=0,
+            named=True,
+        )
+
+    def without_segments(self) -> Missing | None:
+        """Return which offsets a partition without a segment has lost, None if nothing says any."""
+        claims = [*self.ends(), *self.orphans(0, None)]
+        end = max((offset for offset, _ in claims), default=0)
+        if not end:
+            return None
+        proofs = "; ".join(dict.fromkeys(text for _, text in claims))
+        return Missing(
+            file=self.name,
+            why=Why.END,
+            message=f"there is no segment, and offsets up to {end - 1} are missing: {proofs}",
+            last_offset=end - 1,
+            named=True,
+        )
+
+    def begun(self, start: int, end: int) -> Iterator[tuple[int, str]]:
+        """Yield what began between two offsets, above the cleaner's checkpoint: it is lost."""
+        try:
+            reached = self._partition.cleaner_offset if self._partition else None
+            known = self._partition is not None and self._partition.has_cleaner_checkpoint
+        except KafkaSpecError:
+            return
+        if not known:
+            return
+        start = max(start, reached or 0)
+        for base, path in self._snapshots:
+            if start < base < end:
+                yield base, f"{path.name} is of that offset"
+        yield from (claim for claim in self._epochs if start < claim[0] < end)
+
+    @cached_property
+    def _snapshots(self) -> list[tuple[int, Path]]:
+        paths = self._partition.snapshot_paths if self._partition else []
+        parsed = [(files.parse_segment(path.name), path) for path in paths]
+        return [(name.base_offset, path) for name, path in parsed if name is not None]
+
+    @cached_property
+    def _epochs(self) -> list[tuple[int, str]]:
+        try:
+            entries = self._partition.leader_epochs if self._partition else ()
+        except KafkaSpecError:
+            return []
+        return [
+            (item.start_offset, f"epoch {item.epoch} in {files.LEADER_EPOCHS} begins there")
+            for item in entries
         ]
 
     def ends(self) -> Iterator[tuple[int, str]]:
@@ -527,6 +629,8 @@ def _after(segment: Segment, extent: _Extent, around: _Around, inside: _Gaps) ->
     if following is None:
         claims += around.ends()
     claims = [claim for claim in claims if claim[0] > end] + [*around.orphans(end, following)]
+    if following is not None:
+        claims += around.begun(end, following)
     is_loss = bool(claims) or (tail is not None and tail.reason != "zeros")
     upto = max((offset for offset, _ in claims), default=end)
     proofs = ([str(tail)] if tail else []) + [text for _, text in claims]

@@ -168,6 +168,11 @@ class Partition(Log):
         return self._listed(self._checkpoints.cleaner_offsets)
 
     @property
+    def has_cleaner_checkpoint(self) -> bool:
+        """Whether ``cleaner-offset-checkpoint`` is there: it names each log that was cleaned."""
+        return (self.path.absolute().parent / names.CLEANER_OFFSETS).exists()
+
+    @property
     def first_base_offset(self) -> int | None:
         """The number in the name of the first segment, None without one."""
         return self._segments[0][0] if self.segment_paths else None

@@ -156,7 +156,9 @@ def test_wrong_time_entries(
     report = verify(write_segment(tmp_path, LOG, timeindex=timeindex))
     assert not report.clean
     assert set(expected) <= {str(finding.reason) for finding in report.findings}
-    assert {str(finding.area) for finding in report.findings} == {"time_index"}
+    others = [item.reason for item in report.findings if str(item.area) != "time_index"]
+    # An index that lists what the log does not have may be right.
+    assert others == (["missing_offsets"] if timeindex[-1][1] > 3 else [])
 
 
 def test_a_single_index_is_checked_against_the_log_beside_it(tmp_path: Path) -> None:

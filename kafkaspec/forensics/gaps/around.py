@@ -31,6 +31,7 @@ def before_and_after(
         return []
     found: list[Row] = []
     first = log.first_base_offset
+    gone = [item for item in around if item.why is MissingWhy.START]
     try:
         listed = log.log_start_checkpoint
     except KafkaSpecError:
@@ -40,7 +41,8 @@ def before_and_after(
         if listed is not None and listed > first:
             text = "retention, or deleteRecords as after the first segment"
         at = 0
-        for begin, end in [*_tiered(log, first), (first, first)]:
+        kept = min([first, *(item.first_offset or 0 for item in gone)])
+        for begin, end in [*_tiered(log, kept), (kept, kept)]:
             if at < begin:
                 found.append((at, begin - 1, begin - at, Kind.BEFORE, Why.RETENTION,
                               Strength.LIKELY, text, None))  # fmt: skip
@@ -48,6 +50,9 @@ def before_and_after(
                 found.append((begin, end - 1, end - begin, Kind.BEFORE, Why.TIERED, Strength.PROOF,
                               f"{Topic.REMOTE_LOG_METADATA} lists it", None))  # fmt: skip
             at = end
+    for item in gone:
+        found.append((item.first_offset or 0, first - 1, item.offsets, Kind.BEFORE,
+                      Why.SEGMENT_LOST, Strength.PROOF, item.message, None))  # fmt: skip
     end = stop or first
     if listed is not None and first < listed:
         last = min(listed, end) - 1

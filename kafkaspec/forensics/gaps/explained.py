@@ -120,7 +120,7 @@ def explain(
     found.set(rest & (rows["boundary"] != 0), Why.CUT, Strength.LIKELY)
     found.set(between & (rows["damaged"] != 0), Why.UNREADABLE, Strength.STRONG)
     _name_owners(found, between, owners)
-    _name_lost_segments(around, found, rest)
+    _name_lost_segments(around, found, between)
     return found
 
 
@@ -144,9 +144,9 @@ def _name_owners(found: Explained, between: Any, owners: Columns) -> None:
         found.producer[gaps[low:high]] = producer
 
 
-def _name_lost_segments(around: list[Missing], found: Explained, rest: Any) -> None:
+def _name_lost_segments(around: list[Missing], found: Explained, between: Any) -> None:
     """Look for files that name what is missing at the ends of segments."""
-    rows = {int(found.rows["first_offset"][row]): row for row in np.flatnonzero(rest).tolist()}
+    rows = {int(found.rows["first_offset"][row]): row for row in np.flatnonzero(between).tolist()}
     for item in around:
         row = rows.get(NONE if item.first_offset is None else item.first_offset)
         if row is not None and item.named and item.why is MissingWhy.CUT:
