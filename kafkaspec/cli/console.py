@@ -6,6 +6,7 @@ line and each cell of a table on its own; nothing else in ``kafkaspec`` prints.
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import re
@@ -21,6 +22,7 @@ from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.segment import Segment
     from rich.table import Table
 
 Advance = Callable[[int, str], None]
@@ -45,6 +47,50 @@ class _Stripped(io.TextIOBase):
     @property
     def encoding(self) -> str:  # type: ignore[override]  # rich asks what it may draw with
         return self._inner.encoding
+
+
+_CONTROL = re.compile(rb"[^\t\n -~]")
+"""Bytes of a text in which something may control a terminal: others than plain ASCII."""
+
+
+class Escaped(io.RawIOBase):
+    """Writer of UTF-8 that escapes what controls a terminal, as JSON does: ``\\u001b``.
+
+    Lines of JSON stay JSON: they have such characters in strings only.
+
+    Args:
+        inner: takes the bytes.
+    """
+
+    def __init__(self, inner: IO[bytes]) -> None:
+        self._inner = inner
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if _CONTROL.search(data) is None and not self._decoder.getstate()[0]:
+            self._inner.write(data)
+        else:
+            self._inner.write(_escaped(self._decoder.decode(data)))
+        return len(data)
+
+    def flush(self) -> None:
+        if not self.closed:
+            self._inner.flush()
+
+    def close(self) -> None:
+        if not self.closed:
+            self._inner.write(_escaped(self._decoder.decode(b"", final=True)))
+            self.flush()
+        super().close()
+
+
+def _escaped(text: str) -> bytes:
+    if not text.replace("\n", "").isprintable():
+        text = "".join(c if c.isprintable() or c in "\t\n" else json.dumps(c)[1:-1] for c in text)
+    return text.encode()
 
 
 _LINES_AT_ONCE = 64
@@ -151,6 +197,14 @@ def stdout_console() -> Console:
         def print(self, *objects: Any, **options: Any) -> None:
             super().print(*map(safe, objects), **options)
 
+        def render(self, *arguments: Any, **options: Any) -> Iterator[Segment]:
+            """Escape whatever comes from a name and has not been escaped before."""
+            for segment in super().render(*arguments, **options):
+                if segment.control or segment.text.replace("\n", "").isprintable():
+                    yield segment
+                else:
+                    yield segment._replace(text="\n".join(map(printable, segment.text.split("\n"))))
+
     terminal = sys.stdout.isatty()
     return Piped(
         file=sys.stdout if terminal else cast(IO[str], _Stripped(sys.stdout)),
@@ -233,7 +287,7 @@ def new_table(*columns: str, many_lines: Collection[int] = (), **settings: Any) 
     if settings.get("title"):
         settings["title"] = safe(settings["title"])
     table = Safe(**{"box": SIMPLE, "pad_edge": False, **settings})
-    for name in columns:
+    for name in map(printable, columns):
         if name.startswith(">"):
             table.add_column(name[1:], justify="right")
         else:

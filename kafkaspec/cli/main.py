@@ -79,7 +79,7 @@ class _Main(Commands):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except click.ClickException as error:  # its message may have a name in it
-            vars(error)["message"] = "\n".join(map(printable, error.message.split("\n")))
+            vars(error)["message"] = _indented(error.message)
             raise
         except KafkaSpecError as error:
             warn(str(error))
@@ -101,6 +101,13 @@ class _Main(Commands):
                 os._exit(_INTERRUPTED)
             ctx.exit(_INTERRUPTED)
         return result
+
+
+def _indented(message: str) -> str:
+    """Return a message of which only the first line is at the margin: a name may have lines."""
+    first, *others = map(printable, message.split("\n"))
+    lines = (line if not line or line.startswith("  ") else f"  {line}" for line in others)
+    return "\n".join((first, *lines))
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

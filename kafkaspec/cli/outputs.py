@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal, cast
 
 import click
 
+from kafkaspec.cli.console import Escaped
 from kafkaspec.cli.options import Command
 from kafkaspec.writing.atomic import cannot_write, file_aside
 from kafkaspec.writing.places import check_output
@@ -21,6 +22,21 @@ OUTPUT_EPILOG: Final = """\
 The file is written under another name and renamed when it is complete. It must
 not be, or lie in, PATH.
 """
+
+
+Content = Literal["shown", "raw", "binary"]
+"""What an output is: lines of the command and JSON, text that others read, or no text.
+
+On standard output, what controls a terminal is escaped in the first, and in the second where
+standard output is a terminal.
+"""
+
+
+def content_of(form: str) -> Content:
+    """Return what a table is in a format."""
+    if form in ("json", "jsonl"):
+        return "shown"
+    return "raw" if form == "csv" else "binary"
 
 
 def file_option(*, required: bool) -> Callable[[Command], Command]:
@@ -87,20 +103,27 @@ def is_file(output: Path | None) -> bool:
 
 
 @contextmanager
-def opened_output(output: Path | None, *inputs: Any, replace: bool) -> Iterator[IO[bytes]]:
+def opened_output(
+    output: Path | None, *inputs: Any, replace: bool, content: Content = "binary"
+) -> Iterator[IO[bytes]]:
     """Open an output, which appears at the end, unless there is an error.
 
     Args:
         output: its path; None or ``-`` for standard output.
         inputs: paths that it must not be, or lie in.
         replace: whether to replace a file.
+        content: what is written.
 
     Raises:
         click.UsageError: there is a file of that name.
         KafkaSpecError: ``unreadable``: it cannot be written, or not there.
     """
     if output is None or not is_file(output):
-        yield sys.stdout.buffer
+        if content == "shown" or (content == "raw" and sys.stdout.isatty()):
+            with Escaped(sys.stdout.buffer) as escaped:
+                yield cast(IO[bytes], escaped)
+        else:
+            yield sys.stdout.buffer
         return
     check_output(output, *inputs)
     try:

@@ -29,6 +29,7 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
+    Content,
     file_option,
     force_option,
     is_file,
@@ -215,7 +216,7 @@ def dump_command(
     if where is not None and (batches or output_format == KAFKA):
         raise click.UsageError("--where goes without --batches and --format kafka")
     if output_format == KAFKA:
-        with opened_output(output, *paths, replace=force) as out:
+        with opened_output(output, *paths, replace=force, content="raw") as out:
             code = kafka.write(paths, out, codec=codec, jobs=jobs)
         ctx.exit(code)
     text_paths = [path for path in paths if names.is_text(path.name)]
@@ -267,7 +268,8 @@ def dump_command(
         refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
         tables = table_files.dump_lines(table_paths, output_format, codec, inputs)
         lines = chain(dump_lines(text_paths, output_format, inputs), tables, lines)
-    with opened_output(output, *paths, replace=force) as out:
+    content: Content = "shown" if template is None else "raw"
+    with opened_output(output, *paths, replace=force, content=content) as out:
         write_lines(lines if limit is None else _limited(lines, limit, inputs.ended_at), out)
         inputs.finish()
         if typed is not None:

@@ -28,6 +28,7 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
+    content_of,
     force_option,
     is_file,
     opened_output,
@@ -191,7 +192,7 @@ def export_command(
         chosen["header_keys"] = header_keys
     with (
         open_log(path, codec=codec, crc=crc) as opened,
-        _opened(output, path, force=force, folders=bool(split_by)) as place,
+        _opened(output, path, to, force=force, folders=bool(split_by)) as place,
         progress_bar("export", log_bytes(opened)) as bar,
         wrong_usage(ValueError),
     ):
@@ -234,14 +235,14 @@ def export_command(
 
 
 @contextmanager
-def _opened(output: Path, path: str, *, force: bool, folders: bool) -> Iterator[Any]:
+def _opened(output: Path, path: str, to: str, *, force: bool, folders: bool) -> Iterator[Any]:
     """Open the file to write; a directory is opened by the export."""
     if folders:
         yield output
         return
     if output.is_dir():
         raise click.UsageError(f"{output} is a directory: --split-by writes folders")
-    with opened_output(output, path, replace=force) as file:
+    with opened_output(output, path, replace=force, content=content_of(to)) as file:
         yield file
 
 

@@ -33,6 +33,7 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
+    content_of,
     file_option,
     force_option,
     is_file,
@@ -171,7 +172,7 @@ def sql_command(
             if form == "text":
                 rows = _show(result)
             else:
-                with opened_output(output, path, replace=force) as file:
+                with opened_output(output, path, replace=force, content=content_of(form)) as file:
                     rows = _write(result, file, form)
         _report(opened, session.scans, inputs)
     if is_file(output):
