@@ -277,6 +277,7 @@ def test_a_real_terminal_gets_colours_only(arguments: list[str], logs: Path) -> 
         os.close(main_end)
         assert command.wait() in (0, 1)
     text = re.sub(r"\x1b\[[0-9;]*m|\r?\n|\x1b\[(2K|1A|\?25[lh])|\r", "", shown.decode())
+    text = text.replace("\t", "")
     assert text.isprintable(), [ascii(c) for c in text if not c.isprintable()]
 
 
