@@ -16,12 +16,16 @@ _HIDE: Final = "SPARK_HIDE_TRACEBACK"
 ``handle_worker_exception``)."""
 
 
+class DataLossError(RuntimeError):
+    """Data that was asked for is not there any more, and ``failOnDataLoss`` is true."""
+
+
 @contextmanager
 def plainly() -> Iterator[None]:
     """Let a worker of Spark report the text of an error of ours alone; also a decorator."""
     try:
         yield
-    except (OptionError, KafkaSpecError):
+    except (OptionError, DataLossError, KafkaSpecError):
         if _is_worker():
             os.environ[_HIDE] = "1"
         raise

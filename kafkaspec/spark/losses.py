@@ -62,7 +62,7 @@ def report_missing(log: Log, span: Span, options: ReadOptions) -> list[Missing]:
 
     Raises:
         KafkaSpecError: the log cannot be opened.
-        OptionError: something is lost, in mode ``FAILFAST`` with ``failOnDataLoss``.
+        DataLossError: something is lost, in mode ``FAILFAST`` with ``failOnDataLoss``.
     """
     lost = []
     for item in missing_in(log, span, log_start=options.log_start):

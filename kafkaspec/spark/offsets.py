@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from kafkaspec.shown import some_of
+from kafkaspec.spark.failing import DataLossError
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import LOGGER, Log
@@ -41,15 +43,29 @@ def check_partitions(bound: Bound, logs: Iterable[Log], name: str) -> None:
         raise OptionError(f"{name} specifies offsets for {', '.join(more)}, which is not there")
 
 
-def check_selected(options: ReadOptions, logs: Collection[Log]) -> None:
+def check_selected(
+    options: ReadOptions, logs: Collection[Log], found: Collection[Log] | None = None
+) -> None:
     """Make sure that ``subscribe`` and ``assign`` name only what is there, as in Spark.
 
+    Args:
+        options: of the read.
+        logs: those that the options select.
+        found: all that are there; None for a stream, in which topics may appear later: then a
+            pattern without a match is logged.
+
     Raises:
-        OptionError: a topic or a partition is missing.
+        OptionError: a topic or a partition is missing, or a pattern matches none.
     """
-    topics = (options.topics or frozenset()) - {log.topic for log in logs}
-    if topics:
-        missing = ", ".join(sorted(topics))
+    if options.pattern is not None and not logs:
+        text = f"subscribePattern {options.pattern} matches no topic"
+        if found is not None:
+            topics = sorted({log.topic for log in found if log.topic is not None})
+            raise OptionError(f"{text}; there are {some_of(topics) or 'none'}")
+        LOGGER.warning("%s", text)
+    missing_topics = (options.topics or frozenset()) - {log.topic for log in logs}
+    if missing_topics:
+        missing = ", ".join(sorted(missing_topics))
         raise OptionError(f"subscribe names {missing}, which is not there")
     assigned = (options.assigned or frozenset()) - {(log.topic, log.partition) for log in logs}
     if assigned:
@@ -98,7 +114,7 @@ def available(log: Log, span: Span, options: ReadOptions) -> Span:
     """Return the part of a span that still exists; report it if that is not all.
 
     Raises:
-        OptionError: offsets are gone, and ``failOnDataLoss``.
+        DataLossError: offsets are gone, and ``failOnDataLoss``.
     """
     first = log.first_offset
     if span.start is None or span.start >= first:
@@ -112,8 +128,8 @@ def report_loss(text: str, options: ReadOptions) -> None:
     """Say that data is lost.
 
     Raises:
-        OptionError: ``failOnDataLoss``.
+        DataLossError: ``failOnDataLoss``.
     """
     if options.fail_on_data_loss:
-        raise OptionError(f"{text}; failOnDataLoss=false goes on with what is there")
+        raise DataLossError(f"{text}; failOnDataLoss=false goes on with what is there")
     LOGGER.warning("data is lost: %s", text)

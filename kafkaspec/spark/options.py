@@ -211,7 +211,7 @@ def _refuse(given: Mapping[str, str], streaming: bool | None) -> None:
         elif name in _REFUSED:
             raise OptionError(f"option {name}: {_REFUSED[name]}")
         elif name.startswith(_REFUSED_PREFIXES):
-            raise OptionError(f"option {name}: {_BROKER}")
+            raise OptionError(f"option {name}: {_BROKER}" + did_you_mean(name, _KNOWN.values()))
         else:
             raise OptionError(
                 f"there is no option {name} for reading" + did_you_mean(name, _KNOWN.values())

@@ -187,6 +187,25 @@ def check_place(output: str, paths: str | Iterable[str]) -> None:
     check_output(plain(output), *(match for text in given for match in _matches(text)))
 
 
+def check_there(paths: Iterable[str]) -> None:
+    """Refuse paths at which there is nothing, and globs that match nothing.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    for text in map(plain, paths):
+        if not _GLOB & set(text):
+            if not as_path(text).exists():
+                detail = "there is nothing here; make the directory first, or correct the path"
+                raise make_error(Reason.UNREADABLE, detail, file=text)
+        elif not _matches(text):
+            raise _no_match(text)
+
+
+def _no_match(text: str) -> KafkaSpecError:
+    return make_error(Reason.UNREADABLE, "nothing matches this pattern", file=text)
+
+
 def _matches(text: str) -> list[str]:
     return sorted(_glob(text)) if _GLOB & set(text) else [text]
 
@@ -198,7 +217,7 @@ def _matching(text: str) -> Iterator[Log]:
         return
     matches = _matches(text)
     if not matches:
-        raise make_error(Reason.UNREADABLE, "nothing matches this pattern", file=text)
+        raise _no_match(text)
     other = 0
     for match in matches:
         path = as_path(match)

@@ -79,7 +79,7 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
         LOGGER.warning("there is no segment in %s", without_credentials(", ".join(options.paths)))
     logs = [log for log in found if options.selects(log.topic, log.partition)]
     tally.by_topic = len(found) - len(logs)
-    check_selected(options, logs)
+    check_selected(options, logs, found)
     check_partitions(options.start, logs, "startingOffsets")
     check_partitions(options.end, logs, "endingOffsets")
     spans = []

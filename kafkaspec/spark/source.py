@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.options import ReadOptions, read_options
 from kafkaspec.spark.parsing import OptionError
+from kafkaspec.spark.paths import check_there
 from kafkaspec.spark.schema import default_schema, output_of
 from kafkaspec.spark.tables import recall, remember, table_options
 from kafkaspec.spark.write_options import parse_write_options
@@ -35,11 +36,14 @@ class KafkaSegmentDataSource(DataSource):
 
         Raises:
             OptionError: an option cannot be followed.
+            KafkaSpecError: ``unreadable``: there is nothing at the path of a table.
         """
         table = table_options(self.options)
         if table is None:
             return default_schema(typed_options(self.options, streaming=None))
-        return remember(default_schema(typed_options(table, streaming=None)), table)
+        options = typed_options(table, streaming=None)
+        check_there(options.paths)
+        return remember(default_schema(options), table)
 
     @plainly()
     def reader(self, schema: StructType) -> DataSourceReader:

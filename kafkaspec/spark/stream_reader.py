@@ -110,7 +110,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         """Return the offset up to which a log is what was read, and report it if it is lower.
 
         Raises:
-            OptionError: it is lower, and ``failOnDataLoss``.
+            DataLossError: it is lower, and ``failOnDataLoss``.
         """
         log, name = logs.get(place), f"{place[0]}-{place[1]}"
         if log is None:
@@ -190,7 +190,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
         Raises:
             KafkaSpecError: a log cannot be read.
-            OptionError: offsets are gone, and ``failOnDataLoss``.
+            DataLossError: offsets are gone, and ``failOnDataLoss``.
         """
         begin, stop = _parsed(start), _parsed(end)
         logs = self._tails.logs()

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from kafkaspec.cli.main import main
 from kafkaspec.log.missing import Missing, missing
-from kafkaspec.spark.parsing import OptionError
+from kafkaspec.spark.failing import DataLossError
 from tests.spark import logs
 from tests.spark.reading import table
 
@@ -53,7 +53,7 @@ def test_what_a_log_does_not_deliver_is_never_silent(
     left = sorted({*range(100)} - {*lost})
     said = rf"offsets {lost[0]} to {lost[-1]} are missing: .*{text}"
     for path in (tmp_path, tmp_path / "orders-*", directory):
-        with pytest.raises(OptionError, match=f"{said}.*; failOnDataLoss=false goes on"):
+        with pytest.raises(DataLossError, match=f"{said}.*; failOnDataLoss=false goes on"):
             table(path)
     for options in ({"failOnDataLoss": False}, {"mode": "DROPCORRUPT"}):
         caplog.clear()
@@ -78,7 +78,7 @@ def test_a_log_start_offset_after_the_end_is_a_loss(orders: Path) -> None:
     """As ``kafkaspec dump`` says it; a broker would deliver nothing."""
     checkpoint = orders.parent / "log-start-offset-checkpoint"
     checkpoint.write_text("0\n1\norders 0 500\n")
-    with pytest.raises(OptionError, match="the log start offset 500 is after the end of the log"):
+    with pytest.raises(DataLossError, match="the log start offset 500 is after the end of the log"):
         table(orders)
     assert logs.offsets(table(orders, logStart="ignore")) == list(range(60))
 

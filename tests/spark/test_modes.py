@@ -15,7 +15,7 @@ pytest.importorskip("pyspark")
 import kafkaspec as ks
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.layout.framing import FRAMING, field_position
-from kafkaspec.spark.parsing import OptionError
+from kafkaspec.spark.failing import DataLossError
 from tests.spark import logs
 from tests.spark.reading import table
 
@@ -113,7 +113,7 @@ def test_a_torn_tail_is_the_end_and_not_damage(
     path = logs.segment(orders)
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size - 7)
-    with pytest.raises(OptionError, match=r"offsets 55 to 59 are missing: .* its offset index"):
+    with pytest.raises(DataLossError, match=r"offsets 55 to 59 are missing: .* its offset index"):
         table(orders)
     assert logs.offsets(table(orders, failOnDataLoss=False)) == rest(11)
     for path in (*orders.glob("*index"), *orders.glob("*.snapshot")):

@@ -35,6 +35,11 @@ def test_tables(sql: Callable[[str], list[Any]], tmp_path: Path) -> None:
     logs.make(old / "orders-0", 4)
     given = f"OPTIONS (path '{old}', includeHeaders 'true') COMMENT 'x' TBLPROPERTIES ('a' = 'b')"
     sql(f"CREATE TABLE logs USING kafkasegment {given}")
+    for place, text in ((new, "there is nothing here"), (f"{new}-*", "nothing matches")):
+        with pytest.raises(Exception, match=text) as caught:
+            sql(f"CREATE TABLE others USING kafkasegment LOCATION '{place}'")
+        assert "Traceback" not in str(caught.value)
+    new.mkdir()
     sql(f"CREATE TABLE others USING kafkasegment LOCATION '{new}'")
     assert sql("SELECT count(*), max(OFFSET), count(headers) FROM logs")[0][:] == (20, 19, 0)
     query = "SELECT key, value, topic, partition, offset, timestamp, timestampType FROM logs"
@@ -128,6 +133,12 @@ def test_wrong_options_are_said_in_a_line(spark: SparkSession, tmp_path: Path) -
     for options, text in (
         ({"subscribePattern": "("}, "option subscribePattern: "),
         ({"subscribe": "none"}, "subscribe names none, which is not there"),
+        (
+            {"subscribePattern": "order"},
+            "subscribePattern order matches no topic; there are orders",
+        ),
+        ({"includeHeader": "true"}, "no option includeheader for reading; did you mean"),
+        ({"kafka.isolation.levl": "x"}, "did you mean 'kafka.isolation.level'"),
         ({"maxOffsetsPerTrigger": "1"}, "option maxOffsetsPerTrigger is for streams"),
     ):
         found = refused(**options)

@@ -13,6 +13,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
+from kafkaspec.spark.failing import DataLossError
 from tests.goldens import GOLDEN, produced
 from tests.spark import logs
 from tests.spark.reading import stream_reader
@@ -172,7 +173,7 @@ def test_retention_underfoot(tmp_path: Path) -> None:
     start = found.initialOffset()
     end = found.latestOffset(start, ALL)
     first.unlink()
-    with pytest.raises(ValueError, match=r"offsets 0\.\.2 of orders-0 are gone"):
+    with pytest.raises(DataLossError, match=r"offsets 0\.\.2 of orders-0 are gone"):
         found.partitions(start, end)
     lenient = reader(tmp_path, failOnDataLoss="false")
     assert offsets(lenient, start, end) == [3, 4, 5]
@@ -185,9 +186,9 @@ def test_a_log_that_became_shorter(tmp_path: Path) -> None:
     end = found.latestOffset(found.initialOffset(), ALL)
     path.write_bytes(logs.batch(0, 3))
     for again in (found, reader(tmp_path)):
-        with pytest.raises(ValueError, match="orders-0 ends at 3; its next offset was 6"):
+        with pytest.raises(DataLossError, match="orders-0 ends at 3; its next offset was 6"):
             again.latestOffset(end, ALL)
-        with pytest.raises(ValueError, match="ends at 3"):
+        with pytest.raises(DataLossError, match="ends at 3"):
             again.partitions({"orders": {"0": 3}}, end)
     lenient = reader(tmp_path, failOnDataLoss="false")
     assert offsets(lenient, {"orders": {"0": 0}}, end) == [0, 1, 2]
@@ -203,10 +204,10 @@ def test_a_log_that_was_removed(tmp_path: Path, caplog: pytest.LogCaptureFixture
     found, lenient = reader(tmp_path), reader(tmp_path, failOnDataLoss="false")
     end = found.latestOffset(found.initialOffset(), ALL)
     path.unlink()
-    with pytest.raises(ValueError, match="orders-0 ends at 0; its next offset was 3"):
+    with pytest.raises(DataLossError, match="orders-0 ends at 0; its next offset was 3"):
         found.latestOffset(end, ALL)
     path.parent.rmdir()
-    with pytest.raises(ValueError, match="orders-0 is gone; its next offset was 3"):
+    with pytest.raises(DataLossError, match="orders-0 is gone; its next offset was 3"):
         found.latestOffset(end, ALL)
     for _ in range(3):
         assert lenient.latestOffset(end, ALL) == end
@@ -253,9 +254,9 @@ def test_a_log_that_was_cut_and_grew_past_the_end(
     else:
         path.write_bytes(epochs(*now))
     for again in (found, reader(tmp_path)):  # in the same process, and after a restart
-        with pytest.raises(ValueError, match=text):
+        with pytest.raises(DataLossError, match=text):
             again.latestOffset(READ, ALL)
-        with pytest.raises(ValueError, match=text):
+        with pytest.raises(DataLossError, match=text):
             again.partitions(READ, {"orders": {"0": now[-1][1]}})
     for again in (lenient, reader(tmp_path, failOnDataLoss="false")):
         seen, position = [], READ
@@ -287,9 +288,11 @@ def test_a_topic_that_was_created_again(tmp_path: Path, end: int, epoch: int) ->
     path.write_bytes(epochs((0, end, epoch)))
     new = topic_id(orders, "Xl5mVkqkSJ2Ax0qzpOqXbg")
     for again in (found, reader(tmp_path)):
-        with pytest.raises(ValueError, match=f"created again: its topic id is {new}; it was {old}"):
+        with pytest.raises(
+            DataLossError, match=f"created again: its topic id is {new}; it was {old}"
+        ):
             again.latestOffset(read, ALL)
-        with pytest.raises(ValueError, match="created again"):
+        with pytest.raises(DataLossError, match="created again"):
             again.partitions({"orders": {"0": 0}}, read)
     for most in (7, 60, 1000):  # 60: a micro-batch that ends at the old offset
         lenient = reader(tmp_path, failOnDataLoss="false")
