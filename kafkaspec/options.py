@@ -1,4 +1,4 @@
-"""Check the options of public functions: words of enumerations, and names."""
+"""Check the options of public functions: words of enumerations, and names; say which there are."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from typing import (
     overload,
 )
 
+from kafkaspec.shown import some_of
+
 T = TypeVar("T", bound=Callable[..., Any])
 
 
@@ -40,6 +42,23 @@ def one_of(option: str, given: object, words: Iterable[object]) -> ValueError:
         f"{option} must be one of {', '.join(known)}, not {given!r}"
         + did_you_mean(str(given), known)
     )
+
+
+def not_there(what: str, name: object, known: Iterable[Any]) -> str:
+    """Return the sentence that says that nothing has a name, with the nearest names that there are.
+
+    Args:
+        what: the kind of thing: ``group``.
+        name: the name that was asked for, or a number.
+        known: those that there are; the first ones are listed where none is near.
+    """
+    there = sorted(set(known))
+    text = f"there is no {what} {name!r}"
+    if not there:
+        return f"{text}, and no other"
+    near = did_you_mean(name, there) if isinstance(name, str) else ""
+    verb = "is" if len(there) == 1 else "are"
+    return text + (near or f"; there {verb} {some_of([repr(each) for each in there])}")
 
 
 @overload

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError
 from kafkaspec.messages.lookup import minor_of
 from kafkaspec.messages.topics import another_topic
+from kafkaspec.options import not_there
 
 if TYPE_CHECKING:
     from kafkaspec.state.framed import LeftOut
@@ -163,6 +164,12 @@ class Logs:
             warn(text)
         self._found = FINDINGS
 
+    def check_there(self, what: str, wanted: Iterable[str], known: Collection[str]) -> None:
+        """Report each wanted name that nothing here has, with the nearest that there are."""
+        for name in wanted:
+            if name not in known:
+                self.found(not_there(what, name, known))
+
     def of(self, topic: str) -> list[Segment | Partition]:
         """Return the logs of a topic, one replica of each partition."""
         if topic not in self._chosen:
@@ -271,12 +278,21 @@ def show_history(
     from kafkaspec.state.history import history
     from kafkaspec.state.latest import Latest
 
+    names = set[str]()
     for log in logs.of(topic):
         left_out = Latest(str(log.path))
         with logs.reading(log):
-            for event in history(log, topic, name, left_out, **options):
+            for event in history(log, topic, name, left_out, names=names, **options):
                 _show_event(event, output_format)
         logs.left_out(log, left_out)
+    logs.check_there(_OWNERS[topic], [name], names)
+
+
+_OWNERS: Final[dict[str, str]] = {
+    Topic.CONSUMER_OFFSETS: "group",
+    Topic.TRANSACTION_STATE: "transactional id",
+}
+"""What the keys of an internal topic name."""
 
 
 def _show_event(event: Event, output_format: str) -> None:

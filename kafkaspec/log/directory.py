@@ -20,7 +20,7 @@ from kafkaspec.log.entries import SegmentOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.selection import Options
 from kafkaspec.model import Record
-from kafkaspec.options import checked
+from kafkaspec.options import checked, not_there
 
 
 class LogDirectory(Log):
@@ -116,7 +116,7 @@ class LogDirectory(Log):
             KeyError: no current partition is of this topic.
         """
         if topic not in self.topics:
-            raise KeyError(f"{self.path} has no topic {topic}")
+            raise KeyError(f"{self.path}: {not_there('topic', topic, self.topics)}")
         chosen = copy(self)
         for name in ("partitions", "_listed"):
             chosen.__dict__.pop(name, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from kafkaspec.options import did_you_mean
 from kafkaspec.shown import some_of
 from kafkaspec.spark.failing import DataLossError
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions
@@ -63,14 +64,19 @@ def check_selected(
             topics = sorted({log.topic for log in found if log.topic is not None})
             raise OptionError(f"{text}; there are {some_of(topics) or 'none'}")
         LOGGER.warning("%s", text)
-    missing_topics = (options.topics or frozenset()) - {log.topic for log in logs}
-    if missing_topics:
-        missing = ", ".join(sorted(missing_topics))
-        raise OptionError(f"subscribe names {missing}, which is not there")
-    assigned = (options.assigned or frozenset()) - {(log.topic, log.partition) for log in logs}
-    if assigned:
-        missing = ", ".join(f"{topic}-{partition}" for topic, partition in sorted(assigned))
-        raise OptionError(f"assign names {missing}, which is not there")
+    there = {(log.topic, log.partition) for log in (found or logs) if log.topic is not None}
+    known = {topic for topic, _ in there if topic is not None}
+    _refuse("subscribe", (options.topics or frozenset()) - known, known)
+    names = {f"{topic}-{partition}" for topic, partition in there}
+    missing = (options.assigned or frozenset()) - there
+    _refuse("assign", {f"{topic}-{partition}" for topic, partition in missing}, names)
+
+
+def _refuse(option: str, missing: Collection[str], known: Collection[str]) -> None:
+    if missing:
+        names = sorted(missing)
+        near = did_you_mean(names[0], known)
+        raise OptionError(f"{option} names {', '.join(names)}, which is not there{near}")
 
 
 def span_of(log: Log, options: ReadOptions) -> Span:

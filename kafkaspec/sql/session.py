@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any, Final, Unpack
 
 import duckdb
@@ -37,6 +39,9 @@ _LOCKED: Final = {
 }
 
 
+_NO_TABLE: Final = re.compile(r"Table with name (.+?) does not exist")
+
+
 class SqlError(ValueError):
     """DuckDB refuses a query."""
 
@@ -46,8 +51,8 @@ class Session:
 
     Attributes:
         scans: what queries have read.
-        renamed: names of views that are not those of their topics, which DuckDB, for which upper
-            and lower case are the same, cannot tell apart.
+        renamed: names of the views of topics whose names differ only by case, which DuckDB cannot
+            tell apart: none of them has the name of a topic, and a query that uses one is refused.
 
     Args:
         log: the log.
@@ -75,18 +80,16 @@ class Session:
         **options: Unpack[BatchOptions],
     ) -> None:
         self.scans = Scans()
-        self.renamed: dict[str, str] = {}
         self._connection = _connect(threads, memory, files)
         names = VIEW_COLUMNS if columns is None else columns
         reading: dict[str, Any] = {**options, "on_unreadable": on_unreadable}
         self._untyped: dict[str, tuple[str | None, list[int | None]]] = {}
-        taken = set[str]()
-        for topic, partitions in _topics(log, on_unreadable).items():
-            made = _unique(topic, taken)
+        topics = _topics(log, on_unreadable)
+        self.renamed = _distinct(topics)
+        for topic, partitions in topics.items():
+            made = self.renamed.get(topic, topic)
             name = None if isinstance(log, Segment) else topic
             view = Topic(log, name, partitions, names, reading, self.scans)
-            if made != topic:
-                self.renamed[topic] = made
             self._connection.register(made, view)
             if decoding is not None:
                 self._untyped[made] = (name, partitions)
@@ -118,7 +121,19 @@ class Session:
         except (duckdb.Error, pa.ArrowException) as error:
             if self.scans.errors:
                 raise self.scans.errors[0] from None
-            raise SqlError(str(error)) from None
+            raise SqlError(self._ambiguous(error) or str(error)) from None
+
+    def _ambiguous(self, error: Exception) -> str:
+        """Return why a table is not there if several topics have its name; "" if none has."""
+        found = _NO_TABLE.search(str(error))
+        name = found[1] if found else ""
+        views = [
+            f'topic {topic} is the view "{made}"'
+            for topic, made in self.renamed.items()
+            if topic.casefold() == name.casefold()
+        ]
+        listed = ", ".join(views)
+        return f'"{name}" is ambiguous, because SQL ignores case: {listed}' if views else ""
 
     def _decode(self, text: str) -> None:
         """Make typed views of the topics that a query names."""
@@ -176,10 +191,18 @@ def _topics(log: Log, on_unreadable: OnError) -> Mapping[str, list[int | None]]:
     return found
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    made, number = name, 1
-    while made.casefold() in taken:
-        number += 1
-        made = f"{name}_{number}"
-    taken.add(made.casefold())
+def _distinct(topics: Iterable[str]) -> dict[str, str]:
+    """Return names for the topics whose own names differ only by case, each with a number."""
+    alike: dict[str, list[str]] = {}
+    for topic in sorted(topics):
+        alike.setdefault(topic.casefold(), []).append(topic)
+    taken, made = set(alike), {}
+    for same in alike.values():
+        numbers = count(1)
+        for topic in same if len(same) > 1 else ():
+            name = next(
+                n for n in (f"{topic}_{each}" for each in numbers) if n.casefold() not in taken
+            )
+            taken.add(name.casefold())
+            made[topic] = name
     return made

@@ -64,7 +64,15 @@ class Event(NamedTuple):
         return found
 
 
-def history(log: Source, topic: str, name: str, found: Latest, **options: Any) -> list[Event]:
+def history(
+    log: Source,
+    topic: str,
+    name: str,
+    found: Latest,
+    *,
+    names: set[str] | None = None,
+    **options: Any,
+) -> list[Event]:
     """Return the records of a group or transactional id that a log still holds.
 
     Args:
@@ -72,6 +80,7 @@ def history(log: Source, topic: str, name: str, found: Latest, **options: Any) -
         topic: name of the internal topic.
         name: the group's, or the transactional id.
         found: notes what is left out.
+        names: gets the names that the log has records of.
         options: ``at``, ``release``, and which records, as ``latest`` takes them.
 
     Raises:
@@ -84,7 +93,10 @@ def history(log: Source, topic: str, name: str, found: Latest, **options: Any) -
         for kind, table in tables.items():
             key = table[KEY].combine_chunks()
             owner = next(each for each in _OWNERS if key.type.get_field_index(each) >= 0)
-            own = table.filter(pc.equal(pc.struct_field(key, owner), name))
+            owners = pc.struct_field(key, owner)
+            if names is not None:
+                names.update(pc.unique(owners).to_pylist())
+            own = table.filter(pc.equal(owners, name))
             rows += [(kind, row) for row in plain(own)]
     outcomes = _Outcomes(markers, {row[PRODUCER] for _, row in rows if row[TRANSACTIONAL]})
     return [

@@ -86,7 +86,7 @@ def test_a_part_of_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--as", "mesage_set"], "there is no type mesage_set; did you mean message_set?"),
+        (["--as", "mesage_set"], "there is no type mesage_set; did you mean 'message_set'"),
         (["--as", "nothing.like.it"], "transaction_index.aborted_transaction"),
         (["--as", "record"], "needs a recordbatch.record_batch"),
         (["--as", "varint32", "--parameter", "1"], "varint.varint32 has no parameters"),

@@ -264,3 +264,44 @@ def test_a_damaged_record_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     assert "record 5" in result.output
     offsets = [row["offset"] for row in _objects(result.output) if row["type"] == "offset"]
     assert offsets == [9]  # of the record before it
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    ("command", "option", "wrong", "near"),
+    [
+        ("groups", "--group", "group-bb", "there is no group 'group-bb'; did you mean 'group-b'"),
+        ("groups", "--group", "x", "there is no group 'x'; there are 'group-a', 'group-b', "),
+        ("groups", "--history", "Group-C", "there is no group 'Group-C'; did you mean 'group-c'"),
+        ("transactions", "--history", "transaction", "there is no transactional id 'transaction'"),
+    ],
+)
+def test_a_name_that_is_not_there_is_an_error_with_the_nearest(
+    command: str, option: str, wrong: str, near: str, form: str
+) -> None:
+    result = run(command, option, wrong, "--format", form, LOGS)
+    assert result.exit_code == 1
+    assert near in result.stderr
+    assert wrong not in result.stdout
+
+
+def test_of_several_groups_those_that_are_there_are_shown() -> None:
+    result = run("groups", "--format", "json", "--group", "group-b", "--group", "group-z", LOGS)
+    assert result.exit_code == 1
+    assert {row["group"] for row in _objects(result.stdout)} == {"group-b"}
+    assert "'group-z'" in result.stderr
+    # A group that is in a topic of share groups alone, and in that of groups.
+    assert run("groups", "--group", "group-s", LOGS).exit_code == 0
+
+
+def test_a_topic_that_is_not_there_is_an_error_with_the_nearest(tmp_path: Path) -> None:
+    commands: list[tuple[str | Path, ...]] = [
+        ("dump", "--value", "text", "--topic", "plane", LOGS),
+        ("export", "--value", "text", "--topic", "plane", LOGS, "-o", tmp_path / "a.jsonl"),
+        ("partitions", "--topic", "plane", LOGS),
+    ]
+    for command in commands:
+        result = run(*command)
+        assert (result.exit_code, result.stdout) == (2, ""), command
+        assert "there is no topic 'plane'; did you mean 'plain'?" in result.stderr
+    assert not list(tmp_path.iterdir())

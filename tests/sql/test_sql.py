@@ -219,18 +219,46 @@ def test_names_that_differ_in_case_and_times_beyond_duckdb(tmp_path: Path) -> No
         made = [ks.Record(0, 1 << 60, b"k", topic.encode()), ks.Record(1, 5, b"k", b"")]
         (folder / f"{0:020}.log").write_bytes(ks.encode(made, magic=2))
     with ks.open(tmp_path / "logs") as log, Session(log) as session:
-        assert sorted(session.renamed.values()) == ["orders_2", "orders_3"] or session.renamed
+        assert session.renamed.keys() == {"Orders", "orders", "oRDERS"}
+        for name in ("Orders", "orders", "oRDERS", "ORDERS"):
+            for query in (
+                f'SELECT count(*) FROM "{name}"',
+                f"DESCRIBE {name}",
+                f"FROM main.{name}",
+            ):
+                with pytest.raises(SqlError, match="is ambiguous") as caught:
+                    rows(session, query)
+                for topic, view in session.renamed.items():
+                    assert f'topic {topic} is the view "{view}"' in str(caught.value)
+                    assert rows(session, f'SELECT text(value) FROM "{view}" LIMIT 1') == [(topic,)]
         views = sorted(name for (name,) in rows(session, "SHOW TABLES"))
         assert len({name.casefold() for name in views}) == 3
         values = {rows(session, f'SELECT text(value) FROM "{name}" LIMIT 1')[0] for name in views}
         assert values == {("Orders",), ("orders",), ("oRDERS",)}
         assert session.scans.untimed == 0
-        (row,) = rows(session, 'SELECT epoch_ms(max(timestamp)), count(*) FROM "orders"')
+        (row,) = rows(session, 'SELECT epoch_ms(max(timestamp)), count(*) FROM "orders_2"')
         assert row == (5, 2)
         assert session.scans.untimed == 1
-    found = run("sql", tmp_path / "logs", "SELECT timestamp FROM orders")
+    found = run("sql", tmp_path / "logs", "SELECT timestamp FROM orders_2")
     assert found.exit_code == 1
     assert "1 timestamp" in found.stderr
+    found = run("sql", tmp_path / "logs", "SELECT count(*) FROM orders")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "is ambiguous" in found.stderr
+
+
+def test_the_names_of_views_meet_no_topic(tmp_path: Path) -> None:
+    """DuckDB says which topic each view has: the value of a record is the name of its topic."""
+    topics = ("a_b", "A_b", "A_B_1", "a_b_2", "a-b", "other")
+    for topic in topics:
+        folder = tmp_path / f"{topic}-0"
+        folder.mkdir()
+        (folder / f"{0:020}.log").write_bytes(ks.encode([ks.Record(0, 1, None, topic.encode())]))
+    with ks.open(tmp_path) as log, Session(log) as session:
+        assert session.renamed.keys() == {"a_b", "A_b"}
+        for topic in topics:
+            view = session.renamed.get(topic, topic)
+            assert rows(session, f'SELECT text(value) FROM "{view}"') == [(topic,)]
 
 
 def test_damage_and_what_is_missing(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from kafkaspec.log.columnar import OnMessage
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.lookup import MESSAGES, in_topic, written_by
+from kafkaspec.options import did_you_mean
 
 ERROR: Final = "error"
 
@@ -58,7 +59,10 @@ def kind_of_record(name: str, release: str | None = None) -> Kind:
     found = [message for message in MESSAGES if name in _names(message)]
     if not found:
         known = sorted({_names(message)[0] for message in MESSAGES if _names(message)})
-        raise ValueError(f"no topic has records called {name!r}; there are {', '.join(known)}")
+        raise ValueError(
+            f"no topic has records called {name!r}; there are {', '.join(known)}"
+            + did_you_mean(name, known)
+        )
     key, value = (
         _layouts([message for message in found if message.role in roles], release)
         for roles in ((Role.KEY,), (Role.VALUE, Role.RECORD))

@@ -24,6 +24,7 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.partition import Partition
+from kafkaspec.options import not_there
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ def partitions_command(
         from kafkaspec.forensics.partitions import place_keys
     inputs = Inputs(paths, codec)
     counts: dict[str, int] = {}
+    topics = set[str]()
     logs: dict[str, dict[int, Partition]] = defaultdict(dict)
     for _, log in inputs.logs():
         if not isinstance(log, Partition) or log.topic is None or log.partition is None:
@@ -97,11 +99,12 @@ def partitions_command(
         inputs.read += 1
         if log.topic == Topic.CLUSTER_METADATA and count is None:
             counts.update(_counts(log))
+        topics.add(log.topic)
         wanted = log.topic == topic if topic else not log.topic.startswith("__")
         if wanted:
             logs[log.topic].setdefault(log.partition, log)
     if topic is not None and topic not in logs and not inputs.failed:
-        raise click.UsageError(f"no partition of {topic} is here")
+        raise click.UsageError(not_there("topic", topic, topics))
     wrong = False
     for name, found in sorted(logs.items()):
         with wrong_usage(ValueError):

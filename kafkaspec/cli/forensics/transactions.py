@@ -58,9 +58,9 @@ Example: what holds back consumers of one partition, without its coordinator
   kafkaspec transactions /var/kafka-logs/orders-0
 """,
     """\
-Exit codes: 0 nothing hangs, 1 something hangs, an index contradicts its log, or
-something could not be read or decoded, 2 wrong usage, or nothing of a PATH can be
-read.
+Exit codes: 0 nothing hangs, 1 something hangs, an index contradicts its log,
+something could not be read or decoded, or an ID is not there, 2 wrong usage, or
+nothing of a PATH can be read.
 """,
 )
 

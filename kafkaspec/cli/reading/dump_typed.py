@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import click
 import orjson
 import pyarrow as pa
 
@@ -20,6 +21,7 @@ from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
+from kafkaspec.options import not_there
 from kafkaspec.shown import printable
 from kafkaspec.values.exporting.objects import json_lines, objects
 from kafkaspec.values.framing.frames import SIDES
@@ -84,12 +86,17 @@ def typed_lines(
         chosen: ranges, and what happens with what cannot be read.
         as_json: whether lines are JSON.
         limit: maximum number of records.
+
+    Raises:
+        click.UsageError: nothing is of the topic in ``options``, or an option does not suit a log.
     """
     readers = Readers(options)
     topic = options["topic"]
     left = limit
+    topics = set[str]()
     for name, log in inputs.logs():
         own = log.topic if isinstance(log, Partition) else None
+        topics.add(own or topic or "")
         if own is not None and (own != topic if topic is not None else is_internal(own)):
             inputs.read += 1
             continue
@@ -109,6 +116,8 @@ def typed_lines(
         if left == 0:
             return
         inputs.report_missing(log)
+    if topic is not None and topic not in topics and not inputs.failed:
+        raise click.UsageError(not_there("topic", topic, topics))
 
 
 def _text_lines(batch: pa.RecordBatch) -> Iterator[str]:

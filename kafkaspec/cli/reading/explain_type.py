@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from contextlib import closing
 from itertools import groupby
@@ -18,6 +17,7 @@ from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.io.local import FileReading
+from kafkaspec.options import did_you_mean
 
 MOST: Final = 16 << 20
 """Maximum number of bytes to explain at once: every field is an object."""
@@ -40,8 +40,7 @@ def type_named(text: str) -> str:
     if found:
         raise click.UsageError(f"there are several types {text}: {', '.join(found)}")
     short = [key.partition(".")[2] for key in LAYOUTS]
-    close = difflib.get_close_matches(text, [*LAYOUTS, *short], n=1)
-    hint = f"; did you mean {close[0]}?" if close else "."
+    hint = did_you_mean(text, [*LAYOUTS, *short]) or "."
     files = groupby(LAYOUTS, lambda key: key.partition(".")[0])
     listed = "\n".join(f"  {', '.join(keys)}" for _, keys in files)
     raise click.UsageError(f"there is no type {text}{hint} The specification has\n{listed}")

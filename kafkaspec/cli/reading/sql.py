@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 _EPILOG = epilog(
     """\
 There is a view for each topic, with its name; one that is no word stands in
-double quotes: "my-topic". Where only the case of letters differs, later ones
-get a number, which stderr says. SHOW TABLES lists them, DESCRIBE "my-topic"
+double quotes: "my-topic". SQL ignores the case of names: topics that differ
+only in case get a number each, which stderr says. SHOW TABLES lists them, DESCRIBE "my-topic"
 its columns: partition, offset, timestamp, timestamp_type, key, value, headers,
 or those of --columns. offset is a word of SQL, and stands in quotes as well.
 
@@ -167,7 +167,7 @@ def sql_command(
         ) as session,
     ):
         for topic, name in session.renamed.items():
-            note(f'topic {topic} is the view "{name}": DuckDB does not tell upper and lower case')
+            note(f'topic {topic} is the view "{name}": SQL ignores the case of names')
         with session.query(query) as result:
             if form == "text":
                 rows = _show(result)

@@ -44,7 +44,7 @@ the cleaner came: --at before that time shows what is left of it, and says so.
 """,
     """\
 Exit codes: 0 all was read, 1 something could not be read or decoded, or is not
-proven, 2 wrong usage, or nothing of a PATH can be read.
+proven, or a GROUP is not there, 2 wrong usage, or nothing of a PATH can be read.
 """,
 )
 
@@ -81,10 +81,17 @@ def groups_command(
     if history is not None:
         show_history(logs, Topic.CONSUMER_OFFSETS, history, options, output_format)
         ctx.exit(logs.code)
+    names = set[str]()
+    shown = 0
     for log in logs.of(Topic.CONSUMER_OFFSETS):
         with logs.reading(log):
-            _show(_read(logs, log, options), wanted, output_format)
-    _show_deliveries(logs, options, wanted, output_format)
+            rows = _read(logs, log, options)
+            names.update(row["group"] for table in rows.values() for row in table)
+            shown += _show(rows, wanted, output_format)
+    names |= _show_deliveries(logs, options, wanted, output_format)
+    if output_format == "text" and (shown or not wanted):
+        note(count_text(shown, "group"))
+    logs.check_there("group", wanted, names)
     ctx.exit(logs.code)
 
 
@@ -112,10 +119,12 @@ def _read(logs: Logs, log: Segment | Partition, options: Mapping[str, Any]) -> _
 
 def _show_deliveries(
     logs: Logs, options: Mapping[str, Any], wanted: tuple[str, ...], output_format: str
-) -> None:
-    """Print what share groups had delivered."""
+) -> set[str]:
+    """Print what share groups had delivered, and return the names of all of them."""
     from kafkaspec.state.plain import plain
     from kafkaspec.state.share import read_deliveries
+
+    names = set[str]()
 
     for log in logs.of(Topic.SHARE_GROUP_STATE):
         with logs.reading(log):
@@ -124,12 +133,15 @@ def _show_deliveries(
             for group, count in found.alone.items():
                 text = f"{count_text(count, 'update')} of {group} without a snapshot, left out"
                 logs.found(f"{log.path}: {text}")
-            rows = [row for row in plain(found.partitions) if not wanted or row["group"] in wanted]
+            every = plain(found.partitions)
+            names.update(row["group"] for row in every)
+            rows = [row for row in every if not wanted or row["group"] in wanted]
             if output_format == "json":
                 for row in rows:
                     print_json("delivery", row)
             elif rows:
                 _print_deliveries(rows)
+    return names
 
 
 def _print_deliveries(rows: list[dict[str, Any]]) -> None:
@@ -147,7 +159,8 @@ def _print_deliveries(rows: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def _show(rows: _Rows, wanted: tuple[str, ...], output_format: str) -> None:
+def _show(rows: _Rows, wanted: tuple[str, ...], output_format: str) -> int:
+    """Print the wanted groups of a log, and return their number."""
     if wanted:
         rows = {
             kind: [row for row in table if row["group"] in wanted] for kind, table in rows.items()
@@ -158,6 +171,7 @@ def _show(rows: _Rows, wanted: tuple[str, ...], output_format: str) -> None:
                 print_json(kind, row)
     else:
         _print(rows)
+    return len(rows["group"])
 
 
 def _print(rows: Mapping[str, list[dict[str, Any]]]) -> None:
@@ -187,7 +201,6 @@ def _print(rows: Mapping[str, list[dict[str, Any]]]) -> None:
             for row in offsets:
                 table.add_row(*_cells(row))
             console.print(table)
-    note(count_text(len(rows["group"]), "group"))
 
 
 def _headline(group: Mapping[str, Any]) -> Iterator[str]:

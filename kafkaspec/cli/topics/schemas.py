@@ -22,6 +22,7 @@ from kafkaspec.cli.console import (
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import LogPath, epilog, format_option, wrong_usage
+from kafkaspec.options import not_there
 from kafkaspec.writing.atomic import DirectoryAside
 from kafkaspec.writing.places import check_output
 
@@ -97,14 +98,17 @@ def schemas_command(
     files of schemas. No registry is needed.
     """
     with wrong_usage(ImportError):
+        from kafkaspec.values.definition import SchemaError
         from kafkaspec.values.registry.log import TOPIC, SchemaLog
+    if sum(each is not None for each in (number, guid, subject)) > 1:
+        raise click.UsageError("--id, --guid and --subject exclude each other")
     log = SchemaLog.open(path, topic=TOPIC if topic is None else topic)
-    with wrong_usage(ValueError):
+    try:
         wanted = _wanted(log, number, guid, subject, context)
-    found = log.schemas if wanted is None else wanted
-    if not found and wanted is not None:
-        warn(f"{path}: there is no such schema")
+    except SchemaError as error:
+        warn(f"{path}: {error}")
         ctx.exit(FINDINGS)
+    found = log.schemas if wanted is None else wanted
     if output is not None:
         _write(log, path, found, output)
     elif output_format == "json":
@@ -120,27 +124,33 @@ def schemas_command(
 def _wanted(
     log: SchemaLog, number: int | None, guid: UUID | None, subject: str | None, context: str
 ) -> Sequence[Schema] | None:
-    """Return the schema that options name, none if it is not there; None if they name none."""
+    """Return the schema that options name; None if they name none.
+
+    Raises:
+        SchemaError: it is not there, or the context is not.
+    """
     from kafkaspec.values.definition import SchemaError
 
-    if sum(each is not None for each in (number, guid, subject)) > 1:
-        raise ValueError("--id, --guid and --subject exclude each other")
+    if context not in log.contexts:
+        raise SchemaError(not_there("context", context, log.contexts))
     if number is not None:
         found = log.by_id(number, context)
+        if found is None:
+            ids = [each.id for each in log.schemas if each.id and each.context == context]
+            raise SchemaError(not_there("schema with the id", number, ids))
     elif guid is not None:
         found = log.by_guid(guid)
+        if found is None:
+            known = [str(each.guid) for each in log.schemas]
+            raise SchemaError(not_there("schema with the GUID", str(guid), known))
     elif subject is not None:
         name, _, version = subject.rpartition("@")
         if log.versions(subject, deleted=True) or not (version == "latest" or version.isdecimal()):
             name, version = subject, "latest"
-        try:
-            found = log.resolve(name, "latest" if version == "latest" else int(version))
-        except SchemaError as error:
-            note(str(error))
-            found = None
+        found = log.resolve(name, "latest" if version == "latest" else int(version))
     else:
         return None
-    return () if found is None else (found,)
+    return (found,)
 
 
 def _write(log: SchemaLog, path: Path, found: Sequence[Schema], output: Path) -> None:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import orjson
 
-from kafkaspec.options import checked
+from kafkaspec.options import checked, not_there
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.fingerprints import fingerprint
@@ -147,15 +147,19 @@ class SchemaLog:
         Raises:
             SchemaError: there is none.
         """
+        known = self.versions(subject, deleted=True)
+        if not known:
+            raise SchemaError(not_there("subject", subject, self.subjects))
         if version == "latest":
             live = self.versions(subject)
             if not live:
                 raise SchemaError(f"subject {subject}: no version is registered")
             return live[-1]
-        for schema in self.versions(subject, deleted=True):
+        for schema in known:
             if schema.version == version:
                 return schema
-        raise SchemaError(f"subject {subject}: there is no version {version}")
+        numbers = [schema.version for schema in known]
+        raise SchemaError(f"subject {subject}: {not_there('version', version, numbers)}")
 
     def definition(self, schema: Schema) -> Definition:
         """Return a schema with everything that it imports, also what was deleted.

@@ -17,6 +17,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.topics import another_topic
+from kafkaspec.options import did_you_mean
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.files import is_schema_file, read_files, schema_files
 from kafkaspec.values.registry.problems import Problem, Trouble
@@ -41,8 +42,9 @@ def read_schemas(path: str | PathLike[str], topic: str, bounds: Bounds) -> Repla
         for log in logs:
             with closing(log):
                 _replay(log, replay)
+        near = did_you_mean(topic, {log.topic or "" for log in _near(opened)})
     if not logs:
-        raise unreadable(text, f"there is no partition of {topic}, in it or beside it")
+        raise unreadable(text, f"there is no partition of {topic}, in it or beside it{near}")
     return replay
 
 
@@ -59,16 +61,23 @@ def _has_logs(place: Path) -> bool:
 
 def _logs(opened: Segment | Partition | LogDirectory, topic: str) -> Iterator[Source]:
     """Yield the partitions of a topic, or segments, that a path leads to."""
-    if isinstance(opened, LogDirectory):
-        yield from (log for log in opened.current if log.topic == topic)
-        return
-    is_segment = isinstance(opened, Segment)
-    if another_topic(opened.path, topic, segment=is_segment) is None or opened.path is None:
+    if not isinstance(opened, LogDirectory) and (
+        opened.path is None
+        or another_topic(opened.path, topic, segment=isinstance(opened, Segment)) is None
+    ):
         yield opened
-        return
+    else:
+        yield from (log for log in _near(opened) if log.topic == topic)
+
+
+def _near(opened: Segment | Partition | LogDirectory) -> list[Partition]:
+    """Return the partitions of a log directory, or of the one that a log is in."""
+    if isinstance(opened, LogDirectory):
+        return opened.current
+    if opened.path is None:
+        return []
     home = opened.path.absolute().parent
-    beside = LogDirectory(home.parent if is_segment else home)
-    yield from (log for log in beside.current if log.topic == topic)
+    return LogDirectory(home.parent if isinstance(opened, Segment) else home).current
 
 
 def _replay(log: Source, replay: Replay) -> None:

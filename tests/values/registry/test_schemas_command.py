@@ -60,10 +60,21 @@ def test_a_context_has_its_own_ids() -> None:
 
 
 def test_what_is_not_there_and_wrong_usage(tmp_path: Path) -> None:
-    for options in (["--id", "99"], ["--subject", "none"], ["--subject", "orders-value@9"]):
+    for options, text in (
+        (["--id", "99"], "there is no schema with the id 99; there are 1, 2, 3, 4, 5 and "),
+        (["--id", "1", "--context", "ctx"], "there is no context 'ctx'"),
+        (["--guid", "e7d5d42f-757c-ba55-ce2e-4e2695596ee6"],
+         "did you mean 'e7d5d42f-757c-ba55-ce2e-4e2695596ee5'?"),
+        (["--subject", "order-value"], "there is no subject 'order-value'; did you mean 'orders-v"),
+        (["--subject", "none"], "there is no subject 'none'; there are '"),
+        (["--subject", "orders-value@9"], "orders-value: there is no version 9; there are 1, 2, "),
+    ):  # fmt: skip
         result = run("schemas", *options, LOGS)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert "there is no such schema" in result.stderr
+        assert (result.exit_code, result.stdout) == (1, ""), options
+        assert text in result.stderr
+    result = run("schemas", "--topic", "_schema", LOGS)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "did you mean '_schemas'?" in result.stderr
     assert run("schemas", "--id", "1", "--subject", "x", LOGS).exit_code == 2
     assert run("schemas", tmp_path).exit_code == 2
     assert run("schemas", tmp_path / "none").exit_code == 2
