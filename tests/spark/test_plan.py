@@ -215,6 +215,7 @@ def test_topics_and_partitions_that_are_not_there(tmp_path: Path) -> None:
     logs.make(tmp_path / "orders-0", 1)
     wrong = (
         ({"subscribe": "orders,stock,bills"}, "subscribe names bills, stock, which is not there"),
+        ({"subscribe": "Order"}, "which is not there; did you mean 'orders'"),
         ({"assign": '{"orders":[0,1],"stock":[2]}'}, "assign names orders-1, stock-2, which"),
     )
     for options, text in wrong:
