@@ -49,6 +49,8 @@ def kind_of(name: str) -> FileKind:
         return FileKind.KRAFT_SNAPSHOT
     if name in _TEXT:
         return _TEXT[name]
+    if names.is_stream_state(name):
+        return FileKind.STREAM_STATE
     stem, dot, suffix = name.rpartition(".")
     if f"{dot}{suffix}" in _UNFINISHED and (
         stem in _TEXT or kind_of(stem) is not FileKind.UNKNOWN or names.CHECKPOINT in name

@@ -32,6 +32,8 @@ class FileKind(StrEnum):
     CLEAN_SHUTDOWN = "clean_shutdown"
     LOCK = "lock"
     """The file that a running broker locks. It has no content."""
+    STREAM_STATE = "stream_state"
+    """What a streaming query of Spark that writes here has published last; not Kafka's."""
     UNKNOWN = "unknown"
     """Not Kafka's: not read."""
 
@@ -39,7 +41,7 @@ class FileKind(StrEnum):
 LOG_KINDS = (FileKind.SEGMENT, FileKind.MESSAGE_SET, FileKind.KRAFT_SNAPSHOT)
 """Kinds of files that hold log entries."""
 
-UNCHECKED_KINDS = frozenset({FileKind.LEFTOVER, FileKind.UNKNOWN})
+UNCHECKED_KINDS = frozenset({FileKind.LEFTOVER, FileKind.STREAM_STATE, FileKind.UNKNOWN})
 """Kinds of files whose content is not checked."""
 
 

@@ -421,6 +421,8 @@ def _others(
             yield _not_read(path, kind, partition)
     for path in directory.of(FileKind.LEFTOVER):
         yield from _leftover(path, partition)
+    for path in directory.of(FileKind.STREAM_STATE):
+        yield _not_read(path, FileKind.STREAM_STATE, partition)
     broker_starts_here = not directory.is_partition and bool(directory.of(*ROOT_KINDS))
     for paths, text in (
         (directory.of(FileKind.UNKNOWN), "not a file of Kafka's; it was not checked"),

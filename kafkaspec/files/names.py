@@ -75,6 +75,8 @@ _REMOTE_INDEX = re.compile(
 _CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
 _NUMBER = re.compile(r"([+-]?\d{1,4000})\.")
 _NUMBERED = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT, *STATES[1:])
+_STREAM_STATE: Final = ".kafkasegment-{}.json"
+"""Of ours: the last micro-batch that a streaming query of Spark has written."""
 _LARGEST_INT = (1 << 31) - 1
 _MOVED = re.compile(r"\S+-\S+\.\S+(-delete|-future|-stray)")
 _UNMOVED = re.compile(r".*(-delete|-future|-stray)", re.DOTALL)
@@ -130,6 +132,16 @@ class PartitionName(NamedTuple):
     topic: str
     partition: int
     state: str = ""
+
+
+def stream_state(query: str) -> str:
+    """Return the name of the state of a streaming query, whose id is 32 hexadecimal digits."""
+    return _STREAM_STATE.format(query)
+
+
+def is_stream_state(name: str) -> bool:
+    """Return whether a file is the state of a streaming query."""
+    return re.fullmatch(re.escape(_STREAM_STATE).replace(r"\{\}", "[0-9a-f]{32}"), name) is not None
 
 
 def parse_segment(name: str) -> SegmentName | None:

@@ -163,7 +163,7 @@ def publish_batch(options: WriteOptions, staging: Staging, runs: Sequence[Run], 
     """
     root = Path(options.path)
     with locked(root):
-        state = root / f".kafkasegment-{staging.job}.json"
+        state = root / names.stream_state(staging.job)
         last = load_plan(state)
         if last is not None:
             last.carry_out(root, sync=options.sync)

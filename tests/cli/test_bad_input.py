@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kafkaspec.cli.main import main
 from kafkaspec.io import local
-from tests.cli.helpers import fingerprint, first_segment, golden, lines, run
+from tests.cli.helpers import ROOT, fingerprint, first_segment, golden, lines, run
+from tests.goldens import GOLDEN
 
 
 @pytest.fixture
@@ -298,6 +300,48 @@ def test_without_mmap_no_file_is_mapped(
         assert (result.exit_code, result.stdout) == (0, text), command
     with pytest.raises(AttributeError):
         run("dump", partition)
+
+
+EVERY: dict[str, list[str | Path]] = {
+    "transactions": [GOLDEN / "4.3.1" / "logs"],
+    "groups": [GOLDEN / "4.3.1" / "logs"],
+    "cluster": [GOLDEN / "4.3.1" / "logs"],
+    "producers": [golden("4.3.1", "idempotent-0")],
+    "gaps": [golden("4.3.1", "compacted-0")],
+    "doctor": [GOLDEN / "4.3.1" / "logs"],
+    "retention": ["--at", "0", golden("4.3.1", "segments-0")],
+    "compaction": ["--at", "0", golden("4.3.1", "compacted-0")],
+    "diff": [ROOT / "tests/forensics/replicas/a", golden("4.3.1", "plain-0")],
+    "redact": ["--all-values", "-o", "redacted-0", golden("4.3.1", "plain-0")],
+    "partitions": [golden("4.3.1", "plain-0")],
+    "remote": [GOLDEN / "4.3.1" / "tiered" / "logs"],
+    "schemas": [ROOT / "tests/values/data/karapace/logs"],
+    "stats": [golden("4.3.1", "plain-0")],
+    "sql": [golden("4.3.1", "plain-0"), "SELECT sum(offset) FROM records"],
+    "verify": [golden("4.3.1", "plain-0")],
+}
+"""Commands that ``COMMANDS`` does not have, each with paths."""
+_NEVER_MAP = {"explore", "conform", "spark"}
+
+
+@pytest.mark.slow
+def test_every_command_that_reads_logs_can_do_without_mapping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_commands = set(main.list_commands(None))  # type: ignore[arg-type]
+    assert all_commands == {*EVERY, *(command[0] for command in COMMANDS), *_NEVER_MAP}
+    monkeypatch.chdir(tmp_path)
+    expected = {}
+    for name, arguments in EVERY.items():
+        expected[name] = run(name, *arguments)
+        shutil.rmtree("redacted-0", ignore_errors=True)
+    monkeypatch.setattr(local, "mmap", None)
+    for name, arguments in EVERY.items():
+        result = run(name, "--no-mmap", *arguments)
+        assert (result.exit_code, result.stdout) == (
+            expected[name].exit_code,
+            expected[name].stdout,
+        ), name
 
 
 def _inputs(command: list[str], partition: Path) -> list[Path]:

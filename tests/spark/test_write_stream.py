@@ -87,7 +87,14 @@ def test_micro_batches_follow_each_other(tmp_path: Path) -> None:
     for place in ("a-0", "a-1"):
         assert offsets(tmp_path / place) == values(tmp_path / place) == list(range(40))
         assert ks.verify(tmp_path / place).findings == []
-    assert partitions(tmp_path) == [f".kafkasegment-{uuid.UUID(QUERY).hex}.json", "a-0", "a-1"]
+    state = f".kafkasegment-{uuid.UUID(QUERY).hex}.json"
+    assert partitions(tmp_path) == [state, "a-0", "a-1"]
+    (tmp_path / ".kafkasegment-0.json").touch()  # not ours
+    report = ks.verify(tmp_path)
+    assert {Path(item.file).name: item.kind for item in report.files}[state] == "stream_state"
+    assert [(Path(item.file).name, item.reason) for item in report.findings] == [
+        (".kafkasegment-0.json", "unknown_file")
+    ]
 
 
 def test_a_micro_batch_that_is_repeated_is_written_once(tmp_path: Path) -> None:

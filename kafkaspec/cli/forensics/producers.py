@@ -19,7 +19,14 @@ from kafkaspec.cli.console import (
     stdout_console,
 )
 from kafkaspec.cli.forensics.logs import Findings, assumed, place_of
-from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
+from kafkaspec.cli.options import (
+    epilog,
+    format_option,
+    iso,
+    no_mmap_option,
+    paths_argument,
+    wrong_usage,
+)
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
 
@@ -73,6 +80,7 @@ be read, 2 wrong usage, or nothing of a PATH can be read.
     metavar="MS",
     help="producer.id.expiration.ms of the brokers: when they forget a producer.",
 )
+@no_mmap_option
 @format_option
 @click.pass_context
 def producers_command(

@@ -13,7 +13,14 @@ from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
 from kafkaspec.cli.forensics.logs import assumed, place_of
 from kafkaspec.cli.internal import Logs, at_option, release_option, show_history, skip_option
-from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
+from kafkaspec.cli.options import (
+    epilog,
+    format_option,
+    iso,
+    no_mmap_option,
+    paths_argument,
+    wrong_usage,
+)
 from kafkaspec.errors import KafkaSpecError
 
 if TYPE_CHECKING:
@@ -85,6 +92,7 @@ nothing of a PATH can be read.
 )
 @release_option
 @skip_option
+@no_mmap_option
 @format_option
 @click.pass_context
 def transactions_command(

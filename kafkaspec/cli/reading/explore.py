@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from kafkaspec.cli.console import note, say
-from kafkaspec.cli.options import LogPath, epilog, wrong_usage
+from kafkaspec.cli.options import LogPath, epilog, no_mmap_option, wrong_usage
 from kafkaspec.explore.page import served
 from kafkaspec.explore.server import Explorer
 from kafkaspec.explore.tree import Tree
@@ -38,6 +38,7 @@ Exit codes: 0 ended with Ctrl-C, 2 wrong usage, or PATH cannot be read.
 @click.option(
     "--browser/--no-browser", default=True, help="Open a browser, or print the address only."
 )
+@no_mmap_option
 def explore_command(path: Path, port: int, browser: bool) -> None:
     """Explore files in a browser: batches, records, bytes, field by field.
 

@@ -12,7 +12,14 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console
 from kafkaspec.cli.internal import Logs, at_option, release_option, show_history, skip_option
-from kafkaspec.cli.options import epilog, format_option, iso, paths_argument, wrong_usage
+from kafkaspec.cli.options import (
+    epilog,
+    format_option,
+    iso,
+    no_mmap_option,
+    paths_argument,
+    wrong_usage,
+)
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
@@ -56,6 +63,7 @@ proven, or a GROUP is not there, 2 wrong usage, or nothing of a PATH can be read
 @click.option("--history", metavar="GROUP", help="Show the records of this group in order.")
 @release_option
 @skip_option
+@no_mmap_option
 @format_option
 @click.pass_context
 def groups_command(

@@ -22,6 +22,7 @@ from kafkaspec.cli.options import (
     epilog,
     format_option,
     iso,
+    no_mmap_option,
     paths_argument,
     wrong_usage,
 )
@@ -72,6 +73,7 @@ about a segment that nothing announced, or a verdict is neither stored nor delet
 )
 @release_option
 @skip_option
+@no_mmap_option
 @format_option
 @click.pass_context
 def remote_command(
