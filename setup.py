@@ -6,10 +6,13 @@ CI=true and KAFKASPEC_NATIVE=required make it a failure.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sys
 import sysconfig
+import zipfile
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -51,26 +54,70 @@ class BuildExt(build_ext):
 
 
 class EditableWheel(editable_wheel):
-    """An editable installation, for developers: it shows generated/ to type checkers."""
+    """An editable installation, for developers: it shows all modules to type checkers.
+
+    They do not run the finder by which such an installation imports, nor follow ``__path__``.
+    """
 
     def run(self) -> None:
         super().run()
-        link_types(ROOT / "build" / "types" / "kafkaspec")
+        types = ROOT / "build" / "types" / PACKAGE.partition(".")[0]
+        types.mkdir(parents=True, exist_ok=True)
+        (types / "__init__.py").touch()
+        link(ROOT / "generated", types / "_generated")
+        stubs = link_stubs(ROOT / "build" / "stubs")
+        for wheel in Path(self.dist_dir).glob("*editable*.whl"):
+            add_to_wheel(wheel, "__editable__.kafkaspec.types.pth", f"{stubs}\n".encode())
 
 
-def link_types(package: Path) -> None:
-    """Make a package of a link to generated/, since type checkers do not follow ``__path__``."""
-    link = package / "_generated"
-    package.mkdir(parents=True, exist_ok=True)
-    (package / "__init__.py").touch()
-    if link.exists():
+def link(target: Path, place: Path) -> None:
+    """Make a link to a file or directory, unless there is one."""
+    if place.exists():
         return
-    if sys.platform == "win32":  # a junction needs no privilege, a symbolic link does
+    place.unlink(missing_ok=True)
+    if sys.platform == "win32":  # a symbolic link needs a privilege, these do not
         import _winapi
 
-        _winapi.CreateJunction(str(ROOT / "generated"), str(link))
+        if target.is_dir():
+            _winapi.CreateJunction(str(target), str(place))
+        else:
+            os.link(target, place)
     else:
-        link.symlink_to(os.path.relpath(ROOT / "generated", package))
+        place.symlink_to(os.path.relpath(target, place.parent))
+
+
+def link_stubs(home: Path) -> Path:
+    """Make a package that type checkers take for the stubs of this one; it cannot be imported.
+
+    Args:
+        home: directory of the package.
+
+    Returns:
+        The directory.
+    """
+    source = ROOT / "kafkaspec"
+    stubs = home / "kafkaspec-stubs"
+    shutil.rmtree(stubs, ignore_errors=True)
+    stubs.mkdir(parents=True)
+    for item in source.iterdir():
+        if item.name == "__init__.py":  # by which mypy knows stubs
+            link(item, stubs / "__init__.pyi")
+        elif item.is_dir() or item.suffix in (".py", ".pyi"):
+            link(ROOT / "generated" if item.name == "_generated" else item, stubs / item.name)
+    return home
+
+
+def add_to_wheel(wheel: Path, name: str, content: bytes) -> None:
+    """Add a file to a wheel, and to its list of files."""
+    with zipfile.ZipFile(wheel) as old:
+        files = {item: old.read(item) for item in old.infolist()}
+    digest = urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as new:
+        new.writestr(name, content)
+        for item, data in files.items():
+            if item.filename.endswith(".dist-info/RECORD"):
+                data += f"{name},sha256={digest},{len(content)}\n".encode()
+            new.writestr(item, data)
 
 
 def relative(paths: Iterable[Path]) -> list[str]:

@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,55 @@ def test_pyright_knows_the_types(tmp_path: Path) -> None:
     assert 'Cannot access attribute "no_such_method" for class "Segment"' in said
     for type_ in _REVEALED:
         assert f'is "{type_}"' in said
+
+
+_BUILD = """
+import os, sys
+from setuptools import build_meta
+os.environ["CC"] = "no-compiler"  # the extension that is there stays
+build_meta.build_editable(sys.argv[1])
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment in which the project is installed as an editable one."""
+    home = tmp_path_factory.mktemp("editable")
+    build = [sys.executable, "-c", _BUILD, str(home)]
+    settings = os.environ | {"CI": "", "KAFKASPEC_NATIVE": ""}
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, env=settings)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = home.glob("*.whl")
+    venv.create(home / "venv", with_pip=False)
+    python = home / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = subprocess.run([python, "-c", where], capture_output=True, text=True).stdout.strip()
+    with zipfile.ZipFile(wheel) as file:
+        file.extractall(packages)
+    find = "import importlib.util; print(importlib.util.find_spec('kafkaspec').origin)"
+    origin = subprocess.run([python, "-c", find], cwd=home, capture_output=True, text=True).stdout
+    assert Path(origin.strip()).samefile(ROOT / "kafkaspec" / "__init__.py")
+    assert "stubs" not in origin
+    return python
+
+
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_an_editable_installation_shows_its_types_elsewhere(
+    checker: str, installed: Path, tmp_path: Path
+) -> None:
+    if importlib.util.find_spec(checker) is None and os.environ.get("CI") != "true":
+        pytest.skip(f"{checker} is not installed")
+    (tmp_path / "wrong.py").write_text(
+        _WRONG + "from kafkaspec._generated.layout import LAYOUTS\nreveal_type(LAYOUTS)\n",
+        encoding="utf-8",
+    )
+    options = {"mypy": ["--strict", "--python-executable"], "pyright": ["--pythonpath"]}
+    command = [sys.executable, "-m", checker, *options[checker], str(installed), "wrong.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    said = done.stdout
+    assert "no_such_name" in said, said + done.stderr
+    assert "no_such_method" in said
+    assert said.count("error: " if checker == "mypy" else " - error: ") == 4, said
+    assert "Layouts" in said.splitlines()[-2]
+    for type_ in _REVEALED:
+        assert f'is "{type_}"' in said, said
