@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -57,7 +58,7 @@ SOURCES: Final[dict[str, tuple[str, ...]]] = {
 """Columns of the specification that each column needs."""
 
 _TRANSACTION: Final = (
-    names.OFFSET, OF_BATCH + names.PRODUCER_ID, OF_BATCH + names.IS_TRANSACTIONAL
+    BATCH_BASE_OFFSET, OF_BATCH + names.PRODUCER_ID, OF_BATCH + names.IS_TRANSACTIONAL
 )  # fmt: skip
 """Columns that show to which transaction a record belongs."""
 
@@ -134,19 +135,17 @@ class Arrays:
 
     def _not_aborted(self, columns: Columns) -> list[pa.Array]:
         """Return a mask of the rows outside aborted transactions, if some may be inside."""
-        offsets, producers, transactional = (_integers(columns, name) for name in _TRANSACTION)
-        span = pc.min_max(offsets)
-        low, high = span["min"].as_py(), span["max"].as_py()
-        dropped = None
-        for producer_id, first, marker in self._request.aborted:
-            if first > high or marker < low:
-                continue
-            inside = pc.and_(pc.greater_equal(offsets, first), pc.less(offsets, marker))
-            inside = pc.and_(inside, pc.equal(producers, producer_id))
-            dropped = inside if dropped is None else pc.or_(dropped, inside)
-        if dropped is None:
+        base_offsets, producers, transactional = (
+            _integers(columns, name).to_numpy(zero_copy_only=False) for name in _TRANSACTION
+        )
+        starts = np.flatnonzero(base_offsets[1:] != base_offsets[:-1]) + 1
+        starts = np.append(0, starts)[: len(base_offsets)]
+        dropped = self._request.aborted.among(producers[starts], base_offsets[starts])
+        dropped &= transactional[starts] == 1
+        if not dropped.any():
             return []
-        return [pc.invert(pc.and_(dropped, pc.equal(transactional, 1)))]
+        counts = np.diff(np.append(starts, len(base_offsets)))
+        return [pa.array(np.repeat(~dropped, counts))]
 
     def _array(self, name: str, columns: Columns) -> pa.Array:
         if name in self._special:

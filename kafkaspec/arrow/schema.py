@@ -17,7 +17,7 @@ from kafkaspec.layout.kinds import KINDS, header_fields, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE
 from kafkaspec.log.batch import TIMESTAMP_TYPES as STORED_TIMESTAMP_TYPES
 from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
-from kafkaspec.log.isolation import Aborted
+from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart, OnError
 from kafkaspec.options import checked
@@ -156,7 +156,7 @@ class Request:
     log_start: LogStart = "ignore"
     on_error: OnError = "fail"
     on_unreadable: OnError = "fail"
-    aborted: tuple[Aborted, ...] = ()
+    aborted: AbortedTransactions = NO_TRANSACTIONS
     progress: Callable[[str, int], None] | None = None
     unpacked: Unpacked | None = None
     jobs: int = 1

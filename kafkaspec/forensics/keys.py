@@ -5,44 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.forensics.headers import Column
-from kafkaspec.log.isolation import Aborted
+from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
-Spans = dict[int, tuple[Column, Column]]
-"""First offsets and markers of aborted transactions by producer, in order."""
 
-
-def aborted_spans(log: Partition | Segment) -> Spans:
+def aborted_of(log: Partition | Segment) -> AbortedTransactions:
     """Return the aborted transactions of a partition; nothing is known of those of a segment."""
-    spans: dict[int, list[Aborted]] = {}
-    for item in log.aborted_transactions() if isinstance(log, Partition) else ():
-        spans.setdefault(item.producer_id, []).append(item)
-    return {
-        producer: (
-            np.array([item.first_offset for item in items], np.int64),
-            np.array([item.marker for item in items], np.int64),
-        )
-        for producer, items in spans.items()
-    }
+    return log.aborted_transactions() if isinstance(log, Partition) else NO_TRANSACTIONS
 
 
-def is_aborted(batch: pa.RecordBatch | pa.Table, spans: Spans) -> Any:
+def is_aborted(batch: pa.RecordBatch | pa.Table, aborted: AbortedTransactions) -> Any:
     """Return which records, by ``offset`` and ``producer_id``, are of aborted transactions."""
-    offsets, producers = batch["offset"].to_numpy(), batch["producer_id"].to_numpy()
-    found = np.zeros(len(offsets), bool)
-    for producer in np.unique(producers).tolist():
-        if producer in spans:
-            begins, ends = spans[producer]
-            mine = producers == producer
-            place = np.searchsorted(begins, offsets[mine], side="right") - 1
-            found[mine] = (place >= 0) & (offsets[mine] < ends[place])
-    return found
+    return aborted.among(batch["producer_id"].to_numpy(), batch["offset"].to_numpy())
 
 
 def newest_offsets(
@@ -61,15 +39,15 @@ def newest_offsets(
     wanted = pc.unique(keys).drop_null()
     parts = [pa.table({"key": wanted.slice(0, 0), "offset": pa.array([], pa.int64())})]
     for log in logs if len(wanted) else ():
-        spans = aborted_spans(log)
+        aborted = aborted_of(log)
         reader = log.to_batches(
             ["offset", "key", "producer_id"], start_offset=start, end_offset=end,
             on_error=lambda _: None, layout="binary",
         )  # fmt: skip
         for batch in reader:
             found = pc.is_in(batch["key"].cast(pa.binary()), value_set=wanted)
-            if spans:
-                found = pc.and_(found, pa.array(~is_aborted(batch, spans)))
+            if aborted:
+                found = pc.and_(found, pa.array(~is_aborted(batch, aborted)))
             kept = batch.filter(found)
             plain = pa.table({"key": kept["key"].cast(pa.binary()), "offset": kept["offset"]})
             parts.append(plain.group_by("key").aggregate([("offset", "max")]).rename_columns(

@@ -7,7 +7,7 @@ If an input is read in parts and batches are large, only the headers are read: s
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -15,9 +15,11 @@ from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_HEADER
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import Entries
 
+_SETS: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
 _FIRST: Final = 64
 """Number of headers of the first table if few may be enough; each next one has twice as many."""
 _MOST: Final = (1 << 16) - 8
@@ -89,6 +91,18 @@ def readable_headers(
             return
 
 
+def sound_headers(segment: Entries, position: int = 0) -> Iterator[tuple[HeaderTable, int] | Batch]:
+    """Yield the headers of all entries; see ``readable_headers``.
+
+    Raises:
+        KafkaSpecError: an entry that cannot be parsed.
+    """
+    for item in readable_headers(segment, position):
+        if isinstance(item, KafkaSpecError):
+            raise item
+        yield item
+
+
 def divided(table: HeaderTable, base: int, most: int) -> Iterator[tuple[int, int]]:
     """Divide the entries of a table into ranges of at most so many bytes, or of one larger entry.
 
@@ -155,7 +169,7 @@ def skip(segment: Entries, position: int, offset: int) -> tuple[int, int]:
     Raises:
         KafkaSpecError: ``changed``, ``unreadable``.
     """
-    return _skip(segment, position, offset, _last_offsets)
+    return _skip(segment, position, offset, last_offsets)
 
 
 def skip_older(segment: Entries, position: int, timestamp: int) -> tuple[int, int]:
@@ -164,27 +178,38 @@ def skip_older(segment: Entries, position: int, timestamp: int) -> tuple[int, in
 
 
 def _skip(
-    segment: Entries, position: int, wanted: int, largest: Callable[[HeaderTable], Iterator[int]]
+    segment: Entries, position: int, wanted: int, largest: Callable[[HeaderTable], Sequence[int]]
 ) -> tuple[int, int]:
     passed = 0
     for table, base in header_tables(segment, position, few=True):
-        for entry, number in enumerate(largest(table)):
-            if number >= wanted:
-                return base + table.column("position")[entry], passed + entry
+        numbers = largest(table)
+        if max(numbers) >= wanted:
+            entry = next(entry for entry, number in enumerate(numbers) if number >= wanted)
+            return base + table.column("position")[entry], passed + entry
         passed += table.count
         position = base + table.position
     return position, passed
 
 
-def _last_offsets(table: HeaderTable) -> Iterator[int]:
-    """Of a message of magic 0 or 1 that is the offset of its entry."""
-    entries = zip(table.column(names.BASE_OFFSET), table.column(names.LAST_OFFSET), strict=True)
-    for entry, (offset, last_offset) in enumerate(entries):
-        yield last_offset if table.has(names.LAST_OFFSET, entry) else offset
+def last_offsets(table: HeaderTable) -> Sequence[int]:
+    """Return the last offset of each entry; of a message of magic 0 or 1, its own."""
+    lasts = table.column(names.LAST_OFFSET)
+    if set(table.column(names.MAGIC)) <= _SETS:
+        return lasts
+    return [
+        last if table.has(names.LAST_OFFSET, entry) else offset
+        for entry, (offset, last) in enumerate(
+            zip(table.column(names.BASE_OFFSET), lasts, strict=True)
+        )
+    ]
 
 
-def _largest_timestamps(table: HeaderTable) -> Iterator[int]:
+def _largest_timestamps(table: HeaderTable) -> Sequence[int]:
     """Of a message of magic 1 that is its timestamp; one of magic 0 has none."""
+    return list(_timestamps(table))
+
+
+def _timestamps(table: HeaderTable) -> Iterator[int]:
     for entry, largest in enumerate(table.column(names.MAX_TIMESTAMP)):
         if table.has(names.MAX_TIMESTAMP, entry):
             yield largest

@@ -7,16 +7,22 @@ consumer leaves out what that producer wrote up to the marker. Kafka: ``UnifiedL
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, Final, NamedTuple, overload
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.layout import names
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.entries import Entries
-from kafkaspec.log.headers import readable_headers
+from kafkaspec.log.headers import readable_headers, skip, sound_headers
+
+_PRODUCER, _FIRST, _LAST = "producer_id", "first_offset", "last_offset"
 
 
 class Aborted(NamedTuple):
@@ -47,9 +53,12 @@ class _Part(NamedTuple):
     """What a batch of a transaction says about it."""
 
     producer_id: int
-    is_control: bool
+    is_control: bool | int
     base_offset: int
     last_offset: int
+    producer_epoch: int
+    max_timestamp: int
+    num_records: int
     position: int
 
     @property
@@ -58,18 +67,140 @@ class _Part(NamedTuple):
         return True
 
 
-def is_aborted(batch: Batch | _Part, aborted: Sequence[Aborted]) -> bool:
-    """Return whether a batch belongs to one of these transactions; a marker does not."""
-    if not batch.is_transactional or batch.is_control:
-        return False
-    return any(
-        item.producer_id == batch.producer_id
-        and item.first_offset <= batch.base_offset < item.marker
-        for item in aborted
-    )
+class AbortedTransactions(Sequence[Aborted]):
+    """Aborted transactions in columns: the one place that knows which batches belong to them.
+
+    Attributes:
+        producer_ids: of their producers.
+        first_offsets: of the transactions.
+        markers: offsets of the markers that end them.
+    """
+
+    def __init__(self, entries: Iterable[Aborted] = ()) -> None:
+        self.producer_ids, self.first_offsets, self.markers = array("q"), array("q"), array("q")
+        for item in entries:
+            self.producer_ids.append(item.producer_id)
+            self.first_offsets.append(item.first_offset)
+            self.markers.append(item.marker)
+
+    @classmethod
+    def listed_in(cls, index: TransactionIndex) -> AbortedTransactions:
+        """Return the entries of a transaction index.
+
+        Raises:
+            KafkaSpecError: it cannot be read.
+        """
+        columns = index.columns()
+        return _made(*(columns[name] for name in (_PRODUCER, _FIRST, _LAST)))
+
+    def extend(self, other: AbortedTransactions) -> None:
+        """Append others; nothing may have been asked before."""
+        self.producer_ids += other.producer_ids
+        self.first_offsets += other.first_offsets
+        self.markers += other.markers
+
+    @overload
+    def __getitem__(self, index: int) -> Aborted: ...
+    @overload
+    def __getitem__(self, index: slice) -> AbortedTransactions: ...
+    def __getitem__(self, index: int | slice) -> Aborted | AbortedTransactions:
+        if isinstance(index, slice):
+            return AbortedTransactions(self[number] for number in range(*index.indices(len(self))))
+        return Aborted(self.producer_ids[index], self.first_offsets[index], self.markers[index])
+
+    def __len__(self) -> int:
+        return len(self.markers)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbortedTransactions) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(self.markers.tobytes())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (self.producer_ids, self.first_offsets, self.markers)
+
+    def between(self, low: int | None, high: int | None) -> AbortedTransactions:
+        """Return those that reach into the offsets from ``low`` to before ``high``."""
+        return AbortedTransactions(
+            item
+            for item in self
+            if (high is None or item.first_offset < high) and (low is None or item.marker >= low)
+        )
+
+    def holds(self, batch: Batch | _Part) -> bool:
+        """Return whether a batch belongs to one of them; a marker does not."""
+        if not batch.is_transactional or batch.is_control:
+            return False
+        of_producer = self._by_producer.get(batch.producer_id)
+        if of_producer is None:
+            return False
+        first_offsets, reached = of_producer
+        place = bisect_right(first_offsets, batch.base_offset) - 1
+        return place >= 0 and batch.base_offset < reached[place]
+
+    @cached_property
+    def _by_producer(self) -> dict[int, tuple[list[int], list[int]]]:
+        """By producer: first offsets in order, and the largest offset of a marker up to each."""
+        found: dict[int, tuple[list[int], list[int]]] = {}
+        columns = zip(self.producer_ids, self.first_offsets, self.markers, strict=True)
+        for producer_id, first, marker in sorted(columns):
+            first_offsets, reached = found.setdefault(producer_id, ([], []))
+            first_offsets.append(first)
+            reached.append(max(marker, reached[-1]) if reached else marker)
+        return found
+
+    def among(self, producer_ids: Any, base_offsets: Any) -> Any:
+        """Return which of many transactional batches belong to one of them, with NumPy.
+
+        Args:
+            producer_ids: int64 array of the producers of data batches.
+            base_offsets: int64 array of their base offsets.
+
+        Returns:
+            A bool array.
+        """
+        import numpy as np
+
+        if not self:
+            return np.zeros(len(base_offsets), bool)
+        producers, groups, first_offsets, places, reached = self._sorted
+        group = np.minimum(np.searchsorted(producers, producer_ids), len(producers) - 1)
+        known = producers[group] == producer_ids
+        before = np.searchsorted(first_offsets, base_offsets, side="right") - 1
+        width = len(first_offsets)
+        place = np.searchsorted(places, group * width + before, side="right") - 1
+        known &= (before >= 0) & (place >= 0)
+        return known & (groups[place] == group) & (base_offsets < reached[place])
+
+    @cached_property
+    def _sorted(self) -> tuple[Any, ...]:
+        """Arrays for ``among``: places order the transactions by producer and first offset."""
+        import numpy as np
+
+        columns = (self.producer_ids, self.first_offsets, self.markers)
+        producer_ids, firsts, markers = (np.frombuffer(item, np.int64) for item in columns)
+        order = np.lexsort((firsts, producer_ids))
+        producers, groups = np.unique(producer_ids[order], return_inverse=True)
+        ascending = np.sort(firsts)
+        places = groups * len(firsts) + np.searchsorted(ascending, firsts[order])
+        reached = markers[order]
+        if len(reached) > 1 and ((reached[1:] < reached[:-1]) & (groups[1:] == groups[:-1])).any():
+            # One within another, as only a damaged index has them.
+            reached = np.array([end for _, ends in self._by_producer.values() for end in ends])
+        return producers, groups, ascending, places, reached
 
 
-def aborted_positions(table: HeaderTable, base: int, aborted: Sequence[Aborted]) -> set[int]:
+def _made(*columns: array[int]) -> AbortedTransactions:
+    made = AbortedTransactions()
+    made.producer_ids, made.first_offsets, made.markers = columns
+    return made
+
+
+NO_TRANSACTIONS: Final = AbortedTransactions()
+
+
+def aborted_positions(table: HeaderTable, base: int, aborted: AbortedTransactions) -> set[int]:
     """Return the byte offsets of the batches in a table that belong to one of these transactions.
 
     Args:
@@ -77,10 +208,10 @@ def aborted_positions(table: HeaderTable, base: int, aborted: Sequence[Aborted])
         base: byte offset that its positions count from.
         aborted: the transactions.
     """
-    return {part.position for part in _parts(table, base) if is_aborted(part, aborted)}
+    return {part.position for part in _parts(table, base) if aborted.holds(part)}
 
 
-def aborted_transactions(segments: Callable[[], Iterable[Entries]]) -> list[Aborted]:
+def aborted_transactions(segments: Callable[[], Iterable[Entries]]) -> AbortedTransactions:
     """Return the aborted transactions that have their markers in some segments.
 
     The transaction index of a segment is trusted. Brokers make one only if a transaction was
@@ -92,15 +223,17 @@ def aborted_transactions(segments: Callable[[], Iterable[Entries]]) -> list[Abor
     Raises:
         KafkaSpecError: a file cannot be opened.
     """
-    found: list[Aborted] = []
+    found = AbortedTransactions()
     missing = False
     for segment in segments():
         listed = _listed(segment)
         missing |= listed is None
-        found.extend(listed or ())
+        if listed is not None:
+            found.extend(listed)
     if not missing:
         return found
     first: dict[int, int] = {}
+    marked = []
     for segment in segments():
         indexed = _listed(segment) is not None
         for part in _transactional(segment):
@@ -109,19 +242,48 @@ def aborted_transactions(segments: Callable[[], Iterable[Entries]]) -> list[Abor
                 continue
             began = first.pop(part.producer_id, None)
             if began is not None and not indexed and _is_abort(segment, part.position):
-                found.append(Aborted(part.producer_id, began, part.last_offset))
+                marked.append(Aborted(part.producer_id, began, part.last_offset))
+    found.extend(AbortedTransactions(marked))
     return found
 
 
-def _listed(segment: Entries) -> list[Aborted] | None:
+def follow_transactions(
+    segments: Iterable[Entries], start: int, ongoing: dict[int, OpenTransaction]
+) -> None:
+    """Follow the transactions of all batches that end at or after an offset.
+
+    Args:
+        segments: the segments in order.
+        start: the offset.
+        ongoing: the transactions that are open there, by producer id; those that are open after
+            the last batch take their place.
+
+    Raises:
+        KafkaSpecError: an entry that cannot be parsed.
+    """
+    for segment in segments:
+        for item in sound_headers(segment, skip(segment, 0, start)[0]):
+            for part in _parts(*item) if isinstance(item, tuple) else _part(item):
+                producer = part.producer_id
+                if part.last_offset < start or producer < 0:
+                    continue
+                if not part.is_control:
+                    known = ongoing.get(producer)
+                    first = part.base_offset if known is None else known.first_offset
+                    ongoing[producer] = OpenTransaction(
+                        producer, part.producer_epoch, first, part.max_timestamp
+                    )
+                elif part.num_records:  # one that compaction has emptied ends nothing
+                    ongoing.pop(producer, None)
+
+
+def _listed(segment: Entries) -> AbortedTransactions | None:
     """Return the entries of the transaction index; None without a readable one."""
     try:
         index = segment.transaction_index
         if index is None:
             return None
-        return [
-            Aborted(item.producer_id, item.first_offset, item.last_offset) for item in index.entries
-        ]
+        return AbortedTransactions.listed_in(index)
     except KafkaSpecError:
         return None
 
@@ -131,29 +293,33 @@ def _transactional(segment: Entries) -> Iterator[_Part]:
     for found in readable_headers(segment):
         if isinstance(found, tuple):
             yield from _parts(*found)
-        elif isinstance(found, Batch) and found.is_transactional:
-            yield _Part(
-                found.producer_id,
-                found.is_control,
-                found.base_offset,
-                found.last_offset,
-                found.position,
-            )
+        elif isinstance(found, Batch):
+            yield from _part(found)
+
+
+def _part(batch: Batch) -> Iterator[_Part]:
+    """Yield what a batch says, if it is of a transaction."""
+    if batch.is_transactional:
+        yield _Part._make(getattr(batch, name) for name in _Part._fields)
 
 
 def _parts(table: HeaderTable, base: int) -> Iterator[_Part]:
     if names.IS_TRANSACTIONAL not in table.names or not any(table.column(names.IS_TRANSACTIONAL)):
         return
     flags = table.column(names.IS_TRANSACTIONAL)
+    # In the order of _Part.
     columns = [
         table.column(name)
-        for name in (names.PRODUCER_ID, names.IS_CONTROL, names.BASE_OFFSET, names.LAST_OFFSET)
-    ]
+        for name in (
+            names.PRODUCER_ID, names.IS_CONTROL, names.BASE_OFFSET, names.LAST_OFFSET,
+            names.PRODUCER_EPOCH, names.MAX_TIMESTAMP, names.NUM_RECORDS,
+        )
+    ]  # fmt: skip
     positions = table.column("position")
     for entry, flag in enumerate(flags):
         if flag and table.has(names.IS_TRANSACTIONAL, entry):
-            producer_id, is_control, first, last = (column[entry] for column in columns)
-            yield _Part(producer_id, bool(is_control), first, last, base + positions[entry])
+            values = [column[entry] for column in columns]
+            yield _Part._make((*values, base + positions[entry]))
 
 
 def _is_abort(segment: Entries, position: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
@@ -18,11 +18,18 @@ from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.log_directory import Checkpoints, Offsets
 from kafkaspec.files.snapshots import ProducerSnapshot
 from kafkaspec.io.remote import as_path, is_directory
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import SegmentOptions
-from kafkaspec.log.isolation import Aborted, OpenTransaction, aborted_transactions
+from kafkaspec.log.headers import last_offsets, sound_headers
+from kafkaspec.log.isolation import (
+    AbortedTransactions,
+    OpenTransaction,
+    aborted_transactions,
+    follow_transactions,
+)
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart, Options, Selection, W
 from kafkaspec.model import Record
@@ -195,7 +202,7 @@ class Partition(Log):
             KafkaSpecError: a segment cannot be read.
         """
         first = min((each.first_offset for each in self.open_transactions), default=None)
-        end = self.log_end_offset if first is None else first
+        end = self._end if first is None else first
         return max(end, self.log_start_offset or 0)
 
     @cached_property
@@ -208,17 +215,9 @@ class Partition(Log):
         Raises:
             KafkaSpecError: a segment cannot be read.
         """
-        ongoing, start = self._snapshot_transactions(self.log_end_offset)
-        for batch in self.batches(start_offset=start):
-            producer = batch.producer_id
-            if batch.last_offset < start or producer < 0 or not batch.is_transactional:
-                continue
-            if not batch.is_control:
-                first = ongoing[producer].first_offset if producer in ongoing else batch.base_offset
-                epoch, last = batch.producer_epoch, batch.max_timestamp
-                ongoing[producer] = OpenTransaction(producer, epoch, first, last)
-            elif batch.num_records:  # one that compaction has emptied ends nothing
-                ongoing.pop(producer, None)
+        ongoing, start = self._snapshot_transactions(self._end)
+        if start < self._end:
+            follow_transactions(self.segments_from(start), start, ongoing)
         return sorted(ongoing.values(), key=attrgetter("first_offset"))
 
     def open_at(self, offset: int) -> list[OpenTransaction]:
@@ -233,11 +232,20 @@ class Partition(Log):
         Raises:
             KafkaSpecError: a segment cannot be read.
         """
+        return self._end_from(lambda _: 0)
+
+    @cached_property
+    def _end(self) -> int:
+        """The same, from the last entry of the offset index on, as a broker finds it."""
+        return self._end_from(lambda segment: lookup.start_position(segment, LARGEST_OFFSET)[0])
+
+    def _end_from(self, position_in: Callable[[Segment], int]) -> int:
         end = 0
         for segment in self.segments_from(self.last_base_offset):
             end = segment.base_offset or 0
-            for batch in segment.batches():
-                end = max(end, batch.next_offset)
+            for item in sound_headers(segment, position_in(segment)):
+                last = item.last_offset if isinstance(item, Batch) else max(last_offsets(item[0]))
+                end = max(end, last + 1)
         return end
 
     def _snapshot_transactions(self, end: int) -> tuple[dict[int, OpenTransaction], int]:
@@ -347,10 +355,10 @@ class Partition(Log):
         if given.isolation == "read_committed":
             stable = self.stable_offset(strict=given.on_error == "fail")
             end = stable if end is None or (stable is not None and stable < end) else end
-            aborted = tuple(self.aborted_transactions(start))
+            aborted = self.aborted_transactions(start)
         return replace(given, start_offset=start, end_offset=end, aborted=aborted)  # type: ignore[no-any-return]
 
-    def aborted_transactions(self, start_offset: int | None = None) -> list[Aborted]:
+    def aborted_transactions(self, start_offset: int | None = None) -> AbortedTransactions:
         """Return the aborted transactions with markers from the segment of an offset on.
 
         Raises:

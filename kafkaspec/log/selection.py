@@ -15,7 +15,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import Entries
 from kafkaspec.log.headers import skip
-from kafkaspec.log.isolation import Aborted, is_aborted
+from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.lookup import Isolation, start_position
 from kafkaspec.log.pieces import runs_of
 from kafkaspec.model import Record
@@ -69,7 +69,7 @@ class Selection:
     isolation: Isolation = "read_uncommitted"
     log_start: LogStart = "ignore"
     on_error: OnError = "fail"
-    aborted: tuple[Aborted, ...] = ()
+    aborted: AbortedTransactions = NO_TRANSACTIONS
 
     @property
     def is_plain(self) -> bool:
@@ -201,4 +201,4 @@ def _may_hold(batch: Batch, wanted: Selection, is_set: bool) -> bool:
     earliest = wanted.start_timestamp
     if earliest is not None and is_set and batch.max_timestamp < earliest:
         return False
-    return not wanted.aborted or not is_aborted(batch, wanted.aborted)
+    return not wanted.aborted or not wanted.aborted.holds(batch)

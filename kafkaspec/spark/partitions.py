@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.datasource import InputPartition
 
-from kafkaspec.log.isolation import Aborted
+from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Piece:
     last: bool
     start_offset: int | None = None
     end_offset: int | None = None
-    aborted: tuple[Aborted, ...] = ()
+    aborted: AbortedTransactions = NO_TRANSACTIONS
     lost: str | None = None
 
     @property

@@ -11,6 +11,7 @@ from typing import Final
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import address
 from kafkaspec.log.headers import header_tables
+from kafkaspec.log.isolation import NO_TRANSACTIONS
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.missing import Missing
 from kafkaspec.log.segment import Segment
@@ -150,7 +151,7 @@ def _pieces(
     log: Log, span: Span, segments: list[SegmentFile], target: int, options: ReadOptions
 ) -> Iterator[Piece]:
     """Yield the pieces of a log in order."""
-    aborted = []
+    aborted = NO_TRANSACTIONS
     if options.committed:
         stable = log.opened.stable_offset(strict=options.mode == "FAILFAST")
         if stable is not None and (span.end is None or stable < span.end):
@@ -161,12 +162,7 @@ def _pieces(
             if not aborted:
                 yield piece
                 continue
-            reaching = tuple(
-                entry
-                for entry in aborted
-                if (high is None or entry[1] < high) and (low is None or entry[2] >= low)
-            )
-            yield replace(piece, aborted=reaching)
+            yield replace(piece, aborted=aborted.between(low, high))
 
 
 def _lost(log: Log, item: Missing) -> Piece:

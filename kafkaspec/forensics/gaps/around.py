@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.forensics.gaps.explained import Row
 from kafkaspec.forensics.gaps.ranges import Kind, Why
+from kafkaspec.forensics.gaps.walk import Columns
 from kafkaspec.forensics.strength import Strength
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.missing import Missing
@@ -24,9 +27,16 @@ _COPIED: Final = shown_name(
 
 
 def before_and_after(
-    log: Partition | Segment, stop: int | None, around: list[Missing]
+    log: Partition | Segment, stop: int | None, around: list[Missing], rows: Columns
 ) -> list[Row]:
-    """Return what is missing before the first segment and after the last batch."""
+    """Return what is missing before the first segment and after the last batch.
+
+    Args:
+        log: the log.
+        stop: the offset after its last batch, None without one.
+        around: what the rule of all commands finds missing.
+        rows: the other ranges: what they count below the log start offset is not counted twice.
+    """
     if not isinstance(log, Partition) or log.first_base_offset is None:
         return []
     found: list[Row] = []
@@ -58,7 +68,8 @@ def before_and_after(
         last = min(listed, end) - 1
         if last >= first:
             text = f"the log start offset in {files.LOG_START_OFFSETS} is {listed}"
-            found.append((first, last, last - first + 1, Kind.WITHHELD, Why.DELETE_RECORDS,
+            left = last - first + 1 - _counted(rows, last)
+            found.append((first, last, left, Kind.WITHHELD, Why.DELETE_RECORDS,
                           Strength.PROOF, text, None))  # fmt: skip
     for item in around:
         if item.why is MissingWhy.END and item.first_offset is not None and item.offsets:
@@ -66,6 +77,12 @@ def before_and_after(
             found.append((item.first_offset, last, item.offsets, Kind.END, Why.SEGMENT_LOST,
                           Strength.PROOF, item.message, item.file))  # fmt: skip
     return found
+
+
+def _counted(rows: Columns, last: int) -> int:
+    """Return how many offsets up to one are in ranges."""
+    overlap = np.minimum(rows["last_offset"], last) - rows["first_offset"] + 1
+    return int(np.minimum(np.maximum(overlap, 0), rows["missing"]).sum())
 
 
 def _tiered(log: Partition, first: int) -> list[tuple[int, int]]:

@@ -13,6 +13,7 @@ from kafkaspec.forensics.gaps.walk import Columns
 from kafkaspec.forensics.headers import Column, named
 from kafkaspec.forensics.strength import Strength
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.isolation import AbortedTransactions
 from kafkaspec.log.missing import Missing
 from kafkaspec.log.missing import Why as MissingWhy
 
@@ -76,7 +77,7 @@ class Explained:
 def explain(
     rows: Columns,
     compacted: int,
-    aborted: Column,
+    aborted: AbortedTransactions,
     around: list[Missing],
     owners: Columns,
 ) -> Explained:
@@ -85,7 +86,7 @@ def explain(
     Args:
         rows: the ranges.
         compacted: the offset below which compaction can have removed batches; -1 for none.
-        aborted: aborted transactions: producer, first offset, marker; by first offset.
+        aborted: the aborted transactions.
         around: what is missing at the ends of segments, with the files that name it.
         owners: ranges that the sequence numbers of a producer leave out.
     """
@@ -124,10 +125,14 @@ def explain(
     return found
 
 
-def _covered(aborted: Column, first: Column, last: Column) -> Any:
-    """Return which ranges lie in that of an aborted transaction."""
-    reached = np.maximum.accumulate(aborted[:, 2])
-    place = np.searchsorted(aborted[:, 1], first, side="right") - 1
+def _covered(aborted: AbortedTransactions, first: Column, last: Column) -> Any:
+    """Return which ranges lie in that of an aborted transaction, whoever's."""
+    begins, markers = (
+        np.frombuffer(column, np.int64) for column in (aborted.first_offsets, aborted.markers)
+    )
+    order = np.argsort(begins, kind="stable")
+    reached = np.maximum.accumulate(markers[order])
+    place = np.searchsorted(begins[order], first, side="right") - 1
     return (place >= 0) & (reached[place] >= last)
 
 

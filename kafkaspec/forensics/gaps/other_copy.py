@@ -14,7 +14,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.gaps.explained import Explained
 from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, Kind, Why
 from kafkaspec.forensics.headers import Column
-from kafkaspec.forensics.keys import aborted_spans, is_aborted, newest_offsets
+from kafkaspec.forensics.keys import aborted_of, is_aborted, newest_offsets
 from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
@@ -87,7 +87,7 @@ def _held(other: Partition | Segment, first: Column, last: Column) -> pa.Table:
 
     Control records, aborted ones, those without a key, and tombstones go by themselves.
     """
-    aborted = aborted_spans(other)
+    aborted = aborted_of(other)
     parts = []
     count = 0
     reader = other.to_batches(

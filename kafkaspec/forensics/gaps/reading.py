@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
@@ -14,12 +12,13 @@ from kafkaspec.forensics.gaps.explained import explain
 from kafkaspec.forensics.gaps.other_copy import ask_other
 from kafkaspec.forensics.gaps.ranges import Gaps
 from kafkaspec.forensics.gaps.walk import GapWalk
-from kafkaspec.forensics.headers import Column, Unread, segment_paths, tables
+from kafkaspec.forensics.headers import Unread, segment_paths, tables
 from kafkaspec.forensics.producers.sequences import SequenceHoles
 from kafkaspec.forensics.strength import Assumption
 from kafkaspec.forensics.timeline.indexes import index_paths
 from kafkaspec.forensics.timeline.walk import TransactionWalk
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.isolation import Aborted, AbortedTransactions
 from kafkaspec.log.missing import missing
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -42,7 +41,7 @@ def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None
     positions = isinstance(log, Segment) and log.format.offsets_are_positions
     holes = SequenceHoles(log)
     indexes = list(index_paths(log))
-    # Brokers make a transaction index where one was aborted; segments copied alone have none.
+    # A broker makes a transaction index where one was aborted; what was copied alone has none.
     transactions = TransactionWalk(log, unread) if _lacks(log, indexes) else None
     base = log.first_base_offset if isinstance(log, Partition) else log.base_offset
     for table in tables(log, unread):
@@ -62,7 +61,7 @@ def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None
     explained = explain(rows, compacted, aborted, around, holes.owners)
     if other is not None:
         ask_other(log, other, explained, compacted, assumptions)
-    explained.more += before_and_after(log, walk.end, around)
+    explained.more += before_and_after(log, walk.end, around, rows)
     start = (log.log_start_offset if isinstance(log, Partition) else base) or 0
     return Gaps(explained.table(segment_paths(log)), start, walk.end or start, assumptions,
                 unread.errors)  # fmt: skip
@@ -91,25 +90,23 @@ def _compacted(log: Partition | Segment, walk: GapWalk, assumptions: list[Assump
 
 def _lacks(log: Partition | Segment, indexes: list[tuple[int, Path | None]]) -> bool:
     """Return whether transactions of a segment are in no index."""
-    return isinstance(log, Segment) or any(path is None for _, path in indexes)
+    if isinstance(log, Segment):
+        return True
+    return sum(path is not None for _, path in indexes) < len(log.segment_paths)
 
 
-def _aborted(indexes: list[tuple[int, Path | None]], walk: TransactionWalk | None) -> Column:
-    """Return the aborted transactions of which there is data, or an entry in an index.
-
-    Each row has the producer, the first offset and that of the marker; by first offset.
-    """
-    found = [np.empty((0, 3), np.int64) if walk is None else walk.aborted]
+def _aborted(
+    indexes: list[tuple[int, Path | None]], walk: TransactionWalk | None
+) -> AbortedTransactions:
+    """Return the aborted transactions of which there is data, or an entry in an index."""
+    found = AbortedTransactions()
     for _, index in indexes:
         if index is None:
             continue
         try:
-            columns = TransactionIndex(index).columns()
+            found.extend(AbortedTransactions.listed_in(TransactionIndex(index)))
         except KafkaSpecError:
             continue  # ``transactions`` reports it
-        names = ("producer_id", "first_offset", "last_offset")
-        found.append(np.stack([np.array(columns[name], np.int64) for name in names], axis=1))
-    rows = np.concatenate(found)
-    rows = rows[(rows[:, 1] >= 0) & (rows[:, 1] < rows[:, 2])]
-    rows = rows[np.lexsort((rows[:, 0], rows[:, 2], rows[:, 1]))]
-    return rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))] if len(rows) else rows
+    if walk is not None:
+        found.extend(AbortedTransactions(map(Aborted._make, walk.aborted.tolist())))
+    return found

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, Kind
 from kafkaspec.forensics.headers import BatchRows, Column
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
+from kafkaspec.log.isolation import AbortedTransactions
 
 Columns = dict[str, Column]
+_NONE: Final = np.empty(0, np.int64)
 
 
 @dataclass
@@ -26,6 +29,8 @@ class GapWalk:
     found: list[Columns] = field(default_factory=list)
     end: int | None = None
     cleaned: bool = False
+    data: list[Columns] = field(default_factory=list)
+    """Runs of records of transactions of one producer."""
     _before: tuple[int, int] = (NONE, 0)
     """File of the batch before a table, and whether it is data in a transaction."""
     _errors: int = 0
@@ -79,6 +84,7 @@ class GapWalk:
         rows = np.flatnonzero(control & (count > 0))
         if len(rows):
             self._add(Kind.WITHHELD, table, rows, first[rows], last[rows])
+        self._note_data(first, last, count, producer, (table["transactional"] != 0) & ~control)
         self.end = max(int(last.max()) + 1, self.end or 0)
         is_data = bool(table["transactional"][-1]) and not control[-1] and producer[-1] >= 0
         self._before, self._errors = (table.file, int(is_data)), errors
@@ -102,18 +108,49 @@ class GapWalk:
         }
         self.found.append(columns | more)
 
-    def joined(self, aborted: Column) -> Columns:
+    def _note_data(
+        self, first: Column, last: Column, count: Column, producer: Column, chosen: Column
+    ) -> None:
+        """Note the batches of transactions, one row for those that follow each other."""
+        rows = np.flatnonzero(chosen & (count > 0))
+        if not len(rows):
+            return
+        first, last, count, producer = first[rows], last[rows], count[rows], producer[rows]
+        whole = count == last - first + 1
+        begins = np.ones(len(rows), bool)
+        begins[1:] = (first[1:] != last[:-1] + 1) | (producer[1:] != producer[:-1])
+        begins[1:] |= ~whole[1:] | ~whole[:-1]
+        starts = np.flatnonzero(begins)
+        ends = np.append(starts[1:], len(rows)) - 1
+        self.data.append(
+            {
+                "first_offset": first[starts],
+                "last_offset": last[ends],
+                "missing": np.add.reduceat(count, starts),
+                "aborted": producer[starts],
+            }
+        )
+
+    def _withheld(self, aborted: AbortedTransactions) -> Columns:
+        """Return the records of aborted transactions: ranges of one producer each."""
+        names = ("first_offset", "last_offset", "missing", "aborted")
+        columns = {
+            name: np.concatenate([part[name] for part in self.data] or [_NONE]) for name in names
+        }
+        kept = aborted.among(columns["aborted"], columns["first_offset"])
+        return {name: column[kept] for name, column in columns.items()}
+
+    def joined(self, aborted: AbortedTransactions) -> Columns:
         """Return all that was found, and the ranges of aborted transactions."""
         names = (
             "first_offset", "last_offset", "missing", "kind", "file", "position", "transactional",
             "boundary", "damaged", "filled",
         )  # fmt: skip
-        count = len(aborted)
+        withheld = self._withheld(aborted)
+        count = len(withheld["aborted"])
         nothing, none = np.zeros(count, np.int64), np.full(count, NONE, np.int64)
-        withheld = {
-            "first_offset": aborted[:, 1],
-            "last_offset": aborted[:, 2] - 1,
-            "missing": aborted[:, 2] - aborted[:, 1],
+        producers = withheld.pop("aborted")
+        withheld |= {
             "kind": np.full(count, KIND_NUMBERS[Kind.WITHHELD], np.int64),
             "file": none,
             "position": none,
@@ -125,4 +162,4 @@ class GapWalk:
             for name in names
         }
         others = np.full(len(found["kind"]) - count, NONE, np.int64)
-        return found | {"aborted": np.concatenate([others, aborted[:, 0]])}
+        return found | {"aborted": np.concatenate([others, producers])}

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.keys import aborted_spans, is_aborted, newest_offsets
+from kafkaspec.forensics.keys import aborted_of, is_aborted, newest_offsets
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
@@ -149,7 +149,7 @@ def _explain(found: Cleaned, only: pa.Table, has: Log, other: Log, cleaner: int)
     newest = newest_offsets((has, other), only["key"], start, cleaner)
     at = pc.index_in(only["key"], value_set=newest["key"].combine_chunks())
     later = pc.fill_null(pc.greater(newest["offset"].take(at), only["offset"]), False)
-    aborted = pa.array(is_aborted(only, aborted_spans(has)))
+    aborted = pa.array(is_aborted(only, aborted_of(has)))
     below = pc.less(only["offset"], cleaner)
     expired = pc.and_(below, pc.or_(only["dead"], aborted))
     offsets = only["offset"]
