@@ -18,6 +18,7 @@ from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import Timestamp, iso, on_error_option
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.files.names import parse_partition
 from kafkaspec.layout.names import MESSAGE_FRAME
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
@@ -143,7 +144,11 @@ class Logs:
             return
         path = opened.path or path  # remote storage has other names
         own = another_topic(path, topic, segment=isinstance(opened, Segment))
-        if own is not None and self._any_topic:
+        home = path.absolute().parent if isinstance(opened, Segment) else path.absolute()
+        unnamed = parse_partition(home.name) is None
+        if self._any_topic and (own is not None or unnamed):
+            if unnamed:
+                note(f"{path}: no partition has this name: read as data; --state DIR for {topic}")
             self._beside.append(opened)
             near = _neighbours(path.absolute(), opened)
             self._logs[topic] += [partition for partition in near if partition.topic == topic]

@@ -24,7 +24,8 @@ _ENDING: Final = frozenset(
         TransactionState.PREPARE_EPOCH_FENCE,
     )
 )
-_OPEN: Final = _ENDING | {shown_name(_STATE, TransactionState.ONGOING)}
+ONGOING: Final = shown_name(_STATE, TransactionState.ONGOING)
+_OPEN: Final = _ENDING | {ONGOING}
 """States in which partitions still have to get their markers."""
 
 OPEN: Final = pa.schema([

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kafkaspec as ks
 from kafkaspec.forensics.timeline import read_timeline
 from kafkaspec.forensics.timeline.indexes import stable_offsets
 from kafkaspec.log.partition import Partition
@@ -193,3 +194,80 @@ def test_data_alone_and_state_elsewhere(tmp_path: Path) -> None:
     segment = run("transactions", data / f"{0:020}.log")
     assert segment.exit_code == 0, segment.output
     assert run("transactions", "--state", data, data).exit_code == 2
+
+
+def _objects(path: Path) -> list[dict[str, Any]]:
+    found = run("transactions", path, "--format", "json")
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+def test_a_directory_without_a_name_of_a_partition_is_data(tmp_path: Path) -> None:
+    """Not ``__transaction_state``, and nothing is said about what lies beside it."""
+    logs = GOLDEN / VERSIONS[-1] / "logs"
+    out = tmp_path / "out"
+    shutil.copytree(logs / "transactions-0", out)
+    shutil.copytree(logs / "transactions-open-0", tmp_path / "transactions-open-0")
+    rows = _objects(out)
+    (partition,) = [row for row in rows if row["type"] == "partition"]
+    shutil.copytree(logs / "transactions-0", tmp_path / "transactions-0")
+    named = run("transactions", tmp_path / "transactions-0", "--format", "json").stdout.splitlines()
+    (same,) = [row for row in map(json.loads, named) if row["type"] == "partition"]
+    place = {"topic": None, "partition": None}
+    assert partition == same | place
+
+
+def test_the_columns_add_up(tmp_path: Path) -> None:
+    """A marker that cannot be decoded: nobody knows how its transaction ended."""
+    logs = GOLDEN / VERSIONS[-1] / "logs"
+    path = tmp_path / "transactions-0"
+    shutil.copytree(logs / "transactions-0", path)
+    for index in path.glob("*.txnindex"):
+        index.unlink()
+    (log,) = path.glob("*.log")
+    with ks.Segment(log) as segment:
+        marker = next(batch for batch in segment.batches() if batch.is_control)
+        (record,) = marker.control_records()
+        data, size = bytearray(log.read_bytes()), marker.size
+        batch = bytes(data[marker.position : marker.position + size])
+    changed = ks.encode(
+        [ks.Record(marker.base_offset, marker.max_timestamp, b"\0\0\0\7", b"\0\0\0\0\0\0")],
+        producer_id=marker.producer_id, producer_epoch=marker.producer_epoch,
+        transactional=True, control=True, partition_leader_epoch=marker.partition_leader_epoch,
+    )  # fmt: skip
+    assert len(changed) == len(batch)
+    assert record is not None
+    data[marker.position : marker.position + size] = changed
+    log.write_bytes(data)
+    text = run("transactions", path).stdout.splitlines()
+    head = next(number for number, line in enumerate(text) if "committed" in line)
+    numbers = [int(word) for word in text[head + 2].split()[1:]]
+    total, *outcomes = numbers[: len(numbers) - 2]
+    assert "unknown" in text[head]
+    assert sum(outcomes) == total
+
+
+def test_a_time_says_what_was_ongoing(tmp_path: Path) -> None:
+    logs = GOLDEN / VERSIONS[-1] / "logs"
+    rows = _objects(logs)
+    times = sorted(row["start_timestamp"] for row in rows if row.get("start_timestamp"))
+    for time in times:
+        found = run("transactions", logs, "--at", str(time))
+        shown = sum(" Ongoing " in line for line in found.stdout.splitlines())
+        assert f"{shown} Ongoing" in found.stderr, found.stderr
+
+
+@pytest.mark.slow
+def test_text_of_many_open_transactions_is_short(tmp_path: Path) -> None:
+    number = 3000
+    records = [
+        ks.encode(
+            [ks.Record(n, n, b"k", b"v")], producer_id=n, producer_epoch=0, transactional=True
+        )
+        for n in range(number)
+    ]
+    with ks.SegmentWriter(tmp_path / "open-0") as writer:
+        writer.append(b"".join(records))
+    found = run("transactions", tmp_path / "open-0")
+    assert len(found.stdout.splitlines()) < 200
+    assert f"{number:,} open transactions" in found.stderr
+    assert "more open; --format json has all" in found.stdout + found.stderr

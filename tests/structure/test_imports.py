@@ -78,6 +78,7 @@ _EXTRA = "an extra that need not be installed, and takes long to import"
 DEFERRED = (
     ("kafkaspec.__main__", "kafkaspec.cli", "--version does without click and most of the rest"),
     ("kafkaspec.extension", "hashlib", "loads OpenSSL, which a wheel does not need"),
+    ("kafkaspec.log.isolation", "numpy", "the core is installed without it; its callers have it"),
     ("kafkaspec.jobs", "concurrent", "5 ms, which one job does not need"),
     ("kafkaspec.jobs", "multiprocessing", "10 ms, as above"),
     (

@@ -139,10 +139,13 @@ def transactions_command(
         _print_ids(id_rows)
     counts = _show_partitions(logs, ids, complete, as_json) if at is None else 0
     if not as_json:
-        note(
-            f"{count_text(len(id_rows), 'transactional id')}, "
-            f"{count_text(counts, 'open transaction')}"
+        from kafkaspec.forensics.transactions import ONGOING
+
+        ongoing = sum(row["state"] == ONGOING for row in id_rows)
+        opened = (
+            f"{ongoing:,} {ONGOING}" if at is not None else count_text(counts, "open transaction")
         )
+        note(f"{count_text(len(id_rows), 'transactional id')}, {opened}")
     ctx.exit(logs.code)
 
 
@@ -227,7 +230,11 @@ def _named(row: Mapping[str, Any], known: Mapping[int, Mapping[str, Any]]) -> di
 
 
 def _print_partitions(shown: list[tuple[_Place, Timeline, dict[str, Any]]]) -> None:
-    columns = ("transactions", "committed", "aborted", "open")
+    from kafkaspec.forensics.timeline.walk import OUTCOMES, UNKNOWN
+
+    rare = OUTCOMES[UNKNOWN]
+    several = any(row[rare] for *_, row in shown)
+    columns = ("transactions", *(name for name in OUTCOMES if several or name != rare))
     table = new_table("partition", *(f">{name}" for name in columns), ">stable to", ">end")
     for place, timeline, summary in shown[:_MOST_ROWS]:
         table.add_row(
@@ -268,8 +275,9 @@ def _print_transactions(timeline: Timeline, known: Mapping[int, Mapping[str, Any
 
 
 def _print_ids(rows: list[dict[str, Any]]) -> None:
+    left = len(rows) - _MOST_ROWS
     table = new_table("transactional id", "state", ">producer", ">epoch", "updated", "partitions")
-    for row in rows:
+    for row in rows[:_MOST_ROWS]:
         table.add_row(
             row["transactional_id"],
             row["state"],
@@ -280,6 +288,8 @@ def _print_ids(rows: list[dict[str, Any]]) -> None:
         )
     console = stdout_console()
     console.print(table)
+    if left > 0:
+        say(f"... and {left:,} more; --format json has all")
 
 
 _VERDICTS: Final = {
@@ -292,7 +302,10 @@ def _print_open(rows: list[dict[str, Any]]) -> None:
         "open in", ">producer", ">epoch", ">since offset", "last record", "transactional id",
         "coordinator", "verdict", "proof",
     )  # fmt: skip
-    for row in rows:
+    from kafkaspec.forensics.transactions import Verdict
+
+    hanging_first = sorted(rows, key=lambda row: row["verdict"] != Verdict.HANGING)
+    for row in hanging_first[:_MOST_ROWS]:
         table.add_row(
             f"{row['topic']}-{row['partition']}",
             str(row["producer_id"]),
@@ -306,6 +319,8 @@ def _print_open(rows: list[dict[str, Any]]) -> None:
         )
     console = stdout_console()
     console.print(table)
+    if len(rows) > _MOST_ROWS:
+        say(f"... and {len(rows) - _MOST_ROWS:,} more open; --format json has all")
 
 
 def _partitions(row: Mapping[str, Any]) -> Iterator[str]:
