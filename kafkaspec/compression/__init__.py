@@ -46,6 +46,7 @@ __all__ = [
     "forms",
     "into",
     "is_allowed",
+    "is_coded",
     "name",
 ]
 
@@ -221,7 +222,7 @@ def into(codec: int, magic: int) -> Into:
         magic: magic of the batches or wrapper messages that hold the payloads.
     """
     kind = _KINDS.get(codec, CompressionType.NONE)
-    if kind is CompressionType.NONE or not is_allowed(kind, magic):
+    if kind is CompressionType.NONE or not is_coded(kind, magic):
         return _refuse
     return _load(kind).decompress_into
 
@@ -249,7 +250,7 @@ def forms(module: ModuleType, codecs: Container[int], magic: int) -> tuple[InC |
 @cache
 def _form(module: ModuleType, kind: CompressionType, magic: int) -> InC | None:
     number = _number(module, kind)
-    return None if number is None or not is_allowed(kind, magic) else (number, *_load(kind).READ)
+    return None if number is None or not is_coded(kind, magic) else (number, *_load(kind).READ)
 
 
 @cache
@@ -374,17 +375,26 @@ def is_allowed(codec: int, magic: int) -> bool:
     KIP-110: messages and wrappers reject zstd, whoever wrote it.
     """
     kind = _KINDS.get(codec)
-    if kind is CompressionType.ZSTD and not KINDS[magic].has_record_sets:
+    return kind is not None and (kind is not CompressionType.ZSTD or KINDS[magic].has_record_sets)
+
+
+def is_coded(codec: int, magic: int) -> bool:
+    """Return whether payloads of a codec in entries of a magic can be read and written here.
+
+    A codec that was added to the specification has no module at first.
+    """
+    kind = _KINDS.get(codec)
+    if kind is None or not is_allowed(kind, magic):
         return False
-    return kind is CompressionType.NONE or (kind is not None and _module(kind) is not None)
+    return kind is CompressionType.NONE or _module(kind) is not None
 
 
 def _allowed(codec: int, magic: int) -> CompressionType:
     kind = _known(codec)
     if not is_allowed(kind, magic):
-        if _module(kind) is None:
-            raise _unsupported(f"{kind.name.lower()} cannot be read or written yet")
         raise _unsupported(f"{kind.name.lower()} is not allowed in magic {magic}")
+    if not is_coded(kind, magic):
+        raise _unsupported(f"{kind.name.lower()} cannot be read or written yet")
     return kind
 
 

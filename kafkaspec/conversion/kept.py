@@ -80,6 +80,7 @@ class Kept(ByRanges):
         renumbers, outcomes = self._offsets.renumbers, self._outcomes
         found: list[int] = []
         changes = choices.leader_epoch is not None
+        coded = {codec for codec in KNOWN if compressions.is_coded(codec, kind.magic)}
         columns = (
             names.MAGIC, names.BASE_OFFSET, names.LAST_OFFSET, kind.count, names.COMPRESSION,
             names.IS_CONTROL, names.IS_TRANSACTIONAL,
@@ -100,7 +101,10 @@ class Kept(ByRanges):
             if not compressions.is_allowed(new, kind.magic):
                 break
             again = choices.level is not None and new and not control and count
-            changes = changes or new != own or bool(again)
+            packs = new != own or bool(again)
+            if packs and (own not in coded or new not in coded):
+                break  # the way of entries says why
+            changes = changes or packs
             found.append(new)
             last = end
         return len(found), found if changes else None

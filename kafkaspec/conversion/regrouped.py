@@ -466,7 +466,7 @@ def _conditions(
         names.MAGIC: kind.magic,
         **{field.name: field.default for field in (*own_fields(kind).header, *fields_outside())},
     }
-    codecs = {codec for codec in KNOWN if compressions.is_allowed(codec, magic)}
+    codecs = {codec for codec in KNOWN if compressions.is_coded(codec, magic)}
     if wanted is not None:
         codecs = set(KNOWN) if wanted in codecs else set()
     numbers = all(isinstance(value, int) for value in fixed.values())

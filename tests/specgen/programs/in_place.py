@@ -16,8 +16,11 @@ from typing import Any
 from click.testing import CliRunner
 
 import kafkaspec as ks
+from kafkaspec import compression
 from kafkaspec.cli.main import main
-from kafkaspec.codecs import codec_names
+from kafkaspec.codecs import codec_names, get_codec
+from kafkaspec.compression import CompressionType
+from kafkaspec.conversion.header import with_payload
 from kafkaspec.layout.kinds import KINDS, MAGICS
 from tests.specgen.programs.checks import run
 
@@ -164,6 +167,67 @@ def convert_there_and_back(root: Path) -> None:
     assert [r.offset for r in ks.Partition(root / "dense-0").records()] == list(range(120))
 
 
+_DECODING: tuple[dict[str, Any], ...] = (
+    {"compression": "gzip"},
+    {"magic": MAGICS[0]},
+    {"compression": "gzip", "level": 3},
+    {"batch_bytes": 1000},
+)
+"""Conversions that need the records."""
+
+
+def refused(function: Callable[..., object], *arguments: object, **options: Any) -> str:
+    """The error of what needs the codec."""
+    try:
+        function(*arguments, **options)
+    except ks.UnsupportedError as error:
+        text = str(error)
+    else:
+        raise AssertionError(options)
+    assert "brotli cannot be read or written yet" in text, (options, text)
+    return text
+
+
+def a_codec_without_a_library(root: Path) -> None:
+    """Its payloads go where they stay as they are, and nowhere else, with the reason."""
+    if "brotli" not in compression.NAMES:
+        return
+    payload, codec = b"no library here reads this", get_codec("python")
+    path = root / "uncoded-0"
+    path.mkdir()
+    made = b""
+    for base in (0, 10):
+        plain = next(ks.Segment(encode(records(base, BATCHES[-1]), BATCHES[-1])).batches())
+        made += with_payload(
+            codec, plain, payload, CompressionType(5), base_offset=base, leader_epoch=3
+        )
+    (path / f"{0:020}.log").write_bytes(made)
+
+    def kept(log: Path) -> list[tuple[int, int, int, bytes]]:
+        with ks.Partition(log) as found:
+            return [
+                (each.base_offset, each.partition_leader_epoch, each.compression,
+                 bytes(each.payload or b""))
+                for each in found.batches()
+            ]  # fmt: skip
+
+    assert kept(path) == [(0, 3, 5, payload), (10, 3, 5, payload)]
+    for n, name in enumerate(CODECS):
+        out = root / f"epoch{n}-0"
+        ks.convert(path, out, leader_epoch=7, codec=name)
+        assert kept(out) == [(0, 7, 5, payload), (10, 7, 5, payload)], name
+        ks.convert(path, root / f"moved{n}-0", offsets="shift", base_offset=5, codec=name)
+        assert kept(root / f"moved{n}-0") == [(5, 3, 5, payload), (15, 3, 5, payload)], name
+        for options in _DECODING:
+            text = refused(ks.convert, path, root / f"other{n}-0", codec=name, **options)
+            assert "00.log at byte " in text, (options, text)
+    assert not command("convert", path, "-o", root / "said-0", "--compression", "gzip", codes=(2,))
+    # The check of the output cannot read it: not proven, so the exit code is 1.
+    command("convert", path, "-o", root / "said-0", "--leader-epoch", "9", codes=(1,))
+    assert kept(root / "said-0") == [(0, 9, 5, payload), (10, 9, 5, payload)]
+    refused(encode, records(0, BATCHES[-1]), BATCHES[-1], compression="brotli")
+
+
 def damage_is_found(root: Path) -> None:
     path = written(root)
     first = sorted(path.glob("*.log"))[0]
@@ -185,6 +249,7 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
     indexes_come_out_again,
     dump_and_explain,
     convert_there_and_back,
+    a_codec_without_a_library,
     damage_is_found,
 )
 
