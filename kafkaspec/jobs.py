@@ -11,12 +11,12 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from contextvars import Context, copy_context
 from queue import Empty, Queue
 from threading import Event
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -80,6 +80,13 @@ def in_order(
 def _in_context(task: tuple[Context, Callable[[Item], Result], Item]) -> Result:
     context, work, item = task
     return context.run(work, item)
+
+
+def in_context(context: Context, items: Iterator[Item]) -> Generator[Item, None, None]:
+    """Yield the items of an iterator, which has the context variables of a copy of a context."""
+    own, end = context.copy(), object()
+    while (item := own.run(next, items, end)) is not end:
+        yield cast(Item, item)
 
 
 def in_processes(

@@ -14,6 +14,7 @@ import click
 
 from kafkaspec.arrow import provider
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
+from kafkaspec.compression import bounded
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
@@ -219,12 +220,13 @@ are not Kafka's.
 """
 
 
-max_output_option: Final = click.option(
-    "--max-output",
-    type=click.IntRange(min=1),
-    metavar="BYTES",
-    help="Maximum number of bytes that one batch may decompress to.",
-)
+_MAX_OUTPUT: Final[dict[str, Any]] = {
+    "type": click.IntRange(min=1),
+    "metavar": "BYTES",
+    "help": "Maximum number of bytes that one batch may decompress to.  [default: 256 MiB]",
+}
+
+max_output_option: Final = click.option("--max-output", **_MAX_OUTPUT)
 
 
 no_decode_option: Final = click.option(
@@ -244,6 +246,17 @@ no_mmap_option: Final = click.option(
     callback=lambda ctx, _, value: ctx.with_resource(unmapped()) if value else None,
     help="Read files and never map them into memory: slower, but safe if one becomes shorter.",
 )
+
+
+def reading_options(command: Command) -> Command:
+    """Add ``--no-mmap`` and ``--max-output``, which hold for all logs that the command opens."""
+    bound = click.option(
+        "--max-output",
+        expose_value=False,
+        callback=lambda ctx, _, value: value and ctx.with_resource(bounded(value)),
+        **_MAX_OUTPUT,
+    )
+    return no_mmap_option(bound(command))
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -39,10 +41,12 @@ __all__ = [
     "NAMES",
     "CompressionType",
     "Into",
+    "bounded",
     "compress",
     "compress_all",
     "decompress",
     "decompress_pieces",
+    "default_bound",
     "forms",
     "into",
     "is_allowed",
@@ -58,6 +62,24 @@ batches of 1 MiB unless configured otherwise (``message.max.bytes``), and a prod
 before it compresses it, so real payloads are a few MiB; 256 MiB leaves room for clusters that
 raised the limit to 100 MiB and more. Kafka itself has no limit.
 """
+
+_BOUND: Final = ContextVar("bound", default=DEFAULT_MAX_OUTPUT)
+
+
+@contextmanager
+def bounded(max_output: int) -> Iterator[None]:
+    """Let payloads of logs that are opened in the block decompress to as many bytes by default."""
+    token = _BOUND.set(max_output)
+    try:
+        yield
+    finally:
+        _BOUND.reset(token)
+
+
+def default_bound() -> int:
+    """Return the limit of payloads of logs that are opened now: ``DEFAULT_MAX_OUTPUT``, usually."""
+    return _BOUND.get()
+
 
 NAMES: Final = tuple(kind.name.lower() for kind in CompressionType)
 """Names of all codecs by id, ``none`` first, as in Kafka's configuration."""

@@ -34,7 +34,8 @@ def too_large(codec: str, max_output: int) -> RefusalError:
     """Return the error for a stream whose output exceeds ``max_output`` bytes."""
     return RefusalError(
         Reason.DECOMPRESSED_TOO_LARGE,
-        f"{codec}: the output exceeds the bound of {max_output} bytes",
+        f"{codec}: the output exceeds the bound of {max_output} bytes; "
+        "max_output (--max-output) raises it",
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Literal, TypedDict
 
 from kafkaspec.codecs import Codec, Origin, get_codec
-from kafkaspec.compression import DEFAULT_MAX_OUTPUT
+from kafkaspec.compression import default_bound
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.files import names
 from kafkaspec.files.indexes import is_zero
@@ -95,7 +95,7 @@ class Entries(SegmentFiles):
         codec: Codec | str | None = None,
         crc: CrcPolicy = "error",
         tail: TailPolicy = "stop",
-        max_output: int = DEFAULT_MAX_OUTPUT,
+        max_output: int | None = None,
         base_offset: int | None = None,
         name: str | None = None,
         mapped: bool = True,
@@ -111,7 +111,8 @@ class Entries(SegmentFiles):
                     computed unless needed. ``batches`` never checks a CRC.
             tail: ``stop``, as Kafka's reader, but zeros end a log too (quirk Q43); ``error``, what
                 is no entry at the end is an error.
-            max_output: maximum number of bytes that the payload of one batch may decompress to.
+            max_output: maximum number of bytes that the payload of one batch may decompress to;
+                256 MiB if None.
             base_offset: base offset that replaces the one in the file name.
             name: name of a buffer, for errors.
             log_format: ``0.7`` for entries of Kafka 0.7 under another name than theirs
@@ -149,8 +150,9 @@ class Entries(SegmentFiles):
         self.codec = self.format.codec(codec if isinstance(codec, Codec) else get_codec(codec))
         self.base_offset = base_offset
         self._tail_policy: TailPolicy = tail
+        bound = default_bound() if max_output is None else max_output
         self._context = Context(
-            self.codec, self.name, crc, max_output, self._source.check, base_offset or 0
+            self.codec, self.name, crc, bound, self._source.check, base_offset or 0
         )
 
     # -- entries ----------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from kafkaspec.arrow.reading import Log, record_batches
 from kafkaspec.arrow.schema import COLUMNS, Request, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.jobs import in_context
 from kafkaspec.sql.pushdown import Filter
 
 Batches = Callable[[Request], Iterator[pa.RecordBatch]]
@@ -68,6 +70,7 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
         self._columns = tuple(columns)
         self._options = {"layout": "binary"} | dict(options)
         self._scans = scans
+        self._context = copy_context()  # that of the caller, which the threads of DuckDB lack
         unknown = [name for name in columns if name not in COLUMNS]
         if unknown and type(self) is Topic:
             raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
@@ -91,7 +94,7 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
         read = (*wanted, *also) or self._columns[:1]
         schema = pa.schema([self._schema.field(name) for name in read])
         request = self._narrowed(self._request(read), found)
-        batches = self._batches(request, schema)
+        batches = in_context(self._context, self._batches(request, schema))
         return dataset.Scanner.from_batches(
             batches, schema=schema, columns=list(wanted), filter=filter
         )

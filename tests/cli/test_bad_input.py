@@ -311,13 +311,13 @@ EVERY: dict[str, list[str | Path]] = {
     "doctor": [GOLDEN / "4.3.1" / "logs"],
     "retention": ["--at", "0", golden("4.3.1", "segments-0")],
     "compaction": ["--at", "0", golden("4.3.1", "compacted-0")],
-    "diff": [ROOT / "tests/forensics/replicas/a", golden("4.3.1", "plain-0")],
+    "diff": [ROOT / "tests/forensics/replicas" / each for each in "ab"],
     "redact": ["--all-values", "-o", "redacted-0", golden("4.3.1", "plain-0")],
     "partitions": [golden("4.3.1", "plain-0")],
     "remote": [GOLDEN / "4.3.1" / "tiered" / "logs"],
     "schemas": [ROOT / "tests/values/data/karapace/logs"],
     "stats": [golden("4.3.1", "plain-0")],
-    "sql": [golden("4.3.1", "plain-0"), "SELECT sum(offset) FROM records"],
+    "sql": [golden("4.3.1", "plain-0"), 'SELECT sum("offset") FROM plain'],
     "verify": [golden("4.3.1", "plain-0")],
 }
 """Commands that ``COMMANDS`` does not have, each with paths."""
@@ -334,6 +334,7 @@ def test_every_command_that_reads_logs_can_do_without_mapping(
     expected = {}
     for name, arguments in EVERY.items():
         expected[name] = run(name, *arguments)
+        assert expected[name].exit_code in (0, 1), expected[name].output
         shutil.rmtree("redacted-0", ignore_errors=True)
     monkeypatch.setattr(local, "mmap", None)
     for name, arguments in EVERY.items():

@@ -155,12 +155,12 @@ def _each(*commands: list[str | Path]) -> Commands:
 
 def _sql(logs: Path, out: Path) -> Iterator[list[str | Path]]:
     partition = logs / f"{ESCAPES}-0"
-    for query in ("SELECT * FROM records", f'SELECT 1 AS "{NAME}"', NAME, f"SELECT '{NAME}'"):
+    for query in (f'SELECT * FROM "{ESCAPES}"', f'SELECT 1 AS "{NAME}"', NAME, f"SELECT '{NAME}'"):
         yield ["sql", partition, query]
     yield ["sql", logs, f'SELECT * FROM "{NAME}"']
     yield ["sql", logs, "SHOW TABLES"]
-    yield ["sql", partition, "SELECT * FROM records", "--columns", NAME]
-    yield ["sql", partition, "SELECT * FROM records", "--format", "csv", "-o", out]
+    yield ["sql", partition, f'SELECT * FROM "{ESCAPES}"', "--columns", NAME]
+    yield ["sql", partition, f'SELECT * FROM "{ESCAPES}"', "--format", "csv", "-o", out]
 
 
 def _diff(logs: Path, out: Path) -> Iterator[list[str | Path]]:

@@ -24,8 +24,8 @@ from kafkaspec.cli.options import (
     epilog,
     format_option,
     iso,
-    no_mmap_option,
     profile_option,
+    reading_options,
     wrong_usage,
 )
 from kafkaspec.errors import KafkaSpecError
@@ -83,7 +83,7 @@ written, and there is no output.
     help="New log directory for the logs that the cleaner leaves.",
 )
 @profile_option("Version of Kafka whose rules apply, from 2.4.1 on.")
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def compaction_command(

@@ -13,7 +13,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import epilog, format_option, iso, no_mmap_option, wrong_usage
+from kafkaspec.cli.options import epilog, format_option, iso, reading_options, wrong_usage
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.forensics.replicas.comparison import (
     Comparison,
@@ -68,7 +68,7 @@ read, 2 wrong usage, or nothing of A or B can be read.
     type=click.Choice(["A", "B"]),
     help="The one that is the leader's; by default the one with the higher last epoch.",
 )
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def diff_command(

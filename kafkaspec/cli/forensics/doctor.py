@@ -24,8 +24,8 @@ from kafkaspec.cli.options import (
     LogPath,
     epilog,
     format_option,
-    no_mmap_option,
     profile_option,
+    reading_options,
     wrong_usage,
 )
 
@@ -68,7 +68,7 @@ no finding.
     help="How the broker was stopped; by default, what each directory shows.",
 )
 @profile_option("Release of the broker that is to start.")
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def doctor_command(

@@ -18,7 +18,13 @@ from kafkaspec.cli.console import (
     warn,
 )
 from kafkaspec.cli.forensics.logs import Findings, assumed, place_of
-from kafkaspec.cli.options import epilog, format_option, no_mmap_option, paths_argument, wrong_usage
+from kafkaspec.cli.options import (
+    epilog,
+    format_option,
+    paths_argument,
+    reading_options,
+    wrong_usage,
+)
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
@@ -65,7 +71,7 @@ usage, or nothing of a PATH can be read.
     metavar="OTHER",
     help="Another copy of the partition, or a log directory with one: a replica or a backup.",
 )
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def gaps_command(

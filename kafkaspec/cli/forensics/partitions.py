@@ -18,8 +18,8 @@ from kafkaspec.cli.options import (
     epilog,
     format_option,
     iso,
-    no_mmap_option,
     paths_argument,
+    reading_options,
     wrong_usage,
 )
 from kafkaspec.errors import KafkaSpecError
@@ -67,7 +67,7 @@ cannot be read, 2 wrong usage, or nothing of a PATH can be read.
     "directory, or the highest number here, and one.",
 )
 @codec_option()
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def partitions_command(

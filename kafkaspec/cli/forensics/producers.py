@@ -23,8 +23,8 @@ from kafkaspec.cli.options import (
     epilog,
     format_option,
     iso,
-    no_mmap_option,
     paths_argument,
+    reading_options,
     wrong_usage,
 )
 from kafkaspec.errors import KafkaSpecError
@@ -80,7 +80,7 @@ be read, 2 wrong usage, or nothing of a PATH can be read.
     metavar="MS",
     help="producer.id.expiration.ms of the brokers: when they forget a producer.",
 )
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def producers_command(

@@ -14,10 +14,10 @@ from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     epilog,
     format_option,
-    no_mmap_option,
     on_error_option,
     output_option,
     paths_argument,
+    reading_options,
 )
 from kafkaspec.cli.reading.find_key import wanted_keys
 from kafkaspec.codecs import get_codec
@@ -148,7 +148,7 @@ def _parts(_: click.Context, __: click.Parameter, value: str | None) -> tuple[Pa
     help="File with the secret of the hashes; by default a new one, which is not kept.",
 )
 @on_error_option("fail")
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def redact_command(

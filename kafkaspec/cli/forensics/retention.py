@@ -29,8 +29,8 @@ from kafkaspec.cli.options import (
     epilog,
     format_option,
     iso,
-    no_mmap_option,
     profile_option,
+    reading_options,
 )
 from kafkaspec.forensics.cleaner.retention import Fate, Hold, Retention, retention
 from kafkaspec.forensics.cleaner.view import LogView
@@ -68,7 +68,7 @@ read; 2 wrong usage, or nothing of a PATH can be read.
 @click.command("retention", epilog=_EPILOG)
 @cleaning_options
 @profile_option("Version of Kafka whose rules apply.")
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def retention_command(

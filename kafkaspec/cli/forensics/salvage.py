@@ -25,10 +25,10 @@ from kafkaspec.cli.options import (
     LogPath,
     epilog,
     format_option,
-    no_mmap_option,
     output_option,
     paths_argument,
     profile_option,
+    reading_options,
     wrong_usage,
 )
 from kafkaspec.cli.rules import interval_option
@@ -153,7 +153,7 @@ class _Repairs(click.ParamType):  # type: ignore[type-arg]
 )
 @profile_option("Version of Kafka whose rules apply to the files beside the segments.")
 @interval_option
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def salvage_command(

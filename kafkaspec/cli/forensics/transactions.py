@@ -17,8 +17,8 @@ from kafkaspec.cli.options import (
     epilog,
     format_option,
     iso,
-    no_mmap_option,
     paths_argument,
+    reading_options,
     wrong_usage,
 )
 from kafkaspec.errors import KafkaSpecError
@@ -92,7 +92,7 @@ nothing of a PATH can be read.
 )
 @release_option
 @skip_option
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def transactions_command(

@@ -22,8 +22,8 @@ from kafkaspec.cli.options import (
     epilog,
     jobs_option,
     no_decode_option,
-    no_mmap_option,
     paths_or_urls_argument,
+    reading_options,
     selection_options,
     where_option,
 )
@@ -157,7 +157,7 @@ class _Decoding:
 @crc_option("Report and skip batches with a wrong checksum, or do not check.")
 @codec_option()
 @jobs_option
-@no_mmap_option
+@reading_options
 @click.option(
     "-f",
     "--format",

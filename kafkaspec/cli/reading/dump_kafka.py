@@ -46,7 +46,7 @@ _DECODERS: Final = {
 _FLAGS |= {option: f"Records as {topic} has them." for option, topic in _DECODERS.items()}
 _REFUSED: Final = ("key-decoder-class", "value-decoder-class")
 _SHARED: Final = frozenset(
-    {"paths", "output", "force", "codec", "jobs", "no_mmap", "output_format"}
+    {"paths", "output", "force", "codec", "jobs", "no_mmap", "max_output", "output_format"}
 )
 """Options of ``dump`` that this format takes too."""
 

@@ -14,7 +14,7 @@ from kafkaspec.cli.options import (
     LogPath,
     format_option,
     no_decode_option,
-    no_mmap_option,
+    reading_options,
 )
 from kafkaspec.cli.reading.explain_data import explain_batch, explain_sidecar, find_position
 from kafkaspec.cli.reading.explain_section import Section
@@ -84,7 +84,7 @@ where the specification has one), kafka_name, doc, spec, error. Exit codes:
 )
 @no_decode_option
 @click.option("--full", is_flag=True, help="Show all bytes of long keys and values.")
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def explain_command(

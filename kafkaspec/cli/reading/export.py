@@ -21,7 +21,7 @@ from kafkaspec.cli.options import (
     crc_option,
     epilog,
     jobs_option,
-    no_mmap_option,
+    reading_options,
     selection_options,
     where_option,
     wrong_usage,
@@ -131,7 +131,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @crc_option("Treat a batch with a wrong checksum as an error, or do not check.")
 @codec_option()
 @jobs_option
-@no_mmap_option
+@reading_options
 @click.pass_context
 def export_command(
     ctx: click.Context,

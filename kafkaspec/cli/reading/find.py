@@ -25,8 +25,8 @@ from kafkaspec.cli.options import (
     isolation_option,
     jobs_option,
     log_start_option,
-    no_mmap_option,
     paths_or_urls_argument,
+    reading_options,
     where_option,
 )
 from kafkaspec.cli.reading.value_text import bytes_text, headers_text
@@ -116,7 +116,7 @@ be read, 2 wrong usage, or nothing of a PATH can be read.
 )
 @jobs_option
 @codec_option()
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def find_command(

@@ -27,7 +27,7 @@ from kafkaspec.cli.options import (
     crc_option,
     epilog,
     iso,
-    no_mmap_option,
+    reading_options,
     selection_options,
     wrong_usage,
 )
@@ -110,7 +110,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @click.option("--memory", metavar="SIZE", help="Most memory that DuckDB takes: 2GB.")
 @crc_option("Report and skip batches with a wrong checksum, or do not check.")
 @codec_option()
-@no_mmap_option
+@reading_options
 @click.pass_context
 def sql_command(
     ctx: click.Context,

@@ -16,8 +16,8 @@ from kafkaspec.cli.options import (
     epilog,
     format_option,
     jobs_option,
-    no_mmap_option,
     paths_or_urls_argument,
+    reading_options,
     wrong_usage,
 )
 from kafkaspec.cli.outputs import opened_report, report_options, require_all, require_html
@@ -83,7 +83,7 @@ _TABLES: Final = ("producer", "transaction", "gap", "size", "time", "error")
 @report_options
 @plots_option
 @jobs_option
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def stats_command(

@@ -19,7 +19,7 @@ from kafkaspec.cli.console import (
     stdout_console,
 )
 from kafkaspec.cli.internal import Logs, release_option, skip_option
-from kafkaspec.cli.options import epilog, format_option, no_mmap_option, wrong_usage
+from kafkaspec.cli.options import epilog, format_option, reading_options, wrong_usage
 from kafkaspec.log.directory import LogDirectory
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ _SECRET = frozenset({"salt", "stored_key", "server_key"})
 )
 @release_option
 @skip_option
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def cluster_command(

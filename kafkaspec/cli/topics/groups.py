@@ -16,8 +16,8 @@ from kafkaspec.cli.options import (
     epilog,
     format_option,
     iso,
-    no_mmap_option,
     paths_argument,
+    reading_options,
     wrong_usage,
 )
 from kafkaspec.log.partition import Partition
@@ -63,7 +63,7 @@ proven, or a GROUP is not there, 2 wrong usage, or nothing of a PATH can be read
 @click.option("--history", metavar="GROUP", help="Show the records of this group in order.")
 @release_option
 @skip_option
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def groups_command(

@@ -22,8 +22,8 @@ from kafkaspec.cli.options import (
     epilog,
     format_option,
     iso,
-    no_mmap_option,
     paths_argument,
+    reading_options,
     wrong_usage,
 )
 
@@ -73,7 +73,7 @@ about a segment that nothing announced, or a verdict is neither stored nor delet
 )
 @release_option
 @skip_option
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def remote_command(

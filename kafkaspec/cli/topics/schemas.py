@@ -21,7 +21,7 @@ from kafkaspec.cli.console import (
     warn,
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import LogPath, epilog, format_option, no_mmap_option, wrong_usage
+from kafkaspec.cli.options import LogPath, epilog, format_option, reading_options, wrong_usage
 from kafkaspec.options import not_there
 from kafkaspec.writing.atomic import DirectoryAside
 from kafkaspec.writing.places import check_output
@@ -78,7 +78,7 @@ Exit codes: 0 done, 1 something could not be read or resolved, or was not found,
     metavar="OUT",
     help="Directory to write texts to; it must be new or empty.",
 )
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def schemas_command(

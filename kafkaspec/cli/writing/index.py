@@ -24,9 +24,9 @@ from kafkaspec.cli.options import (
     LogPath,
     format_option,
     jobs_option,
-    no_mmap_option,
     output_option,
     profile_option,
+    reading_options,
 )
 from kafkaspec.cli.rules import interval_option, rules_of
 from kafkaspec.log.opening import open_log
@@ -72,7 +72,7 @@ nothing can be read or written, and there is no output.
 @profile_option("Version of Kafka whose rules apply.")
 @interval_option
 @jobs_option
-@no_mmap_option
+@reading_options
 @format_option
 @click.pass_context
 def index_command(
