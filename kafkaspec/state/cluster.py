@@ -10,13 +10,19 @@ from typing import Any
 import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec._generated.python.model.control_record import LeaderChangeMessage, VotersRecord
+from kafkaspec._generated.python.model.control_record import (
+    LeaderChangeMessage,
+    UnknownControlRecord,
+    VotersRecord,
+)
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import OnError
+from kafkaspec.log.selection import OnError, report
+from kafkaspec.messages.lookup import MESSAGES
 from kafkaspec.options import checked
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
 from kafkaspec.state.image import Image, Watch
@@ -73,7 +79,7 @@ def read_cluster(
 
     if isinstance(source, Segment):
         apply(source, None, at)
-        return cluster
+        return _told(cluster)
     start, first = 0, source.first_base_offset
     for path in reversed(source.checkpoint_paths) if watch is None else source.checkpoint_paths:
         name = names.parse_checkpoint(path.name)
@@ -96,6 +102,14 @@ def read_cluster(
     if cluster.image.pending is not None:
         held = len(cluster.image.pending)
         cluster.notes.append(f"a metadata transaction has not ended; records left out: {held}")
+    return _told(cluster)
+
+
+def _told(cluster: Cluster) -> Cluster:
+    """Note the records that the state does not have, because it is not known what they change."""
+    for name, number in sorted(cluster.image.unknown.items()):
+        known = next((each.name for each in MESSAGES if each.id == name), name)
+        cluster.notes.append(f"{known}: not known what it changes; records left out: {number}")
     return cluster
 
 
@@ -113,8 +127,13 @@ def _changes(
         after = batch.next_offset if end is None else min(batch.next_offset, end)
         cluster.end_offset = max(cluster.end_offset, after)
         if batch.is_control and (end is None or batch.base_offset < end):
-            for control in batch.control_records():
-                name, value = _control(control.body)
+            try:
+                controls = batch.control_records()
+            except KafkaSpecError as error:
+                report(on_error, error)
+                continue
+            for control in controls:
+                name, value = _control(control)
                 yield Change(control.record.offset, control.record.timestamp, name, value)
     reader = segment.to_batches(
         COLUMNS, layout="binary", start_offset=start, end_offset=end, on_error=on_error
@@ -124,7 +143,8 @@ def _changes(
         yield from by_api_key(table, Topic.CLUSTER_METADATA, segment.name, release, cluster)
 
 
-def _control(body: Any) -> tuple[str, dict[str, Any]]:
+def _control(control: ControlRecord) -> tuple[str, dict[str, Any]]:
+    body = control.body
     if isinstance(body, VotersRecord):
         voters = [
             {
@@ -147,4 +167,6 @@ def _control(body: Any) -> tuple[str, dict[str, Any]]:
             "leader_id": body.leader_id,
             "voters": [voter.voter_id for voter in body.voters],
         }
+    if body is None or isinstance(body, UnknownControlRecord):
+        return f"control record of type {control.key.type}", {}
     return "control_record", {}

@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from kafkaspec.log.partition import Partition
+from kafkaspec.state.cluster import read_cluster
+from kafkaspec.state.image import differences
 from tests.cli.helpers import golden, run
 from tests.goldens import GOLDEN
+from tests.log import forge
 
 LOGS = golden("4.3.1", "plain-0").parent
 ADMINISTERED = GOLDEN / "4.3.1" / "administered" / "logs"
@@ -235,6 +238,54 @@ def test_unfinished_copies_are_none_after_a_clean_stop() -> None:
     rows = _objects(run("remote", "--format", "json", logs).output)
     assert {row["topic"] for row in rows} == {"tiered", "tiered-deleted"}
     assert _objects(run("remote", "--format", "json", "--unfinished", logs).output) == []
+
+
+def test_metadata_records_that_are_not_known_are_counted_and_shown(tmp_path: Path) -> None:
+    """Layouts by hand: type 16 is of 3.2 alone, no release has type 200, nor control type 9."""
+    removed = b"\x01\x10\x00\x09feature0\x00"
+    values = [removed, removed, b"\x01\xc8\x01\x00\x00"]
+    log = Path(shutil.copytree(ADMINISTERED, tmp_path / "logs")) / "__cluster_metadata-0"
+    before = read_cluster(Partition(log))
+    end = before.end_offset
+    control = forge.record(0, b"\x00\x00", key=b"\x00\x00\x00\x09")
+    with sorted(log.glob("*.log"))[-1].open("ab") as file:
+        file.write(forge.batch(end, [forge.record(n, value) for n, value in enumerate(values)]))
+        file.write(forge.batch(end + 3, [control], attributes=0x20))
+    after = read_cluster(Partition(log))
+    assert not differences(before.image, after.image)
+    for options in (
+        [],
+        ["--format", "json"],
+        ["--diff", "100", "10000"],
+        ["--compare", log.parent],
+    ):
+        result = run("cluster", log.parent, *options)
+        assert result.exit_code == 1, options
+        for text in (
+            "RemoveFeatureLevelRecord: not known what it changes; records left out: 2",
+            "control record of type 9: not known what it changes; records left out: 1",
+            "1 record of type 200, which is not known, left out",
+        ):
+            assert result.stderr.count(text) == 1, (options, text, result.stderr)
+    assert run("cluster", log.parent, "--at", str(end)).exit_code == 0
+
+
+def test_a_broken_control_batch_is_skipped_as_any_other(tmp_path: Path) -> None:
+    """The topic after it is there: ``topic_record`` of Kafka, version 0, by hand."""
+    topic = b"\x01\x02\x00\x06after" + bytes(range(16)) + b"\x00"
+    for name, key, crc in (("key", b"\x00", None), ("crc", bytes(4), 5)):
+        log = Path(shutil.copytree(ADMINISTERED, tmp_path / name)) / "__cluster_metadata-0"
+        end = read_cluster(Partition(log)).end_offset
+        control = forge.record(0, bytes(2), key=key)
+        with sorted(log.glob("*.log"))[-1].open("ab") as file:
+            file.write(forge.batch(end, [control], attributes=0x20, crc=crc))
+            file.write(forge.batch(end + 1, [forge.record(0, topic)]))
+        result = run("cluster", "--format", "json", log.parent)
+        assert result.exit_code == 1
+        assert len(result.stderr.splitlines()) == 1, result.stderr
+        topics = [row["name"] for row in _objects(result.stdout) if row["type"] == "topic"]
+        assert "after" in topics
+        assert run("cluster", "--on-error", "fail", log.parent).exit_code == 2
 
 
 @pytest.mark.parametrize("command", ["groups", "cluster", "remote"])

@@ -98,9 +98,9 @@ def cluster_command(
             )
     if len(clusters) < len(bounds):
         ctx.exit(opened.code)
+    for text in dict.fromkeys(text for cluster in clusters for text in cluster.notes):
+        opened.found(f"{path}: {text}")
     for cluster in clusters:
-        for text in cluster.notes:
-            opened.found(f"{path}: {text}")
         opened.left_out(source, cluster)
     as_json = output_format == "json"
     if diff is not None:
