@@ -186,7 +186,10 @@ def beside(log: Segment | Partition | LogDirectory) -> dict[str, Any] | None:
         return None
     note("keys and values are decoded, by the schemas beside them; --value bytes leaves them")
     arguments = {"value": "decode", "key": "decode", "recursion": _DEPTH, "enums": "text"}
-    return taken(arguments | {"schemas": schemas})
+    found = taken(arguments | {"schemas": schemas})
+    if found is not None:
+        found["report"].asked = False
+    return found
 
 
 _DEPTH: Final = 2
@@ -199,6 +202,8 @@ def tell(report: ValueReport) -> int:
     """Say what was decided about keys and values, and return the number of what is not there."""
     for text in report.notes:
         note(text)
+    for text in report.undecoded:
+        (warn if report.asked else note)(text)
     for text in list(report.problems)[:_MOST_PROBLEMS]:
         warn(f"schemas: {text}")
     if len(report.problems) > _MOST_PROBLEMS:

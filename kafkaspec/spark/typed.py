@@ -204,6 +204,11 @@ def with_types(options: ReadOptions, schema: StructType | None = None) -> ReadOp
             if name is None or name == BYTES:
                 continue
             typing = _typing(options, side, name, log, topic, registry, schema)
+            if typing.plan.undecoded:
+                raise OptionError(
+                    f"option {side}.decode: {topic}: {typing.plan.undecoded}; auto leaves {side}s"
+                    " bytes"
+                )
             if typing.plan.format != BYTES:
                 sides[side] = typing
             for note in typing.plan.notes:

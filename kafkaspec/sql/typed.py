@@ -43,13 +43,14 @@ class TypedTopic(Topic):
         own = {each: value for each, value in decoding.items() if each != "report"}
         self._decided = planned(log, **own | {"topic": name})
         self._plain = dict(options)
+        self._asked: bool = decoding["report"].asked if "report" in decoding else True
         schema = self._reader(columns, None).schema
         names = [each for each in schema.names if each != "topic" or columns is not None]
         super().__init__(log, name, partitions, names, options, scans)
         self._schema = pa.schema([_shown(schema.field(each)) for each in names])
 
     def _reader(self, columns: Sequence[str] | None, request: Request | None) -> Reader:
-        report = ValueReport()
+        report = ValueReport(asked=self._asked)
         wanted = requested(self._decided, columns=columns, report=report, **self._plain)
         if request is not None and request.where is not None:
             where = request.where

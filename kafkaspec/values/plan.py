@@ -64,6 +64,7 @@ class Plan:
         sample: some values, from which formats without a schema take the type of the column.
         of_records: whether a value is made from the value and the headers.
         notes: what was decided, in sentences for people.
+        undecoded: why nothing is decoded, although that was asked for; "" if it is, or was not.
     """
 
     side: Side
@@ -76,6 +77,7 @@ class Plan:
     sample: pa.Array | None = None
     of_records: bool = False
     notes: tuple[str, ...] = ()
+    undecoded: str = ""
 
     @property
     def needs_headers(self) -> bool:

@@ -94,7 +94,8 @@ def test_values_that_name_no_schema_stay_bytes() -> None:
     report = ValueReport()
     found = table(KARAPACE / "bad-0", value="bytes", key="decode", report=report)
     assert found.schema.field("key").type == pa.binary()
-    assert report.notes[0].startswith("keys stay bytes: of a sample of 16, 0 name a schema")
+    (said,) = report.undecoded
+    assert said.startswith("bad: keys are not decoded, and stay bytes: nothing says their schema")
 
 
 @pytest.mark.parametrize("topic", ["people", "people-copy", "ctx-people"])

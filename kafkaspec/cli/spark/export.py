@@ -108,12 +108,19 @@ def export_command(
         "isolation_level": "read_committed" if committed else "read_uncommitted",
         "failOnDataLoss": not lost,  # what is lost is named
     }
+    refused: list[str] = []
+
+    def not_exported(topic: str, error: Exception) -> None:
+        warn(f"{topic}: not exported: {error}")
+        refused.append(topic)
+
     with session(ctx) as spark:
         if typed:
             written = export_typed(
                 spark, paths, output, topics=topics or None, to=to, batch=batch_columns,
-                **options, **typed,
+                on_topic=not_exported, **options, **typed,
             )  # fmt: skip
+            lost |= bool(refused)
             ctx.exit(max(_count(written, output), FINDINGS if lost else CLEAN))
         if is_back:
             restore(

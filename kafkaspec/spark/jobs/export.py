@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as f
@@ -77,6 +77,7 @@ def export_typed(
     to: str = "parquet",
     mode: str = "errorifexists",
     batch: bool = False,
+    on_topic: Callable[[str, Exception], None] | None = None,
     **options: Any,
 ) -> dict[str, DataFrame]:
     """Write records with typed keys and values, in the folders that ``export`` makes.
@@ -91,6 +92,7 @@ def export_typed(
         to: a format of Spark with types: ``parquet``, ``orc``.
         mode: of Spark: ``append``, ``overwrite`` ...
         batch: whether the columns of batches come too.
+        on_topic: called with a topic that cannot be exported, and why; by default it is raised.
         options: of the data source: ``value_decode``, ``key_decode``, ``schemas`` ...
 
     Returns:
@@ -108,10 +110,14 @@ def export_typed(
         topics = sorted(topic for topic in found if not is_internal(topic))
     if not topics:
         raise OptionError(f"there is no topic in {paths}")
-    frames = {
-        topic: records_by_day(spark, paths, batch=batch, subscribe=topic, **options)
-        for topic in dict.fromkeys(topics)
-    }
+    frames = {}
+    for topic in dict.fromkeys(topics):
+        try:
+            frames[topic] = records_by_day(spark, paths, batch=batch, subscribe=topic, **options)
+        except OptionError as error:
+            if on_topic is None:
+                raise
+            on_topic(topic, error)
     written = {}
     before = spark.conf.get(_TIMES)
     spark.conf.set(_TIMES, "TIMESTAMP_MICROS")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
+from typing import Final
 
 import pyarrow as pa
 
@@ -21,7 +23,7 @@ from kafkaspec.values.planning.given import given_schema, plan_given, target_of
 from kafkaspec.values.planning.sampling import Sample, Source, rows_of
 from kafkaspec.values.planning.seen import Seen, has_type, schemas_seen, types_of_given
 from kafkaspec.values.registry.log import SchemaLog
-from kafkaspec.values.registry.schema import Schema
+from kafkaspec.values.registry.schema import DEFAULT_CONTEXT, Schema
 from kafkaspec.values.wanted import AUTO, BYTES, CONNECT_JSON, DECODE, GIVEN, TEXT, Wanted
 
 
@@ -120,10 +122,7 @@ def _decoded(plan: Plan, samples: Iterable[Sample]) -> tuple[int, int]:
 
     A schema that is known and cannot be used, as it is encrypted, is not what is asked here.
     """
-    options = plan.wanted.options
-    if not options.recursion:
-        options = replace(options, recursion=1)
-    column = Column(replace(plan, wanted=replace(plan.wanted, options=options)))
+    column = Column(_with_recursion(plan))
     good = rows = 0
     for sample in samples:
         present = len(sample.values) - sample.values.null_count
@@ -134,13 +133,20 @@ def _decoded(plan: Plan, samples: Iterable[Sample]) -> tuple[int, int]:
     return good, rows
 
 
+def _with_recursion(plan: Plan) -> Plan:
+    """Return a plan that takes schemas which contain themselves, whatever was asked for."""
+    options = plan.wanted.options
+    if options.recursion:
+        return plan
+    return replace(plan, wanted=replace(plan.wanted, options=replace(options, recursion=1)))
+
+
 def _plan_plain(
     log: Source, side: Side, wanted: Wanted, reason: str = "no schemas are here"
 ) -> Plan:
     """Plan for values without schemas: bytes; or text, if ``auto`` may guess and a sample is."""
     if wanted.format == DECODE:
-        note = f"{side}s stay bytes: {reason}; name their format to have them decoded"
-        return Plan(side=side, wanted=wanted, format=BYTES, notes=(note,))
+        return Plan(side=side, wanted=wanted, format=BYTES, undecoded=reason)
     kept = [sample.values.drop_null() for sample in rows_of(log, side, sample=True)]
     values = pa.chunked_array(kept, pa.binary())
     plan = Plan(side=side, wanted=wanted, format=BYTES)
@@ -168,6 +174,11 @@ def _plan_fixed_by(name: str, log: Source, side: Side, wanted: Wanted) -> Plan |
     return plan if rows and good == rows else None
 
 
+_MOST_ROWS: Final = 0.5
+"""Rows that the default context has to decode where no subject has the name of the topic: the
+schema of another id may take a few of any rows."""
+
+
 @dataclass
 class _Decision:
     """Finds a plan for values whose schemas a registry has."""
@@ -187,8 +198,14 @@ class _Decision:
         targets = self._targets(framing, catalog)
         if not targets and self.wanted.evolve != "each":
             return self._bare(good, rows)
-        plan = self._plan_of(framing, catalog)
-        return replace(plan, targets=targets, notes=tuple(self.notes))
+        plan = replace(self._plan_of(framing, catalog), targets=targets, notes=tuple(self.notes))
+        if self.wanted.schema is None:
+            plain = replace(plan, wanted=replace(self.wanted, unwrap=False))
+            try:
+                _ = Column(_with_recursion(plain)).type
+            except SchemaError as error:
+                return _plan_plain(self.log, self.side, self.wanted, str(error))
+        return plan
 
     @cached_property
     def _samples(self) -> list[Sample]:
@@ -200,17 +217,23 @@ class _Decision:
         )
 
     def _framing(self) -> tuple[str, Catalog, int, int]:
-        """Return the framing and context by which most rows of a sample decode.
+        """Return the framing and context by which rows of a sample decode.
 
-        With the number of these rows, and that of all.
+        With the number of these rows, and that of all. An id means another schema in each context,
+        and a few damaged rows must not decide: the context of the topic's subject is taken if it
+        decodes any row; without such a subject, the default one if it decodes half of them; others
+        after that, by the number of rows. So is the framing in a context.
         """
-        catalogs = [Catalog(self.schemas, context) for context in self._contexts()]
-        best, most, rows = (self.framings[0], catalogs[0]), 0, 0
-        for name, catalog in product(self.framings, catalogs):
-            good, rows = _decoded(self._plan_of(name, catalog), self._samples)
-            if good > most:
-                best, most = (name, catalog), good
-            if most == rows:
+        best, most, rows = (self.framings[0], Catalog(self.schemas, "")), 0, 0
+        for contexts, share in self._contexts():
+            catalogs = [Catalog(self.schemas, context) for context in contexts]
+            for name, catalog in product(self.framings, catalogs):
+                good, rows = _decoded(self._plan_of(name, catalog), self._samples)
+                if good > most:
+                    best, most = (name, catalog), good
+                if most == rows:
+                    break
+            if most > share * rows:
                 break
         framing, catalog = best
         if most:
@@ -220,21 +243,45 @@ class _Decision:
             )
         return framing, catalog, most, rows
 
-    def _contexts(self) -> list[str]:
-        """Return the contexts of ids, the one of the topic first."""
-        try:
-            own = [self.schemas.context_of(self.topic or "", self.side)]
-        except SchemaError:
-            own = []
-        return list(dict.fromkeys([*own, *self.schemas.contexts])) or [""]
+    def _contexts(self) -> Iterator[tuple[list[str], float]]:
+        """Yield the context of the topic's subject, the default one, all others.
+
+        With each, the share of rows that must decode for it to be taken.
+        """
+        own = self.schemas.subject_contexts(self.topic, self.side) if self.topic else []
+        if own:
+            yield own, 0
+        if DEFAULT_CONTEXT not in own:
+            yield [DEFAULT_CONTEXT], 0 if own else _MOST_ROWS
+        known = {*own, DEFAULT_CONTEXT}
+        yield [context for context in self.schemas.contexts if context not in known], 0
 
     def _bare(self, good: int, rows: int) -> Plan:
         """Plan for a topic whose values do not say their schemas."""
-        if not rows:
-            reason = "nothing says its schema"
-        else:
+        if not rows:  # nothing was left undecoded
+            note = f"there are no {self.side}s to look at: bytes"
+            return Plan(side=self.side, wanted=self.wanted, format=BYTES, notes=(note,))
+        if self.wanted.format == AUTO and good:
             reason = f"of a sample of {rows}, {good} name a schema and decode"
+        else:
+            reason = self._why()
         return _plan_plain(self.log, self.side, self.wanted, reason)
+
+    def _why(self) -> str:
+        """Return why most rows of a sample do not decode, by the framing that most rows have."""
+        found: Counter[str] = Counter()
+        for name in self.framings:
+            context = next(self._contexts())[0][0]
+            plan = replace(self._plan_of(name, Catalog(self.schemas, context)), targets=())
+            column = Column(plan)
+            reasons: Counter[str] = Counter()
+            for sample in self._samples:
+                failures = column.parts(sample.values, sample.headers).failures.values()
+                framed = (item for item in failures if item.code is not Code.NOT_FRAMED)
+                reasons.update(item.reason for item in framed)
+            if reasons.total() > found.total():
+                found = reasons
+        return found.most_common(1)[0][0] if found else "nothing says their schema"
 
     def _targets(self, framing: str, catalog: Catalog) -> tuple[Target, ...]:
         """Return the types that the column holds."""

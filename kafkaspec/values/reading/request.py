@@ -17,7 +17,7 @@ from kafkaspec.log.columnar import Evolve, ValueErrors
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.values.decoded import Code
-from kafkaspec.values.definition import Definition
+from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.framing.frames import SIDES, Side
 from kafkaspec.values.options import DEFAULT_OPTIONS, Options
 from kafkaspec.values.plan import Plan
@@ -54,6 +54,8 @@ class ValueReport:
         first: the first failure of each side and code, as text.
         notes: what was decided about the keys and values.
         problems: what could not be read of the schemas, or does not count.
+        undecoded: what was to be decoded and stays bytes, with the topic and the reason.
+        asked: whether decoding was asked for, so that ``undecoded`` counts.
     """
 
     rows: int = 0
@@ -61,11 +63,13 @@ class ValueReport:
     first: dict[tuple[Side, Code], str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     problems: dict[str, None] = field(default_factory=dict)
+    undecoded: dict[str, None] = field(default_factory=dict)
+    asked: bool = True
 
     @property
     def failed(self) -> int:
-        """Number of keys and values that have failed."""
-        return sum(self.failures.values())
+        """Number of keys and values that have failed; a side that stays bytes is one."""
+        return sum(self.failures.values()) + (len(self.undecoded) if self.asked else 0)
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ class Planned:
         errors: what happens with rows without a value.
         notes: what was decided, in sentences for people.
         problems: what could not be read of the schemas, or does not count.
+        undecoded: see ``ValueReport``.
     """
 
     log: Log
@@ -110,6 +115,7 @@ class Planned:
     errors: ValueErrors
     notes: tuple[str, ...]
     problems: tuple[str, ...]
+    undecoded: tuple[str, ...] = ()
 
 
 def planned(
@@ -132,13 +138,9 @@ def planned(
 
     Raises:
         ValueError: a format or an option is unknown; there are several topics.
-        SchemaError: a schema that was named cannot be read.
+        SchemaError: a schema that was named cannot be read; with ``raise``, nothing decodes.
         KafkaSpecError: ``schemas`` cannot be read.
     """
-    if errors not in ("raise", "column", "skip"):
-        raise ValueError(f"errors is raise, column or skip, not {errors!r}")
-    if not isinstance(evolve, int) and evolve not in ("latest", "each"):
-        raise ValueError(f"evolve is latest, each or a version, not {evolve!r}")
     log, topic = of_one_topic(log, topic)
     shared = Wanted(evolve=evolve, errors=errors, raw=raw, options=values or DEFAULT_OPTIONS)
     wanted = {
@@ -153,7 +155,15 @@ def planned(
     }
     notes = tuple(note for plan in plans.values() for note in plan.notes)
     problems = () if registry is None else tuple(map(str, registry.problems))
-    return Planned(log, plans, errors, notes, problems)
+    place = topic or log.path or "the log"
+    undecoded = tuple(
+        f"{place}: {side}s are not decoded, and stay bytes: {plan.undecoded}"
+        for side, plan in plans.items()
+        if plan.undecoded
+    )
+    if undecoded and errors == "raise":
+        raise SchemaError("; ".join(undecoded))
+    return Planned(log, plans, errors, notes, problems, undecoded)
 
 
 def requested(
@@ -182,6 +192,7 @@ def requested(
     report = ValueReport() if report is None else report
     report.notes += decided.notes
     report.problems |= dict.fromkeys(decided.problems)
+    report.undecoded |= dict.fromkeys(decided.undecoded)
     names = _columns(log, columns, plans)
     hidden = _columns(log, [name for name in also if name not in names], plans)
     condition = Where(where) if isinstance(where, str) else where

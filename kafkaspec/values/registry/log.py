@@ -180,8 +180,10 @@ class SchemaLog:
         Raises:
             SchemaError: it cannot be told.
         """
-        fitting = {schema.context for schema in self.schemas if schema.name == f"{topic}-{part}"}
-        for known in (fitting, {schema.context for schema in self.schemas}):
+        for known in (
+            set(self.subject_contexts(topic, part)),
+            {schema.context for schema in self.schemas},
+        ):
             if DEFAULT_CONTEXT in known:
                 return DEFAULT_CONTEXT
             if len(known) == 1:
@@ -190,6 +192,11 @@ class SchemaLog:
                 names = ", ".join(sorted(known))
                 raise SchemaError(f"topic {topic}: its schemas may be of any context of {names}")
         return DEFAULT_CONTEXT
+
+    def subject_contexts(self, topic: str, part: Part = "value") -> list[str]:
+        """Return the contexts that have the subject of a topic, ``<topic>-<part>``, sorted."""
+        name = f"{topic}-{part}"
+        return sorted({schema.context for schema in self.schemas if schema.name == name})
 
     @checked
     def schemas_of_topic(
