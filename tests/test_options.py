@@ -19,10 +19,30 @@ WRONG = "no-such-word"
 IMPORTED = re.compile(r"^(?:>>> )?from (kafkaspec[\w.]*) import (.+)$", re.MULTILINE)
 
 
+MODULES = (
+    "kafkaspec.spark", "kafkaspec.spark.jobs.compact", "kafkaspec.arrow.messages",
+    "kafkaspec.conformance",
+)  # fmt: skip
+"""Public modules beside the top level, as docs/api.md and docs/stability.md have them."""
+
+
+def exported(name: str) -> Iterator[tuple[str, Any]]:
+    try:
+        module = import_module(name)
+    except ImportError:  # without Spark
+        return
+    for each in getattr(module, "__all__", vars(module)):
+        value = getattr(module, each)
+        if not each.startswith("_") and getattr(value, "__module__", "").startswith("kafkaspec"):
+            yield each, value
+
+
 def public() -> dict[str, Callable[..., Any]]:
-    """Return what is public: the top-level names, and functions that pages import."""
+    """Return what is public: the names of public modules, and functions that pages import."""
     found: dict[str, Callable[..., Any]] = {}
     values = {f"ks.{name}": getattr(ks, name) for name in ks.__all__}
+    for module in MODULES:
+        values |= {f"{module}.{name}": value for name, value in exported(module)}
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         for module, names in IMPORTED.findall(page.read_text(encoding="utf-8")):
             for name in re.findall(r"\w+", re.sub(r"#.*| as \w+", "", names)):

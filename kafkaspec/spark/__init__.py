@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from kafkaspec.options import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +35,10 @@ _DOTTED = {
     )
 }  # fmt: skip
 """Options with a dot in their names, as Python writes them."""
+
+
+SaveMode = Literal["append", "overwrite"]
+"""What happens with logs that exist."""
 
 
 def register(spark: SparkSession) -> None:
@@ -80,8 +86,14 @@ def read(
     return reader.load(path if isinstance(path, str) else list(path))
 
 
+@checked
 def write(
-    rows: DataFrame, path: str, *, mode: str = "append", tasks: int | None = None, **options: Any
+    rows: DataFrame,
+    path: str,
+    *,
+    mode: SaveMode = "append",
+    tasks: int | None = None,
+    **options: Any,
 ) -> None:
     """Write rows as segments in partition directories.
 

@@ -21,6 +21,7 @@ from kafkaspec.codecs.native.core import Core
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.messages.lookup import by_name, written_by
 from kafkaspec.messages.tables import ColumnKind, ColumnLayout
+from kafkaspec.options import checked
 
 OnRow = Literal["fail"] | Callable[[int, KafkaSpecError], None]
 """What happens with a message that cannot be read. ``fail``: the error is raised. A function: it is
@@ -49,6 +50,7 @@ def table_of(name: str, release: str | None = None) -> MessageTable:
     return message_table(layouts[0].id)
 
 
+@checked
 def decode_array(
     name: str,
     data: pa.Array,

@@ -25,6 +25,7 @@ from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import ENTRY, field_of
 from kafkaspec.log.segment import Segment
+from kafkaspec.options import checked
 from kafkaspec.spark import read, write
 from kafkaspec.spark.jobs.units import PLACE, beside, computed, size_of
 from kafkaspec.spark.paths import SegmentFile, check_place, find_logs
@@ -57,6 +58,7 @@ class Compaction:
     paths: str | Sequence[str] = ()
 
 
+@checked
 def compact(
     spark: SparkSession,
     paths: str | Sequence[str],
