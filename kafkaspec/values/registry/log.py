@@ -193,6 +193,7 @@ class SchemaLog:
                 raise SchemaError(f"topic {topic}: its schemas may be of any context of {names}")
         return DEFAULT_CONTEXT
 
+    @checked
     def subject_contexts(self, topic: str, part: Part = "value") -> list[str]:
         """Return the contexts that have the subject of a topic, ``<topic>-<part>``, sorted."""
         name = f"{topic}-{part}"
