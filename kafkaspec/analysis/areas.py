@@ -55,7 +55,7 @@ class BrokerAction(StrEnum):
     SPLITS_SEGMENT = "splits_segment"
     """Recovery keeps all of the segment, in several segments."""
     HIDES_RECORDS = "hides_records"
-    """The log opens, but look-ups miss records that exist."""
+    """The log opens, but records that exist are not delivered."""
     KEEPS_UNREADABLE = "keeps_unreadable"
     """The batch stays in the log although nobody can read it."""
     FAILS_TO_LOAD = "fails_to_load"

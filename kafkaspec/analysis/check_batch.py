@@ -285,7 +285,8 @@ def check_control(batch: Batch, controls: Sequence[ControlRecord], file: str) ->
     """Check the types of the control records of a batch.
 
     A broker that loads a log reads the first control record of a producer's batch as a
-    transaction marker, and fails if it is not one.
+    transaction marker, and fails if it is not one. Consumers skip all records of control batches,
+    whatever they are. Kafka: ``CompletedFetch.nextFetchedRecord``, ``ProducerAppendInfo.append``.
     """
 
     at = Place(file, Area.RECORDS, batch.position)
@@ -295,12 +296,15 @@ def check_control(batch: Batch, controls: Sequence[ControlRecord], file: str) ->
         if ends_transaction and number not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
             text = f"a control record of a producer has type {number}, neither ABORT nor COMMIT"
             yield at.error(R.CONTROL_RECORD, text, offset=offset)
+        elif number not in _KNOWN_TYPES and control.key.version:  # written as 0
+            text = f"a control record has type {number} and version {control.key.version}: "
+            yield at.warning(R.HIDDEN_RECORDS, f"{text}data with the control bit", offset=offset)
         elif number not in _KNOWN_TYPES:
             text = f"a control record has type {number}, which the specification lacks"
             yield at.info(R.UNKNOWN_CONTROL_TYPE, text, offset=offset)
     if ends_transaction and len(controls) > 1:
         yield at.warning(
-            R.CONTROL_RECORD,
+            R.HIDDEN_RECORDS,
             f"the batch of a transaction marker has {len(controls)} control records; "
             "only the first is read",
             offset=batch.last_offset,

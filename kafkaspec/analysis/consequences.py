@@ -65,6 +65,7 @@ _WRONG_OFFSETS = Consequence(
     "Recovery empties the whole segment if an index entry is due here, otherwise it keeps it.",
     BrokerAction.EMPTIES_SEGMENT,
 )
+_HIDDEN = "Skips the batch without an error: records in it are hidden."
 _WRAPPER = Consequence(STUCK, _REFUSED, BrokerAction.REFUSES_LOG)
 _INDEX_HARMLESS = Consequence(
     "Look-ups find the same records.",
@@ -152,7 +153,15 @@ _TABLE: dict[Area, _Rows] = {
         (R.IGNORED_PAYLOAD,): Consequence(
             "Takes the batch for empty and never looks at these bytes.", _UNSEEN
         ),
-        (R.CONTROL_RECORD,): _WRAPPER,
+        (R.HIDDEN_RECORDS,): Consequence(
+            _HIDDEN, "Nothing: it keeps the batch.", BrokerAction.HIDES_RECORDS
+        ),
+        (R.CONTROL_RECORD,): Consequence(
+            f"{_HIDDEN} With read_committed, it parses the first key, and fails if that is "
+            "missing, shorter than 4 bytes or of a negative version.",
+            _REFUSED,
+            BrokerAction.REFUSES_LOG,
+        ),
     },
     Area.WRAPPER: {
         (): _WRAPPER,

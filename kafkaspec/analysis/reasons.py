@@ -61,6 +61,8 @@ class FindingReason(StrEnum):
     """A batch without records has bytes after its header."""
     CONTROL_RECORD = "control_record"
     """A control record of a producer that is not a valid transaction marker."""
+    HIDDEN_RECORDS = "hidden_records"
+    """Records of a batch with the control bit that are not control records; no reader fails."""
     UNKNOWN_CONTROL_TYPE = "unknown_control_type"
     """A control record of a type that is not described here."""
     UNDECODED_MESSAGE = "undecoded_message"

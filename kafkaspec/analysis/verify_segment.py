@@ -472,7 +472,7 @@ class SegmentVerifier:
                 controls = decode_controls(records, codec=self._codec, origin=origin)
             except KafkaSpecError as error:
                 yield Place(self._file, Area.RECORDS).error(
-                    R.CONTROL_RECORD if batch.producer_id >= 0 else R(error.reason),
+                    R.CONTROL_RECORD if batch.producer_id >= 0 else R.HIDDEN_RECORDS,
                     f"a control record cannot be read: {error.detail}",
                     batch.position,
                     batch.last_offset,

@@ -285,6 +285,30 @@ CASES = [
         "refuses_log",
     ),
     (
+        "data with the control bit and a short key",
+        batch(0, [record(0, b"value", key=b"k")], attributes=CONTROL),
+        "error",
+        "records",
+        "hidden_records",
+        "hides_records",
+    ),
+    (
+        "data with the control bit and without keys",
+        batch(0, [record(0, b"value")], attributes=CONTROL),
+        "error",
+        "records",
+        "hidden_records",
+        "hides_records",
+    ),
+    (
+        "data with the control bit and a key as long as that of a control record or longer",
+        batch(0, [record(0, b"value", key=b"key-1")], attributes=CONTROL),
+        "warning",
+        "records",
+        "hidden_records",
+        "hides_records",
+    ),
+    (
         "control record of a type to come",
         batch(0, [record(0, b"x", key=b"\0\0\0\x63")], attributes=CONTROL),
         "info",
@@ -366,6 +390,15 @@ CASES = [
         "nothing",
     ),
 ]
+
+
+def test_consumers_skip_what_is_no_control_record_without_an_error(tmp_path: Path) -> None:
+    data = batch(0, [record(0, b"value", key=b"key-1")], attributes=CONTROL)
+    for number, producer in enumerate(((-1, -1, -1), (7, 0, -1))):
+        log = data if producer[0] < 0 else batch(0, [record(0, b"v")], attributes=DATA | CONTROL,
+                                                 producer=producer)  # fmt: skip
+        (finding,) = verify_log(tmp_path / str(number), log).findings
+        assert finding.reader.startswith("Skips the batch without an error"), finding
 
 
 @pytest.mark.parametrize(
