@@ -217,11 +217,17 @@ def _path(
         if first > 0:
             candidates.append(best_far)
         for other in candidates:
-            if score[other] <= found or score[other] < 0:
+            if score[other] < 0:
                 continue
             bytes_between = within[number] - within[other + 1]
-            if _agree(every[other], every[number], bytes_between, number == len(every) - 1):
-                found, chosen = score[other], other
+            is_end = number == len(every) - 1
+            if _agree(every[other], every[number], bytes_between, is_end):
+                own = score[other]
+                if number - other == 2:
+                    is_open = is_end and limit is None
+                    own += _refuted(every[other], every[other + 1], every[number], is_open)
+                if own > found:
+                    found, chosen = own, other
         own = every[number].run.end - every[number].run.start
         score.append(found + own if chosen >= 0 else -1)
         previous.append(chosen)
@@ -267,6 +273,35 @@ def _agree(one: _Node, other: _Node, sound: int, is_end: bool) -> bool:
     if claimed is not None:
         fits = fits and other.run.first > claimed.last
     return fits or not weak
+
+
+def _refuted(one: _Node, wrong: _Node, other: _Node, is_open: bool) -> int:
+    """Return the bytes of an entry between two runs that only its offset keeps from being there.
+
+    No checksum covers the offset. Where as many offsets are missing as the entry has, its offset is
+    wrong, and not that of a neighbour that has the same one.
+
+    Args:
+        one: the run before it.
+        wrong: the entry.
+        other: the run after it.
+        is_open: whether this is the end of the log, after which any number of offsets is free.
+    """
+    run = wrong.run
+    touches = one.run.end == run.start and run.end == other.run.start
+    missing = other.run.first - one.run.last - 1
+    if not touches or run.count != 1 or missing < 1:
+        return 0
+    size, span = run.end - run.start, run.last - run.first + 1
+    if missing == span:
+        return size
+    if is_open:
+        return max(size - 2, 0)  # less than a hole proves
+    if missing > span:  # as compaction leaves it
+        return max(size - 1, 0)
+    # Of a compressed message, a wrong offset changes the span too.
+    legacy = any(not KINDS[magic].has_record_sets for magic in run.magics)
+    return max(size - 2, 0) if legacy else 0
 
 
 def _is_large(node: _Node) -> bool:

@@ -107,7 +107,9 @@ class Walker:
         base = segment.base_offset or 0
         end = LARGEST_OFFSET if limit is None else limit
         self.seeker = Seeker(self.buffer, segment.codec.core, range(base, end))
-        self._limit = limit
+        self.scanned = 0
+        """Entries whose headers were read, each time that they were."""
+        self._base, self._limit = base, limit
         self._budget = 4 * segment.size + (1 << 22)
         self._splits = 0
 
@@ -147,12 +149,13 @@ class Walker:
 
     def headers(self, start: int, end: int) -> Iterator[tuple[Headers, int]]:
         """Yield headers of sound entries between two places, and how many of them are before it."""
+        buffer, capacity = self.buffer[:end], _FIRST_TABLE
         while start < end:
-            headers = self._headers(start, _LARGEST_TABLE)
+            headers = self._headers(start, capacity, buffer)
             if headers is None:
                 return
             yield headers, bisect_left(headers.position, end)
-            start = headers.end
+            start, capacity = headers.end, min(2 * capacity, _LARGEST_TABLE)
 
     # -- entries that follow each other --------------------------------------------------------
 
@@ -201,11 +204,21 @@ class Walker:
         before = next((item.last for item in reversed(found) if isinstance(item, Run)), -1)
         return head.first > before
 
-    def _headers(self, position: int, capacity: int) -> Headers | None:
-        """Return the headers of entries from a place on; None if there is no entry."""
+    def _headers(
+        self, position: int, capacity: int, buffer: memoryview | None = None
+    ) -> Headers | None:
+        """Return the headers of entries from a place on; None if there is no entry.
+
+        Args:
+            position: the place.
+            capacity: number of entries, at most.
+            buffer: bytes up to the place at which they end, None for those of the segment.
+        """
         segment = self.segment
         segment.check()
-        table = segment.codec.scan(self.buffer, position, capacity=capacity)
+        buffer = self.buffer if buffer is None else buffer
+        table = segment.codec.scan(buffer, position, capacity=capacity)
+        self.scanned += 0 if table is None else table.count
         if table is not None and table.count:
             return of_table(table, segment, self.buffer, 0)
         try:
@@ -222,7 +235,7 @@ class Walker:
         """Add sound entries, in as many runs as there are falls of offsets."""
         lows: Sequence[int] = headers.first_offset[first:stop]
         lasts = headers.last_offset[first:stop]
-        if min(lows) == UNKNOWN:
+        if UNKNOWN in lows:
             lows = [high if low == UNKNOWN else low for low, high in zip(lows, lasts, strict=True)]
         falls = compress(count(1), map(le, lows[1:], lasts))
         start = 0
@@ -297,11 +310,21 @@ class Walker:
             spans + stop - first >= last - lows[0] + 1 or any(headers.compression[first:stop]),
         )
 
-    def _divided(self, run: Run, offset: int) -> list[Run]:
-        """Return a run in two: entries below an offset, and from it on."""
+    def _divided(self, run: Run, offset: int, *, by_first: bool = False) -> list[Run]:
+        """Return a run in two: entries that end before an offset, and the others.
+
+        Args:
+            run: the run.
+            offset: the offset.
+            by_first: whether entries that only begin before the offset are also in the first part.
+        """
         found: list[Item] = []
         for headers, stop in self.headers(run.start, run.end):
-            place = bisect_left(headers.last_offset[:stop], offset)
+            offsets = headers.last_offset[:stop]
+            if by_first:
+                firsts = zip(headers.first_offset[:stop], offsets, strict=True)
+                offsets = [last if first == UNKNOWN else first for first, last in firsts]
+            place = bisect_left(offsets, offset)
             if place:
                 self._add(found, headers, 0, place, split=False)
             if place < stop:
@@ -310,9 +333,18 @@ class Walker:
         return [run]
 
     def _bounded(self, found: list[Item]) -> list[Item]:
-        """Divide runs at the offset with which the next segment begins."""
+        """Divide runs at the base offset of the segment, and at that of the next one.
+
+        An offset that the segment cannot have is wrong in that entry alone.
+        """
         limit, items = self._limit, list[Item]()
+        inside = list[Item]()
         for item in found:
+            if isinstance(item, Run) and item.first < self._base <= item.last:
+                inside += self._divided(item, self._base, by_first=True)
+            else:
+                inside.append(item)
+        for item in inside:
             if limit is not None and isinstance(item, Run) and item.first < limit <= item.last:
                 items += self._divided(item, limit)
             else:
