@@ -18,8 +18,10 @@ from kafkaspec.forensics.salvage import Fate, SalvagedPartition, heads, salvage
 from kafkaspec.forensics.salvage.additions import decided_by
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from tests import extent
 from tests.cli.helpers import fingerprint, run
 from tests.goldens import GOLDEN
+from tests.loops import each
 from tools.brokers.versions import VERSIONS
 from tools.golden.accidents import happen
 from tools.golden.corpus import corpus
@@ -272,3 +274,37 @@ def test_the_corpus_has_many_accidents_and_all_magics() -> None:
     magics = {Segment(log.data).batch_at(0).magic for log in corpus()}
     assert magics == {0, 1, 2}
     assert VERSIONS
+
+
+@each(
+    "source",
+    sorted(GOLDEN.glob("*/logs/*-0"))[:: 60 if extent.quick else 3],
+    lambda path: str(path.relative_to(GOLDEN)),
+)
+def test_the_offsets_of_a_broken_last_entry_are_named(source: Path, tmp_path: Path) -> None:
+    """In all magics: the header that is whole says the range, and the end of the log."""
+    with Partition(source) as log:
+        end = log.log_end_offset
+    damaged = tmp_path / "in" / "x-0"
+    damaged.mkdir(parents=True)
+    for path in source.glob("*.log"):
+        shutil.copy(path, damaged)
+    last = max(damaged.glob("*.log"))
+    data = bytearray(last.read_bytes())
+    batches = list(Segment(bytes(data)).batches())
+    if not batches:
+        return
+    data[-1] ^= 1
+    last.write_bytes(data)
+    found = _salvaged(damaged, tmp_path / "out")
+    assert found.old_end == end
+    assert found.lost[-1].last_offset == end - 1
+    if batches[-1].magic == 2:
+        assert found.new_end == end
+        assert found.added[-1].kind == "filler"
+    elif found.new_end < end and not found.added:
+        (left_out,) = (item.why for item in found.assumptions if item.name == "filler")
+        assert left_out == "messages of magic 0 and 1 have no empty batches"
+    shown = run("salvage", damaged, "-o", tmp_path / "shown").stdout
+    again = "the broker will give out the offsets between them again"
+    assert (again in shown) == (found.new_end < end)

@@ -19,6 +19,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.salvage.plan import SegmentPlan, entries_of
 from kafkaspec.forensics.salvage.report import Added, OpenTransaction
 from kafkaspec.forensics.strength import Strength
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.control import KEY, VALUE
 from kafkaspec.log.encoding import encode
@@ -135,11 +136,27 @@ def additions(
         if room.last - room.plan.base_offset > LARGEST_RELATIVE_OFFSET:
             problems.append(f"{room.first} to {room.last} are too many for a segment")
             continue
-        if not any(piece.is_batch for plan in plans for piece in plan.pieces):
-            problems.append("messages of magic 0 and 1 have no empty batches")
+        problem = _no_filler(plans)
+        if problem:
+            problems.append(problem)
             break
         made.append(_filler(room))
     return sorted(made, key=lambda item: item.added.first_offset), left, problems
+
+
+def _no_filler(plans: Sequence[SegmentPlan]) -> str:
+    """Return why a log cannot have empty batches, "" if it can.
+
+    Broken entries say what magic the log has where no entry is kept.
+    """
+    kept = [piece.is_batch for plan in plans for piece in plan.pieces]
+    broken = [KINDS[magic].has_record_sets for plan in plans for magic in plan.broken_magics]
+    known = kept or broken
+    if any(known):
+        return ""
+    if known:
+        return "messages of magic 0 and 1 have no empty batches"
+    return "no entry and no header says which magic the log has"
 
 
 def _rooms(plans: Sequence[SegmentPlan]) -> list[_Room]:

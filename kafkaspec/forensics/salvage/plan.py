@@ -79,6 +79,7 @@ class SegmentPlan:
         lost: offsets that are lost in it.
         claimed_end: offset after the last one that a header or the offset index speaks of.
         is_dense: whether no offset is missing between entries that touch each other.
+        broken_magics: magics in the headers of broken entries, as far as they make sense.
     """
 
     path: Path
@@ -90,6 +91,7 @@ class SegmentPlan:
     lost: list[LostOffsets] = field(default_factory=list)
     claimed_end: int = 0
     is_dense: bool = True
+    broken_magics: set[int] = field(default_factory=set)
 
     @property
     def next_offset(self) -> int:
@@ -380,6 +382,8 @@ class _Planner:
             for record in self._unproven.records(start, end, self._last):
                 self._sink(self._plan.path, record)
                 count += 1
+        if head is not None:
+            self._plan.broken_magics.add(head.magic)
         first = last = None
         if isinstance(item, Broken) and head is not None and head.first > self._last:
             first, last = head.first, head.last
@@ -407,11 +411,21 @@ class _Planner:
         return head.leader_epoch if before in (None, head.leader_epoch) else None
 
     def _claimed(self) -> int:
-        """Return the offset after the last one of the headers at the end that follow each other."""
+        """Return the offset after the last one of the headers at the end that follow each other.
+
+        The header of a compressed message says only its last offset. It is taken where the message
+        has a byte for each record, at least.
+        """
         end = self._last + 1
         for _, item in self._open:
             head = None if isinstance(item, Run) else item.head
-            if head is None or head.first != end or head.count != head.last - head.first + 1:
+            if head is None:
+                break
+            if head.count is None:
+                follows = head.is_plausible and end <= head.last < end + head.size
+            else:
+                follows = head.first == end and head.count == head.last - head.first + 1
+            if not follows:
                 break
             end = head.last + 1
         return end
