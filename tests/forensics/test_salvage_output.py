@@ -308,3 +308,25 @@ def test_the_offsets_of_a_broken_last_entry_are_named(source: Path, tmp_path: Pa
     shown = run("salvage", damaged, "-o", tmp_path / "shown").stdout
     again = "the broker will give out the offsets between them again"
     assert (again in shown) == (found.new_end < end)
+
+
+@each("seed", range(extent.examples(300)))
+def test_verify_finds_offsets_of_the_output_in_order(seed: int, tmp_path: Path) -> None:
+    """Whatever blocks of other logs are in a segment, and wherever its halves are."""
+    chance = random.Random(seed)
+    log, other = chance.choice(corpus()), chance.choice(corpus())
+    data = bytearray(log.data)
+    if chance.random() < 0.7:
+        first = chance.randrange(len(other.entries))
+        block = b"".join(other.entries[first : first + chance.randint(1, 4)])
+        place = chance.choice([0, 0, *log.places])
+        data[place : place + chance.choice([0, len(block)])] = block
+    else:
+        half = chance.choice(log.places)
+        data = data[half:] + data[:half]
+    source = tmp_path / "in" / "x-0"
+    source.mkdir(parents=True)
+    (source / _FIRST).write_bytes(data)
+    salvage(source, tmp_path / "out", fill=chance.choice(["none", "tail", "all"]), sync=False)
+    report = ks.verify(tmp_path / "out")
+    assert not [item for item in report.findings if item.severity == "error"], report.findings

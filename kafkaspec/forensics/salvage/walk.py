@@ -236,7 +236,10 @@ class Walker:
         lows: Sequence[int] = headers.first_offset[first:stop]
         lasts = headers.last_offset[first:stop]
         if UNKNOWN in lows:
-            lows = [high if low == UNKNOWN else low for low, high in zip(lows, lasts, strict=True)]
+            lows = [
+                _first_of(headers, first + number) if low == UNKNOWN else low
+                for number, low in enumerate(lows)
+            ]
         falls = compress(count(1), map(le, lows[1:], lasts))
         start = 0
         for fall in (*falls, stop - first):
@@ -350,3 +353,15 @@ class Walker:
             else:
                 items.append(item)
         return items
+
+
+def _first_of(headers: Headers, number: int) -> int:
+    """Return the first offset in a compressed message, the last one where that is not known."""
+    try:
+        first = headers.first_offset_of(number)
+    except KafkaSpecError as error:
+        if error.reason in (Reason.CHANGED, Reason.UNREADABLE):
+            raise
+        return headers.last_offset[number]
+    last = headers.last_offset[number]
+    return last if first == UNKNOWN else min(first, last)
