@@ -6,6 +6,8 @@ Kafka: ``LeaderEpochFileCache`` (``assign``, ``truncateFromEnd``, ``truncateFrom
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
@@ -63,9 +65,7 @@ class LeaderEpochs:
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Remove epochs that ended before an offset; the epoch at the offset then begins there."""
-        below = [entry for entry in self._entries if entry.start_offset <= start_offset]
-        if below:
-            self._entries[: len(below)] = [EpochEntry(below[-1].epoch, start_offset)]
+        self._entries = list(begun_at(self._entries, start_offset))
 
     def checkpoint(self) -> bytes | None:
         """Return the bytes of the file; None if there is none."""
@@ -77,6 +77,13 @@ class LeaderEpochs:
         if entries:
             return leader_epoch_checkpoint.serialize(entries)
         return b"" if self._kind is EpochFile.ALWAYS else None
+
+
+def begun_at(entries: Sequence[EpochEntry], start_offset: int) -> tuple[EpochEntry, ...]:
+    """Return epochs without those that ended before an offset, where the one at it begins."""
+    below = [entry for entry in entries if entry.start_offset <= start_offset]
+    begun = [EpochEntry(below[-1].epoch, start_offset)] if below else []
+    return (*begun, *entries[len(below) :])
 
 
 def with_epoch(headers: Headers, first: int, last: int, epoch: int) -> tuple[memoryview, Headers]:

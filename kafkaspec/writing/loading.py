@@ -368,7 +368,8 @@ class Loader:
         """
         # Without a snapshot at its base a transaction can have begun in what is no longer there.
         known = segment is not self._all[0] or not segment.base_offset
-        known = known or self._entries(segment.base_offset) is not None
+        if segment.base_offset > self._log_start:  # others are removed first
+            known = known or self._entries(segment.base_offset) is not None
         producers = self._producers_at(segment.base_offset, before, self._log_start)
         segment.run = run = segment.start(self._settings, producers.state, known, self._epochs)
         run.read()

@@ -181,6 +181,7 @@ class _Log:
         segments: base offsets and paths of the segments in order.
         snapshots: the producer snapshots beside them.
         epochs: leader epochs; each pass updates them.
+        log_start: log start offset in the checkpoint, 0 for none.
         codec: codec that reads the segments.
         whole: whether these are all segments of a partition.
     """
@@ -188,6 +189,7 @@ class _Log:
     segments: Sequence[tuple[int, Path]]
     snapshots: Snapshots
     epochs: LeaderEpochs
+    log_start: int
     codec: Codec
     whole: bool
 
@@ -206,7 +208,7 @@ class _Rebuild:
             base, path = _checked(opened)
             snapshot = path.with_name(names.SegmentName(base, "").sibling(names.PRODUCER_SNAPSHOT))
             snapshots = find_snapshots([snapshot] if snapshot.exists() else [])
-            log = _Log([(base, path)], snapshots, self._epochs(base), opened.codec, whole=False)
+            log = _Log([(base, path)], snapshots, self._epochs(base), 0, opened.codec, whole=False)
             yield from self._segments(log, "")
             return
         if isinstance(opened, Partition):
@@ -245,13 +247,13 @@ class _Rebuild:
         base, _ = _checked(first)
         segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
         snapshots, epochs = find_snapshots(partition.snapshot_paths), self._epochs(base)
-        log = _Log(segments, snapshots, epochs, first.codec, whole=True)
+        log_start = partition.log_start_of("checkpoint") or 0
+        log = _Log(segments, snapshots, epochs, log_start, first.codec, whole=True)
         done = list(self._segments(log, prefix))
         if not done or any(one.recovery in _STATE_UNKNOWN for one in done):
             yield from done
             return
-        epochs.truncate_from_start(partition.log_start_offset or 0)
-        made = rebuilt_checkpoint(partition.path, epochs, prefix, self.put)
+        made = rebuilt_checkpoint(partition.path, epochs, log_start, prefix, self.put)
         last = sum(one.recovery is not Recovery.REMOVES for one in done) - 1
         for number, one in enumerate(done):
             if made is not None and number == last:
@@ -269,7 +271,7 @@ class _Rebuild:
                 # Where a partition begins without a snapshot, a broker assumes no producers.
                 known = loaded.run.known or (log.whole and is_first)
                 end = _end_of(loaded, loaded.run) if known else None
-                done = SegmentFiles(loaded.run, end).result(prefix, self.put)
+                done = SegmentFiles(loaded.run, end, log.log_start).result(prefix, self.put)
                 if loaded.recovery in (Recovery.CUTS, Recovery.EMPTIES):
                     log.epochs.truncate_from_end(loaded.run.next_offset)
                 loaded.run = None  # and its mapping
@@ -283,7 +285,13 @@ class _Rebuild:
         segments = log.segments
         while segments:
             loader = Loader(
-                segments, log.snapshots, self.settings, log.epochs, indexed=True, codec=log.codec
+                segments,
+                log.snapshots,
+                self.settings,
+                log.epochs,
+                indexed=True,
+                codec=log.codec,
+                log_start=log.log_start,
             )
             done = 0
             for loaded in loader.recovered():

@@ -5,7 +5,7 @@ Kafka: ``LogSegment.recover``, which lists the epochs of batches, and ``LogLoade
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kafkaspec.errors import KafkaSpecError
@@ -14,29 +14,37 @@ from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.text import Text
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.leader_epochs import LeaderEpochs
+from kafkaspec.writing.leader_epochs import LeaderEpochs, begun_at
 from kafkaspec.writing.rebuilt import RebuiltFile
 
 _FORMAT = "a broker removes it when it loads a log whose message format is below magic 2"
+_SPELLED = "the same epochs, not written as a broker writes them"
 
 
 def rebuilt_checkpoint(
-    directory: Path, epochs: LeaderEpochs, prefix: str, put: Callable[[str, bytes], None]
+    directory: Path,
+    epochs: LeaderEpochs,
+    log_start: int,
+    prefix: str,
+    put: Callable[[str, bytes], None],
 ) -> RebuiltFile | None:
     """Write and compare the checkpoint; return None if there is none and none is made.
 
     Args:
         directory: directory of the partition.
-        epochs: leader epochs of the batches that a broker keeps.
+        epochs: leader epochs of the batches that a broker keeps; those that ended before the log
+            start offset are removed.
+        log_start: log start offset in the checkpoint, 0 for none.
         prefix: prefix of file names.
         put: called with name and content of a file.
 
     Raises:
         KafkaSpecError: ``unreadable``.
     """
+    epochs.truncate_from_start(log_start)
     made = epochs.checkpoint()
     name = prefix + names.LEADER_EPOCHS
-    comparison, why = _compare(directory / names.LEADER_EPOCHS, made, epochs)
+    comparison, why = _compare(directory / names.LEADER_EPOCHS, made, epochs, log_start)
     if made is None and comparison is Comparison.MISSING:
         return None
     if made is not None:
@@ -44,7 +52,9 @@ def rebuilt_checkpoint(
     return RebuiltFile(name, len(made or b""), len(epochs.entries), comparison, why)
 
 
-def _compare(beside: Path, made: bytes | None, epochs: LeaderEpochs) -> tuple[Comparison, str]:
+def _compare(
+    beside: Path, made: bytes | None, epochs: LeaderEpochs, log_start: int
+) -> tuple[Comparison, str]:
     if not beside.exists():
         return Comparison.MISSING, _FORMAT if epochs.has_messages else ""
     try:
@@ -59,19 +69,36 @@ def _compare(beside: Path, made: bytes | None, epochs: LeaderEpochs) -> tuple[Co
         listed = leader_epoch_checkpoint.parse(theirs) if theirs else ()
     except KafkaSpecError as error:
         return Comparison.DIFFERENT, f"it cannot be read: {error.detail}"
-    return Comparison.DIFFERENT, "; ".join(_reasons(listed, epochs))
+    reasons = _reasons(listed, epochs, log_start)
+    return Comparison.DIFFERENT, "; ".join(reasons) or _SPELLED
 
 
-def _reasons(theirs: tuple[EpochEntry, ...], epochs: LeaderEpochs) -> list[str]:
-    """Return the reasons why entries differ."""
-    starts = {entry.epoch: entry.start_offset for entry in theirs}
-    found = {entry.epoch: entry.start_offset for entry in epochs.entries}
-    reasons = []
+def _reasons(theirs: tuple[EpochEntry, ...], epochs: LeaderEpochs, log_start: int) -> Iterator[str]:
+    """Yield the reasons why entries differ."""
+    ours = epochs.entries
+    cut = begun_at(theirs, log_start)
+    if cut != theirs:
+        yield (
+            f"it has epochs below the log start offset {log_start}: a broker removes them when it"
+            " loads the log"
+        )
+    elif theirs and (begun := begun_at(ours, theirs[0].start_offset)) != ours:
+        yield (
+            f"it begins at offset {theirs[0].start_offset}, above the first batches: a broker cut"
+            f" it at the log start offset, and no {names.LOG_START_OFFSETS} says so here"
+        )
+        ours = begun
+    starts = {entry.epoch: entry.start_offset for entry in cut}
+    found = {entry.epoch: entry.start_offset for entry in ours}
     if starts.keys() - found.keys():
-        reasons.append("it has more epochs, of leaders whose batches are not in the log")
-    if any(starts[epoch] < start for epoch, start in found.items() if epoch in starts):
+        yield "it has more epochs, of leaders whose batches are not in the log"
+    if found.keys() - starts.keys():
+        yield "it lacks epochs that batches of the log have"
+    both = [(starts[epoch], start) for epoch, start in found.items() if epoch in starts]
+    if any(their < our for their, our in both):
         gone = "their first batches are gone"
         if epochs.has_messages:
             gone = "messages of magic 0 and 1 have none"
-        reasons.append(f"epochs begin earlier in it: {gone}")
-    return reasons
+        yield f"epochs begin earlier in it: {gone}"
+    if any(their > our for their, our in both):
+        yield "epochs begin later in it than their first batches"

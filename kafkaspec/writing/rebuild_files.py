@@ -32,6 +32,9 @@ from kafkaspec.writing.rebuilt import RebuiltFile, RebuiltSegment, Recovery
 _SAME: Final = (Comparison.EQUAL, Comparison.PREALLOCATED)
 
 _AFTER_END: Final = "the log ends before its offset: a broker removes it when it starts"
+_BELOW_START: Final = (
+    "it is not above the log start offset {}: a broker removes it when it loads the log"
+)
 _INSIDE: Final = "its offset lies inside a batch"
 _SNAPSHOT_LOST: Final = (
     "there is no producer snapshot at the first offset: transactions that began before it are not"
@@ -76,11 +79,14 @@ class SegmentFiles:
     Args:
         run: the pass over the segment.
         end: offset of the producer snapshot after the segment, None to make no snapshots.
+        log_start: log start offset: a broker removes snapshots at or below it when it loads the
+            log.
     """
 
-    def __init__(self, run: SegmentRun, end: int | None) -> None:
+    def __init__(self, run: SegmentRun, end: int | None, log_start: int) -> None:
         self._run = run
         self._end = end
+        self._log_start = log_start
         self._profile = run.settings.profile
         self._computed: list[tuple[str, dict[str, bytes]]] | None = None
         self._circumstances = Circumstances(
@@ -168,6 +174,9 @@ class SegmentFiles:
             yield self._snapshot(end, self._run.state)
 
     def _snapshot(self, offset: int, state: ProducerState) -> _Made:
+        if offset <= self._log_start:
+            why = _BELOW_START.format(self._log_start)
+            return _Made(offset, names.PRODUCER_SNAPSHOT, why=why)
         data = state.snapshot(self._run.segment.codec)
         return _Made(offset, names.PRODUCER_SNAPSHOT, data, len(state))
 

@@ -289,6 +289,26 @@ def test_a_snapshot_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     assert made == {13, 16}
 
 
+@pytest.mark.parametrize("rule", Rule)
+@pytest.mark.parametrize("log_start", [17, 18, 35, 36, 55])
+def test_no_snapshot_is_made_at_or_below_the_log_start(
+    rule: Rule, log_start: int, tmp_path: Path
+) -> None:
+    """``ProducerStateManager.truncateAndReload`` removes it when the log is loaded."""
+    name = "transactions-segments"
+    path = tmp_path / "logs" / f"{name}-0"
+    shutil.copytree(goldens.GOLDEN / "4.3.1/logs" / path.name, path)
+    (path.parent / names.LOG_START_OFFSETS).write_text(f"0\n1\n{name} 0 {log_start}\n")
+    beside = {int(item.stem) for item in path.glob(f"*{names.PRODUCER_SNAPSHOT}")}
+    assert beside == {18, 36, 54, 60}
+    report = ks.rebuild_indexes(path, tmp_path / "out", rule=rule, profile="4.3.1", sync=False)
+    made = {int(item.stem) for item in (tmp_path / "out").glob(f"*{names.PRODUCER_SNAPSHOT}")}
+    assert made == {offset for offset in beside if offset > log_start}
+    left = [item for item in of_kind(report, names.PRODUCER_SNAPSHOT) if not item.size]
+    assert {int(Path(item.name).stem) for item in left} == beside - made
+    assert all(f"the log start offset {log_start}" in item.why for item in left)
+
+
 def test_a_log_that_is_cut_has_its_last_snapshot_where_it_ends(tmp_path: Path) -> None:
     source = goldens.GOLDEN / "4.3.1/logs/transactions-segments-0"
     target = Path(shutil.copytree(source, tmp_path / "a-0"))

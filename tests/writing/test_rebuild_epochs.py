@@ -93,6 +93,47 @@ def test_epochs_below_the_log_start_offset_are_not_listed(tmp_path: Path) -> Non
     assert (tmp_path / "out" / NAME).read_text() == "0\n2\n2 7\n4 9\n"
 
 
+def test_a_checkpoint_that_was_cut_at_the_log_start_has_a_reason(tmp_path: Path) -> None:
+    """A broker deleted records below 25; a copy of the partition alone does not say so."""
+    path = tmp_path / "deleted-records-0"
+    shutil.copytree(goldens.GOLDEN / "4.3.1/logs/deleted-records-0", path)
+    made = made_of(path, "4.3.1")
+    assert made is not None
+    assert (made.comparison, "cut it at the log start offset" in made.why) == ("different", True)
+    assert "begins at offset 25" in made.why
+    checkpoint = tmp_path / "log-start-offset-checkpoint"
+    shutil.copy(goldens.GOLDEN / "4.3.1/logs" / checkpoint.name, checkpoint)
+    made = made_of(path, "4.3.1")
+    assert made is not None
+    assert made.comparison is Comparison.EQUAL
+    (path / NAME).write_text("0\n1\n0 24\n")  # before the broker loads the log
+    made = made_of(path, "4.3.1")
+    assert made is not None
+    assert "below the log start offset 25" in made.why
+
+
+@pytest.mark.parametrize(
+    ("theirs", "why"),
+    [
+        ("0\n3\n1 0\n2 6\n4 9\n", "begin later"),
+        ("0\n3\n1 0\n2 4\n4 9\n", "begin earlier"),
+        ("0\n2\n1 0\n4 9\n", "lacks epochs"),
+        ("0\n4\n1 0\n2 5\n3 7\n4 9\n", "more epochs"),
+        ("0\n1\n4 9\n", "cut it at the log start offset"),
+        ("0\n3\n1 0\n2 5\n4 +9\n", "not written as"),
+        ("0\n0\n", "lacks epochs"),
+    ],
+)
+def test_each_difference_has_its_reason(theirs: str, why: str, tmp_path: Path) -> None:
+    path = logs(tmp_path / "a-0", (0, batch(0, 1) + batch(5, 2) + batch(9, 4)))
+    (path / NAME).write_text(theirs)
+    made = made_of(path, "4.3")
+    assert made is not None
+    assert made.comparison is Comparison.DIFFERENT
+    assert why in made.why
+    assert "; " not in made.why
+
+
 def test_none_is_made_where_a_broker_does_not_load_the_log(tmp_path: Path) -> None:
     marker = ks.encode([ks.Record(1, 5, b"\0", b"")], control=True, producer_id=7)
     path = logs(tmp_path / "a-0", (0, batch(0, 1) + marker))
