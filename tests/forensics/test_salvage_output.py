@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
+from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.files.snapshots import new_producer_entry
 from kafkaspec.forensics.salvage import Fate, SalvagedPartition, heads, salvage
@@ -192,6 +193,95 @@ def test_a_coordinator_says_how_a_transaction_ended(tmp_path: Path) -> None:
         assert found == truth
     else:
         assert found == truth[: len(found)]
+
+
+_TRANSACTIONS = sorted(GOLDEN.glob("*/logs/transactions-0"))
+
+
+@each(
+    "source, markers",
+    [
+        (source, markers)
+        for source in _TRANSACTIONS[:: 9 if extent.quick else 1]
+        for markers in ("none", "abort", "state")
+    ],
+    lambda case: f"{case[0].parts[-3]}: {case[1]}",
+)
+def test_the_transaction_index_tells_lost_markers(
+    source: Path, markers: str, tmp_path: Path
+) -> None:
+    """As the broker's own index says: an abort stays one in every mode, whatever comes after it."""
+    (original,) = source.glob("*.log")
+    with Partition(source) as log:
+        truth = list(log.records(isolation="read_committed"))
+        batches = [batch for batch in log.batches() if batch.is_control]
+    for number, batch in enumerate(batches):
+        marker = batch.marker()
+        assert marker is not None
+        copy = Path(shutil.copytree(source, tmp_path / f"{number}" / source.name))
+        data = bytearray(original.read_bytes())
+        data[batch.end - 1] ^= 1
+        (copy / original.name).write_bytes(data)
+        found = _salvaged(copy, tmp_path / f"{number}" / "out", markers=markers)
+        with Partition(tmp_path / f"{number}" / "out") as log:
+            committed = list(log.records(isolation="read_committed"))
+        assert committed == truth[: len(committed)] or markers == "abort"
+        added = [item for item in found.added if item.kind == "marker"]
+        if marker.key.type == ControlRecordType.ABORT:
+            assert [(item.first_offset, str(item.strength)) for item in added] == [
+                (batch.base_offset, "proof")
+            ]
+            assert not found.open
+        if not (found.open or found.unknown or markers == "abort"):
+            assert committed == truth
+
+
+_ENDS = {"abort": 0, "commit": 1}
+
+
+@pytest.mark.parametrize("markers", ["none", "abort", "state"])
+@pytest.mark.parametrize("has_index", [True, False])
+@pytest.mark.parametrize(("first", "second"), [("abort", "commit"), ("commit", "abort")])
+def test_the_next_marker_of_a_producer_does_not_end_a_transaction_that_was_ended(
+    first: str, second: str, has_index: bool, markers: str, tmp_path: Path
+) -> None:
+    whole = tmp_path / "logs" / "t-0"
+    whole.mkdir(parents=True)
+    records = [ks.Record(n, n, b"k", b"%d" % n) for n in range(8)]
+    parts = [
+        ks.encode(
+            records[low:high], transactional=True, producer_id=_PRODUCER, producer_epoch=0,
+            base_sequence=low,
+        )
+        for low, high in ((0, 3), (4, 7))
+    ]  # fmt: skip
+    lost = _marker(3, _ENDS[first])
+    (whole / _FIRST).write_bytes(parts[0] + lost + parts[1] + _marker(7, _ENDS[second]))
+    _salvaged(whole, tmp_path / "t-1")  # with the index that a broker makes
+    source = tmp_path / "t-1"
+    with Partition(source) as log:
+        truth = list(log.records(isolation="read_committed"))
+    assert [record.offset for record in truth] == ([4, 5, 6] if second == "commit" else [0, 1, 2])
+    data = bytearray((source / _FIRST).read_bytes())
+    data[len(parts[0]) + len(lost) - 1] ^= 1
+    (source / _FIRST).write_bytes(data)
+    (index,) = source.glob("*.txnindex")
+    if not has_index:
+        index.unlink()
+    found = _salvaged(source, tmp_path / "out", markers=markers)
+    with Partition(tmp_path / "out") as log:
+        committed = list(log.records(isolation="read_committed"))
+    if has_index:
+        assert committed == truth
+        assert [item.first_offset for item in found.added if item.kind == "marker"] == [3]
+        assert not found.unknown
+    else:
+        assert [(item.producer_id, item.first_offset) for item in found.unknown] == [(_PRODUCER, 0)]
+    result = run("salvage", source, "-o", tmp_path / "text", "--format", "json")
+    lines = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [line["first_offset"] for line in lines if line["type"] == "unknown"] == (
+        [] if has_index else [0]
+    )
 
 
 # -- unproven records -------------------------------------------------------------------------

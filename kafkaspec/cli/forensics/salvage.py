@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -34,6 +35,7 @@ from kafkaspec.cli.options import (
 from kafkaspec.cli.rules import interval_option
 from kafkaspec.forensics.salvage import (
     Fate,
+    OpenTransaction,
     SalvagedPartition,
     SalvageReport,
     Stretch,
@@ -77,6 +79,7 @@ Output of --format json, one object for each line, by "type":
   added      topic, partition, kind (filler, marker), offsets, producer_id,
              strength, why
   open       topic, partition, producer_id, producer_epoch, first_offset, why
+  unknown    the same, of transactions that may have ended otherwise than in OUT
   partition  source, target, topic, partition, size, bytes (by fate), old_end,
              new_end, cut (what a broker would cut of the output), assumptions
   summary    the last line: partitions, bytes, failed, unproven (file, records)
@@ -266,9 +269,9 @@ def _print_json(report: SalvageReport) -> None:
                     "why": added.why,
                 },
             )
-        for transaction in item.open:
+        for kind, transaction in _transactions(item):
             print_json(
-                "open",
+                kind,
                 {
                     **place,
                     "producer_id": transaction.producer_id,
@@ -304,6 +307,15 @@ def _print_json(report: SalvageReport) -> None:
             and {"file": report.unproven, "records": report.unproven_records},
         },
     )
+
+
+_STATES: Final = {"open": "open", "unknown": "outcome not known"}
+
+
+def _transactions(item: SalvagedPartition) -> Iterator[tuple[str, OpenTransaction]]:
+    """Yield the transactions that are open, or ended in a way that is not known."""
+    yield from (("open", each) for each in item.open)
+    yield from (("unknown", each) for each in item.unknown)
 
 
 def _pair(first: int | None, last: int | None) -> list[int] | None:
@@ -365,13 +377,14 @@ def _print_partition(item: SalvagedPartition) -> None:
         console.print(f"  added: {entry.kind} at offsets {offsets}, {entry.why}")
     if more_added:
         console.print(f"  added: {count_text(len(more_added), 'more entry', 'more entries')}")
-    for transaction in item.open[:10]:
+    shown, more_open = limited([*_transactions(item)], lambda _: True)
+    for kind, transaction in shown:
         console.print(
-            f"  open: transaction of producer {transaction.producer_id} since offset "
+            f"  {_STATES[kind]}: transaction of producer {transaction.producer_id} since offset "
             f"{transaction.first_offset}: {transaction.why}"
         )
-    if len(item.open) > 10:
-        console.print(f"  open: {count_text(len(item.open) - 10, 'more transaction')}")
+    if more_open:
+        console.print(f"  open, or not known: {count_text(len(more_open), 'more transaction')}")
     if item.cut:
         console.print(f"  a broker cuts the output: {item.cut}")
     for assumed in item.assumptions:

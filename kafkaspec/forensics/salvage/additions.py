@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -16,14 +15,14 @@ from kafkaspec._generated.python.model.control_record import (
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.salvage.plan import SegmentPlan, entries_of
+from kafkaspec.forensics.salvage.outcomes import Ended, kept_entries
+from kafkaspec.forensics.salvage.plan import Piece, SegmentPlan
 from kafkaspec.forensics.salvage.report import Added, OpenTransaction
 from kafkaspec.forensics.strength import Strength
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.control import KEY, VALUE
 from kafkaspec.log.encoding import encode
-from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.producer_state import ProducerState
@@ -67,23 +66,35 @@ class _Room:
     at_end: bool
 
 
-def open_transactions(plans: Sequence[SegmentPlan], profile: Profile) -> list[ProducerEntry]:
+def open_transactions(
+    plans: Sequence[SegmentPlan], profile: Profile, ended: Sequence[Addition] = ()
+) -> list[ProducerEntry]:
     """Return the producers that have a transaction open at the end of what is kept.
+
+    Args:
+        plans: the segments in order.
+        profile: version of Kafka whose rules apply.
+        ended: lost markers that are put back.
 
     Raises:
         KafkaSpecError: ``unreadable``, ``changed``.
     """
     state = ProducerState(profile)
-    for plan in plans:
-        if not plan.pieces:
-            continue
+
+    def pieces(plan: SegmentPlan) -> Sequence[Piece]:
         state.begin_segment()
-        with closing(Segment(plan.path)) as segment:
-            for headers, count in entries_of(segment, plan.pieces):
-                try:
-                    state.append(headers, 0, count)
-                except KafkaSpecError:  # a marker that cannot be read ends nothing
-                    continue
+        made = [
+            Piece(item.added.first_offset, item.added.last_offset, 0, 0, NONE, item.data)
+            for item in ended
+            if item.added.base_offset == plan.base_offset
+        ]
+        return sorted([*plan.pieces, *made], key=lambda piece: piece.first) if made else plan.pieces
+
+    for headers, count in kept_entries(plans, pieces):
+        try:
+            state.append(headers, 0, count)
+        except KafkaSpecError:  # a marker that cannot be read ends nothing
+            continue
     return [entry for entry in state.entries if entry.current_txn_first_offset != NONE]
 
 
@@ -101,6 +112,7 @@ def additions(
     transactions: Sequence[ProducerEntry],
     decide: Decide | None,
     fill: Fill,
+    ended: Sequence[Addition] = (),
 ) -> tuple[list[Addition], list[OpenTransaction], list[str]]:
     """Return the entries to add, the transactions that stay open, and what could not be filled.
 
@@ -109,9 +121,10 @@ def additions(
         transactions: those that are open.
         decide: how each of them ended; None to add no markers.
         fill: which lost offsets to fill.
+        ended: lost markers that are put back in any case.
     """
-    rooms = _rooms(plans)
-    made: list[Addition] = []
+    rooms = _rooms(plans, {item.added.first_offset for item in ended})
+    made = [*ended]
     left: list[OpenTransaction] = []
     for entry in transactions:
         outcome = "no markers were asked for" if decide is None else decide(entry)
@@ -126,7 +139,12 @@ def additions(
                 )
             )  # fmt: skip
             continue
-        made.append(_marker(entry, room, *outcome))
+        made.append(
+            _marker(
+                room.plan, entry.producer_id, entry.producer_epoch, entry.timestamp,
+                entry.current_txn_first_offset, room.first, room.epoch, *outcome,
+            )
+        )  # fmt: skip
         room.first += 1
         rooms = [item for item in rooms if item.first <= item.last]
     problems = []
@@ -159,7 +177,23 @@ def _no_filler(plans: Sequence[SegmentPlan]) -> str:
     return "no entry and no header says which magic the log has"
 
 
-def _rooms(plans: Sequence[SegmentPlan]) -> list[_Room]:
+def put_back(transactions: Sequence[Ended]) -> list[Addition]:
+    """Return the lost markers that transaction indexes tell."""
+    made = []
+    for item in transactions:
+        firsts = [piece.first for piece in item.plan.pieces]
+        before = bisect_right(firsts, item.marker)
+        epoch = item.plan.pieces[before - 1].epoch if before else NONE
+        made.append(
+            _marker(
+                item.plan, item.producer_id, item.producer_epoch, item.timestamp,
+                item.first_offset, item.marker, epoch, item.kind, Strength.PROOF, item.why,
+            )
+        )  # fmt: skip
+    return sorted(made, key=lambda item: item.added.first_offset)
+
+
+def _rooms(plans: Sequence[SegmentPlan], taken: Set[int]) -> list[_Room]:
     found, epoch = [], NONE
     for number, plan in enumerate(plans):
         firsts = [piece.first for piece in plan.pieces]
@@ -167,28 +201,32 @@ def _rooms(plans: Sequence[SegmentPlan]) -> list[_Room]:
             before = bisect_right(firsts, lost.first_offset)
             own = plan.pieces[before - 1].epoch if before else epoch
             at_end = number == len(plans) - 1 and before == len(firsts)
-            found.append(_Room(lost.first_offset, lost.last_offset, plan, own, at_end))
+            first = lost.first_offset
+            for stop in (*sorted(taken), lost.last_offset + 1):
+                if first <= stop <= lost.last_offset + 1:
+                    if first < stop:
+                        found.append(_Room(first, stop - 1, plan, own, at_end))
+                    first = stop + 1
         if plan.pieces:
             epoch = plan.pieces[-1].epoch
     return found
 
 
 def _marker(
-    entry: ProducerEntry, room: _Room, kind: ControlRecordType, strength: Strength, why: str
-) -> Addition:
+    plan: SegmentPlan, producer_id: int, producer_epoch: int, timestamp: int, begun: int,
+    offset: int, epoch: int, kind: ControlRecordType, strength: Strength, why: str,
+) -> Addition:  # fmt: skip
     codec = get_codec()
     key = codec.serialize(KEY, ControlRecordKey(version=0, type=kind))
     body = EndTransactionMarker(version=0, coordinator_epoch=0)
     value = codec.serialize(VALUE, body, parameters=(kind,))
-    record = Record(room.first, entry.timestamp, key, value)
     data = encode(
-        [record], control=True, transactional=True, producer_id=entry.producer_id,
-        producer_epoch=entry.producer_epoch, partition_leader_epoch=room.epoch,
+        [Record(offset, timestamp, key, value)], control=True, transactional=True,
+        producer_id=producer_id, producer_epoch=producer_epoch, partition_leader_epoch=epoch,
     )  # fmt: skip
     added = Added(
-        room.plan.base_offset, "marker", room.first, room.first, strength,
-        f"{kind.name} of the transaction open since {entry.current_txn_first_offset}: {why}",
-        entry.producer_id,
+        plan.base_offset, "marker", offset, offset, strength,
+        f"{kind.name} of the transaction open since {begun}: {why}", producer_id,
     )  # fmt: skip
     return Addition(added, data)
 

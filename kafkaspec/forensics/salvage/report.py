@@ -165,6 +165,8 @@ class SalvagedPartition:
         assumptions: what the answers depend on.
         notes: what else is there and was not read.
         unreadable: errors of segments that could not be opened.
+        unknown: transactions that the next marker of their producer ends in the output, though a
+            marker between may be lost: how they ended is not known.
     """
 
     source: str
@@ -181,6 +183,7 @@ class SalvagedPartition:
     assumptions: tuple[Assumption, ...] = ()
     notes: tuple[Missing, ...] = ()
     unreadable: tuple[KafkaSpecError, ...] = ()
+    unknown: tuple[OpenTransaction, ...] = ()
 
     @property
     def bytes(self) -> Mapping[Fate, int]:

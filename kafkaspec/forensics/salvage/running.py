@@ -21,7 +21,9 @@ from kafkaspec.forensics.salvage.additions import (
     additions,
     decided_by,
     open_transactions,
+    put_back,
 )
+from kafkaspec.forensics.salvage.outcomes import Outcomes
 from kafkaspec.forensics.salvage.plan import SegmentPlan, Sink, plan_segment
 from kafkaspec.forensics.salvage.repair import Repair
 from kafkaspec.forensics.salvage.report import (
@@ -196,11 +198,13 @@ class _Salvage:
         partition = log if isinstance(log, Partition) else None
         old_end = self._ends(plans, partition)
         transactions = []
+        outcomes = Outcomes(plans)
+        ended = put_back(outcomes.ended)
         if any(plan.lost for plan in plans):
-            transactions = open_transactions(plans, self.settings.profile)
+            transactions = open_transactions(plans, self.settings.profile, ended)
         topic, number = _name_of(log)
         made, left, problems = additions(
-            plans, transactions, self._decide(topic, number), self.settings.fill
+            plans, transactions, self._decide(topic, number), self.settings.fill, ended
         )
         for plan in plans:
             own = [item for item in made if item.added.base_offset == plan.base_offset]
@@ -245,6 +249,7 @@ class _Salvage:
             tuple(assumed),
             () if partition is None else tuple(passed_over(partition)),
             tuple(unreadable),
+            tuple(outcomes.unknown),
         )
 
     # -- the input ----------------------------------------------------------------------------
