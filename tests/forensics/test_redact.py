@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import random
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,10 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.checksum import crc32c
+from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
+from kafkaspec.forensics.cleaner.settings import Settings
+from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, Way
 from kafkaspec.forensics.redaction.running import RedactedEntry, Redaction, redact
 from kafkaspec.log.partition import Partition
@@ -20,10 +27,11 @@ from tests.goldens import GOLDEN, VERSIONS, distinct_partitions
 
 ALL = {Part.KEY: Way.HASH, Part.VALUE: Way.FILL, Part.HEADERS: Way.FILL}
 EVERY = Chosen(every=True)
+DIGEST = hashlib.sha256().digest_size
 
 
 def _redact(
-    source: Path, out: Path, chosen: Chosen, ways: dict[Part, Way], secret: bytes = b"s"
+    source: Path, out: Path, chosen: Chosen, ways: dict[Part, Way], secret: bytes = b"s" * 16
 ) -> tuple[Redaction, list[RedactedEntry]]:
     audit: list[RedactedEntry] = []
     result = redact(
@@ -58,14 +66,17 @@ def _batches(path: Path) -> list[tuple[Any, ...]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_shape_without_content(version: str, tmp_path: Path) -> None:
-    """Of each golden partition: every header, offset, timestamp, size and header key stays."""
+    """Of each golden partition: every header, offset, timestamp and header key stays.
+
+    Sizes of values and headers stay too; a key becomes a digest.
+    """
     for number, path in enumerate(distinct_partitions(version)[:: some(3)]):
         if path.name.startswith("__") or not list(path.glob("*.log")):
             continue
         out = tmp_path / str(number) / path.name
         out.parent.mkdir()
         before = fingerprint(path)
-        result, audit = _redact(path, out, EVERY, ALL)
+        result, _ = _redact(path, out, EVERY, ALL)
         assert fingerprint(path) == before
         assert result.is_whole, path
         assert _batches(out) == _batches(path), path
@@ -75,7 +86,7 @@ def test_shape_without_content(version: str, tmp_path: Path) -> None:
         pairs = list(zip(old_records, new_records, strict=True))
         for old, now in pairs:
             assert (old.offset, old.timestamp) == (now.offset, now.timestamp)
-            assert [_shape(old.key), _shape(old.value)] == [_shape(now.key), _shape(now.value)]
+            assert _shape(old.value) == _shape(now.value)
             assert [(key, _shape(value)) for key, value in old.headers] == [
                 (key, _shape(value)) for key, value in now.headers
             ]
@@ -91,8 +102,10 @@ def test_shape_without_content(version: str, tmp_path: Path) -> None:
                 assert old == now
                 continue
             assert now.value is None or set(now.value) <= set(b"x")
-            if old.key and now.key:
+            assert _shape(now.key) == (None if old.key is None else DIGEST)
+            if old.key is not None and now.key is not None:
                 assert known.setdefault(bytes(old.key), bytes(now.key)) == now.key
+        assert len(set(known.values())) == len(known)
         alone = shutil.copytree(path, out.parent / "alone" / path.name)
         assert _findings(out) == _findings(alone), path
         if result.partitions[0].resized:
@@ -100,7 +113,6 @@ def test_shape_without_content(version: str, tmp_path: Path) -> None:
         for file in path.iterdir():  # what leads into the log is as it was
             if file.suffix in (".index", ".timeindex", ".txnindex", ".snapshot"):
                 assert (out / file.name).read_bytes() == file.read_bytes(), file
-        assert all(entry.size == entry.new_size for entry in audit)
 
 
 @pytest.mark.parametrize("name", ["headers-0", "codec-lz4-0", "transactions-0"])
@@ -165,7 +177,7 @@ def test_by_key_and_by_content(tmp_path: Path) -> None:
 
 def test_hashes_are_the_same_with_the_same_secret(tmp_path: Path) -> None:
     source = GOLDEN / "4.3.1" / "logs" / "plain-0"
-    (tmp_path / "secret").write_bytes(b"of two replicas")
+    (tmp_path / "secret").write_bytes(b"of both replicas")
     logs = []
     for name, secret in (("a", True), ("b", True), ("c", False), ("d", False)):
         more = ["--secret", str(tmp_path / "secret")] if secret else []
@@ -265,11 +277,275 @@ def test_remote_storage(tmp_path: Path) -> None:
     [
         [], ["--parts", "everything"], ["--offsets", "a-b"], ["--where", "value"],
         ["--where", "value=("], ["--all-values", "--parts", "key", "--way", "null"],
-        ["--all-values", "--header", "h", "--parts", "value"],
+        ["--all-values", "--header", "h", "--parts", "value"], ["--all-values", "--secret", "{}"],
     ],
     ids=json.dumps,
 )  # fmt: skip
 def test_wrong_usage(options: list[str], tmp_path: Path) -> None:
-    result = run("redact", *options, GOLDEN / "4.3.1/logs/plain-0", "-o", tmp_path / "out")
+    short = tmp_path / "secret"
+    short.write_bytes(b"15 bytes, known")
+    given = [option.format(short) for option in options]
+    result = run("redact", *given, GOLDEN / "4.3.1/logs/plain-0", "-o", tmp_path / "out")
     assert result.exit_code == 2
+    assert "Usage:" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+# -- keys stay unequal -------------------------------------------------------------------------
+
+DAY = 86_400_000
+START = 1_700_000_000_000
+
+
+def _compacted(place: Path, keys: list[bytes]) -> None:
+    """Write a partition with one record of each key, all but the last in closed segments."""
+    place.mkdir(parents=True)
+    step = len(keys) // 4
+    for start in range(0, len(keys), step):
+        some_keys = keys[start : start + step]
+        records = [ks.Record(start + n, START, key, b"v") for n, key in enumerate(some_keys)]
+        (place / f"{start:020}.log").write_bytes(ks.encode(records))
+    (place / f"{len(keys):020}.log").touch()
+    _index(place)
+
+
+def _index(place: Path) -> None:
+    ks.rebuild_indexes(place, place.parent / "made")
+    for path in (place.parent / "made").iterdir():
+        path.rename(place / path.name)
+    (place.parent / "made").rmdir()
+
+
+def _cleaned(place: Path) -> Compaction:
+    """What a pass of the cleaner would remove."""
+    with Partition(place) as log:
+        return compaction(LogView(log), Settings({"cleanup.policy": "compact"}), START + 9 * DAY)
+
+
+@pytest.mark.slow
+def test_hashed_keys_stay_unequal(tmp_path: Path) -> None:
+    """A digest of as many characters as a key has made 17,245 keys of these 20,000."""
+    keys = [b"%04x" % n for n in range(20_000)]
+    _compacted(tmp_path / "in" / "t-0", keys)
+    _redact(tmp_path / "in", tmp_path / "out", EVERY, ALL)
+    with Partition(tmp_path / "out" / "t-0") as log:
+        hashed = [record.key for record in log.records()]
+    assert len(set(hashed)) == len(keys)
+    assert {_shape(key) for key in hashed} == {DIGEST}
+    before, after = _cleaned(tmp_path / "in" / "t-0"), _cleaned(tmp_path / "out" / "t-0")
+    assert after.records == before.records == len(keys)
+    assert after.removed_records == before.removed_records == 0
+    assert after.keys == before.keys == len(keys)
+    assert not _findings(tmp_path / "out")
+
+
+@pytest.mark.parametrize("part", [Part.KEY, Part.VALUE, Part.HEADERS])
+def test_hashes_never_equal_what_was_there(part: Part, tmp_path: Path) -> None:
+    """Of 4,096 values of one byte, 256 were one of the 16 characters of their hash by chance."""
+    records = [
+        ks.Record(n, 7, b"%x" % (n % 16), b"%x" % (n % 16), (("h", b"%x" % (n % 16)),))
+        for n in range(4_096)
+    ]
+    place = tmp_path / "t-0"
+    place.mkdir()
+    (place / f"{0:020}.log").write_bytes(ks.encode([*records, ks.Record(4_096, 7, b"", b"")]))
+    result, _ = _redact(place, tmp_path / "out-0", EVERY, {part: Way.HASH})
+    with Partition(tmp_path / "out-0") as log:
+        new = list(log.records())
+    assert result.records == len(new) - (part is Part.HEADERS)  # the last one has no headers
+    for old, now in zip(records, new, strict=False):
+        before, after = {
+            Part.KEY: (old.key, now.key),
+            Part.VALUE: (old.value, now.value),
+            Part.HEADERS: (old.headers[0][1], now.headers[0][1]),
+        }[part]
+        assert after != before
+        assert _shape(after) == DIGEST
+
+
+@pytest.mark.parametrize("way", ["fill", "empty"])
+def test_keys_are_not_merged(way: str, tmp_path: Path) -> None:
+    place = tmp_path / "t-0"
+    place.mkdir()
+    keys = [b"ab", b"cd", b"efg", b"ab", None]
+    data = [ks.encode([ks.Record(n, 7, key, b"v")]) for n, key in enumerate(keys)]
+    (place / f"{0:020}.log").write_bytes(b"".join(data))
+    other = tmp_path / "u-0"
+    other.mkdir()
+    taken = {"fill": b"xx", "empty": b""}[way]
+    (other / f"{0:020}.log").write_bytes(
+        ks.encode([ks.Record(0, 7, b"ab", b"v")]) + ks.encode([ks.Record(1, 7, taken, b"v")])
+    )
+    options = ["--parts", "key", "--way", way]
+    refused = run("redact", "--all-values", *options, place, "-o", tmp_path / "all")
+    assert refused.exit_code == 2
+    count = {"fill": "2 unequal keys of t would become 1", "empty": "3 unequal keys of t would"}
+    assert count[way] in refused.stderr
+    # One key alone has no other to be merged with, unless one has that name already.
+    refused = run("redact", "--key", "ab", *options, other, "-o", tmp_path / "taken")
+    assert refused.exit_code == 2
+    assert "2 unequal keys of u would become 1" in refused.stderr
+    assert not (tmp_path / "all").exists()
+    assert not (tmp_path / "taken").exists()
+    done = run("redact", "--key", "ab", *options, place, "-o", tmp_path / "one")
+    assert done.exit_code == 0
+    with Partition(tmp_path / "one") as log:
+        assert [record.key for record in log.records()] == [taken, b"cd", b"efg", taken, None]
+
+
+# -- what an attacker learns -------------------------------------------------------------------
+
+PIN = b"4711"
+PLACES = {"none": 0, "gzip": 1, "zstd": 4}
+
+
+def _account(place: Path, pin: bytes, compression: str, magic: int = 2) -> list[bytes]:
+    """Write a log of which all is known but a PIN; return its entries."""
+    place.mkdir(parents=True)
+    entries = []
+    for start in range(0, 9, 3):
+        records = [
+            ks.Record(
+                n,
+                7 if magic else -1,
+                b"card-%d" % n,
+                b"pin=" + (pin if n == 4 else b"0000") + b";card=4711",
+            )
+            for n in range(start, start + 3)
+        ]
+        entries.append(ks.encode(records, compression=compression, magic=magic))
+    (place / f"{0:020}.log").write_bytes(b"".join(entries))
+    _index(place)
+    return entries
+
+
+def _seen(text: str, out: Path) -> str:
+    """All that an attacker has: the report, and each file of the output."""
+    files = sorted(path for path in out.rglob("*") if path.is_file())
+    return text + "".join(f"\n{path.name} {path.read_bytes().hex()}" for path in files)
+
+
+def _forms(number: int) -> set[str]:
+    return {str(number), f"{number:x}", f"{number:08x}"}
+
+
+@pytest.mark.parametrize("compression", PLACES)
+@pytest.mark.parametrize("way", ["fill", "hash", "empty", "null"])
+@pytest.mark.slow
+def test_a_pin_cannot_be_guessed(way: str, compression: str, tmp_path: Path) -> None:
+    """The attack: who knows all but the PIN tries all that there are.
+
+    For each candidate the attacker makes the entry as it was before. The checksum of it was in the
+    report, and told the PIN. Its size is in none either: of compressed entries it tells some apart.
+    """
+    place = tmp_path / "in" / "t-0"
+    entries = _account(place, PIN, compression)
+    secret = tmp_path / "secret"
+    secret.write_bytes(bytes(range(32)))
+    reports = ""
+    for name, more in (("a", ()), ("b", ("--secret", secret))):
+        for form in ("json", "text"):
+            out = tmp_path / f"{name}-{form}"
+            done = run(
+                "redact", "--offsets", "4", "--way", way, *more, "--format", form, place, "-o", out
+            )
+            assert done.exit_code == 0, done.output
+            reports += _seen(done.output, out)
+    words = set(re.findall(r"[0-9a-f]+", reports.lower()))
+
+    def told(pin: bytes) -> set[str]:
+        """What depends on a candidate alone, and is in what the attacker has."""
+        value = b"pin=" + pin + b";card=4711"
+        records = [
+            ks.Record(n, 7, b"card-%d" % n, value if n == 4 else b"pin=0000;card=4711")
+            for n in range(3, 6)
+        ]
+        entry = ks.encode(records, compression=compression)
+        before = [entries[0], entry, entries[2]]
+        digests = {
+            function(data).hexdigest()
+            for data in (pin, value, entry, b"".join(before))
+            for function in (hashlib.md5, hashlib.sha1, hashlib.sha256, hashlib.blake2b)
+        }
+        digests |= {hmac.digest(b"", data, "sha256").hex() for data in (pin, value)}
+        checksums = {crc32c(data) for data in (pin, value, entry, b"".join(before))}
+        checksums.add(ks.Segment(entry).batch_at(0).crc)
+        return words & digests.union(*map(_forms, checksums))
+
+    candidates = [b"%04d" % n for n in range(0, 10_000, 10_000 // some(400))]
+    assert not any(map(told, [PIN, *candidates]))
+    assert PIN not in re.sub(rb"card=4711|[0-9a-f]{16,}", b"", reports.encode())
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.parametrize("way", ["fill", "empty", "null"])
+def test_reports_do_not_depend_on_content(
+    way: str, compression: str, magic: int, tmp_path: Path
+) -> None:
+    """The law: whatever was there, the report and all files of the output are the same bytes.
+
+    So nobody can tell one content from another. Contents of one size compress to different ones,
+    and one of them looks like the filler.
+    """
+    found = set()
+    for pin in (b"0000", b"xxxx", b"4711", b"card", b"\0\xff7Q"):
+        place = tmp_path / "in" / "t-0"
+        _account(place, pin, compression, magic)
+        options = ("--format", "json", "--offsets", "4", "--way", way)
+        done = run("redact", *options, place, "-o", tmp_path / "out")
+        assert done.exit_code == 0, done.output
+        assert lines(done)[0]["hash"] is None
+        found.add(_seen(done.output, tmp_path / "out"))
+        for name in ("in", "out"):
+            shutil.rmtree(tmp_path / name)
+    assert len(found) == 1
+
+
+def test_reports_do_not_depend_on_hashed_content(tmp_path: Path) -> None:
+    """With hashes, all but the digests of the run are the same, whatever the size was."""
+    found = set()
+    for pin in (b"", b"1", b"4711", b"x" * 40):
+        _account(tmp_path / "in" / "t-0", pin, "none")
+        options = ("--format", "json", "--offsets", "4", "--way", "hash")
+        done = run("redact", *options, tmp_path / "in" / "t-0", "-o", tmp_path / "out")
+        names = sorted(path.name for path in (tmp_path / "out").iterdir())
+        sizes = [(tmp_path / "out" / name).stat().st_size for name in names]
+        report = re.sub(r'"new_crc": \d+', "", done.stdout)
+        found.add((report, tuple(names), tuple(sizes)))
+        for name in ("in", "out"):
+            shutil.rmtree(tmp_path / name)
+    assert len(found) == 1
+
+
+def test_proofs_need_the_secret(tmp_path: Path) -> None:
+    """They hold for one place: two with the same content have other ones."""
+    place, secret = tmp_path / "t-0", bytes(range(16))
+    place.mkdir()
+    headers = (("h", b"v"), ("h", b"v"))
+    data = ks.encode([ks.Record(n, 7, b"v", b"v", headers) for n in range(2)])
+    (place / f"{0:020}.log").write_bytes(data)
+    _, audit = _redact(place, tmp_path / "out", EVERY, ALL, secret)
+    fields = [field for entry in audit for field in entry.fields]
+    assert len({field.proof for field in fields}) == len(fields) == 8
+    for field in fields:
+        # As the page says it, for those who have nothing but HMAC.
+        text = b"t-0 %d %s %d\0v" % (field.offset, field.part.encode(), field.number)
+        assert field.proof == hmac.new(secret, text, hashlib.sha256).digest()
+    with Partition(tmp_path / "out") as log:
+        assert not {record.key for record in log.records()} & {field.proof for field in fields}
+
+
+def test_messages_about_damage_have_no_checksum(tmp_path: Path) -> None:
+    place = tmp_path / "t-0"
+    entries = _account(place, PIN, "none")
+    log = place / f"{0:020}.log"
+    data = bytearray(b"".join(entries))
+    data[len(entries[0]) + len(entries[1]) - 1] ^= 1
+    log.write_bytes(data)
+    done = run("redact", "--all-values", "--on-error", "skip", place, "-o", tmp_path / "out")
+    assert done.exit_code == 1
+    assert "checksum_mismatch" in done.stderr
+    before = ks.Segment(entries[1]).batch_at(0).crc
+    now = ks.Segment(bytes(data)).batch_at(len(entries[0])).computed_crc()
+    assert not any(form in done.output for form in _forms(before) | _forms(now))

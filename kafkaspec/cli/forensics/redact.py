@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,10 +17,11 @@ from kafkaspec.cli.options import (
     output_option,
     paths_argument,
     reading_options,
+    wrong_usage,
 )
 from kafkaspec.cli.reading.find_key import wanted_keys
 from kafkaspec.codecs import get_codec
-from kafkaspec.errors import Reason
+from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, Way, Where
 from kafkaspec.forensics.redaction.running import (
     RedactedEntry,
@@ -30,7 +30,6 @@ from kafkaspec.forensics.redaction.running import (
     redact,
 )
 
-_SECRET_BYTES: Final = 32
 _RANGE: Final = re.compile(r"(\d{1,19})(?:-(\d{1,19}))?")
 _SHAPE: Final = {Part.KEY: Way.HASH, Part.VALUE: Way.FILL, Part.HEADERS: Way.FILL}
 """What ``--all-values`` does: nothing of the content is left, and equal keys stay equal."""
@@ -48,10 +47,11 @@ enough. --where PART=REGEX searches the bytes of key, value, headers or
 header:NAME, for example --where value=alice@example.com.
 """,
     """\
---way is what takes the place of the bytes. fill: as many x. hash: as many
-characters of a keyed hash; --secret gives the same ones in another run. empty:
-no bytes. null: a tombstone, after which a cleaner removes the key. Null stays
-null. A key that is changed is another key for compaction, partitioning, joins.
+--way is what takes the place of the bytes. fill: as many x. hash: the 32 bytes of
+a keyed hash; --secret gives the same ones in another run. empty: no bytes. null:
+a tombstone, after which a cleaner removes the key. Null stays null. A key that
+is changed is another key for compaction, partitioning, joins. Unequal keys stay
+unequal, or nothing is written.
 """,
     """\
 OUT has the partition, or for a log directory and for several PATHs a directory
@@ -61,8 +61,9 @@ to find: other replicas, remote storage, backups, deleted segments.
 """,
     """\
 Output of --format json, one object for each line, by "type":
-  redacted   file, position, size, new_size, crc, new_crc (of the entry), offset,
-             part, header, field_size, new_field_size, hash (keyed)
+  redacted   file, position, new_size, new_crc (of the new entry), offset, part,
+             header, number (of the header), new_field_size, hash (keyed; null
+             without --secret)
   partition  topic, partition, source, target, entries, redacted_entries,
              records, fields, resized, left_out (bytes), copies
   summary    the last line: partitions, records, failed, internal
@@ -145,7 +146,8 @@ def _parts(_: click.Context, __: click.Parameter, value: str | None) -> tuple[Pa
     "--secret",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     metavar="FILE",
-    help="File with the secret of the hashes; by default a new one, which is not kept.",
+    help="File with the secret of the hashes, at least 16 bytes; by default a new one, which is "
+    "not kept.",
 )
 @on_error_option("fail")
 @reading_options
@@ -185,14 +187,15 @@ def redact_command(
     as_json = output_format == "json"
     chosen = Chosen(_keys(keys), offsets, where, every)
     names = frozenset(headers) or None
-    key = secrets.token_bytes(_SECRET_BYTES) if secret is None else secret.read_bytes()
+    with wrong_usage(ValueError):
+        changes = Changes(ways, names, None if secret is None else secret.read_bytes())
     result = redact(
         paths,
         output,
         chosen,
-        Changes(ways, names, key),
+        changes,
         audit=_print_entry if as_json else None,
-        on_error="fail" if on_error == "fail" else lambda error: warn(str(error)),
+        on_error="fail" if on_error == "fail" else lambda error: warn(_place_of(error)),
     )
     for place, error in result.failed.items():
         warn(f"not redacted: {error.at(place)}")
@@ -215,6 +218,12 @@ def redact_command(
     ctx.exit(CLEAN if result.is_whole and result.records else FINDINGS)
 
 
+def _place_of(error: KafkaSpecError) -> str:
+    """Return where an entry is broken and why, without a checksum or anything else of it."""
+    place = "" if error.offset is None else f" at byte {error.offset}"
+    return f"{error.file}{place}: left out, it cannot be read [{error.reason}]"
+
+
 def _keys(texts: tuple[str, ...]) -> frozenset[bytes]:
     found: set[bytes] = set()
     for text in texts:
@@ -228,9 +237,7 @@ def _print_entry(entry: RedactedEntry) -> None:
     place: dict[str, Any] = {
         "file": entry.file,
         "position": entry.position,
-        "size": entry.size,
         "new_size": entry.new_size,
-        "crc": entry.crc,
         "new_crc": entry.new_crc,
     }
     for item in entry.fields:
@@ -238,9 +245,9 @@ def _print_entry(entry: RedactedEntry) -> None:
             "offset": item.offset,
             "part": item.part,
             "header": item.header,
-            "field_size": item.size,
+            "number": item.number,
             "new_field_size": item.new_size,
-            "hash": item.digest.hex(),
+            "hash": None if item.proof is None else item.proof.hex(),
         }
         print_json("redacted", place | fields)
 
@@ -266,7 +273,7 @@ def _print(item: RedactedPartition) -> None:
     entries = f"{item.redacted_entries:,} of {count_text(item.entries, 'entry', 'entries')}"
     say(f"{item.source} to {item.target}: {records} redacted, in {entries}")
     if item.resized:
-        say(f"  sizes changed, so indexes are new: {', '.join(item.resized)}")
+        say(f"  indexes are new: {', '.join(item.resized)}")
     if item.left_out:
         say(f"  left out: {size_text(item.left_out)} that cannot be read")
     for path in item.copies[:_MOST_COPIES]:

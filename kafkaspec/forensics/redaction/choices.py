@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,6 +13,11 @@ from typing import Final
 from kafkaspec.model import Record
 
 FILLER: Final = b"x"
+HASH: Final = "sha256"
+SECRET_BYTES: Final = 32
+"""Bytes of a secret that is made for one run."""
+LEAST_SECRET_BYTES: Final = 16
+"""A shorter secret can be found by trying all."""
 
 
 class Part(StrEnum):
@@ -29,7 +35,7 @@ class Way(StrEnum):
     FILL = "fill"
     """As many bytes, all the same."""
     HASH = "hash"
-    """As many characters of a keyed hash (HMAC-SHA-256): equal bytes stay equal."""
+    """The 32 bytes of a keyed hash (HMAC-SHA-256): equal stays equal, and unequal stays unequal."""
     EMPTY = "empty"
     """No bytes."""
     NULL = "null"
@@ -95,16 +101,46 @@ class Changes:
         ways: what takes the place of each part; parts that are not in it stay.
         headers: keys of the headers whose values are redacted; None for all.
         secret: key of the hashes. The same one gives the same hashes again, so that replicas agree;
-            whoever has it can try values.
+            whoever has it can try values. None for a random one that nobody learns.
+
+    Raises:
+        ValueError: the secret is short enough to be guessed.
     """
 
     ways: Mapping[Part, Way]
     headers: frozenset[str] | None = None
-    secret: bytes = field(default=b"", repr=False)
+    secret: bytes | None = field(default=None, repr=False)
+    _key: bytes = field(init=False, repr=False, compare=False)
 
-    def digest(self, data: bytes) -> bytes:
-        """Return the hash by which a report names bytes that it does not show."""
-        return hmac.digest(self.secret, data, "sha256")
+    def __post_init__(self) -> None:
+        key = secrets.token_bytes(SECRET_BYTES) if self.secret is None else self.secret
+        if len(key) < LEAST_SECRET_BYTES:
+            raise ValueError(
+                f"a secret of {len(key)} bytes can be guessed: it needs {LEAST_SECRET_BYTES}"
+            )
+        object.__setattr__(self, "_key", key)
+
+    @property
+    def keeps_sizes(self) -> bool:
+        """Whether all that takes the place of something has its size."""
+        return all(way is Way.FILL for way in self.ways.values())
+
+    @property
+    def may_merge_keys(self) -> bool:
+        """Whether unequal keys can become equal ones."""
+        return self.ways.get(Part.KEY) not in (None, Way.HASH)
+
+    def proof(self, place: str, data: bytes) -> bytes | None:
+        """Return a keyed hash of what was removed from a place; None if no secret was given.
+
+        Nobody without the secret can tell from it what was there, nor whether two places had the
+        same.
+
+        Args:
+            place: names one key, value or header of all logs; see ``RedactedField.place``.
+            data: what was there.
+        """
+        return None if self.secret is None else self._digest(place, data)
 
     def replaced(self, part: Part, data: bytes | None) -> bytes | None:
         """Return what takes the place of some bytes."""
@@ -117,9 +153,7 @@ class Changes:
             return b""
         if way is Way.FILL:
             return FILLER * len(data)
-        text = bytearray()
-        block = 0
-        while len(text) < len(data):
-            text += self.digest(block.to_bytes(8, "big") + data).hex().encode()
-            block += 1
-        return bytes(text[: len(data)])
+        return self._digest("", data)
+
+    def _digest(self, place: str, data: bytes) -> bytes:
+        return hmac.digest(self._key, place.encode() + b"\0" + data, HASH)

@@ -17,8 +17,8 @@ from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
 from kafkaspec.log.encoding import batch_entry
 from kafkaspec.model import Record
 
-Replaced = Callable[[int, Part, bytes | None, str | None], bytes | None]
-"""Returns what takes the place of a part of the record at an offset, or of one of its headers."""
+Replaced = Callable[[int, Part, bytes | None, str | None, int], bytes | None]
+"""Returns what takes the place of a part of the record at an offset, or of a header by number."""
 
 
 @dataclass(slots=True)
@@ -29,21 +29,48 @@ class RedactedField:
         offset: of the record.
         part: the part.
         header: key of the header, None for keys and values.
-        size: its bytes before.
+        number: of the header among those of the record, from 0; 0 for keys and values.
         new_size: its bytes now; None for null.
-        digest: hash of what was there, with the secret of the run; b"" if it was not asked for.
+        proof: keyed hash of what was there, see ``Changes.proof``; None if it was not asked for.
     """
 
     offset: int
     part: Part
     header: str | None
-    size: int
+    number: int
     new_size: int | None
-    digest: bytes
+    proof: bytes | None
+
+    def place(self, log: str) -> str:
+        """Return the place that the proof is for, in a partition named like its directory."""
+        return f"{log} {self.offset} {self.part} {self.number}"
+
+
+class KeyWatch:
+    """Counts keys that were unequal and would be equal, which a cleaner takes for one."""
+
+    def __init__(self) -> None:
+        self._old: dict[bytes, set[bytes]] = {}
+
+    def add(self, old: bytes | None, new: bytes | None) -> None:
+        """Note the key of a record, and what becomes of it."""
+        if old is not None and new is not None:
+            self._old.setdefault(new, set()).add(old)
+
+    @property
+    def merged(self) -> tuple[int, int]:
+        """Number of keys that do not stay unequal, and number of keys that they become."""
+        merged = [len(each) for each in self._old.values() if len(each) > 1]
+        return sum(merged), len(merged)
 
 
 def redacted_entry(
-    batch: Batch, chosen: Chosen, changes: Changes, *, hashed: bool = True
+    batch: Batch,
+    chosen: Chosen,
+    changes: Changes,
+    *,
+    log: str | None = None,
+    watch: KeyWatch | None = None,
 ) -> tuple[bytes, list[RedactedField]] | None:
     """Return the bytes of an entry with redacted records, and what was redacted; None for nothing.
 
@@ -53,7 +80,8 @@ def redacted_entry(
         batch: the entry; no control batch.
         chosen: which records.
         changes: what is done to them.
-        hashed: whether to hash what is redacted.
+        log: name of the partition, for proofs of what was there; None for no proofs.
+        watch: gets the keys of all records.
 
     Raises:
         KafkaSpecError: its checksum is wrong, or it cannot be read or written.
@@ -63,17 +91,25 @@ def redacted_entry(
     records = batch.records()
     found: list[RedactedField] = []
 
-    def replaced(offset: int, part: Part, data: bytes | None, header: str | None) -> bytes | None:
+    def replaced(
+        offset: int, part: Part, data: bytes | None, header: str | None, number: int
+    ) -> bytes | None:
         new = changes.replaced(part, data)
-        if data is not None and new != data:
+        # What looks like a filler already counts too: a report must not tell it from the others.
+        if data is not None and (data or new != data):
             size = None if new is None else len(new)
-            digest = changes.digest(data) if hashed else b""
-            found.append(RedactedField(offset, part, header, len(data), size, digest))
+            done = RedactedField(offset, part, header, number, size, None)
+            if log is not None:
+                done.proof = changes.proof(done.place(log), data)
+            found.append(done)
         return new
 
     new = [
         _redacted(record, changes, replaced) if chosen.has(record) else record for record in records
     ]
+    if watch is not None:
+        for old, now in zip(records, new, strict=True):
+            watch.add(old.key, now.key)
     if not found:
         return None
     if batch.kind.has_record_sets:
@@ -84,15 +120,15 @@ def redacted_entry(
 def _redacted(record: Record, changes: Changes, replaced: Replaced) -> Record:
     offset, timestamp, key, value, headers = record
     if Part.KEY in changes.ways:
-        key = replaced(offset, Part.KEY, key, None)
+        key = replaced(offset, Part.KEY, key, None, 0)
     if Part.VALUE in changes.ways:
-        value = replaced(offset, Part.VALUE, value, None)
+        value = replaced(offset, Part.VALUE, value, None, 0)
     if headers and Part.HEADERS in changes.ways:
         headers = tuple(
-            (name, replaced(offset, Part.HEADERS, data, name))
+            (name, replaced(offset, Part.HEADERS, data, name, number))
             if changes.headers is None or name in changes.headers
             else (name, data)
-            for name, data in headers
+            for number, (name, data) in enumerate(headers)
         )
     return Record(offset, timestamp, key, value, headers)
 

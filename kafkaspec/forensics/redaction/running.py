@@ -17,7 +17,7 @@ from kafkaspec.columns.keys import batches_with
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of, unreadable
 from kafkaspec.files import names
 from kafkaspec.forensics.redaction.choices import Changes, Chosen
-from kafkaspec.forensics.redaction.entries import RedactedField, redacted_entry
+from kafkaspec.forensics.redaction.entries import KeyWatch, RedactedField, redacted_entry
 from kafkaspec.io.local import read_beside
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import Batch
@@ -42,23 +42,22 @@ _TEXT_FILES: Final = (names.LEADER_EPOCHS, names.PARTITION_METADATA)
 
 @dataclass(frozen=True, slots=True)
 class RedactedEntry:
-    """An entry of which records were redacted.
+    """An entry of which records were redacted, as it is now.
+
+    Nothing here depends on what was removed: neither a checksum nor a size or a place of the entry
+    before, with which contents could be tried. Its offsets lead to it in the input.
 
     Attributes:
-        file: path of the segment.
+        file: path of the new segment.
         position: byte offset of the entry in it.
-        size: its bytes before.
-        new_size: its bytes now.
-        crc: stored checksum before.
-        new_crc: stored checksum now.
+        new_size: its bytes.
+        new_crc: its stored checksum.
         fields: what was redacted.
     """
 
     file: str
     position: int
-    size: int
     new_size: int
-    crc: int
     new_crc: int
     fields: Sequence[RedactedField]
 
@@ -76,7 +75,7 @@ class RedactedPartition:
         redacted_entries: number of those with redacted records.
         records: number of records of which something was redacted.
         fields: number of keys, values and header values that were redacted.
-        resized: names of segments in which sizes changed, so that their indexes are new.
+        resized: names of segments in which sizes may have changed, so that their indexes are new.
         left_out: bytes of entries that cannot be read and of what is no entry; not in the output.
         errors: why entries, or files beside the segments, were left out.
         copies: files and directories beside it that may hold the same records.
@@ -141,7 +140,7 @@ def redact(
     Nothing of the input is.
 
     Each changed entry gets a new checksum, so it is refused if its own is wrong. Bytes that are no
-    entry are not copied: nobody knows what is in them.
+    entry are not copied: nobody knows what is in them. Keys of a topic that are unequal stay so.
 
     Args:
         source: a partition or a log directory, or several.
@@ -157,15 +156,20 @@ def redact(
     Raises:
         KafkaSpecError: ``unreadable``: a source or the output; an entry cannot be read; a source is
             of one of Kafka's own topics, whose readers need their records as they are.
+            ``unencodable``: unequal keys would become equal, and a cleaner would remove records.
     """
     sources = [source] if isinstance(source, str | PathLike) else list(source)
     check_output(out, *sources)
     require_new(Path(out))
     aside = DirectoryAside(out, sync=sync)
     result = Redaction()
+    watches: dict[str, KeyWatch] = {}
     try:
         for log, prefix in _partitions(sources, result):
-            work = _Partition(log, prefix, aside, chosen, changes, audit, on_error)
+            watch = None
+            if changes.may_merge_keys:
+                watch = watches.setdefault(log.topic or str(log.path), KeyWatch())
+            work = _Partition(log, prefix, aside, chosen, changes, watch, audit, on_error)
             try:
                 result.partitions.append(work.run(index_interval_bytes))
             except KafkaSpecError as error:
@@ -177,11 +181,24 @@ def redact(
             if result.failed:
                 raise none_of([*result.failed.values()], "redacted")
             raise unreadable(", ".join(map(str, sources)), "there is nothing to redact")
+        for topic, watch in watches.items():
+            _check_keys(topic, watch)
         aside.commit()
     except BaseException:
         aside.discard()
         raise
     return result
+
+
+def _check_keys(topic: str, watch: KeyWatch) -> None:
+    """Refuse keys that do not stay unequal."""
+    before, after = watch.merged
+    if before:
+        detail = (
+            f"{before:,} unequal keys of {topic} would become {after:,}, and a cleaner would remove"
+            " records that are live: hash keys"
+        )
+        raise make_error(Reason.UNENCODABLE, detail)
 
 
 def _partitions(
@@ -224,12 +241,13 @@ class _Partition:
         aside: DirectoryAside,
         chosen: Chosen,
         changes: Changes,
+        watch: KeyWatch | None,
         audit: Callable[[RedactedEntry], object] | None,
         on_error: OnError,
     ) -> None:
         self._log, self._prefix, self._aside = log, prefix, aside
-        self._chosen, self._changes, self._audit = chosen, changes, audit
-        self._on_error = on_error
+        self._chosen, self._changes, self._watch = chosen, changes, watch
+        self._audit, self._on_error = audit, on_error
         target = os.path.join(aside.target, prefix).rstrip("/")
         self._result = RedactedPartition(str(log.path), target, log.topic, log.partition)
 
@@ -282,7 +300,7 @@ class _Partition:
     def _wanted(self, segment: Segment) -> Callable[[Headers, int], bool]:
         """Return what says whether an entry may have chosen records."""
         chosen = self._chosen
-        if chosen.every or chosen.where:
+        if chosen.every or chosen.where or self._watch is not None:
             return lambda _headers, _number: True
         keyed: set[int] = set()
         broken: list[int] = []
@@ -319,41 +337,48 @@ class _Partition:
                 continue
             if not wanted(headers, number):
                 continue
-            new = self._entry(headers.batch(number))
-            if new is None:
+            batch = headers.batch(number)
+            found = self._entry(batch)
+            if found is None:
                 continue
+            new, fields = found
             file.write(headers.data(done, number))
+            if fields and self._audit is not None:
+                self._audit(_entry_of(self._final(batch), file.tell(), new, fields))
             file.write(new)
             done = number + 1
+            # Whether a size happens to be the same as before says something of what was there.
+            resized |= batch.is_compressed or not self._changes.keeps_sizes
             resized |= len(new) != headers.size[number]
         if done < len(headers):
             file.write(headers.data(done, len(headers)))
         return resized
 
-    def _entry(self, batch: Batch) -> bytes | None:
-        """Return an entry with redacted records; None if it stays as it is."""
+    def _entry(self, batch: Batch) -> tuple[bytes, list[RedactedField]] | None:
+        """Return an entry and what was redacted in it; None if it stays as it is."""
+        named = self._audit is not None
         try:
             found = redacted_entry(
-                batch, self._chosen, self._changes, hashed=self._audit is not None
+                batch,
+                self._chosen,
+                self._changes,
+                log=self._log.path.absolute().name if named else None,
+                watch=self._watch,
             )
         except KafkaSpecError as error:
             report(self._on_error, error)
             self._result.errors.append(error)
             self._result.left_out += batch.size
-            return b""
-        if found is None:
-            return None
-        data, fields = found
-        self._result.redacted_entries += 1
-        self._result.records += len({item.offset for item in fields})
-        self._result.fields += len(fields)
-        if self._audit is not None:
-            new_crc = Segment(data).batch_at(0).crc
-            entry = RedactedEntry(
-                batch.file or "", batch.position, batch.size, len(data), batch.crc, new_crc, fields
-            )
-            self._audit(entry)
-        return data
+            return b"", []
+        if found is not None:
+            self._result.redacted_entries += 1
+            self._result.records += len({item.offset for item in found[1]})
+            self._result.fields += len(found[1])
+        return found
+
+    def _final(self, batch: Batch) -> str:
+        """Return the path of the new segment of an entry."""
+        return os.path.join(self._result.target, os.path.basename(batch.file or ""))
 
     def _copy_files(self) -> None:
         """Copy the files beside the segments that stay valid."""
@@ -388,6 +413,13 @@ class _Partition:
                     path = made / Path(name).with_suffix(kind).name
                     if path.exists():
                         self._aside.write(self._prefix + path.name, path.read_bytes())
+
+
+def _entry_of(
+    file: str, position: int, data: bytes, fields: Sequence[RedactedField]
+) -> RedactedEntry:
+    """Return an entry for a report."""
+    return RedactedEntry(file, position, len(data), Segment(data).batch_at(0).crc, fields)
 
 
 def _copies(log: Partition) -> Iterator[str]:
