@@ -6,20 +6,38 @@ import re
 from abc import ABC, abstractmethod
 from base64 import b64decode
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
+from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import Codec
 from kafkaspec.dumplog.flat import flat_texts
 from kafkaspec.dumplog.options import Parse, Texts
+from kafkaspec.dumplog.refusals import refusal
 from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.layout import Role
+from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.kinds import kafka_name
-from kafkaspec.messages.decoding import Message, decode_message, decode_messages, record_type
+from kafkaspec.layout.names import FRAME_VERSION
+from kafkaspec.messages.decoding import (
+    Message,
+    decode_by,
+    decode_message,
+    decode_messages,
+    record_type,
+)
 from kafkaspec.messages.java import java_text
 from kafkaspec.messages.json_text import expanded_fields, json_text, message_fields
-from kafkaspec.messages.lookup import CONSUMER, EMBEDDED, by_name, in_topic, written_by
+from kafkaspec.messages.lookup import (
+    CONSUMER,
+    EMBEDDED,
+    MESSAGES,
+    by_name,
+    in_topic,
+    read_by,
+    written_by,
+)
 from kafkaspec.model import Record
 
 _GROUP: Final = by_name("GroupMetadataKey")[0].number or 0
@@ -29,22 +47,53 @@ _KEYS_KEPT: Final = 1 << 16
 """Texts of keys that are kept."""
 _UPPER: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
-_METADATA_SINCE: Final[dict[int, Release]] = {
-    15: (3, 0), 17: (3, 0), 18: (3, 2), 19: (3, 2), 20: (3, 3), 21: (3, 4), 22: (3, 5), 23: (3, 6),
-    24: (3, 6), 25: (3, 6), 26: (3, 6), 27: (3, 7), 28: (4, 0), 29: (4, 4),
-}  # fmt: skip
-"""Types of records of the cluster's metadata that came after 2.8, with the first release: what a
-release knows is no fact of the layout, which is the same in all that have it."""
+_VARINT: Final = "varint.unsigned_varint32"
+_LARGEST: Final = (1 << 15) - 1
+"""Largest number of a frame that readers take."""
+_PREVIEW_ENDS: Final[Release] = (3, 0)
+"""First release after the preview of KRaft, whose readers have other words."""
+_VERSIONS_CHECKED: Final[Release] = (4, 0)
+"""First release whose coordinators refuse versions of values that came later."""
 
-_UNKNOWN_ID: Final = (
-    "org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id "
+_PREVIEW_FRAME: Final = (
+    "Could not deserialize metadata record with frame version 0. Note that upgrades from the "
+    "preview release of KRaft in 2.8 to newer versions are not supported."
 )
+_OTHER_FRAME: Final = (
+    "Could not deserialize metadata record due to unknown frame version {}"
+    "(only frame version {} is supported)"
+)
+_UNSUPPORTED: Final = "org.apache.kafka.common.errors.UnsupportedVersionException: "
+_NO_VALUE: Final = (
+    'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
+    '"org.apache.kafka.common.record.{}Record.value()" is null'
+)
+_NO_BUFFER: Final = 'Cannot invoke "java.nio.ByteBuffer.get()" because "buffer" is null'
+_INTERNAL_SINCE: Final[Release] = (4, 3)
+"""First release that has the records of Java in a package ``internal``, which is in its words."""
 RENAMED: Final[dict[tuple[str, str], tuple[Release, str]]] = {
     ("ProducerIdsRecord", "nextProducerId"): ((3, 2), "producerIdsEnd"),
     ("PartitionRecord", "lastKnownElr"): ((3, 8), "lastKnownELR"),
     ("PartitionChangeRecord", "lastKnownElr"): ((3, 8), "lastKnownELR"),
 }
 """Fields that JSON names as earlier releases did not, with the first release that has the name."""
+
+
+class _RefusedError(Exception):
+    """Kafka's reader refuses bytes; the text is the message of its exception."""
+
+
+class _UnknownTypeError(_RefusedError):
+    """The release knows no record of that type."""
+
+
+@cache
+def _frame(topic: str, release: str) -> int:
+    """Return the version of the frame that a release writes around the records of a topic."""
+    number = next(layout.number for layout in MESSAGES if layout.topic == topic)
+    layout = written_by(in_topic(topic, Role.RECORD, number or 0), release)[0]
+    (frame,) = [field for field in LAYOUTS[layout.key].fields if field.id == FRAME_VERSION]
+    return int(frame.default)
 
 
 class Decoder(ABC):
@@ -88,25 +137,72 @@ class Decoder(ABC):
         return decode_message(name, data, release=self._name, codec=self._codec)
 
 
-class Metadata(Decoder):
+class Framed(Decoder):
+    """Records without keys, whose values have a frame that says what they are."""
+
+    def _framed(self, record: Record) -> tuple[Message, int]:
+        """Return a message, and its version, which may be later than those that are known.
+
+        Raises:
+            _RefusedError: Kafka's reader refuses it.
+        """
+        data = b"" if record.value is None else bytes(record.value)
+        frame, position = self._head(data, 0, "frame version")
+        if frame != (known := _frame(self._topic, self._name)):
+            other = _OTHER_FRAME.format(frame, known)
+            raise _RefusedError(other if frame else _PREVIEW_FRAME)
+        number, position = self._head(data, position, "type")
+        version, end = self._head(data, position, "version")
+        layouts = read_by(in_topic(self._topic, Role.RECORD, number), self._name)
+        if not layouts:
+            preview = self._release < _PREVIEW_ENDS
+            raise _RefusedError(f"{'' if preview else _UNSUPPORTED}Unknown metadata id {number}")
+        known = min(version, layouts[0].versions[1])
+        if known < version:
+            head = self._codec.serialize(_VARINT, known)
+            data = data[:position] + head + data[end:]
+        try:
+            return decode_by(self._codec, layouts, data), version
+        except KafkaSpecError as error:
+            if self._release < _PREVIEW_ENDS:
+                if error.reason is Reason.TRAILING_BYTES:  # the preview ignores them
+                    return decode_by(self._codec, layouts, data[: error.offset]), version
+                raise _RefusedError(refusal(error, data, self._codec)) from None
+            if error.reason is Reason.TRAILING_BYTES:
+                left = len(data) - (error.offset or 0)
+                raise _RefusedError(f"Found {left} byte(s) of garbage after {number}") from None
+            raise _RefusedError(f"Failed to deserialize record with type {number}") from None
+
+    def _head(self, data: bytes, position: int, what: str) -> tuple[int, int]:
+        """Return a number of the frame and the position after it."""
+        try:
+            number, position = self._codec.parse(_VARINT, data, position, complete=True)
+        except KafkaSpecError as error:
+            if self._release < _PREVIEW_ENDS:
+                raise _RefusedError(refusal(error, data, self._codec)) from None
+            raise _RefusedError(f"Error while reading {what}") from None
+        if number > _LARGEST:
+            raise _RefusedError(f"Value for {what} was too large.")
+        return number, position
+
+
+class Metadata(Framed):
     """Records of the cluster's metadata: JSON of the value."""
 
     def parse(self, record: Record) -> Texts:
         try:
-            _, message = self._decoded(record._replace(key=None))
-            if message is None:
-                raise _without("value", record)
-        except KafkaSpecError as error:
-            return None, f"Error at {record.offset}, skipping. {error.detail}"
-        name, value = message.layout.name, message.value
-        if self._release < _METADATA_SINCE.get(value.api_key, ()):
-            return None, f"Error at {record.offset}, skipping. {_UNKNOWN_ID}{value.api_key}"
-        fields = message_fields(name, value)
+            if record.value is None and self._release < _PREVIEW_ENDS:
+                raise _RefusedError(_NO_BUFFER)
+            message, version = self._framed(record)
+        except _RefusedError as refused:
+            return None, f"Error at {record.offset}, skipping. {refused}"
+        name = message.layout.name
+        fields = message_fields(name, message.value)
         for (renamed, new), (release, old) in RENAMED.items():
             if renamed == name and self._release < release:
                 fields = {old if key == new else key: item for key, item in fields.items()}
         kind = _UPPER.sub("_", name).upper()
-        return None, json_text({"type": kind, "version": value.schema_version, "data": fields})
+        return None, json_text({"type": kind, "version": version, "data": fields})
 
 
 class Coordinated(Decoder):
@@ -115,25 +211,58 @@ class Coordinated(Decoder):
     def parse(self, record: Record) -> Texts:
         if record.key is None:
             raise _without("key", record)
-        key = bytes(record.key)
-        number: int | None = None
         try:
-            number = record_type(self._topic, key, self._codec)
-            _, text = self._keys.get(key) or self._key(record, key, number)
+            number, text = self._keys.get(bytes(record.key)) or self._key(bytes(record.key))
             if record.value is None:
                 return text, _DELETE
-            layouts = in_topic(self._topic, Role.VALUE, number)
-            value = self._embedded(layouts[0].name, record.value)
-            return text, json_text(self._value(value))
-        except KafkaSpecError as error:
-            if error.reason is Reason.UNSUPPORTED_VERSION and number is not None:
-                return f"Unknown record type {number} at offset {record.offset}, skipping.", None
-            return f"Error at offset {record.offset}, skipping. {error.detail}", None
+            return text, json_text(self._whole(number, bytes(record.value)))
+        except _UnknownTypeError as unknown:
+            return f"Unknown record type {unknown} at offset {record.offset}, skipping.", None
+        except _RefusedError as refused:
+            return f"Error at offset {record.offset}, skipping. {refused}", None
 
-    def _key(self, record: Record, key: bytes, number: int) -> tuple[int, str]:
-        """Return the type and the text of a key, of which many come again and again."""
-        found, _ = self._decoded(record._replace(value=None))
-        assert found is not None
+    def _whole(self, number: int, data: bytes) -> dict[str, Any]:
+        """Return JSON of a value.
+
+        Raises:
+            _RefusedError: Kafka's reader refuses it.
+        """
+        (layout,) = written_by(in_topic(self._topic, Role.VALUE, number), self._name)
+        size = LAYOUTS[layout.key].fields[0].size  # of the version
+        if len(data) < size:
+            raise _RefusedError("Could not read version from value's buffer.")
+        version = int.from_bytes(data[:size], "big", signed=True)
+        low, high = layout.versions
+        known = min(max(version, low), high)
+        if known != version and self._release >= _VERSIONS_CHECKED:
+            raise _RefusedError(f"Found an unknown record version {version} for {number} type")
+        whole = known.to_bytes(size, "big") + data[size:]
+        return self._value(self._read(layout, whole, version, "value"), version)
+
+    def _read(self, layout: MessageLayout, data: bytes, version: int, what: str) -> Message:
+        try:
+            return decode_by(self._codec, (layout,), data)
+        except KafkaSpecError as error:
+            why = refusal(error, data, self._codec)
+            raise _RefusedError(
+                f"Could not read record with version {version} from {what}'s buffer due to: {why}."
+            ) from None
+
+    def _key(self, key: bytes) -> tuple[int, str]:
+        """Return the type and the text of a key, of which many come again and again.
+
+        Raises:
+            _UnknownTypeError: the release does not know the type.
+            _RefusedError: Kafka's reader refuses the key.
+        """
+        try:
+            number = record_type(self._topic, key, self._codec)
+        except KafkaSpecError:
+            raise _RefusedError("Could not read version from key's buffer.") from None
+        layouts = read_by(in_topic(self._topic, Role.KEY, number), self._name)
+        if not layouts:
+            raise _UnknownTypeError(number)
+        found = self._read(layouts[0], key, number, "key")
         fields = message_fields(found.layout.name, found.value)
         text = json_text({"type": str(number), "data": fields})
         if len(self._keys) == _KEYS_KEPT:
@@ -148,8 +277,8 @@ class Coordinated(Decoder):
         for key in set(keys) - self._keys.keys() - {None}:
             assert key is not None
             try:
-                self._key(Record(0, 0, key, None), key, record_type(self._topic, key, self._codec))
-            except KafkaSpecError:
+                self._key(key)
+            except _RefusedError:
                 continue  # said by ``parse``
         known = [None if key is None else self._keys.get(key) for key in keys]
         payloads: list[str | None] = [_DELETE if value is None else None for value in values]
@@ -172,31 +301,31 @@ class Coordinated(Decoder):
         layouts = written_by(in_topic(self._topic, Role.VALUE, number), self._name)
         if self._codec.core is None or not layouts or not messages:
             return [None] * len(messages)
-        name = layouts[0].name
         return flat_texts(
             self._codec.core,
             layouts[0].id,
             messages,
-            lambda data: json_text(self._value(self._embedded(name, data))),
+            lambda data: json_text(self._whole(number, data)),
         )
 
-    def _value(self, message: Message) -> dict[str, Any]:
+    def _value(self, message: Message, version: int) -> dict[str, Any]:
         fields = expanded_fields(message.layout.name, message.value, self._embedded)
         early = self._topic == Topic.SHARE_GROUP_STATE and self._release < (4, 1)
         label = "type" if early else "version"
-        return {label: str(int(message.value.schema_version)), "data": fields}
+        return {label: str(version), "data": fields}
 
 
-class Remote(Decoder):
+class Remote(Framed):
     """Segments in remote storage, as the classes of the broker show themselves."""
 
     def parse(self, record: Record) -> Texts:
         try:
-            _, message = self._decoded(record._replace(key=None))
-            if message is None:
-                raise _without("value", record)
-        except KafkaSpecError as error:
-            return None, f"Error at offset {record.offset}, skipping. {error.detail}"
+            if record.value is None:
+                inner = "internal." if self._release >= _INTERNAL_SINCE else ""
+                raise _RefusedError(_NO_VALUE.format(inner))
+            message, _ = self._framed(record)
+        except _RefusedError as refused:
+            return None, f"Error at offset {record.offset}, skipping. {refused}"
         name = message.layout.name.removesuffix("Record")
         fields = message_fields(message.layout.name, message.value)
         shown = ", ".join(f"{key}={item}" for key, item in self._fields(name, fields).items())

@@ -286,6 +286,8 @@ class MessageLayout:
         versions: the first and the last version that it describes.
         releases: the first and the last minor release that wrote this layout, where a later one
             has the same version; None for the layout of the newest release.
+        since: of a KEY or RECORD, the first minor release that knows it; None if all that have such
+            messages do.
     """
 
     key: str
@@ -295,6 +297,7 @@ class MessageLayout:
     number: int | None
     versions: tuple[int, int]
     releases: tuple[str, str] | None = None
+    since: str | None = None
 
     @property
     def id(self) -> str:

@@ -125,7 +125,7 @@ def _parts(key: str, unknown: bool = False) -> tuple[_Part, ...]:
     return tuple(
         _Part(
             field.id,
-            _name(field),
+            json_name(field),
             None if field.id in (TAGGED_FIELDS, _BODY) else _shower(field, unknown),
             field.optional and field.id not in counted,
             field.since if _nullable(field) else None,
@@ -211,7 +211,8 @@ def _is_default(field: FieldLayout, item: Any) -> bool:
     return field.default == "0" and not any(item)
 
 
-def _name(field: FieldLayout) -> str:
+def json_name(field: FieldLayout) -> str:
+    """Return the name of a field in JSON, which is Kafka's in its exceptions too."""
     name = field.original_id or camel(field.id)
     return name[0].lower() + name[1:]
 

@@ -29,6 +29,7 @@ __all__ = [
     "MESSAGES",
     "by_name",
     "in_topic",
+    "read_by",
     "written_by",
 ]
 
@@ -76,6 +77,24 @@ def written_by(
         if layout.releases is None or minor <= minor_of(layout.releases[1]):
             return (layout,)
     return ()
+
+
+def read_by(layouts: Sequence[MessageLayout], release: str) -> tuple[MessageLayout, ...]:
+    """Return the layout that the readers of a release know, none if they do not know the message.
+
+    Args:
+        layouts: those of one key or record, the newest first.
+        release: ``4.0`` or ``4.0.2``.
+
+    Raises:
+        ValueError: the release is none.
+    """
+    minor = minor_of(release)
+    return tuple(
+        layout
+        for layout in written_by(layouts, release)
+        if layout.since is None or minor_of(layout.since) <= minor
+    )
 
 
 def minor_of(release: str) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import kafkaspec as ks
 from kafkaspec.cli.main import main
+from tests.dumplog.messages import DECODERS, log_of
 from tests.goldens import GOLDEN
 
 ANSWERS = Path(__file__).with_name("answers.json.xz")
@@ -64,6 +65,7 @@ CASES = [
     Case(f"transactions/{BASE}.txnindex"),
     Case(f"transactions/{28:020d}.snapshot"),
     Case(f"segments/{LOG}.deleted"),
+    *(Case(f"{topic}-0/{LOG}", (option, _SKIP), since) for topic, option, since in DECODERS),
 ]
 
 
@@ -96,6 +98,7 @@ def prepare(directory: Path) -> None:
     folders["padded"] = segments | {
         INDEX: segments[INDEX] + bytes(16), TIME_INDEX: segments[TIME_INDEX] + bytes(24)
     }  # fmt: skip
+    folders |= {f"{topic}-0": {LOG: log_of(topic)} for topic, *_ in DECODERS}
     for name, files in folders.items():
         (directory / name).mkdir()
         for file, data in files.items():

@@ -121,6 +121,12 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         ["sample.ksy#/: message: -releases is for messages; leave it out"],
     ),
     (
+        "since",
+        "doc: A file that follows every rule;",
+        "-since: '4.1'\ndoc: A file that follows every rule;",
+        ["sample.ksy#/: message: -since is for messages; leave it out"],
+    ),
+    (
         "default beyond valid",
         "        -default: '-1'\n        type: s4\n",
         "        -default: '-2'\n        type: s4\n",

@@ -166,6 +166,25 @@ def test_sentences_and_enumerations_stay(tmp_path: Path) -> None:
     assert later.count("TODO: say what step is.") == 1
 
 
+def test_the_first_release_that_knows_a_key_stays_and_is_compared(tmp_path: Path) -> None:
+    imported(tmp_path, ROSTER_KEY, ROSTER)
+    path = tmp_path / "spec/messages/consumer_offsets/roster_key.ksy"
+    text = path.read_text(encoding="utf-8")
+    assert "\n-since: '4.4'\n" in text
+    path.write_text(text.replace("'4.4'", "'4.2'"), encoding="utf-8")
+    model = imported(tmp_path, ROSTER_KEY, ROSTER)
+    assert "\n-since: '4.2'\n" in path.read_text(encoding="utf-8")
+    found = schemas(tmp_path, ROSTER_KEY, ROSTER)
+    for release in ("4.1.0", "4.2.0"):
+        assert [line for line in differences(model, {}, release) if "-since" in line] == (
+            ["RosterKey: 4.2.0 knows it here, and not in Kafka; see -since"] * (release == "4.2.0")
+        )
+        assert [line for line in differences(model, found, release) if "-since" in line] == (
+            ["RosterKey: 4.1.0 does not know it here, and does in Kafka; see -since"]
+            * (release == "4.1.0")
+        )
+
+
 def test_a_schema_without_an_end_of_its_versions(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="validVersions has no end"):
         schemas(tmp_path, changed("validVersions", "0+"))

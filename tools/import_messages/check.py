@@ -7,9 +7,9 @@ from dataclasses import replace
 from difflib import unified_diff
 
 from kafkaspec.dumplog import decoders
-from kafkaspec.layout import MessageLayout
+from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.names import FRAME_VERSION
-from kafkaspec.messages.lookup import written_by
+from kafkaspec.messages.lookup import minor_of, read_by, written_by
 from tools.import_messages.schema import Schema
 from tools.import_messages.shape import Shape, of_schema, of_spec
 from tools.import_messages.structure import frame_version
@@ -34,6 +34,15 @@ NEVER_WRITTEN = {("LeaderChangeMessage", 1)}
 """Versions that no broker writes, and that the specification leaves out."""
 BEFORE_KRAFT = {("LeaderChangeMessage", (2, 7))}
 """Formats of releases in which nobody could run what writes them."""
+_ALL_SCHEMAS_SINCE = (2, 8)
+"""First release that has a schema of each message."""
+READ_LATER = {
+    ("ShareGroupPartitionMetadataKey", (3, 9)), ("ShareGroupMemberMetadataKey", (3, 9)),
+    ("ShareGroupMetadataKey", (3, 9)),
+}  # fmt: skip
+"""Keys in the jars of releases whose readers do not know them."""
+READ_BEFORE = {"LegacyOffsetCommitKey"}
+"""Keys that readers knew before they had a schema of their own."""
 RENAMED = {
     (schema, old[0].upper() + old[1:]): new[0].upper() + new[1:]
     for (schema, new), (_, old) in decoders.RENAMED.items()
@@ -66,6 +75,7 @@ def differences(model: Model, schemas: Mapping[str, Schema], release: str) -> It
             yield f"{name}: it is not in the specification; import it"
         else:
             yield from _message(model, schema, known, release, newest=newest)
+    yield from _since(layouts, schemas, release)
     if newest:
         gone = [
             name
@@ -73,6 +83,22 @@ def differences(model: Model, schemas: Mapping[str, Schema], release: str) -> It
             if name not in schemas and any(layout.releases is None for layout in known)
         ]
         yield from (f"{name}: the release has no such schema; write -releases" for name in gone)
+
+
+def _since(
+    layouts: Mapping[str, Sequence[MessageLayout]], schemas: Mapping[str, Schema], release: str
+) -> Iterator[str]:
+    """Yield the keys and records of which -since and -releases say something else than the jars."""
+    minor = minor_of(release)
+    if minor < _ALL_SCHEMAS_SINCE:
+        return
+    for name, known in layouts.items():
+        here = bool(read_by(known, release))
+        if known[0].role not in (Role.KEY, Role.RECORD) or name in READ_BEFORE:
+            continue
+        if here != (name in schemas and (name, minor) not in READ_LATER):
+            knows = "knows it here, and not" if here else "does not know it here, and does"
+            yield f"{name}: {release} {knows} in Kafka; see -since"
 
 
 def newest_of(model: Model, release: str) -> str:

@@ -126,6 +126,8 @@ class _Maker:
         found: Node = {"meta": meta, "-orig-id": self.schema.name}
         if layout is not None:
             found["-releases"] = "..".join(layout)
+        elif self.folder in _FRAMED or self.schema.name.endswith("Key"):
+            found["-since"] = ".".join(self.release.split(".")[:2])
         found |= self._described(f"{TODO}: say what it is.") | {"seq": seq}
         if self.types:
             found["types"] = self.types

@@ -85,6 +85,9 @@ def write(path: Path, made: Node, before: Node) -> bool:
 def keep(made: Node, before: Node) -> None:
     """Take over what no schema says from an earlier file: sentences, and names of numbers."""
     known = dict(_documented(before)) if before else {}
+    if before and made.pop("-since", None) and "-since" in before:
+        after = {name: made.pop(name) for name in list(made) if name not in ("meta", "-orig-id")}
+        made |= {"-since": before["-since"]} | after
     for place, node in _documented(made):
         if node["doc"].startswith(TODO) and place in known:
             node["doc"] = known[place]["doc"]

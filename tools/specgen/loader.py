@@ -46,6 +46,7 @@ _FLOATS = ("f8", "f8be")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
 _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
 _RELEASES = re.compile(r"(\d+\.\d+)\.\.(\d+\.\d+)")
+_RELEASE = re.compile(r"\d+\.\d+")
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,20}|0|[1-9][0-9]{0,30})")
 _EMPTY = " and _.length == 0"
 """True of an empty field, so left out here; Go demands that ``valid: expr`` mentions the value."""
@@ -119,6 +120,7 @@ def read_spec(file_name: str, document: object) -> Spec:
         ks_version=version if isinstance(version, str) else "",
         meta_order=meta.keys,
         releases=_releases_of(top),
+        since=_since_of(top),
     )
 
 
@@ -400,6 +402,13 @@ def _releases_of(node: Node) -> tuple[str, str] | None:
     if match is None:
         raise node.fail(f"cannot read {ex.shown(text)}; write 3.6..3.7", "-releases")
     return match[1], match[2]
+
+
+def _since_of(node: Node) -> str | None:
+    text = node.optional_text("-since")
+    if text is not None and _RELEASE.fullmatch(text) is None:
+        raise node.fail(f"cannot read {ex.shown(text)}; write '4.1'", "-since")
+    return text
 
 
 def _default_of(node: Node) -> Default | None:

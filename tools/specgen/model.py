@@ -370,6 +370,8 @@ class Spec:
     meta_order: tuple[str, ...] = ()
     releases: tuple[str, str] | None = None
     """First and last minor release that wrote this layout of a message; None for the newest."""
+    since: str | None = None
+    """First minor release that knows the message; None if all that have such messages do."""
 
     @property
     def is_message(self) -> bool:

@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: AbortTransactionRecord
+-since: '3.6'
 doc: Drops the records since the last BeginTransactionRecord.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/AbortTransactionRecord.json AbortTransactionRecord.json
 seq:

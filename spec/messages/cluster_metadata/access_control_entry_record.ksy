@@ -12,6 +12,7 @@ meta:
     - ../../enumeration
   endian: be
 -orig-id: AccessControlEntryRecord
+-since: '3.2'
 doc: Adds an ACL.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/AccessControlEntryRecord.json AccessControlEntryRecord.json
 seq:

@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: BeginTransactionRecord
+-since: '3.6'
 doc: Begins records that count only together (KIP-868).
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BeginTransactionRecord.json BeginTransactionRecord.json
 seq:

@@ -12,6 +12,7 @@ meta:
     - ../../enumeration
   endian: be
 -orig-id: BrokerRegistrationChangeRecord
+-since: '3.0'
 doc: 'Changes the registration of a broker: fields that are absent stay.'
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/BrokerRegistrationChangeRecord.json BrokerRegistrationChangeRecord.json
 seq:

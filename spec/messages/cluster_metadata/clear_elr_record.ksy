@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: ClearElrRecord
+-since: '4.0'
 doc: Empties the eligible leader replicas of a topic, or of all topics.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ClearElrRecord.json ClearElrRecord.json
 seq:

@@ -12,6 +12,7 @@ meta:
     - ../../enumeration
   endian: be
 -orig-id: ClientQuotaRecord
+-since: '3.0'
 doc: Sets or removes a quota.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ClientQuotaRecord.json ClientQuotaRecord.json
 seq:

@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: EndTransactionRecord
+-since: '3.6'
 doc: Ends records that count only together.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/EndTransactionRecord.json EndTransactionRecord.json
 seq:

@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: NoOpRecord
+-since: '3.3'
 doc: Nothing; an active controller writes it so that the log goes on.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/NoOpRecord.json NoOpRecord.json
 seq:

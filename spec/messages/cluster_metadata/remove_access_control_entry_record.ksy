@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: RemoveAccessControlEntryRecord
+-since: '3.2'
 doc: Removes an ACL.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RemoveAccessControlEntryRecord.json RemoveAccessControlEntryRecord.json
 seq:

@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: RemoveDelegationTokenRecord
+-since: '3.6'
 doc: Removes a delegation token.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RemoveDelegationTokenRecord.json RemoveDelegationTokenRecord.json
 seq:

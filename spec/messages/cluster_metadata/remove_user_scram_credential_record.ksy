@@ -12,6 +12,7 @@ meta:
     - ../../enumeration
   endian: be
 -orig-id: RemoveUserScramCredentialRecord
+-since: '3.5'
 doc: Removes a SCRAM credential.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RemoveUserScramCredentialRecord.json RemoveUserScramCredentialRecord.json
 seq:

@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: UnregisterControllerRecord
+-since: '4.4'
 doc: Removes the registration of a controller.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UnregisterControllerRecord.json UnregisterControllerRecord.json
 seq:

@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ConsumerGroupCurrentMemberAssignmentKey
+-since: '3.5'
 doc: Key of what a member of a consumer group has now.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupCurrentMemberAssignmentKey.json ConsumerGroupCurrentMemberAssignmentKey.json
 seq:

@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ConsumerGroupMemberMetadataKey
+-since: '3.5'
 doc: Key of one who is in a consumer group.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupMemberMetadataKey.json ConsumerGroupMemberMetadataKey.json
 seq:

@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ConsumerGroupMetadataKey
+-since: '3.5'
 doc: Key of a consumer group of the new protocol (KIP-848).
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupMetadataKey.json ConsumerGroupMetadataKey.json
 seq:

@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ConsumerGroupPartitionMetadataKey
+-since: '3.5'
 doc: Key of the topics that a consumer group subscribes to, up to Kafka 4.0.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupPartitionMetadataKey.json ConsumerGroupPartitionMetadataKey.json
 seq:

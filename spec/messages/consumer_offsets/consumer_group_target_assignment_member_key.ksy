@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ConsumerGroupTargetAssignmentMemberKey
+-since: '3.5'
 doc: Key of the target of one member of a consumer group.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ConsumerGroupTargetAssignmentMemberKey.json ConsumerGroupTargetAssignmentMemberKey.json
 seq:

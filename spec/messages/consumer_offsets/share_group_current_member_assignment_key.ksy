@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ShareGroupCurrentMemberAssignmentKey
+-since: '4.0'
 doc: Key of what a member of a share group has now.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupCurrentMemberAssignmentKey.json ShareGroupCurrentMemberAssignmentKey.json
 seq:

@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ShareGroupMemberMetadataKey
+-since: '4.0'
 doc: Key of one who is in a share group.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupMemberMetadataKey.json ShareGroupMemberMetadataKey.json
 seq:

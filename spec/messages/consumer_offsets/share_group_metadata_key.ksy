@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ShareGroupMetadataKey
+-since: '4.0'
 doc: Key of a share group (KIP-932).
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupMetadataKey.json ShareGroupMetadataKey.json
 seq:

@@ -10,7 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ShareGroupPartitionMetadataKey
--releases: 3.9..4.0
+-releases: 4.0..4.0
 doc: |
   Key of the topics that a share group subscribes to, up to Kafka 4.0, as Kafka
   3.9 to 4.0 wrote it.

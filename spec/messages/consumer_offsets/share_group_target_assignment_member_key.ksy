@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ShareGroupTargetAssignmentMemberKey
+-since: '4.0'
 doc: Key of the target of one member of a share group.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupTargetAssignmentMemberKey.json ShareGroupTargetAssignmentMemberKey.json
 seq:

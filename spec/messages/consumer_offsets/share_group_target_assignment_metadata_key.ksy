@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ShareGroupTargetAssignmentMetadataKey
+-since: '4.0'
 doc: Key of the target that a share group moves to.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/ShareGroupTargetAssignmentMetadataKey.json ShareGroupTargetAssignmentMetadataKey.json
 seq:

@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: StreamsGroupCurrentMemberAssignmentKey
+-since: '4.1'
 doc: Key of what a member of a streams group has now.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupCurrentMemberAssignmentKey.json StreamsGroupCurrentMemberAssignmentKey.json
 seq:

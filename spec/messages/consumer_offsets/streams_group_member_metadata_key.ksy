@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: StreamsGroupMemberMetadataKey
+-since: '4.1'
 doc: Key of one who is in a streams group.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMemberMetadataKey.json StreamsGroupMemberMetadataKey.json
 seq:

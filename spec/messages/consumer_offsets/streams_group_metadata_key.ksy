@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: StreamsGroupMetadataKey
+-since: '4.1'
 doc: Key of a group of Kafka Streams (KIP-1071).
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupMetadataKey.json StreamsGroupMetadataKey.json
 seq:

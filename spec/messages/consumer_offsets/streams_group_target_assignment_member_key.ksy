@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: StreamsGroupTargetAssignmentMemberKey
+-since: '4.1'
 doc: Key of the target of one member of a streams group.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMemberKey.json StreamsGroupTargetAssignmentMemberKey.json
 seq:

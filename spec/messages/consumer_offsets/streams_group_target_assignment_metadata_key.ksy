@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: StreamsGroupTargetAssignmentMetadataKey
+-since: '4.1'
 doc: Key of the target that a streams group moves to.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTargetAssignmentMetadataKey.json StreamsGroupTargetAssignmentMetadataKey.json
 seq:

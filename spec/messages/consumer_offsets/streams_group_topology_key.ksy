@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: StreamsGroupTopologyKey
+-since: '4.1'
 doc: Key of the parts that a streams group runs.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/group-coordinator/src/main/resources/common/message/StreamsGroupTopologyKey.json StreamsGroupTopologyKey.json
 seq:

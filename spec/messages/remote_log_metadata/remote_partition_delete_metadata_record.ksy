@@ -12,6 +12,7 @@ meta:
     - ../../enumeration
   endian: be
 -orig-id: RemotePartitionDeleteMetadataRecord
+-since: '3.0'
 doc: How far the removal of a partition from remote storage is.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/storage/src/main/resources/message/RemotePartitionDeleteMetadataRecord.json RemotePartitionDeleteMetadataRecord.json
 seq:

@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ShareSnapshotKey
+-since: '4.0'
 doc: Key of the whole delivery state of a share group for a partition.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareSnapshotKey.json ShareSnapshotKey.json
 seq:

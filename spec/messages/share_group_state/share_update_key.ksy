@@ -10,6 +10,7 @@ meta:
     - ../../primitive
   endian: be
 -orig-id: ShareUpdateKey
+-since: '4.0'
 doc: Key of a change of the delivery state since the last snapshot.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/share-coordinator/src/main/resources/common/message/ShareUpdateKey.json ShareUpdateKey.json
 seq:

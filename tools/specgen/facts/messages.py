@@ -55,6 +55,7 @@ def messages(model: Model) -> list[MessageLayout]:
                 if SCHEMA_VERSION in fields
                 else (0, 0),
                 releases=spec.releases,
+                since=spec.releases[0] if spec.releases is not None else spec.since,
             )
         )
     return sorted(found, key=_order)

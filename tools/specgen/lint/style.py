@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
+from kafkaspec.layout import Role
 from kafkaspec.layout.names import FRAME_VERSION, RECORD_TYPE, SCHEMA_VERSION
 from tools.specgen.facts.messages import role
 from tools.specgen.facts.ranges import value_range
@@ -31,8 +32,8 @@ _META_KEYS = (
     "imports", "encoding", "endian", "bit-endian",
 )  # fmt: skip
 _TOP_KEYS = (
-    "meta", "-orig-id", "-releases", "doc", "doc-ref", "params", "seq", "instances", "types",
-    "enums",
+    "meta", "-orig-id", "-releases", "-since", "doc", "doc-ref", "params", "seq", "instances",
+    "types", "enums",
 )  # fmt: skip
 _TYPE_KEYS = (
     "-orig-id", "-scalar", "-webide-representation", "doc", "doc-ref", "params", "seq", "instances",
@@ -105,12 +106,16 @@ def _message(spec: Spec) -> Messages:
     if not inside:
         if spec.releases is not None:
             yield "-releases is for messages; leave it out"
+        if spec.since is not None:
+            yield "-since is for messages; leave it out"
         return
     if spec.folder is None:
         yield f"a message is in {MESSAGES}, in the folder of its topic; move the file there"
     if role(spec) is None:
         begins = f"{RECORD_TYPE}, {SCHEMA_VERSION} or {FRAME_VERSION}"
         yield f"a message begins with {begins}; write one first"
+    if spec.since is not None and (spec.releases is not None or role(spec) is Role.VALUE):
+        yield "-since is for the layout of the newest release that says a type; leave it out"
     if spec.releases is not None:
         wanted = "_" + spec.releases[1].replace(".", "_")
         if not spec.id.endswith(wanted):

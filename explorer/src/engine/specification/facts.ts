@@ -65,6 +65,7 @@ export interface MessageFacts {
   number: number | null;
   versions: [number, number];
   releases: [string, string] | null;
+  since: string | null;
 }
 
 interface AllFacts {

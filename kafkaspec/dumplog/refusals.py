@@ -1,0 +1,104 @@
+"""Say in Kafka's words why its readers refuse the bytes of a message."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.codecs import Codec
+from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.layout import FieldLayout, Kind
+from kafkaspec.messages.json_text import json_name
+
+_NO_MESSAGE: Final = "null"
+"""Text of an exception without a message, which says that a number ends beyond the bytes."""
+_PLACE: Final = re.compile(r"(\w+)\.ksy#(?:/types/(\w+))?/seq/\d+$")
+_LONGEST_TEXT: Final = (1 << 15) - 1
+_GROUPS: Final = 5
+"""Bytes of the longest varint of 32 bits."""
+
+
+def refusal(error: KafkaSpecError, data: bytes, codec: Codec) -> str:
+    """Return the message of the exception that Kafka's reader throws.
+
+    Args:
+        error: what a codec said of the bytes.
+        data: the bytes; positions of the error count from their begin.
+        codec: reads the sizes in them.
+    """
+    at = error.offset or 0
+    if error.reason is Reason.VARINT_TOO_LONG:
+        return (
+            "Varint is too long, the most significant bit in the 5th byte is set, "
+            f"converted value: {_overlong(data[at : at + _GROUPS]):x}"
+        )
+    field = _field_at(error.spec)
+    if field is None:
+        return _NO_MESSAGE
+    size = field
+    if field.kind is Kind.SCALAR and not field.derive:
+        size = LAYOUTS[field.type].fields[0]
+    elif not (field.derive and field.original_id):
+        return _of_tag(field, data, at)
+    number, end = _number(size, data, at, codec)
+    left = len(data) - end
+    if number is None:
+        return _NO_MESSAGE
+    if number < 0:
+        return f"non-nullable field {json_name(field)} was serialized as null"
+    if size is field:
+        return (
+            f"Tried to allocate a collection of size {number}, "
+            f"but there are only {left} bytes remaining."
+        )
+    if number > _LONGEST_TEXT and LAYOUTS[field.type].text:
+        return f"string field {json_name(field)} had invalid length {number}"
+    return _too_short(number, left)
+
+
+def _of_tag(field: FieldLayout, data: bytes, at: int) -> str:
+    """Return what is said of a number, and of a tagged field of which the tag is not known."""
+    content = LAYOUTS[field.type].fields[0] if field.kind is Kind.TYPE else None
+    if content is None or content.kind is not Kind.CHOICE:
+        return _NO_MESSAGE
+    begin = at - 1
+    while data[begin - 1] & 0x80:
+        begin -= 1
+    if data[begin - 1] in {number for number, _ in content.cases}:
+        return _NO_MESSAGE
+    size = sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(data[begin:at]))
+    return _too_short(size, len(data) - at)
+
+
+def _too_short(size: int, left: int) -> str:
+    return f"Error reading byte array of {size} byte(s): only {left} byte(s) available"
+
+
+def _overlong(groups: bytes) -> int:
+    """Return what Kafka makes of a varint with too many bytes: 32 bits."""
+    return sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(groups)) & 0xFFFFFFFF
+
+
+def _number(field: FieldLayout, data: bytes, at: int, codec: Codec) -> tuple[int | None, int]:
+    """Return a size or count and the position after it; None if it is not whole."""
+    if field.kind is Kind.INTEGER:
+        end = at + field.size
+        if end > len(data):
+            return None, end
+        return int.from_bytes(data[at:end], "big", signed=True) - field.derive_plus, end
+    try:
+        number, end = codec.parse(field.type, data, at, complete=True)
+    except KafkaSpecError:
+        return None, at
+    return number - field.derive_plus, end
+
+
+def _field_at(place: str) -> FieldLayout | None:
+    """Return the field at a place of the specification."""
+    match = _PLACE.search(place)
+    if match is None:
+        return None
+    spec, name = match.groups()
+    fields = LAYOUTS[f"{spec}.{name or spec}"].fields
+    return next((field for field in fields if field.location == place), None)
