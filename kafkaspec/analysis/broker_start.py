@@ -14,10 +14,12 @@ from typing import Final
 
 from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.consequences import (
+    FINDS_END,
     PREDICTED,
     STUCK,
     consequence_of,
     cut_alone,
+    hides_end,
     refused_when_clean,
 )
 from kafkaspec.analysis.findings import Finding, Place, Severity
@@ -98,6 +100,11 @@ class BrokerStart:
         """The prediction for a start after a clean stop; empty if there is none."""
         return self._load(clean=True)
 
+    @cached_property
+    def hidden(self) -> tuple[int, int] | None:
+        """The log end that a broker finds after a clean stop, and the real one; see ``Load``."""
+        return self.after_clean_stop.hidden()
+
     def _load(self, *, clean: bool) -> Load:
         log, profile = self.log, get_profile(DEFAULT_PROFILE)
         if log is None:
@@ -131,11 +138,23 @@ class BrokerStart:
         if broker is not None and broker is not found.action:
             reader = STUCK if broker is BrokerAction.KEEPS_UNREADABLE else found.reader
             predicted = Consequence(reader, PREDICTED[broker], broker)
+        hides = predicted.action is BrokerAction.HIDES_RECORDS
+        if hides and finding.area is Area.OFFSET_INDEX:
+            predicted = self._by_end(path) or predicted
         if predicted.action is BrokerAction.CUTS_LOG and self._is_alone(path):
             predicted = cut_alone(predicted.reader)
         if finding.area in _LOG_AREAS and self.after_clean_stop.fails_in(path):
             predicted = refused_when_clean(predicted)
         return finding if predicted is found else replace(finding, predicted=predicted)
+
+    def _by_end(self, segment: Path) -> Consequence | None:
+        """Return what becomes of the log end by a wrong offset index; None if not predicted."""
+        load = self.after_clean_stop
+        if load.end_offset is None:
+            return None
+        if self.hidden is None or load.segments[-1].path != segment:
+            return FINDS_END
+        return hides_end(*self.hidden)
 
     def _is_alone(self, segment: Path) -> bool:
         """Return whether a segment is recovered for itself, and not with those after it."""

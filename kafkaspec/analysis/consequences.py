@@ -467,6 +467,34 @@ def reads_log(offset: int) -> Consequence:
     return Consequence(_NO_READER, f"Reads the log from offset {offset} on instead.")
 
 
+FINDS_END = Consequence(
+    "Look-ups through the index miss records that are in the log.",
+    f"{_CLEAN} trusts the index as it is: it finds the end of the log, but look-ups miss records. "
+    "Recovery rebuilds it.",
+    BrokerAction.HIDES_RECORDS,
+)
+"""For an offset index with wrong entries, if the last one leads to the end of the log."""
+
+
+def hides_end(found: int, end: int) -> Consequence:
+    """Return the consequence of an offset index from which a broker takes a wrong log end.
+
+    3.9.2 and 4.3.1 did this. A look-up of such an offset finds the batch that was there before.
+
+    Args:
+        found: log end that a broker finds.
+        end: real log end.
+    """
+    return Consequence(
+        f"After a clean start, does not get offsets {found} to {end - 1}. After the next append it "
+        "gets them again, and not what was appended.",
+        f"{_CLEAN} takes the log end from the last entry, and finds {found}, not {end}: it hides "
+        f"offsets {found} to {end - 1}, and gives them out again to what is appended. Recovery "
+        "rebuilds the index.",
+        BrokerAction.HIDES_RECORDS,
+    )
+
+
 def cut_alone(reader: str) -> Consequence:
     """Return the consequence of damage in a segment without its offset index."""
     return Consequence(reader, _CUT_ALONE, BrokerAction.CUTS_LOG)

@@ -119,6 +119,16 @@ class LoadedSegment:
                 found = headers.last_offset[last - 1] + 1
         return found
 
+    def written_end(self) -> int:
+        """Return the offset after the last entry that a reader finds from the first one on."""
+        found = self.base_offset
+        try:
+            for headers, _, last in self.entries(0, self.end):
+                found = headers.last_offset[last - 1] + 1
+        except KafkaSpecError:
+            pass  # as far as it is sound
+        return found
+
     def search(self, offset: int) -> int | None:
         """Return the position of the entry that a look-up finds; None if the log ends before it.
 
@@ -195,6 +205,18 @@ class Load:
     def of(self, path: Path) -> LoadedSegment | None:
         """Return what becomes of a segment; None if that is not predicted."""
         return next((segment for segment in self.segments if segment.path == path), None)
+
+    def hidden(self) -> tuple[int, int] | None:
+        """Return the log end that the broker finds, and the real one, where that is higher.
+
+        A broker that was stopped cleanly reads the last segment from the last entry of its offset
+        index on (``LogSegment.readNextOffset``): a wrong entry leads it past all batches. It reads
+        the batches of the segment from its start on.
+        """
+        if self.end_offset is None or self.deletes or self.segments[-1].recovery is not None:
+            return None
+        end = self.segments[-1].written_end()
+        return (self.end_offset, end) if self.end_offset < end else None
 
     def fails_in(self, path: Path) -> bool:
         """Return whether the broker does not load the log because of this segment."""
