@@ -18,8 +18,8 @@ from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState 
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import segment_manifest
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.layout.kinds import shown_name
+from kafkaspec.results import Assumption, Strength
 from kafkaspec.state.remote import SEGMENTS
 from kafkaspec.tiered import layouts
 from kafkaspec.tiered.layouts import Layout, Objects, Place

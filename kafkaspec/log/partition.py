@@ -244,8 +244,10 @@ class Partition(Log):
         for segment in self.segments_from(self.last_base_offset):
             end = segment.base_offset or 0
             for item in sound_headers(segment, position_in(segment)):
-                last = item.last_offset if isinstance(item, Batch) else max(last_offsets(item[0]))
-                end = max(end, last + 1)
+                if isinstance(item, Batch):  # also of Kafka 0.7, whose offsets are positions
+                    end = max(end, item.next_offset)
+                else:
+                    end = max(end, max(last_offsets(item[0])) + 1)
         return end
 
     def _snapshot_transactions(self, end: int) -> tuple[dict[int, OpenTransaction], int]:

@@ -125,7 +125,7 @@ def test_the_command_writes_a_log_directory(partition: Path, tmp_path: Path) -> 
     shown = run("compaction", "--at", str(NOW), "-o", out, partition)
     assert shown.exit_code == 1, shown.output
     assert "superseded" in shown.stdout
-    assert "cleanup.policy = compact (default of Kafka)" in shown.stdout
+    assert "cleanup.policy = compact, default of Kafka" in shown.stdout
     entries = offset_checkpoint.read(out / names.CLEANER_OFFSETS)
     assert [(each.topic, each.partition) for each in entries] == [("t", 0)]
     assert entries[0].offset == Partition(partition).last_base_offset

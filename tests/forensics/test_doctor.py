@@ -16,7 +16,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.forensics.doctor import Effect, TroubleKind, diagnose, partitions
 from kafkaspec.forensics.doctor.listing import Listing, list_files
-from kafkaspec.forensics.strength import Strength
+from kafkaspec.results import Strength
 from tests import extent
 from tests.cli.test_mutations import damage
 from tests.goldens import GOLDEN

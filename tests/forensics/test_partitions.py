@@ -14,7 +14,7 @@ import kafkaspec as ks
 from kafkaspec.cli.main import main
 from kafkaspec.forensics.partitions import HASHES, hash_keys, partition_of, place_keys
 from kafkaspec.forensics.partitions.partitioners import PARTITIONERS, partitions_of
-from kafkaspec.forensics.strength import Strength
+from kafkaspec.results import Strength
 
 ANSWERS = Path(__file__).with_name("partitioner_answers.json")
 _KAFKAS_OWN = {

@@ -8,8 +8,8 @@ from pathlib import Path
 from kafkaspec.forensics.salvage import Fate
 from kafkaspec.forensics.salvage.plan import SegmentPlan, plan_segment
 from kafkaspec.forensics.salvage.walk import Walker
-from kafkaspec.forensics.strength import Strength
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Strength
 from tests import extent
 from tests.cli.test_mutations import damage
 from tests.goldens import GOLDEN

@@ -24,6 +24,7 @@ LAYERS = (
         "kafkaspec.libraries",
         "kafkaspec.model",
         "kafkaspec.provider",
+        "kafkaspec.results",
         "kafkaspec.specification",
     ),
     (
@@ -103,6 +104,7 @@ DEFERRED = (
         "not for text",
     ),
     ("kafkaspec.cli.console", "rich", _RICH),
+    ("kafkaspec.cli.report", "pyarrow.types", _EXTRA),
     ("kafkaspec.cli.writing.index", "rich", _RICH),
     ("kafkaspec.cli.checking.conform", "kafkaspec.cli.checking.conform_text", _RICH),
     ("kafkaspec.cli.writing.convert", "kafkaspec.cli.writing.convert_text", _RICH),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from kafkaspec.cli.console import say, warn
+from kafkaspec.cli.console import warn
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import Command, Timestamp, paths_argument
 from kafkaspec.cli.rules import rules_of
@@ -20,7 +19,6 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.opening import opened
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.forensics.cleaner.view import LogView
-from kafkaspec.forensics.strength import Assumption
 from kafkaspec.log.partition import Partition
 from kafkaspec.writing.profiles import Profile
 
@@ -121,15 +119,3 @@ def open_inputs(paths: Sequence[Path]) -> Inputs:
 def named(view: LogView) -> dict[str, Any]:
     """Return what objects of JSON begin with."""
     return {"topic": view.partition.topic, "partition": view.partition.partition}
-
-
-def listed(assumptions: Sequence[Assumption]) -> list[dict[str, str]]:
-    """Return assumptions for JSON."""
-    return [asdict(item) for item in assumptions]
-
-
-def say_assumptions(assumptions: Sequence[Assumption]) -> None:
-    """Print what an answer depends on."""
-    say("Assumed:")
-    for item in assumptions:
-        say(f"  {item.name} = {item.value} ({item.why})")

@@ -14,10 +14,8 @@ from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.forensics.cleaning import (
     asked,
     cleaning_options,
-    listed,
     named,
     open_inputs,
-    say_assumptions,
     views,
 )
 from kafkaspec.cli.options import (
@@ -28,6 +26,7 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.cli.report import say_assumptions
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import offset_checkpoint
@@ -35,6 +34,7 @@ from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
 from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
 from kafkaspec.forensics.cleaner.passes import Removed
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
+from kafkaspec.results import as_json
 from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.places import check_output
 
@@ -204,7 +204,7 @@ def _print_json(view: LogView, made: Compaction) -> None:
             "horizon": made.horizon,
             "fails": made.fails,
             "strength": made.strength,
-            "assumptions": listed(made.assumptions),
+            "assumptions": as_json(made.assumptions),
         },
     )
 

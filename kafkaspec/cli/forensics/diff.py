@@ -27,6 +27,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import missing
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
+from kafkaspec.results import as_json
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.replicas.elections import UncleanElection
@@ -199,7 +200,7 @@ def _print_json(place: dict[str, Any], found: Comparison, elections: list[Unclea
     for election in elections:
         print_json("election", asdict(election))
     for assumption in found.assumptions:
-        print_json("assumption", place | asdict(assumption))
+        print_json("assumption", place | as_json(assumption))
     sides = {
         name: {
             "path": str(side.log.path),
@@ -268,7 +269,7 @@ def _print(place: dict[str, Any], found: Comparison, elections: list[UncleanElec
             f"(proof: record {election.offset} of {Topic.CLUSTER_METADATA})"
         )
     for assumption in found.assumptions:
-        note(f"assumed: {assumption.name} {assumption.value}: {assumption.why}")
+        note(str(assumption))
     if not found.differences:
         say("the same" + ("" if found.same_segments else ", in other segments"))
 

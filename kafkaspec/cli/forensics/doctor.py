@@ -28,6 +28,7 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.results import as_json
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.doctor import Diagnosis, Outcome, Trouble
@@ -109,7 +110,7 @@ def _as_json(diagnosis: Diagnosis) -> None:
     for outcome in diagnosis.outcomes:
         print_json("partition", _of_outcome(outcome))
     for each in diagnosis.assumptions:
-        print_json("assumption", {"name": each.name, "value": each.value, "why": each.why})
+        print_json("assumption", as_json(each))
     effects: dict[str, int] = {}
     for trouble in diagnosis.troubles:
         effects[str(trouble.effect)] = effects.get(str(trouble.effect), 0) + 1
@@ -161,7 +162,7 @@ def _as_text(diagnosis: Diagnosis) -> None:
     _show_changed(diagnosis.outcomes)
     say()
     for each in diagnosis.assumptions:
-        say(f"assumed: {each.name} {each.value} ({each.why})")
+        say(str(each))
     note(
         f"{count_text(len(diagnosis.outcomes), 'partition')}, "
         f"{count_text(len(diagnosis.findings), 'finding')}"

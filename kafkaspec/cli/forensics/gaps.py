@@ -17,7 +17,7 @@ from kafkaspec.cli.console import (
     stdout_console,
     warn,
 )
-from kafkaspec.cli.forensics.logs import Findings, assumed, place_of
+from kafkaspec.cli.forensics.logs import Findings, place_of
 from kafkaspec.cli.options import (
     epilog,
     format_option,
@@ -30,6 +30,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import as_json
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.gaps import Gaps
@@ -147,7 +148,7 @@ def _print_json(place: dict[str, Any], result: Gaps) -> None:
             "log_end_offset": result.log_end_offset,
             "ranges": len(result.ranges),
             "unexplained": result.illegal,
-            "assumptions": assumed(result.assumptions),
+            "assumptions": as_json(result.assumptions),
         },
     )
 
@@ -183,7 +184,7 @@ def _print_text(place: dict[str, Any], result: Gaps) -> None:
     if left > 0:
         say(f"... and {left:,} more; --format json has all")
     for item in result.assumptions:
-        say(f"assumed: {item.name} = {item.value}, {item.why}")
+        say(str(item))
 
 
 def _text(row: dict[str, Any], name: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +12,6 @@ from kafkaspec.cli.inputs import Inputs
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.names import parse_partition
-from kafkaspec.forensics.strength import Assumption
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
@@ -31,11 +29,6 @@ def place_of(log: Segment | Partition) -> dict[str, Any]:
         "topic": None if parsed is None else parsed.topic,
         "partition": None if parsed is None else parsed.partition,
     }
-
-
-def assumed(assumptions: Iterable[Assumption]) -> list[dict[str, str]]:
-    """Return what was assumed as JSON has it."""
-    return [asdict(item) for item in assumptions]
 
 
 class Findings:

@@ -25,6 +25,7 @@ from kafkaspec.cli.options import (
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.partition import Partition
 from kafkaspec.options import not_there
+from kafkaspec.results import as_json
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
@@ -179,8 +180,7 @@ def _as_json(keys: TopicKeys) -> None:
         for row in batch.to_pylist():
             print_json("misplaced", row)
     for each in keys.assumptions:
-        shown = {"name": each.name, "value": each.value, "why": each.why}
-        print_json("assumption", {"topic": keys.topic, **shown})
+        print_json("assumption", {"topic": keys.topic, **as_json(each)})
 
 
 def _as_text(keys: TopicKeys) -> None:

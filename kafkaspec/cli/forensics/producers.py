@@ -18,7 +18,7 @@ from kafkaspec.cli.console import (
     say,
     stdout_console,
 )
-from kafkaspec.cli.forensics.logs import Findings, assumed, place_of
+from kafkaspec.cli.forensics.logs import Findings, place_of
 from kafkaspec.cli.options import (
     epilog,
     format_option,
@@ -28,6 +28,7 @@ from kafkaspec.cli.options import (
     wrong_usage,
 )
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.results import as_json
 from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _print_json(place: dict[str, Any], result: Producers, rows: list[dict[str, A
             "runs": len(result.runs),
             "breaks": len(result.breaks),
             "snapshots": result.snapshots,
-            "assumptions": assumed(result.assumptions),
+            "assumptions": as_json(result.assumptions),
         },
     )
 
@@ -168,7 +169,7 @@ def _print_text(place: dict[str, Any], result: Producers, rows: list[dict[str, A
     if len(ranked) > _MOST_ROWS:
         say(f"... and {len(ranked) - _MOST_ROWS:,} more breaks; --format json has all")
     for assumption in result.assumptions if result.breaks else ():
-        say(f"assumed: {assumption.name} = {assumption.value}, {assumption.why}")
+        say(str(assumption))
 
 
 def _break_text(item: Break) -> str:

@@ -19,10 +19,8 @@ from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.forensics.cleaning import (
     asked,
     cleaning_options,
-    listed,
     named,
     open_inputs,
-    say_assumptions,
     views,
 )
 from kafkaspec.cli.options import (
@@ -32,8 +30,10 @@ from kafkaspec.cli.options import (
     profile_option,
     reading_options,
 )
+from kafkaspec.cli.report import say_assumptions
 from kafkaspec.forensics.cleaner.retention import Fate, Hold, Retention, retention
 from kafkaspec.forensics.cleaner.view import LogView
+from kafkaspec.results import as_json
 
 _EPILOG = epilog(
     """\
@@ -132,7 +132,7 @@ def _print_json(view: LogView, result: Retention) -> None:
             "log_end": result.log_end,
             "rolls": result.rolls,
             "strength": result.strength,
-            "assumptions": listed(result.assumptions),
+            "assumptions": as_json(result.assumptions),
         },
     )
 

@@ -45,6 +45,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import as_json
 
 _EPILOG = epilog(
     """\
@@ -291,10 +292,7 @@ def _print_json(report: SalvageReport) -> None:
                 "old_end": item.old_end,
                 "new_end": item.new_end,
                 "cut": item.cut,
-                "assumptions": [
-                    {"name": one.name, "value": one.value, "why": one.why}
-                    for one in item.assumptions
-                ],
+                "assumptions": as_json(item.assumptions),
             },
         )
     print_json(
@@ -388,7 +386,7 @@ def _print_partition(item: SalvagedPartition) -> None:
     if item.cut:
         console.print(f"  a broker cuts the output: {item.cut}")
     for assumed in item.assumptions:
-        console.print(f"  assumed: {assumed.name} {assumed.value}: {assumed.why}")
+        console.print(f"  {assumed}")
     end = f"  end of the log: {item.old_end:,} before, {item.new_end:,} now"
     if item.new_end < item.old_end:
         end += "; the broker will give out the offsets between them again"

@@ -11,7 +11,7 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
-from kafkaspec.cli.forensics.logs import assumed, place_of
+from kafkaspec.cli.forensics.logs import place_of
 from kafkaspec.cli.internal import Logs, at_option, release_option, show_history, skip_option
 from kafkaspec.cli.options import (
     epilog,
@@ -22,6 +22,7 @@ from kafkaspec.cli.options import (
     wrong_usage,
 )
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.results import as_json
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.timeline import Timeline
@@ -160,7 +161,7 @@ class _Place(NamedTuple):
         return self._asdict()
 
 
-def _show_partitions(logs: Logs, ids: Any, complete: bool, as_json: bool) -> int:
+def _show_partitions(logs: Logs, ids: Any, complete: bool, json: bool) -> int:
     """Show the transactions of each partition; return the number of open ones."""
     from kafkaspec.forensics.timeline import read_timeline
     from kafkaspec.forensics.transactions import SAME_TIME, Verdict, by_producer, judged
@@ -194,11 +195,11 @@ def _show_partitions(logs: Logs, ids: Any, complete: bool, as_json: bool) -> int
             "transactions": len(timeline.transactions),
             **timeline.outcomes,
             "index_entries": timeline.index_entries,
-            "assumptions": assumed(assumptions),
+            "assumptions": as_json(assumptions),
         }
         for finding in timeline.index:
-            logs.found(None if as_json else f"{finding.file}: {finding.message}")
-        if as_json:
+            logs.found(None if json else f"{finding.file}: {finding.message}")
+        if json:
             _print_timeline(place, timeline, known)
             print_json("partition", summary)
             for finding in timeline.index:
@@ -207,11 +208,11 @@ def _show_partitions(logs: Logs, ids: Any, complete: bool, as_json: bool) -> int
                 print_json("open", row)
         elif len(timeline.transactions):
             shown.append((place, timeline, summary))
-    if not as_json and shown:
+    if not json and shown:
         _print_partitions(shown)
         if len(shown) == 1:
             _print_transactions(shown[0][1], known)
-    if not as_json and open_rows:
+    if not json and open_rows:
         _print_open(open_rows)
     return len(open_rows)
 

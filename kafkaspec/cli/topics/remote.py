@@ -26,6 +26,7 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.results import as_json
 
 _EPILOG = epilog(
     """\
@@ -126,7 +127,7 @@ def remote_command(
         for row in rows:
             print_json("remote_segment", row)
         for item in assumptions:
-            print_json("assumption", {"name": item.name, "value": item.value, "why": item.why})
+            print_json("assumption", as_json(item))
     elif rows:
         verdict = () if storage is None else ("verdict", "strength")
         table = new_table(
@@ -149,7 +150,7 @@ def remote_command(
     note(count_text(len(rows), "segment"))
     if output_format != "json":
         for item in assumptions:
-            note(f"assumed: {item.name} {item.value}: {item.why}")
+            note(str(item))
     ctx.exit(logs.code)
 
 

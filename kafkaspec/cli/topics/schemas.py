@@ -132,7 +132,7 @@ def _wanted(
     """
     from kafkaspec.values.definition import SchemaError
 
-    if context not in log.contexts:
+    if context and context not in log.contexts:
         raise SchemaError(not_there("context", context, log.contexts))
     if number is not None:
         found = log.by_id(number, context)

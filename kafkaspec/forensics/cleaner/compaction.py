@@ -12,7 +12,7 @@ from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, Pass, 
 from kafkaspec.forensics.cleaner.settings import CLEANUP_POLICY, Settings
 from kafkaspec.forensics.cleaner.view import CLOCK, LogView, SegmentView
 from kafkaspec.forensics.cleaner.writing import copy_files, write_cleaned
-from kafkaspec.forensics.strength import Assumption, Strength
+from kafkaspec.results import Assumption, Strength
 from kafkaspec.tiered.mount import is_mounted
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 

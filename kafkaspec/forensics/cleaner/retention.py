@@ -12,8 +12,8 @@ from enum import StrEnum
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.settings import CLEANUP_POLICY, DELETE, Settings
 from kafkaspec.forensics.cleaner.view import CLOCK, LogView, SegmentView
-from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.log.lookup import find_max_timestamp
+from kafkaspec.results import Assumption, Strength
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 
 

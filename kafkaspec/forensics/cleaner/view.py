@@ -10,12 +10,12 @@ from typing import Final
 
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.strength import Assumption
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.lookup import LargestTimestamp
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Assumption
 from kafkaspec.writing.headers import read_headers
 from kafkaspec.writing.loading import find_snapshots, read_snapshot
 from kafkaspec.writing.producer_state import ProducerState

@@ -20,7 +20,7 @@ from kafkaspec.forensics.doctor.partitions import DELETE, FUTURE, STRAY, Examina
 from kafkaspec.forensics.doctor.roots import Root, check_names, check_nodes, read_root
 from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Diagnosis, Effect, Trouble, TroubleKind
-from kafkaspec.forensics.strength import Assumption, Strength
+from kafkaspec.results import Assumption, Strength
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
 

@@ -25,9 +25,9 @@ from kafkaspec.forensics.doctor.troubles import (
     Trouble,
     TroubleKind,
 )
-from kafkaspec.forensics.strength import Strength
 from kafkaspec.io.local import file_size
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Strength
 from kafkaspec.writing import recovery
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from kafkaspec.forensics.strength import Assumption, Strength
+from kafkaspec.results import Assumption, Strength
 
 
 class Effect(StrEnum):

@@ -13,12 +13,12 @@ from kafkaspec.files import names as files
 from kafkaspec.forensics.gaps.explained import Row
 from kafkaspec.forensics.gaps.ranges import Kind, Why
 from kafkaspec.forensics.gaps.walk import Columns
-from kafkaspec.forensics.strength import Strength
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.missing import Missing
 from kafkaspec.log.missing import Why as MissingWhy
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Strength
 from kafkaspec.state.remote import read_remote_segments
 
 _COPIED: Final = shown_name(

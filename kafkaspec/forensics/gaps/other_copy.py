@@ -15,10 +15,10 @@ from kafkaspec.forensics.gaps.explained import Explained
 from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, Kind, Why
 from kafkaspec.forensics.headers import Column
 from kafkaspec.forensics.keys import aborted_of, is_aborted, newest_offsets
-from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Assumption, Strength
 
 _MOST_KEYS: Final = 1 << 20
 """Records of another copy whose keys are looked for; the ranges of more stay as they are."""

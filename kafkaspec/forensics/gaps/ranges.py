@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.headers import NAMED
-from kafkaspec.forensics.strength import Assumption
+from kafkaspec.results import Assumption
 
 
 class Kind(StrEnum):

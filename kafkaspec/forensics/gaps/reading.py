@@ -14,7 +14,6 @@ from kafkaspec.forensics.gaps.ranges import Gaps
 from kafkaspec.forensics.gaps.walk import GapWalk
 from kafkaspec.forensics.headers import Unread, segment_paths, tables
 from kafkaspec.forensics.producers.sequences import SequenceHoles
-from kafkaspec.forensics.strength import Assumption
 from kafkaspec.forensics.timeline.indexes import index_paths
 from kafkaspec.forensics.timeline.walk import TransactionWalk
 from kafkaspec.log.batch import NONE
@@ -22,6 +21,7 @@ from kafkaspec.log.isolation import Aborted, AbortedTransactions
 from kafkaspec.log.missing import missing
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Assumption
 
 
 def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None) -> Gaps:

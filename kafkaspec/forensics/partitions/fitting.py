@@ -19,9 +19,9 @@ from kafkaspec.forensics.partitions.partitioners import (
     partition_of,
     partitions_of,
 )
-from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.layout import names
 from kafkaspec.log.partition import Partition
+from kafkaspec.results import Assumption, Strength
 
 _COLUMNS: Final = (names.OFFSET, names.KEY)
 _MOST_COUNTS: Final = 4096

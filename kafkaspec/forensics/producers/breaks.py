@@ -17,9 +17,9 @@ from kafkaspec.forensics.headers import segment_paths
 from kafkaspec.forensics.producers.repeats import Repeats
 from kafkaspec.forensics.producers.sequences import Follows, Rows, Runs
 from kafkaspec.forensics.producers.verdicts import Break, Verdict
-from kafkaspec.forensics.strength import Strength
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Strength
 
 
 def breaks_of(

@@ -23,9 +23,9 @@ from kafkaspec.forensics.producers.breaks import breaks_of
 from kafkaspec.forensics.producers.sequences import Runs, SequenceWalk
 from kafkaspec.forensics.producers.snapshot_check import SnapshotCheck
 from kafkaspec.forensics.producers.verdicts import Break
-from kafkaspec.forensics.strength import Assumption
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Assumption
 from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
 
 RUNS: Final = pa.schema([

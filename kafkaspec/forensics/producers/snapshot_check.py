@@ -15,11 +15,11 @@ from kafkaspec.files import names as files
 from kafkaspec.files import snapshots
 from kafkaspec.forensics.headers import Column
 from kafkaspec.forensics.producers.verdicts import Break, Verdict
-from kafkaspec.forensics.strength import Strength
 from kafkaspec.layout.sequences import shorter_way
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Strength
 from kafkaspec.writing.loading import read_snapshot
 
 _OF_STATE: Final = ("producer_id", "epoch", "last_sequence", "last_offset", "last_timestamp")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kafkaspec.forensics.strength import Strength
+from kafkaspec.results import Strength
 
 
 class Verdict(StrEnum):

@@ -13,12 +13,12 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.forensics.replicas.entries import Pair, Place, Relation, Side, different
 from kafkaspec.forensics.replicas.truncation import Epochs, Step, truncation
-from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
+from kafkaspec.results import Assumption, Strength
 
 Log = Partition | Segment
 Name = Literal["a", "b"]

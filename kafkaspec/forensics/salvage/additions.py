@@ -18,12 +18,12 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.salvage.outcomes import Ended, kept_entries
 from kafkaspec.forensics.salvage.plan import Piece, SegmentPlan
 from kafkaspec.forensics.salvage.report import Added, OpenTransaction
-from kafkaspec.forensics.strength import Strength
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.control import KEY, VALUE
 from kafkaspec.log.encoding import encode
 from kafkaspec.model import Record
+from kafkaspec.results import Strength
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import Profile

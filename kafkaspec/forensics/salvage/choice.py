@@ -14,9 +14,9 @@ from typing import Final
 
 from kafkaspec.forensics.salvage.heads import LENGTH_BYTES, SMALLEST, Head
 from kafkaspec.forensics.salvage.walk import Broken, Gap, Item, Run
-from kafkaspec.forensics.strength import Strength
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
+from kafkaspec.results import Strength
 
 _MOST_PAIRS: Final = 250_000
 """Pairs of runs that are compared; of more runs, each is compared with fewer before it."""

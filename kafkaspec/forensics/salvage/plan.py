@@ -29,9 +29,9 @@ from kafkaspec.forensics.salvage.repair import (
 from kafkaspec.forensics.salvage.report import Fate, LostOffsets, Stretch
 from kafkaspec.forensics.salvage.unproven import UnprovenReader, UnprovenRecord
 from kafkaspec.forensics.salvage.walk import Broken, Gap, Item, Run, Walker
-from kafkaspec.forensics.strength import Strength
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Strength
 from kafkaspec.writing.headers import Headers
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 

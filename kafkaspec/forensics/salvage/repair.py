@@ -13,7 +13,6 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.salvage.crc import flipped_bit, joined
 from kafkaspec.forensics.salvage.heads import Head, head_at
 from kafkaspec.forensics.salvage.walk import Broken, Gap, Item, Run
-from kafkaspec.forensics.strength import Strength
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import (
     ENTRY,
@@ -26,6 +25,7 @@ from kafkaspec.layout.framing import (
 from kafkaspec.layout.kinds import KINDS, MAGICS
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Strength
 
 Repair = Literal["bits", "headers"]
 """What to repair: single bits that the checksum names, or fields that no checksum covers."""

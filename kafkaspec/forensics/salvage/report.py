@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.log.missing import Missing
+from kafkaspec.results import Assumption, Strength
 
 
 class Fate(StrEnum):

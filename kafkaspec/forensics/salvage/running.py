@@ -32,7 +32,6 @@ from kafkaspec.forensics.salvage.report import (
     SalvageReport,
 )
 from kafkaspec.forensics.salvage.unproven import UnprovenFile
-from kafkaspec.forensics.strength import Assumption, Strength
 from kafkaspec.io.local import FileReading, copied, read_beside
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import known_ends, passed_over
@@ -40,6 +39,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
+from kafkaspec.results import Assumption, Strength
 from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.writing.places import check_output

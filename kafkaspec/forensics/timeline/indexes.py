@@ -13,10 +13,10 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.forensics.headers import Column, Unread, segment_paths, tables
-from kafkaspec.forensics.strength import Strength
 from kafkaspec.forensics.timeline.walk import ABORTED, Rows
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Strength
 
 
 @dataclass

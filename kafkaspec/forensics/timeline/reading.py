@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.headers import EPOCH, NAMED, Unread, named, segment_paths, tables
-from kafkaspec.forensics.strength import Assumption
 from kafkaspec.forensics.timeline.indexes import IndexFinding, check_index
 from kafkaspec.forensics.timeline.walk import OPEN, OUTCOMES, UNKNOWN, Rows, TransactionWalk
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.isolation import OpenTransaction
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Assumption
 
 TIMELINE: Final = pa.schema([
     ("producer_id", pa.int64()),

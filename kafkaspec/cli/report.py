@@ -1,0 +1,236 @@
+"""Report what a command found: lines of JSON with declared members, and a summary at the end.
+
+A command declares its lines once, by the classes and tables that hold their members. The end of
+``--help`` and the JSON Schema in ``generated/schemas`` follow from that declaration.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from importlib import import_module
+from typing import (
+    Any,
+    Final,
+    Literal,
+    TypedDict,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+import click
+
+from kafkaspec.cli.console import note, print_json, say
+from kafkaspec.results import Assumption, as_json
+
+_WIDTH: Final = 80
+
+
+class Place(TypedDict):
+    """The partition that a line is about, by the name of its directory; null without one."""
+
+    topic: str | None
+    partition: int | None
+
+
+class Summary(TypedDict):
+    """The last line of every command: what was read, and what was not.
+
+    Attributes:
+        command: the name of the command.
+        exit_code: the exit code, as ``--help`` explains it.
+        logs: number of logs that were read.
+        unreadable: number of files and directories that could not be read.
+        undecoded: number of entries that could not be decoded.
+        missing: number of places where something is missing.
+        findings: number of findings that count.
+    """
+
+    command: str
+    exit_code: int
+    logs: int
+    unreadable: int
+    undecoded: int
+    missing: int
+    findings: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """The members of a line.
+
+    Attributes:
+        sources: what has them: dataclasses, typed dictionaries, Arrow schemas, or functions that
+            return one; as themselves, or as ``module:name``, which is imported when it is needed.
+        members: types of further members, and of those that a source gives no exact type.
+        without: members of the sources that the line does not have.
+    """
+
+    sources: tuple[Any, ...] = ()
+    members: Mapping[str, Any] | None = None
+    without: frozenset[str] = frozenset()
+
+    def types(self) -> dict[str, Any]:
+        """Return the type of each member, in order."""
+        found: dict[str, Any] = {}
+        for source in self.sources:
+            found |= _types_of(_resolved(source))
+        found |= {name: _resolved(kind) for name, kind in (self.members or {}).items()}
+        return {name: kind for name, kind in found.items() if name not in self.without}
+
+
+def line(*sources: Any, without: Iterable[str] = (), **members: Any) -> Line:
+    """Declare a line; see ``Line``."""
+    return Line(sources, members, frozenset(without))
+
+
+class Output:
+    """The lines that a command prints with ``--format json``, by type; ``summary`` is the last."""
+
+    def __init__(self, summary: Mapping[str, Any] | None = None, **lines: Line) -> None:
+        """Declare them.
+
+        Args:
+            summary: further members of the summary, and their types.
+            lines: the lines by type. An underscore at the end is left out: ``break_``.
+        """
+        self.lines = {name.rstrip("_"): each for name, each in lines.items()}
+        self.lines["summary"] = Line((Summary,), summary)
+
+    def help(self) -> str:
+        """Return the paragraph about the lines for ``--help``."""
+        text = 'Output of --format json, one object for each line, by "type":\n'
+        width = max(len(name) for name in self.lines)
+        for name, each in self.lines.items():
+            members = [_member(*item) for item in each.types().items()]
+            indent = " " * (width + 4)
+            text += textwrap.fill(
+                ", ".join(members),
+                _WIDTH - 1,
+                initial_indent=f"  {name:{width}}  ",
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            text += "\n"
+        return text
+
+
+class ReportCommand(click.Command):
+    """A command whose ``--help`` ends with the lines of its output and other paragraphs."""
+
+    def __init__(self, *args: Any, output: Output, **settings: Any) -> None:
+        """Make a command.
+
+        Args:
+            output: its lines.
+        """
+        super().__init__(*args, **settings)
+        self.output = output
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        for paragraph in self.output.help().splitlines():
+            formatter.write(f"{'':{formatter.current_indent + 2}}{paragraph}\n")
+        super().format_epilog(ctx, formatter)
+
+
+def say_assumptions(assumptions: Iterable[Assumption]) -> None:
+    """Print what an answer depends on, a line each."""
+    for item in assumptions:
+        say(str(item))
+
+
+class Reporter:
+    """Prints the lines of a command in the form that was asked for.
+
+    Attributes:
+        as_json: whether lines of JSON are printed, not text.
+    """
+
+    def __init__(self, ctx: click.Context, output_format: str) -> None:
+        """Begin a report.
+
+        Args:
+            ctx: of the command.
+            output_format: ``text`` or ``json``.
+        """
+        self._ctx = ctx
+        self.as_json = output_format == "json"
+
+    def line(self, kind: str, *parts: Any, **members: Any) -> None:
+        """Print a line of JSON from the members of some results, and further ones."""
+        content: dict[str, Any] = {}
+        for part in parts:
+            content |= as_json(part)
+        print_json(kind, content | as_json(members))
+
+    def finish(self, code: int, counts: Mapping[str, int], text: str = "", **members: Any) -> None:
+        """Print the summary, and exit.
+
+        Args:
+            code: exit code.
+            counts: what was read, as ``Inputs`` counts it, and ``findings``.
+            text: the summary for people, without those counts.
+            members: further members of the summary in JSON.
+        """
+        if self.as_json:
+            head = {"command": self._ctx.command.name, "exit_code": code}
+            print_json("summary", head | dict(counts) | as_json(members))
+        elif text:
+            note(text)
+        self._ctx.exit(code)
+
+
+def _resolved(source: Any) -> Any:
+    """Import what a text ``module:name`` names."""
+    if not isinstance(source, str):
+        return source
+    module, _, name = source.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _types_of(source: Any) -> dict[str, Any]:
+    """Return the members that a source has, with their types."""
+    if is_typeddict(source):
+        return get_type_hints(source)
+    if isinstance(source, type) and is_dataclass(source):
+        hints = get_type_hints(source)
+        return {each.name: hints[each.name] for each in fields(source)}
+    return {each.name: _of_arrow(each) for each in source}  # an Arrow schema
+
+
+def _of_arrow(column: Any) -> Any:
+    """Return the type in Python of a column; any string may be null."""
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_boolean(kind):
+        return bool | None
+    if types.is_integer(kind):
+        return int | None
+    if types.is_list(kind):
+        return list[Any] | None
+    if types.is_string(kind):
+        return str | None
+    return float | None if types.is_floating(kind) else Any
+
+
+def words_of(kind: Any) -> list[str]:
+    """Return the words that a member can be, none if it can be anything."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [str(item.value) for item in kind]
+    if get_origin(kind) is Literal:
+        return [str(item) for item in get_args(kind)]
+    return [word for part in get_args(kind) for word in words_of(part)]
+
+
+def _member(name: str, kind: Any) -> str:
+    words = words_of(kind)
+    return f"{name} ({', '.join(words)})" if words else name
