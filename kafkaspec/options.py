@@ -64,8 +64,8 @@ def not_there(what: str, name: object, known: Iterable[Any]) -> str:
 @overload
 def checked(item: T) -> T: ...
 @overload
-def checked(*, options: Callable[..., Any]) -> Callable[[T], T]: ...
-def checked(item: Any = None, *, options: Callable[..., Any] | None = None) -> Any:
+def checked(*, own: bool) -> Callable[[T], T]: ...
+def checked(item: Any = None, *, own: bool = False) -> Any:
     """Check the options of a public function, method or dataclass each time it is called.
 
     The annotations say which words there are: those of ``Literal``, also beside other types or as
@@ -73,14 +73,14 @@ def checked(item: Any = None, *, options: Callable[..., Any] | None = None) -> A
 
     Args:
         item: the function or class.
-        options: what takes its ``**options``, a class or a function that is checked too.
+        own: whether its ``**options`` are left alone, since what takes them checks them.
 
     Raises (when the function is called):
         ValueError: an enumerated option has another value; it names the option and its words.
         TypeError: there is no such option; it names the function, not one that it calls.
     """
     if item is None:
-        return lambda function: _checked(function, function.__name__, options)
+        return lambda function: _checked(function, function.__name__, own=own)
     if isclass(item):
         call = _checked(item.__init__, item.__name__)
         call.__module__ = item.__module__
@@ -89,12 +89,10 @@ def checked(item: Any = None, *, options: Callable[..., Any] | None = None) -> A
     return _checked(item, item.__qualname__.removesuffix(".__init__").rpartition(".")[2])
 
 
-def _checked(
-    function: Callable[..., Any], name: str, others: Callable[..., Any] | None = None
-) -> Callable[..., Any]:
+def _checked(function: Callable[..., Any], name: str, *, own: bool = False) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        rules = _rules(call, others)
+        rules = _rules(call, own)
         for option, value in options.items():
             rule = rules.by_name.get(option)
             if rule is not None:
@@ -147,8 +145,8 @@ class _Rules:
 
 
 @cache
-def _rules(function: Callable[..., Any], others: Callable[..., Any] | None) -> _Rules:
-    """Return the rules of a function as it is called, and of what takes its ``**options``."""
+def _rules(function: Callable[..., Any], own: bool) -> _Rules:
+    """Return the rules of a function as it is called, of its ``**options`` unless left alone."""
     space = vars(sys.modules[function.__module__])
     by_name: dict[str, _Rule] = {}
     names: list[str] = []
@@ -158,13 +156,8 @@ def _rules(function: Callable[..., Any], others: Callable[..., Any] | None) -> _
         annotation = _evaluated(parameter.annotation, space)
         if parameter.kind is Parameter.VAR_KEYWORD:
             keys = get_args(annotation)[0] if get_origin(annotation) is Unpack else None
-            closed = is_typeddict(keys) or others is not None
-            if others is not None:
-                inner = _rules(others.__init__ if isclass(others) else others, None)
-                names += inner.names
-                by_name |= inner.by_name
-                closed = inner.closed
-            elif is_typeddict(keys):
+            closed = is_typeddict(keys) and not own
+            if closed:
                 for option, kind in get_type_hints(keys).items():
                     names.append(option)
                     _add(by_name, option, kind)

@@ -13,6 +13,14 @@ from typing import Any, Literal, Unpack, get_args, get_origin, get_type_hints, i
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.arrow.schema import Request, RequestOptions
+from kafkaspec.arrow.where.condition import Where
+from kafkaspec.conversion.choices import ChoiceOptions, Choices
+from kafkaspec.log.columnar import BatchOptions, TypedOptions
+from kafkaspec.log.encoding import EncodeOptions
+from kafkaspec.log.entries import Entries, SegmentOptions
+from kafkaspec.log.selection import Options as Selected
+from kafkaspec.log.selection import Selection, Target
 
 ROOT = Path(__file__).parents[1]
 WRONG = "no-such-word"
@@ -20,10 +28,12 @@ IMPORTED = re.compile(r"^(?:>>> )?from (kafkaspec[\w.]*) import (.+)$", re.MULTI
 
 
 MODULES = (
-    "kafkaspec.spark", "kafkaspec.spark.jobs.compact", "kafkaspec.arrow.messages",
-    "kafkaspec.conformance",
+    "kafkaspec.spark", "kafkaspec.spark.jobs.compact", "kafkaspec.spark.jobs.export",
+    "kafkaspec.arrow.messages", "kafkaspec.conformance",
 )  # fmt: skip
 """Public modules beside the top level, as docs/api.md and docs/stability.md have them."""
+SPARK = "kafkaspec.spark"
+"""Its data source checks its options itself: ``tests/spark/test_named.py``."""
 
 
 def exported(name: str) -> Iterator[tuple[str, Any]]:
@@ -31,9 +41,12 @@ def exported(name: str) -> Iterator[tuple[str, Any]]:
         module = import_module(name)
     except ImportError:  # without Spark
         return
-    for each in getattr(module, "__all__", vars(module)):
+    listed = getattr(module, "__all__", None)
+    for each in vars(module) if listed is None else listed:
         value = getattr(module, each)
-        if not each.startswith("_") and getattr(value, "__module__", "").startswith("kafkaspec"):
+        home = getattr(value, "__module__", "")
+        own = home == name if listed is None else home.startswith("kafkaspec")
+        if own and not each.startswith("_"):
             yield each, value
 
 
@@ -83,12 +96,48 @@ def enumerated(function: Callable[..., Any]) -> Iterator[tuple[str, set[Any]]]:
                 continue
         if parameter.kind is Parameter.VAR_KEYWORD and get_origin(annotation) is Unpack:
             inner = get_args(annotation)[0]
-            if is_typeddict(inner):
+            if is_typeddict(inner) and not function.__module__.startswith(SPARK):
                 for name, kind in get_type_hints(inner).items():
                     if words(kind):
                         yield name, words(kind)
         elif words(annotation):
             yield parameter.name, words(annotation)
+
+
+def option_names(function: Callable[..., Any]) -> Iterator[str]:
+    """Yield the names of what a function takes by name alone."""
+    target: Any = function.__init__ if isclass(function) else function
+    if not (getattr(target, "__module__", None) or "").startswith("kafkaspec"):
+        return  # of an enumeration
+    for parameter in signature(target).parameters.values():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            space = dict(vars(sys.modules[function.__module__]))
+            yield from get_type_hints(get_args(eval(str(parameter.annotation), space))[0])
+        elif parameter.kind is Parameter.KEYWORD_ONLY:
+            yield parameter.name
+
+
+def misspelled() -> tuple[str, dict[int, str]]:
+    """Return a program that misspells every option of what is public, and each word by its line."""
+    lines: list[str] = []
+    typos: dict[int, str] = {}
+    for number, (name, function) in enumerate(sorted(public().items())):
+        known = sorted(set(option_names(function)))
+        module = name.replace("ks.", "kafkaspec.", 1) if name.startswith("ks.") else name
+        while module not in sys.modules:
+            module = module.rpartition(".")[0]
+        path = name[len("ks" if name.startswith("ks.") else module) + 1 :].split(".")
+        call = f"f{number}"
+        if known:
+            lines.append(f"from {module} import {path[0]} as {call}")
+        for option in known:
+            typo = option + option[-1]
+            typos[len(lines) + 1] = typo
+            if path[1:]:
+                lines.append(f"def _(it: {call}) -> None: it.{path[1]}({typo}=1)")
+            else:
+                lines.append(f"{call}({typo}=1)")
+    return "\n".join(lines) + "\n", typos
 
 
 def test_every_enumerated_option_of_every_public_function_is_checked() -> None:
@@ -137,4 +186,40 @@ def test_an_unknown_option_names_the_function_and_the_nearest_option() -> None:
             with pytest.raises(TypeError, match=rf"^{name}\(\) has no option 'isolatoin'.*'isola"):
                 getattr(log, name)(isolatoin="read_committed")
     with pytest.raises(TypeError, match=r"^convert\(\) has no option 'magik'.*'magic'"):
-        ks.convert(path, path / "out", magik=2)
+        ks.convert(path, path / "out", magik=2)  # type: ignore[call-arg]
+
+
+def hints(function: Any, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the types of the options of a function or class that are named one by one."""
+    target = function.__init__ if isclass(function) else function
+    space = dict(vars(sys.modules[function.__module__]))
+    return {
+        name: eval(str(each.annotation), space)
+        for name, each in signature(target).parameters.items()
+        if each.kind is Parameter.KEYWORD_ONLY and name not in without
+    }
+
+
+@pytest.mark.parametrize(
+    ("keys", "function", "without"),
+    [
+        (SegmentOptions, Entries, ("base_offset", "name")),
+        (Selected, Selection, ("start_offset", "control", "aborted")),
+        (Target, ks.Partition.find, ()),
+        (ChoiceOptions, Choices, ()),
+        (EncodeOptions, ks.encode, ("magic", "compression")),
+        (BatchOptions, ks.Log.to_batches, ()),
+        (TypedOptions, ks.Log.to_typed, ()),
+    ],
+)
+def test_an_option_has_the_same_type_wherever_it_is_named(
+    keys: Any, function: Any, without: tuple[str, ...]
+) -> None:
+    assert get_type_hints(keys) == hints(function, without)
+
+
+def test_the_options_of_a_request_are_its_attributes() -> None:
+    attributes = get_type_hints(Request, localns={"Where": Where})
+    attributes.pop("columns")
+    attributes.pop("where")
+    assert get_type_hints(RequestOptions) == attributes

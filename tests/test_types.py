@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.pages import PAGES, ROOT, blocks
+from tests.test_options import misspelled
 
 pytestmark = pytest.mark.slow
 
@@ -94,6 +96,16 @@ def test_pyright_knows_the_types(tmp_path: Path) -> None:
         assert f'is "{type_}"' in said
 
 
+def _missed(said: str, typos: dict[int, str], checker: str) -> list[str]:
+    """Return the words that a type checker has not complained about, at their lines."""
+    shape = {
+        "mypy": r"(?m)^typos\.py:(\d+): error: Unexpected keyword argument \"(\w+)\"",
+        "pyright": r"typos\.py:(\d+):\d+ - error: No parameter named \"(\w+)\"",
+    }[checker]
+    found = {(int(line), word) for line, word in re.findall(shape, said)}
+    return [f"{line}: {word}" for line, word in typos.items() if (line, word) not in found]
+
+
 _BUILD = """
 import os, sys
 from setuptools import build_meta
@@ -134,9 +146,14 @@ def test_an_editable_installation_shows_its_types_elsewhere(
         _WRONG + "from kafkaspec._generated.layout import LAYOUTS\nreveal_type(LAYOUTS)\n",
         encoding="utf-8",
     )
+    program, typos = misspelled()
+    assert len(typos) > 300
+    (tmp_path / "typos.py").write_text(program, encoding="utf-8")
     options = {"mypy": ["--strict", "--python-executable"], "pyright": ["--pythonpath"]}
-    command = [sys.executable, "-m", checker, *options[checker], str(installed), "wrong.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    command = [sys.executable, "-m", checker, *options[checker], str(installed)]
+    done = subprocess.run([*command, "typos.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert _missed(done.stdout, typos, checker) == [], done.stdout + done.stderr
+    done = subprocess.run([*command, "wrong.py"], cwd=tmp_path, capture_output=True, text=True)
     said = done.stdout
     assert "no_such_name" in said, said + done.stderr
     assert "no_such_method" in said

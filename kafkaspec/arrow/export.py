@@ -18,12 +18,13 @@ import pyarrow as pa
 from kafkaspec.arrow.messages.topics import ERROR, kind_of_record, read_messages
 from kafkaspec.arrow.reading import Log, default_columns, record_batches
 from kafkaspec.arrow.schema import Request, request_of
+from kafkaspec.arrow.where.condition import Where
 from kafkaspec.codecs import get_codec
 from kafkaspec.columns import json_lines
 from kafkaspec.columns.memory import Layout
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
-from kafkaspec.log.columnar import CHUNK_BYTES, BatchOptions, OnMessage, RangeOptions
+from kafkaspec.log.columnar import CHUNK_BYTES, ColumnOptions, OnMessage, RangeOptions
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError
@@ -48,9 +49,10 @@ _SELDOM: Final = frozenset({TAGGED_FIELDS, UNUSED})
 """Fields of messages that JSON lines leave out where there is nothing in them."""
 
 
-class FileOptions(BatchOptions, total=False):
+class FileOptions(ColumnOptions, total=False):
     """Options of ``export``: those of ``to_batches``, and what happens with unreadable files."""
 
+    where: Where | None
     on_unreadable: OnError
 
 
@@ -112,11 +114,11 @@ def export(
     """
     if to == "jsonl":  # whatever is in the input, from where it is
         options = {"header_keys": "binary", "max_bytes": CHUNK_BYTES} | options
-        layout = "view"
+        options["layout"] = "view"
     else:
         options = {"header_keys": "strict", "max_bytes": FILE_CHUNK} | options
-        layout = "binary"
-    request = request_of(default_columns(log), columns, layout=layout, **options)
+        options["layout"] = "binary"
+    request = request_of(default_columns(log), columns, **options)
     request = replace(request, progress=progress, jobs=jobs)
     if isinstance(output, str | os.PathLike):
         check_output(output, log)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Unpack
 
 import pyarrow as pa
 
 from kafkaspec.arrow.arrays import choose
 from kafkaspec.arrow.columns import Arrays, allocate, sources_of
 from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, with_place
-from kafkaspec.arrow.schema import DEFAULT_COLUMNS, PLACE_COLUMNS, Place, Request, request_of
+from kafkaspec.arrow.schema import (
+    DEFAULT_COLUMNS,
+    PLACE_COLUMNS,
+    Place,
+    Request,
+    RequestOptions,
+    request_of,
+)
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.columns.memory import Layout
 from kafkaspec.columns.reader import Reader
@@ -44,7 +51,11 @@ def schema_of(log: Log) -> pa.Schema:
 
 
 def read(
-    log: Log, *, columns: Any = None, where: str | None = None, **options: Any
+    log: Log,
+    *,
+    columns: Sequence[str] | None = None,
+    where: str | None = None,
+    **options: Unpack[RequestOptions],
 ) -> pa.RecordBatchReader:
     """Return a reader of record batches; see ``Columnar.to_batches``."""
     condition = None if where is None else Where(where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from kafkaspec.layout import Kind, names
 from kafkaspec.layout.kinds import KINDS, header_fields, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE
 from kafkaspec.log.batch import TIMESTAMP_TYPES as STORED_TIMESTAMP_TYPES
-from kafkaspec.log.columnar import CHUNK_BYTES, HeaderKeys, Layout
+from kafkaspec.log.columnar import CHUNK_BYTES, ColumnOptions, HeaderKeys, Layout
 from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart, OnError
@@ -213,12 +213,32 @@ class Request:
         return pa.field(name, kind, nullable=nullable)
 
 
-def request_of(default: Sequence[str], columns: Sequence[str] | None, **options: object) -> Request:
+class RequestOptions(ColumnOptions, total=False):
+    """The attributes of a ``Request`` but for its columns and its condition."""
+
+    compact: bool
+    start_position: int
+    end_position: int | None
+    on_unreadable: OnError
+    aborted: AbortedTransactions
+    progress: Callable[[str, int], None] | None
+    unpacked: Unpacked | None
+    jobs: int
+
+
+def request_of(
+    default: Sequence[str],
+    columns: Sequence[str] | None,
+    *,
+    where: Where | None = None,
+    **options: Unpack[RequestOptions],
+) -> Request:
     """Return a valid request.
 
     Args:
         default: names of the columns if ``columns`` is None.
         columns: names of the columns.
+        where: a condition on the records.
         options: other attributes of the request.
 
     Raises:
@@ -232,10 +252,10 @@ def request_of(default: Sequence[str], columns: Sequence[str] | None, **options:
         raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
     if not wanted or len(set(wanted)) < len(wanted):
         raise ValueError("give at least one column, and none of them twice")
-    request = Request(wanted, **options)  # type: ignore[arg-type]
+    request = Request(wanted, where=where, **options)
     if not 0 < request.max_bytes <= MAX_CHUNK:
         raise ValueError(f"max_bytes is between 1 and {MAX_CHUNK}")
-    return request if request.where is None else suited(request, request.where)
+    return request if where is None else suited(request, where)
 
 
 def suited(request: Request, where: Where) -> Request:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.compression import NAMES, compress
@@ -31,6 +31,29 @@ treat them as ordinary records. ``drop``: leave them out."""
 ErrorChoice = Literal["fail", "skip"]
 """What to do with a batch that cannot be read. ``fail``: raise the error. ``skip``: leave it out,
 and count it."""
+
+
+class ChoiceOptions(TypedDict, total=False):
+    """The options of ``convert`` that choose what becomes of records; see ``Choices``."""
+
+    magic: int | None
+    compression: str | None
+    level: int | None
+    offsets: OffsetChoice
+    base_offset: int
+    leader_epoch: int | None
+    batch_bytes: int | None
+    segment_bytes: int
+    profile: str
+    start_offset: int | None
+    end_offset: int | None
+    start_timestamp: int | None
+    end_timestamp: int | None
+    isolation: Isolation
+    aborted: AbortedChoice
+    on_error: ErrorChoice
+    log_start: LogStart
+    max_output: int | None
 
 
 @checked

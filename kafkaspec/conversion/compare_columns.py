@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.conversion.report import Comparison
 from kafkaspec.conversion.sides import CHUNK_BYTES, Sides
-from kafkaspec.log.columnar import Columnar
+from kafkaspec.log.columnar import Columnar, ColumnOptions
 
 _MOST_AT_ONCE = 1 << 16
 
@@ -39,7 +39,9 @@ def compare_columns(sides: Sides, result: Comparison) -> None:
             result.differ(f"{left} records {name}, from offset {offset} on")
 
 
-def _read(log: Columnar, columns: tuple[str, ...], **options: Any) -> pa.RecordBatchReader:
+def _read(
+    log: Columnar, columns: tuple[str, ...], **options: Unpack[ColumnOptions]
+) -> pa.RecordBatchReader:
     options |= {"layout": "binary", "header_keys": "binary", "max_bytes": CHUNK_BYTES}
     return log.to_batches(columns, **options)
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Unpack
 
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.analysis.verification import verify
 from kafkaspec.codecs import Codec, get_codec
-from kafkaspec.conversion.choices import Choices
+from kafkaspec.conversion.choices import ChoiceOptions, Choices
 from kafkaspec.conversion.compare import compare
 from kafkaspec.conversion.partition import PartitionConversion, Progress
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
@@ -34,7 +34,7 @@ _LOST: Final = (
 )
 
 
-@checked(options=Choices)
+@checked
 def convert(
     path: str | PathLike[str],
     out: str | PathLike[str],
@@ -43,7 +43,7 @@ def convert(
     check: bool = True,
     progress: Progress | None = None,
     jobs: int = 1,
-    **choices: Any,
+    **choices: Unpack[ChoiceOptions],
 ) -> ConversionReport:
     """Rewrite logs with another magic, compression, offsets, batches or segments.
 

@@ -51,21 +51,24 @@ class RangeOptions(Options, total=False):
     max_bytes: int
 
 
-class BatchOptions(RangeOptions, total=False):
-    """Options of ``to_batches`` but for the columns."""
+class ColumnOptions(RangeOptions, total=False):
+    """Options of ``to_batches`` that choose records, and say what their columns hold."""
 
     layout: Layout
     include_control: bool
     header_keys: HeaderKeys
+
+
+class BatchOptions(ColumnOptions, total=False):
+    """Options of ``to_batches`` but for the columns."""
+
     where: str | None
 
 
-class TypedOptions(TypedDict, total=False):
-    """Options of ``to_typed`` that say how keys and values are decoded."""
+class DecodingOptions(TypedDict, total=False):
+    """Options of ``to_typed`` that say how keys and values are decoded, of any topic."""
 
-    value: str
     key: str
-    schemas: Any
     value_schema: Any
     key_schema: Any
     evolve: Evolve
@@ -74,6 +77,13 @@ class TypedOptions(TypedDict, total=False):
     unwrap: bool
     secrets: bool
     values: Any
+
+
+class TypedOptions(DecodingOptions, total=False):
+    """Options of ``to_typed`` that say how keys and values are decoded."""
+
+    value: str
+    schemas: Any
     topic: str | None
     report: Any
 

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, Unpack
+from typing import Unpack
 
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
@@ -18,7 +18,7 @@ from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import SegmentOptions
 from kafkaspec.log.partition import Partition
-from kafkaspec.log.selection import Options
+from kafkaspec.log.selection import Options, Target
 from kafkaspec.model import Record
 from kafkaspec.options import checked, not_there
 
@@ -213,7 +213,8 @@ class LogDirectory(Log):
         )
         return replace(best, scanned_batches=sum(found.scanned_batches for found in answers))
 
-    def find_each(self, **target: Any) -> Iterator[tuple[Partition, lookup.Found]]:
+    @checked
+    def find_each(self, **target: Unpack[Target]) -> Iterator[tuple[Partition, lookup.Found]]:
         """Yield each current partition and its answer; takes what ``Partition.find`` takes."""
         for partition in self._delivered():
             yield partition, partition.find(**target)

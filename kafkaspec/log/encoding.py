@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import (
@@ -57,6 +57,26 @@ class Options:
     header: Mapping[str, Any]
     """Fields of the header that do not have their default, by name."""
     fields: Sequence[Mapping[str, Any]] | None
+
+
+class EncodeOptions(TypedDict, total=False):
+    """Options of ``encode`` that a writer does not decide itself."""
+
+    level: int | None
+    base_offset: int | None
+    last_offset: int | None
+    timestamp_type: Literal["CreateTime", "LogAppendTime"]
+    max_timestamp: int | None
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    transactional: bool
+    control: bool
+    partition_leader_epoch: int
+    delete_horizon: int | None
+    header: Mapping[str, Any] | None
+    fields: Iterable[Mapping[str, Any]] | None
+    codec: Codec | str | None
 
 
 @checked

@@ -37,7 +37,7 @@ class SegmentOptions(TypedDict, total=False):
     codec: Codec | str | None
     crc: CrcPolicy
     tail: TailPolicy
-    max_output: int
+    max_output: int | None
     mapped: bool
     log_format: FormatName | None
 

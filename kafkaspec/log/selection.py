@@ -42,6 +42,18 @@ class Options(TypedDict, total=False):
     on_error: OnError
 
 
+class Target(TypedDict, total=False):
+    """What ``Partition.find`` looks for, and how."""
+
+    offset: int | None
+    timestamp: int | None
+    max_timestamp: bool
+    plain: bool
+    isolation: Isolation
+    log_start: LogStart | None
+    use_index: bool
+
+
 @checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:

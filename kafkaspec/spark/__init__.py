@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from kafkaspec.options import checked
+from kafkaspec.spark.named import ReadNames, WriteNames
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,16 +26,6 @@ if not os.path.isfile(__file__):  # in a zip or a wheel
         " (--py-files). Give Spark an environment with --archives: kafkaspec spark --archive FILE"
         " makes one"
     )
-
-
-_DOTTED = {
-    f"{first}_{second}": f"{first}.{second}"
-    for first, second in (
-        ("isolation", "level"), ("value", "decode"), ("key", "decode"), ("value", "schema"),
-        ("key", "schema"), ("value", "errors"), ("value", "depth"), ("value", "enums"),
-    )
-}  # fmt: skip
-"""Options with a dot in their names, as Python writes them."""
 
 
 SaveMode = Literal["append", "overwrite"]
@@ -52,7 +43,7 @@ def read(
     spark: SparkSession,
     path: str | Sequence[str],
     columns: Sequence[str] | None = None,
-    **options: Any,
+    **options: Unpack[ReadNames],
 ) -> DataFrame:
     """Return the records of segments.
 
@@ -65,35 +56,36 @@ def read(
             ``value_decode``, ``value_errors`` ...
 
     Raises:
-        OptionError: there is no such column.
+        OptionError: there is no such column or option, or an option has another value.
     """
-    from kafkaspec.spark.options import Content, ReadOptions
+    from kafkaspec.spark.options import DOTTED, Content, ReadOptions, read_options
     from kafkaspec.spark.parsing import lowered
     from kafkaspec.spark.schema import schema_of
     from kafkaspec.spark.source import NAME, typed_options
 
+    given: dict[str, Any] = {DOTTED.get(name, name): value for name, value in options.items()}
+    paths = json.dumps([path] if isinstance(path, str) else list(path))
+    read_options(lowered({**given, "paths": paths}), streaming=None)
     register(spark)
-    options = {_DOTTED.get(name, name): value for name, value in options.items()}
-    reader = spark.read.format(NAME).options(**options)
+    reader = spark.read.format(NAME).options(**given)
     if columns is not None:
-        corrupt = options.get("columnNameOfCorruptRecord", ReadOptions.corrupt_column)
-        message, release = options.get("messages"), options.get("release")
+        corrupt = given.get("columnNameOfCorruptRecord", ReadOptions.corrupt_column)
+        message, release = given.get("messages"), given.get("release")
         content: Content = None if message is None else (message, release)
-        if "value.decode" in options or "key.decode" in options:
-            places = json.dumps([path] if isinstance(path, str) else list(path))
-            content = typed_options(lowered({**options, "paths": places}), streaming=None).content
+        if "value.decode" in given or "key.decode" in given:
+            content = typed_options(lowered({**given, "paths": paths}), streaming=None).content
         reader = reader.schema(schema_of(columns, str(corrupt), content))
     return reader.load(path if isinstance(path, str) else list(path))
 
 
-@checked
+@checked(own=True)
 def write(
     rows: DataFrame,
     path: str,
     *,
     mode: SaveMode = "append",
     tasks: int | None = None,
-    **options: Any,
+    **options: Unpack[WriteNames],
 ) -> None:
     """Write rows as segments in partition directories.
 
@@ -109,12 +101,17 @@ def write(
         tasks: number of tasks; if None, at most ``spark.sql.shuffle.partitions``, and fewer for
             little data.
         options: of the data source; see ``kafkaspec.spark.write_options.WriteOptions``.
+
+    Raises:
+        ValueError: there is no such option, or an option has another value.
     """
     from pyspark.sql import functions
 
     from kafkaspec.spark.parsing import lowered
     from kafkaspec.spark.source import NAME
+    from kafkaspec.spark.write_options import parse_write_options
 
+    parse_write_options({**lowered(options), "path": path})
     session = rows.sparkSession
     register(session)
     if "headers" in rows.columns:  # nulls are slow on their way out of the JVM

@@ -374,6 +374,8 @@ _TABLE: Final[Table] = {
         one_of({"column": "column", "skip": "skip", "raise": "raise"}),
     ),
 }
+DOTTED: Final = {name.replace(".", "_"): name for name in _TABLE if "." in name}
+"""Options with a dot in their names, by those that Python writes."""
 _STREAMS_ONLY: Final = ("maxoffsetspertrigger",)
 _ENDS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 _BATCH_ONLY: Final = tuple(name.lower() for name in _ENDS)

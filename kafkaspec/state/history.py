@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect
 from collections import defaultdict
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.messages.arrays import table_of
+from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.state.latest import (
     COMMIT,
     CONTROL,
@@ -71,7 +72,9 @@ def history(
     found: Latest,
     *,
     names: set[str] | None = None,
-    **options: Any,
+    at: int | None = None,
+    release: str | None = None,
+    **options: Unpack[RangeOptions],
 ) -> list[Event]:
     """Return the records of a group or transactional id that a log still holds.
 
@@ -81,14 +84,16 @@ def history(
         name: the group's, or the transactional id.
         found: notes what is left out.
         names: gets the names that the log has records of.
-        options: ``at``, ``release``, and which records, as ``latest`` takes them.
+        at: as ``latest`` takes it, and so are the others.
+        release: of the brokers that wrote it.
+        options: which records.
 
     Raises:
         KafkaSpecError: a batch cannot be read.
     """
     rows: list[tuple[str, dict[str, Any]]] = []
     markers = []
-    for tables, ends in pieces(log, topic, found, **options):
+    for tables, ends in pieces(log, topic, found, at=at, release=release, **options):
         markers.append(ends)
         for kind, table in tables.items():
             key = table[KEY].combine_chunks()

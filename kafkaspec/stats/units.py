@@ -46,7 +46,9 @@ def units_of(
     topic: str | None,
     partition: int | None,
     paths: Iterable[str],
-    **options: bool,
+    *,
+    records: bool = True,
+    mapped: bool = True,
 ) -> Iterator[Unit]:
     """Yield the units of a log, the history first.
 
@@ -55,15 +57,17 @@ def units_of(
         topic: see ``Unit``.
         partition: see ``Unit``.
         paths: of its segments.
-        options: ``records`` and ``mapped``, see ``Unit``.
+        records: see ``Unit``.
+        mapped: see ``Unit``.
     """
     files = tuple(paths)
-    yield Unit(directory, topic, partition, files, is_history=True, **options)
-    for path in files:
-        yield Unit(directory, topic, partition, (path,), is_history=False, **options)
+    for some, is_history in ((files, True), *(((path,), False) for path in files)):
+        yield Unit(directory, topic, partition, some, is_history, records, mapped)
 
 
-def units_of_log(log: Partition | Segment, **options: bool) -> Iterator[Unit]:
+def units_of_log(
+    log: Partition | Segment, *, records: bool = True, mapped: bool = True
+) -> Iterator[Unit]:
     """Yield the units of an opened log; see ``units_of``."""
     partition = log if isinstance(log, Partition) else None
     paths: list[Path]
@@ -79,5 +83,6 @@ def units_of_log(log: Partition | Segment, **options: bool) -> Iterator[Unit]:
         partition.topic,
         partition.partition,
         map(address, paths),
-        **options,
+        records=records,
+        mapped=mapped,
     )

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self, Unpack
 from uuid import UUID
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
@@ -21,7 +21,7 @@ from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
-from kafkaspec.log.encoding import encode
+from kafkaspec.log.encoding import EncodeOptions, encode
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
@@ -188,7 +188,7 @@ class SegmentWriter:
             if refused is not None:
                 raise refused[1]
 
-    @checked(options=encode)
+    @checked
     def append_records(
         self,
         records: Iterable[Record],
@@ -196,7 +196,7 @@ class SegmentWriter:
         offsets: Literal["keep", "assign"] = "keep",
         magic: int | None = None,
         compression: str = "none",
-        **options: Any,
+        **options: Unpack[EncodeOptions],
     ) -> None:
         """Append records as one batch, or as messages of magic 0 or 1.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Final, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +14,7 @@ from kafkaspec.arrow.arrays import choose
 from kafkaspec.arrow.messages.layouts import decode_layouts, type_of_layouts
 from kafkaspec.arrow.messages.record_types import located, record_types
 from kafkaspec.arrow.reading import Log, partitions_of, record_batches
-from kafkaspec.arrow.schema import SIMPLE, Request, request_of, whole_numbers
+from kafkaspec.arrow.schema import SIMPLE, Request, RequestOptions, request_of, whole_numbers
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
@@ -112,7 +112,7 @@ def read_messages(
     *,
     release: str | None = None,
     on_message: OnMessage = "fail",
-    **options: Any,
+    **options: Unpack[RequestOptions],
 ) -> pa.RecordBatchReader:
     """Return a reader of the records of one type; see ``Columnar.topic_messages``."""
     kind = kind_of_record(name, release)

@@ -97,7 +97,7 @@ def export_command(
         "evolve": evolve,
         "value_errors": on_value_error,
     }
-    typed = {name: item for name, item in given.items() if item is not None}
+    typed: dict[str, Any] = {name: item for name, item in given.items() if item is not None}
     if (typed or topics) and (is_back or (value is None and key is None)):
         raise click.UsageError("say what values or keys are, without --restore: --value decode")
     if is_back and len(paths) > 1:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from pyspark.sql import Window
 from pyspark.sql import functions as f
@@ -28,6 +28,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
 from kafkaspec.spark import read, write
 from kafkaspec.spark.jobs.units import PLACE, beside, computed, size_of
+from kafkaspec.spark.named import TopicsNames, WriteNames
 from kafkaspec.spark.paths import SegmentFile, check_place, find_logs
 
 if TYPE_CHECKING:
@@ -58,14 +59,14 @@ class Compaction:
     paths: str | Sequence[str] = ()
 
 
-@checked
+@checked(own=True)
 def compact(
     spark: SparkSession,
     paths: str | Sequence[str],
     *,
     clean: Clean = "closed",
     keep_tombstones: bool = True,
-    **options: Any,
+    **options: Unpack[TopicsNames],
 ) -> Compaction:
     """Return the state that Kafka's cleaner would leave.
 
@@ -111,7 +112,7 @@ def _counts(
     paths: str | Sequence[str],
     bounds: DataFrame,
     keep_tombstones: bool,
-    options: dict[str, Any],
+    options: TopicsNames,
 ) -> DataFrame:
     """Count records; this reads of values only whether there are any."""
     columns = ("topic", "partition", "offset", "key", "value")
@@ -154,7 +155,7 @@ def _counts(
 
 
 def write_compacted(
-    done: Compaction, path: str, *, as_create_time: bool = False, **options: Any
+    done: Compaction, path: str, *, as_create_time: bool = False, **options: Unpack[WriteNames]
 ) -> None:
     """Write the remaining records as new segments, with their old offsets.
 
@@ -173,7 +174,8 @@ def write_compacted(
     check_place(path, done.paths)
     _refuse_own_fields(done)
     rows = done.records.drop("timestampType") if as_create_time else done.records
-    write(rows, path, **{"allowGaps": True, "offsets": "keep", **options})
+    chosen: WriteNames = {"allowGaps": True, "offsets": "keep", **options}
+    write(rows, path, **chosen)
 
 
 def _refuse_own_fields(done: Compaction) -> None:

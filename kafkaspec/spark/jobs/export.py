@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 from pyspark.sql import functions as f
 
 from kafkaspec.spark import read, write
+from kafkaspec.spark.named import CommittedNames, RecordsNames, WriteNames
 from kafkaspec.spark.options import read_options
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import check_place, find_logs
@@ -25,7 +26,11 @@ _TIMES: Final = "spark.sql.parquet.outputTimestampType"
 
 
 def records_by_day(
-    spark: SparkSession, paths: str | Sequence[str], *, batch: bool = False, **options: Any
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    *,
+    batch: bool = False,
+    **options: Unpack[RecordsNames],
 ) -> DataFrame:
     """Return the records with all columns of Spark's Kafka source, and their UTC ``day``.
 
@@ -47,7 +52,7 @@ def export(
     to: str = "parquet",
     mode: str = "errorifexists",
     batch: bool = False,
-    **options: Any,
+    **options: Unpack[RecordsNames],
 ) -> None:
     """Write records, in folders by topic and day.
 
@@ -78,7 +83,7 @@ def export_typed(
     mode: str = "errorifexists",
     batch: bool = False,
     on_topic: Callable[[str, Exception], None] | None = None,
-    **options: Any,
+    **options: Unpack[CommittedNames],
 ) -> dict[str, DataFrame]:
     """Write records with typed keys and values, in the folders that ``export`` makes.
 
@@ -159,7 +164,7 @@ def restore(
     *,
     to: str = "parquet",
     as_create_time: bool = False,
-    **options: Any,
+    **options: Unpack[WriteNames],
 ) -> None:
     """Write what was exported as segments again, with the offsets that the records had.
 
@@ -181,4 +186,5 @@ def restore(
     rows = exported(spark, path, to=to)
     if as_create_time:
         rows = rows.drop("timestampType")
-    write(rows, logs, **{"allowGaps": True, "offsets": "keep", **options})
+    chosen: WriteNames = {"allowGaps": True, "offsets": "keep", **options}
+    write(rows, logs, **chosen)

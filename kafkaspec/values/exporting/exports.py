@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any
+from typing import IO, Any, Unpack
 
-from kafkaspec.arrow.export import FILE_CHUNK
+from kafkaspec.arrow.export import FILE_CHUNK, FileOptions
 from kafkaspec.arrow.reading import Log
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.columnar import DecodingOptions
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.options import checked
 from kafkaspec.values.exporting.folders import SCHEMA, SPLITS, TOPIC, Folders, columns_of
 from kafkaspec.values.exporting.writers import Format, TypedWriter, check_format
 from kafkaspec.values.fixed import CONNECT_CONFIG, topic_formats
@@ -22,6 +24,13 @@ from kafkaspec.writing.places import check_output
 Output = str | os.PathLike[str] | IO[bytes]
 
 
+class TypedFileOptions(FileOptions, DecodingOptions, total=False):
+    """Options of ``export_typed``: those of ``export``, and how keys and values are decoded."""
+
+    jobs: int
+
+
+@checked
 def export_typed(
     log: Log,
     output: Output,
@@ -37,7 +46,7 @@ def export_typed(
     replace_existing: bool = False,
     progress: Callable[[str, int], None] | None = None,
     on_topic: Callable[[str, Exception], None] | None = None,
-    **options: Any,
+    **options: Unpack[TypedFileOptions],
 ) -> ValueReport:
     """Write records with typed keys and values to a file, or to files in folders.
 
@@ -76,7 +85,8 @@ def export_typed(
         raise ValueError(f"folders are of {', '.join(SPLITS)}, each of them once")
     if options.get("evolve") == "each" and SCHEMA not in split_by:
         raise ValueError("each schema has a file of its own: split by schema")
-    options = {"max_bytes": FILE_CHUNK, "header_keys": "strict"} | options
+    options.setdefault("max_bytes", FILE_CHUNK)
+    options.setdefault("header_keys", "strict")
     if to == "jsonl":
         options["header_keys"] = "string"
     request: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,15 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.decoding.column import Column, Parts
 from kafkaspec.values.framing.frames import Side
-from kafkaspec.values.reading.request import ERROR, MESSAGE, RAW, SCHEMA_ID, Typed, typed
+from kafkaspec.values.reading.request import (
+    ERROR,
+    MESSAGE,
+    RAW,
+    SCHEMA_ID,
+    ReadingOptions,
+    Typed,
+    typed,
+)
 from kafkaspec.values.wanted import BYTES, DECODE
 
 
@@ -251,7 +259,9 @@ def _some(parts: Parts, rows: Any) -> Parts:
     return Parts(len(rows), [], failures, ids, messages, parts.names)
 
 
-def read(log: Log, **options: Any) -> pa.RecordBatchReader | Iterator[pa.RecordBatch]:
+def read(
+    log: Log, **options: Unpack[ReadingOptions]
+) -> pa.RecordBatchReader | Iterator[pa.RecordBatch]:
     """Return record batches with typed keys and values; see ``Columnar.to_batches``."""
     reader = Reader(typed(log, **options))
     reader.check()
@@ -260,6 +270,6 @@ def read(log: Log, **options: Any) -> pa.RecordBatchReader | Iterator[pa.RecordB
     return pa.RecordBatchReader.from_batches(reader.schema, iter(reader))
 
 
-def schema_of(log: Log, **options: Any) -> pa.Schema:
+def schema_of(log: Log, **options: Unpack[ReadingOptions]) -> pa.Schema:
     """Return the schema of typed columns; see ``Columnar.value_schema``."""
     return Reader(typed(log, **options)).schema

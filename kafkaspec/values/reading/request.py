@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from os import PathLike
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from kafkaspec.arrow.reading import Log, default_columns, place_of
-from kafkaspec.arrow.schema import COLUMNS, Request, request_of
+from kafkaspec.arrow.schema import COLUMNS, Request, RequestOptions, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.columnar import Evolve, ValueErrors
+from kafkaspec.log.columnar import Evolve, TypedOptions, ValueErrors
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.values.decoded import Code
@@ -173,7 +173,7 @@ def requested(
     report: ValueReport | None = None,
     also: Sequence[str] = (),
     where: str | Where | None = None,
-    **options: Any,
+    **options: Unpack[RequestOptions],
 ) -> Typed:
     """Ask for columns and rows of a log of which the rest is decided.
 
@@ -200,7 +200,7 @@ def requested(
     if condition is not None:
         shown = {*names, *hidden}
         others = _columns(log, [name for name in condition.columns if name not in shown], plans)
-    options = {"layout": "binary"} | options
+    options.setdefault("layout", "binary")
     if options["layout"] != "binary":
         raise ValueError("decoded keys and values are copied: the layout is binary")
     needed = _needed((*names, *hidden, *others), plans, decided.errors)
@@ -213,10 +213,18 @@ def requested(
 _DECIDED: Final = frozenset(signature(planned).parameters)
 
 
-def typed(log: Log, **options: Any) -> Typed:
+class ReadingOptions(RequestOptions, TypedOptions, total=False):
+    """The options of ``planned`` and ``requested``."""
+
+    columns: Sequence[str] | None
+    also: Sequence[str]
+    where: str | Where | None
+
+
+def typed(log: Log, **options: Unpack[ReadingOptions]) -> Typed:
     """Do what ``planned`` and ``requested`` do, with the options of both."""
-    own = {name: value for name, value in options.items() if name in _DECIDED}
-    others = {name: value for name, value in options.items() if name not in _DECIDED}
+    own: Any = {name: value for name, value in options.items() if name in _DECIDED}
+    others: Any = {name: value for name, value in options.items() if name not in _DECIDED}
     return requested(planned(log, **own), **others)
 
 

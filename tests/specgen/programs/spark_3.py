@@ -84,9 +84,10 @@ def content(root: Path, *names: str) -> list[tuple[Any, ...]]:
 def read_alone_and_mixed(spark: SparkSession, root: Path) -> None:
     path = logs(root)
     expected = content(path, "alone-0", "mixed-0")
-    for name, most in {"maxPartitionBytes": 900, "maxRecordsPerPartition": 9}.items():
-        rows = kafkaspec.spark.read(spark, str(path), None, **{name: most})
-        assert listed(rows) == expected, name
+    limits: list[dict[str, Any]] = [{"maxPartitionBytes": 900}, {"maxRecordsPerPartition": 9}]
+    for limit in limits:
+        rows = kafkaspec.spark.read(spark, str(path), None, **limit)
+        assert listed(rows) == expected, limit
     rows = kafkaspec.spark.read(spark, str(path), includeBatch=True, includeHeaders=True)
     magics = {(row.offset, row.magic) for row in rows.where("topic = 'mixed'").collect()}
     assert magics == {(n, n // 3 % 4) for n in range(30)} | {(30 + n, 3 - n // 3) for n in range(6)}
@@ -111,7 +112,7 @@ def transactions(spark: SparkSession, root: Path) -> None:
 
     made = [sent(0, 0), marker(3, ABORT), sent(4, 3), marker(7, COMMIT), batch(8), sent(11, 6)]
     path = str(log(root / "t-0", (0, [*made, batch(14)])))
-    options = {"isolation_level": "read_committed", "includeBatch": "true"}
+    options: dict[str, Any] = {"isolation_level": "read_committed", "includeBatch": "true"}
     rows = kafkaspec.spark.read(spark, path, None, **options)
     found = {row.offset: row.producerEpoch for row in rows.collect()}
     assert found == dict.fromkeys((4, 5, 6), EPOCH) | dict.fromkeys((8, 9, 10), -1), found
