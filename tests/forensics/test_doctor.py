@@ -11,17 +11,25 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kafkaspec.cli.console import size_text
 from kafkaspec.cli.main import main
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
-from kafkaspec.forensics.doctor import Effect, TroubleKind, diagnose, partitions
+from kafkaspec.forensics.doctor import (
+    Effect,
+    LossKind,
+    TroubleKind,
+    diagnose,
+    losses,
+    partitions,
+)
 from kafkaspec.forensics.doctor.listing import Listing, list_files
 from kafkaspec.results import Strength
 from tests import extent
 from tests.cli.test_mutations import damage
-from tests.goldens import GOLDEN
-from tests.kafka import start_answers
-from tests.kafka.start_cases import DIES, STARTS, cases
+from tests.goldens import GOLDEN, VERSIONS
+from tests.kafka import index_cases, start_answers
+from tests.kafka.start_cases import DIES, OTHER_ID, STARTS, cases
 
 EVERY = {"4.3.1": 4, "3.9.2": 12, "2.8.2": 12}
 """One of so many cases here; `make test-kafka` has all of them."""
@@ -32,7 +40,7 @@ EVERY = {"4.3.1": 4, "3.9.2": 12, "2.8.2": 12}
 def test_a_broker_did_what_is_predicted(version: str, tmp_path: Path) -> None:
     answers = start_answers.recorded()[version]
     wrong: list[str] = []
-    looked_at = list(cases())[:: EVERY[version] * (4 if extent.quick else 1)]
+    looked_at = list(cases(version))[:: EVERY[version] * (4 if extent.quick else 1)]
     for number, case in enumerate(looked_at):
         place = tmp_path / str(number)
         wrong += start_answers.differences(case, version, answers[case.name], place)
@@ -92,6 +100,117 @@ def test_nothing_is_found_in_what_a_broker_left() -> None:
         assert kinds <= {TroubleKind.MISSING}, diagnosis.findings
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_log_of_a_broker_is_damaged(version: str) -> None:
+    """Nor is its log end hidden: the segments that a start does not read are read here."""
+    for logs in sorted(path for path in (GOLDEN / version).rglob("logs") if path.is_dir()):
+        for clean in (False,) if logs.parent.name == "unclean" else (True, False):
+            with suppress(KafkaSpecError):  # remote storage
+                found = diagnose([logs], clean=clean, profile=version).troubles
+                kinds = {item.kind for item in found}
+                assert not kinds & {TroubleKind.DAMAGED, TroubleKind.HIDDEN}, logs
+
+
+@pytest.mark.parametrize("point", [0, 5, 12, 13, 24, 40, 900])
+def test_damage_below_the_recovery_point_is_named(point: int, tmp_path: Path) -> None:
+    """A broker did not cut it there; it is in the batch that begins at byte 399."""
+    name = f"a flip in segment 12 and recovery point {point}"
+    kept = start_answers.recorded()["4.3.1"][name][1][0]["segments-0"]
+    whole = len(kept) == 4
+    assert whole is (point >= 24)
+    (case,) = (case for case in cases() if case.name == name)
+    directories = case.make("4.3.1", tmp_path)
+    found = [item for item in diagnose(directories).troubles if item.topic == "segments"]
+    assert {item.kind for item in found} == (
+        {TroubleKind.DAMAGED} if whole else {TroubleKind.CUT, TroubleKind.REMOVED}
+    )
+    for item in found:
+        if item.kind is TroubleKind.DAMAGED:
+            assert (item.effect, item.position, item.offsets) == (Effect.IGNORES, 399, (15, 24))
+            assert f"below the recovery point {point}" in item.message
+    quick = diagnose(directories, quick=True).troubles
+    assert not [item for item in quick if item.kind is TroubleKind.DAMAGED]
+
+
+@pytest.mark.parametrize("version", index_cases.RECORDED_WITH)
+def test_offsets_that_a_clean_start_hides_are_named(version: str, tmp_path: Path) -> None:
+    answers = index_cases.recorded()[version]
+    for case, path in index_cases.cases(tmp_path / "logs").items():
+        end = answers[case].end
+        logs = tmp_path / path.name
+        logs.mkdir()
+        path.rename(logs / path.name)
+        diagnosis = diagnose([logs], clean=True, profile=version)
+        assert [outcome.end_offset for outcome in diagnosis.outcomes] == [end], case
+        found = [item for item in diagnosis.troubles if item.kind is TroubleKind.HIDDEN]
+        hidden = [(end, index_cases.END)] if end < index_cases.END else []
+        assert [item.offsets for item in found] == hidden, case
+        assert all(item.effect is Effect.HIDES and item.counts for item in found)
+
+
+def test_a_release_without_zookeeper_does_not_start_without_the_files_of_kraft() -> None:
+    """4.3.1 did not (``tests/kafka/start_cases.py``); 2.8.2 wrote these and started on them."""
+    logs = GOLDEN / "2.8.2" / "logs"
+    assert diagnose([logs], clean=True, profile="2.8.2").starts
+    for release in ("4.0", "4.3"):
+        diagnosis = diagnose([logs], clean=True, profile=release)
+        assert not diagnosis.starts
+        assert "ZooKeeper" not in {each.value for each in diagnosis.assumptions}
+        assert any("ZooKeeper" in item.remedy for item in diagnosis.killers)
+
+
+@pytest.fixture
+def costly(tmp_path: Path) -> Path:
+    """A log directory after a crash: damage that is cut, two partitions of other topics, ..."""
+    (case,) = (case for case in cases() if case.name == "a flip in segment 12 and recovery point 5")
+    (logs,) = case.make("4.3.1", tmp_path)
+    for name in ("plain-0", "idempotent-0"):
+        (logs / name / names.PARTITION_METADATA).write_bytes(OTHER_ID)
+    for number in range(13):
+        (logs / "compacted-0" / f"{900 + number:020d}.index").write_bytes(b"")
+    return logs
+
+
+def test_the_first_line_says_what_is_lost(costly: Path) -> None:
+    diagnosis = diagnose([costly])
+    lost = sum(outcome.lost_bytes for outcome in diagnosis.outcomes)
+    found = {(loss.what, loss.topic): loss for loss in losses(diagnosis.troubles, [])}
+    cut = found[LossKind.CUT, "segments"]
+    assert (cut.size, cut.offsets) == (lost, [(15, 45)])
+    first = CliRunner().invoke(main, ["doctor", str(costly)]).stdout.splitlines()[0]
+    assert first.startswith(
+        f"Lost: {size_text(lost)} cut from 1 partition (segments-0 offsets 15 to 44)"
+    )
+    assert "2 partitions renamed to -stray (idempotent-0, plain-0)" in first
+    assert first.endswith("The broker starts.")
+    done = CliRunner().invoke(main, ["doctor", "--format", "json", str(costly)])
+    summary = json.loads(done.stdout.splitlines()[-1])
+    assert summary["headline"] == first
+    rows = [(item["what"], item["topic"], item["size"]) for item in summary["lost"]]
+    assert rows[:3] == [
+        ("cut", "segments", lost),
+        ("renamed", "idempotent", 0),
+        ("renamed", "plain", 0),
+    ]
+
+
+def test_nothing_of_a_log_directory_that_is_given_up_is_lost(costly: Path) -> None:
+    (costly / names.HIGH_WATERMARKS).write_bytes(b"garbage\n")
+    diagnosis = diagnose([costly])
+    assert diagnosis.offline == {costly}
+    assert losses(diagnosis.troubles, diagnosis.offline) == []
+
+
+def test_equal_findings_are_one(costly: Path) -> None:
+    out = CliRunner().invoke(main, ["doctor", str(costly)]).stdout
+    assert out.count("that it belongs to") == 1
+    assert "12 more findings like this" in out
+    done = CliRunner().invoke(main, ["doctor", "--format", "json", str(costly)])
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sum(line.get("kind") == "orphan" for line in lines) == 13
+
+
 @pytest.fixture
 def damaged(tmp_path: Path) -> Path:
     logs = tmp_path / "logs"
@@ -135,8 +254,10 @@ def test_json_has_a_line_for_everything(damaged: Path) -> None:
 
 def test_a_sound_directory_is_clean(damaged: Path) -> None:
     logs = str(GOLDEN / "2.8.2" / "logs")
-    done = CliRunner().invoke(main, ["doctor", "--stop", "clean", logs])
+    arguments = ["doctor", "--stop", "clean", "--profile", "2.8.2", logs]
+    done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.stdout
+    assert done.stdout.startswith("The broker starts.\n")
 
 
 def test_of_an_older_release_nothing_is_proven(damaged: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kafkaspec.files import names
-from tests.goldens import GOLDEN
+from tests.goldens import GOLDEN, release
 
 PARTITIONS = (
     "segments-0",
@@ -181,8 +181,8 @@ _NO_INDEX = _remove(f"{_SEGMENT}.index")
 _NO_INDEXES = _remove("segments-0/*.index")
 
 
-def cases() -> Iterator[Case]:
-    """Yield all cases."""
+def cases(version: str = "4.3.1") -> Iterator[Case]:
+    """Yield all cases for a release."""
     yield Case("nothing", _none)
     yield Case("nothing, crash", _none, clean=False)
     yield Case("nothing, crash, no recovery points", _NO_POINTS, clean=False)
@@ -195,6 +195,8 @@ def cases() -> Iterator[Case]:
     yield from _root_files()
     yield from _damage()
     yield from _leftovers()
+    if release(version) >= (4, 0):  # earlier ones may have been started with ZooKeeper
+        yield from _without_quorum()
 
 
 def _identities() -> Iterator[Case]:
@@ -314,6 +316,17 @@ def _damage() -> Iterator[Case]:
         below = _put(f"{name}/{12:020d}.log", 0, bytes(8))
         change = _all(_copy("segments-0", name), below, _remove(f"{name}/*.index"))
         yield Case(f"a bad base offset in {name}", change)
+
+
+def _without_quorum() -> Iterator[Case]:
+    """Yield log directories of a broker with ZooKeeper, as those that KRaft began on are."""
+    properties = names.META_PROPERTIES
+    yield Case("no files of KRaft", _remove(METADATA, properties))
+    yield Case("no files of KRaft, crash", _remove(METADATA, properties), clean=False)
+    old = _file(properties, b"version=0\nbroker.id=0\ncluster.id=a2Fma2FzcGVjLWdvbGRlbg\n")
+    yield Case("the files of a broker with ZooKeeper", _all(_remove(METADATA), old))
+    unnamed = _file(properties, b"version=0\nbroker.id=0\n")
+    yield Case("the files of an old broker", _all(_remove(METADATA), unnamed))
 
 
 def _leftovers() -> Iterator[Case]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from kafkaspec.cli.console import (
     new_table,
     note,
     print_json,
+    progress_bar,
     say,
     size_text,
     stdout_console,
@@ -28,10 +30,19 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.files import names
 from kafkaspec.results import as_json
 
 if TYPE_CHECKING:
-    from kafkaspec.forensics.doctor import Diagnosis, Outcome, Trouble
+    from kafkaspec.forensics.doctor import Diagnosis, Loss, Outcome, Trouble
+
+_BEFORE = {
+    "damaged": "Damaged, and not looked at by the start",
+    "missing": "Missing, with no other replica",
+}
+"""What is lost before the start, by the kind of ``LossKind``."""
+_PLACES = 5
+"""Places of equal findings, and partitions in the first line, that are shown."""
 
 _EPILOG = epilog(
     """\
@@ -39,9 +50,15 @@ Example, with both log.dirs of a broker:
   kafkaspec doctor /data1/kafka-logs /data2/kafka-logs
 """,
     """\
+The first line says what the start costs: bytes that it cuts, offsets that it
+hides, partitions that it renames or deletes, and damage that it does not meet.
+Findings that differ in places and numbers only are one, with their count.
+""",
+    """\
 Effects: kills (the broker does not start), offline (it gives the log directory
-up), deletes, cuts, renames, promotes, splits, resets, recovers, ignores (it does
-not notice, and something stays wrong), nothing.
+up), deletes, cuts, hides (records are not delivered, and their offsets given out
+again), renames, promotes, splits, resets, recovers, ignores (it does not notice,
+and something stays wrong), nothing.
 """,
     """\
 Output of --format json, one object for each line, by "type":
@@ -51,7 +68,9 @@ Output of --format json, one object for each line, by "type":
               kept: bytes after the start, null if it is deleted), start_offset,
               end_offset, lost_bytes, read_bytes
   assumption  name, value, why
-  summary     the last line: starts, directories, offline, troubles by effect
+  summary     the last line: headline, starts, lost (what: cut, hidden, renamed,
+              deleted, damaged, missing; topic, partition, size, offsets),
+              directories, offline, troubles by effect
 """,
     """\
 Exit codes: 0 nothing found, 1 findings, or something cannot be read, 2 wrong
@@ -68,6 +87,11 @@ no finding.
     type=click.Choice(["clean", "unclean"]),
     help="How the broker was stopped; by default, what each directory shows.",
 )
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Read only what the start reads: damage that it does not meet is not found.",
+)
 @profile_option("Release of the broker that is to start.")
 @reading_options
 @format_option
@@ -76,6 +100,7 @@ def doctor_command(
     ctx: click.Context,
     directories: tuple[Path, ...],
     stop: str | None,
+    quick: bool,
     profile: str,
     output_format: str,
 ) -> None:
@@ -83,13 +108,18 @@ def doctor_command(
 
     LOGDIR... are all of log.dirs of one broker, in the order of its configuration. What the start
     would cut, delete, rename or promote is listed before it happens, with a remedy for each.
-    Nothing is written. Checksums are read where the start reads them: `kafkaspec verify` reads all.
+    Nothing is written. Checksums are read in all segments, or with --quick in those that the start
+    reads; records themselves are for `kafkaspec verify`.
     """
     from kafkaspec.forensics.doctor import diagnose
 
-    with wrong_usage(ValueError):
+    with progress_bar("doctor", _size_of(directories)) as advance, wrong_usage(ValueError):
         diagnosis = diagnose(
-            directories, clean=None if stop is None else stop == "clean", profile=profile
+            directories,
+            clean=None if stop is None else stop == "clean",
+            profile=profile,
+            quick=quick,
+            progress=advance,
         )
     if output_format == "json":
         _as_json(diagnosis)
@@ -102,7 +132,69 @@ def doctor_command(
     ctx.exit(FINDINGS if diagnosis.findings or diagnosis.unread else CLEAN)
 
 
+def _size_of(directories: Iterable[Path]) -> int:
+    """Return the size of all segments."""
+    try:
+        found = (path for each in directories for path in each.glob(f"*/*{names.LOG}"))
+        return sum(path.stat().st_size for path in found)
+    except OSError:
+        return 0  # the diagnosis says why
+
+
+def _headline(diagnosis: Diagnosis) -> str:
+    """Return what the start costs, and whether the broker starts."""
+    from kafkaspec.forensics.doctor import LossKind, losses
+
+    found = losses(diagnosis.troubles, diagnosis.offline)
+    by_kind = {str(kind): [loss for loss in found if loss.what is kind] for kind in LossKind}
+    before = {kind: by_kind.pop(kind) for kind in _BEFORE}
+    lost = "; ".join(_lost(kind, each) for kind, each in by_kind.items() if each)
+    parts = []
+    if not diagnosis.starts:
+        parts.append("The broker does not start.")
+        if lost:
+            parts.append(f"A start that gets past that loses: {lost}.")
+    elif lost:
+        parts.append(f"Lost: {lost}.")
+    for kind, text in _BEFORE.items():
+        if before[kind]:
+            many = count_text(len(before[kind]), "partition")
+            parts.append(f"{text}: {many} ({_named(before[kind])}).")
+    if diagnosis.starts:
+        without = ", ".join(map(str, sorted(diagnosis.offline)))
+        parts.append(f"The broker starts{f' without {without}' if without else ''}.")
+    return " ".join(parts)
+
+
+def _lost(kind: str, found: Sequence[Loss]) -> str:
+    """Return what happens to some partitions in the same way."""
+    many = count_text(len(found), "partition")
+    offsets = sum(each.size or 0 for loss in found for each in loss.offsets)
+    size = size_text(sum(loss.size for loss in found))
+    text = {
+        "cut": f"{size} cut from {many}",
+        "hidden": f"{count_text(offsets, 'offset')} hidden and given out again in {many}",
+        "renamed": f"{many} renamed to -stray",
+        "deleted": f"{many} deleted, {size}",
+    }[kind]
+    return f"{text} ({_named(found)})"
+
+
+def _named(found: Sequence[Loss]) -> str:
+    """Return partitions by name with the offsets that are concerned, as many as a line takes."""
+    shown = [_with_offsets(loss) for loss in found[:_PLACES]]
+    rest = len(found) - len(shown)
+    return ", ".join([*shown, f"{rest:,} more"] if rest else shown)
+
+
+def _with_offsets(loss: Loss) -> str:
+    name = f"{loss.topic}-{loss.partition}"
+    ranges = [str(each) for each in loss.offsets if each.size != 0]
+    return " ".join([name, " and ".join(ranges[:_PLACES])]).rstrip()
+
+
 def _as_json(diagnosis: Diagnosis) -> None:
+    from kafkaspec.forensics.doctor import losses
     from kafkaspec.forensics.doctor.troubles import as_dict
 
     for trouble in diagnosis.troubles:
@@ -117,7 +209,9 @@ def _as_json(diagnosis: Diagnosis) -> None:
     print_json(
         "summary",
         {
+            "headline": _headline(diagnosis),
             "starts": diagnosis.starts,
+            "lost": as_json(losses(diagnosis.troubles, diagnosis.offline)),
             "directories": list(map(str, diagnosis.directories)),
             "offline": sorted(map(str, diagnosis.offline)),
             "troubles": effects,
@@ -145,17 +239,12 @@ def _of_outcome(outcome: Outcome) -> dict[str, Any]:
 def _as_text(diagnosis: Diagnosis) -> None:
     from kafkaspec.forensics.doctor import Effect
 
-    if not diagnosis.starts:
-        say("The broker does not start.")
-    elif diagnosis.offline:
-        say(f"The broker starts without {', '.join(map(str, sorted(diagnosis.offline)))}.")
-    else:
-        say("The broker starts.")
+    say(_headline(diagnosis))
     ranks = list(Effect)
-    ranked = sorted(diagnosis.troubles, key=lambda item: ranks.index(item.effect))
-    shown, rest = limited(ranked, lambda item: item.counts)
-    for trouble in shown:
-        _show(trouble)
+    ranked = sorted(_grouped(diagnosis.troubles), key=lambda each: ranks.index(each[0].effect))
+    shown, rest = limited(ranked, lambda each: each[0].counts)
+    for group in shown:
+        _show(group)
     if rest:
         say()
         say(f"... {count_text(len(rest), 'more')}; --format json has all")
@@ -169,11 +258,33 @@ def _as_text(diagnosis: Diagnosis) -> None:
     )
 
 
-def _show(trouble: Trouble) -> None:
+def _grouped(troubles: Iterable[Trouble]) -> list[list[Trouble]]:
+    """Return findings, those together that differ in places and numbers only."""
+    found: dict[tuple[str, ...], list[Trouble]] = {}
+    for trouble in troubles:
+        text = trouble.message.replace(f"{trouble.topic}-{trouble.partition}", "")
+        text = re.sub(r"0x[0-9a-f]+|\d[\d,]*", "0", text.replace(Path(trouble.path).name, ""))
+        key = (trouble.kind, trouble.effect, trouble.strength, text, trouble.remedy)
+        found.setdefault(key, []).append(trouble)
+    return list(found.values())
+
+
+def _place(trouble: Trouble) -> str:
+    at = "" if trouble.position is None else f", byte {trouble.position}"
+    return f"{trouble.path}{at}"
+
+
+def _show(group: Sequence[Trouble]) -> None:
+    trouble = group[0]
     say()
-    place = trouble.path if trouble.position is None else f"{trouble.path}, byte {trouble.position}"
-    say(f"{trouble.effect}  {place}")
+    say(f"{trouble.effect}  {_place(trouble)}")
     say(f"  {trouble.message} ({trouble.strength})")
+    if len(group) > 1:
+        say(f"  {count_text(len(group) - 1, 'more finding')} like this, in")
+        for each in group[1:_PLACES]:
+            say(f"    {_place(each)}")
+        if len(group) > _PLACES:
+            say(f"    ... {len(group) - _PLACES:,} more; --format json has all")
     if trouble.remedy:
         say(f"  remedy: {trouble.remedy}")
     if trouble.command:

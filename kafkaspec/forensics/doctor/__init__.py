@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafkaspec.forensics.doctor.diagnosis import diagnose
+from kafkaspec.forensics.doctor.losses import Loss, LossKind, losses
 from kafkaspec.forensics.doctor.troubles import (
     Diagnosis,
     Effect,
@@ -15,9 +16,12 @@ from kafkaspec.forensics.doctor.troubles import (
 __all__ = [
     "Diagnosis",
     "Effect",
+    "Loss",
+    "LossKind",
     "Outcome",
     "SegmentOutcome",
     "Trouble",
     "TroubleKind",
     "diagnose",
+    "losses",
 ]

@@ -21,11 +21,19 @@ from kafkaspec.forensics.doctor.roots import Root, check_names, check_nodes, rea
 from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Diagnosis, Effect, Trouble, TroubleKind
 from kafkaspec.results import Assumption, Strength
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
+from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
+from kafkaspec.writing.rebuild import Progress
+from kafkaspec.writing.rebuild_run import Settings
 
 _METADATA: Final = f"{Topic.CLUSTER_METADATA}-0"
-_SINCE: Final = "3.9"
+_NO_ZOOKEEPER: Final = (
+    "if this is the log directory of a broker with ZooKeeper, name its release; before it gets "
+    "Kafka 4.0 or later, the cluster has to be migrated to KRaft"
+)
+_KRAFT_ONLY: Final = (4, 0)
+"""Oldest release without ZooKeeper."""
+_SINCE: Final = (3, 9)
 """Oldest release whose starts were compared with the rules here, and had no difference."""
 
 
@@ -35,6 +43,8 @@ def diagnose(
     clean: bool | None = None,
     profile: str = DEFAULT_PROFILE,
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
+    quick: bool = False,
+    progress: Progress | None = None,
 ) -> Diagnosis:
     """Say whether a broker starts on log directories, and what it does to them. Nothing is written.
 
@@ -43,20 +53,34 @@ def diagnose(
         clean: whether the broker was stopped cleanly; None for what each directory shows.
         profile: release of the broker.
         index_interval_bytes: ``index.interval.bytes``.
+        quick: read only what the start reads, and so find no damage that it does not meet.
+        progress: called with the number of bytes read and the name of the file.
 
     Raises:
         KafkaSpecError: ``unreadable``: a directory cannot be listed.
         ValueError: there is no such profile.
     """
-    return _Diagnosing(directories, clean, profile, index_interval_bytes).run()
+    settings = Settings(
+        Rule.RECOVERY,
+        get_profile(profile),
+        index_interval_bytes,
+        progress or (lambda _bytes, _name: None),
+    )
+    return _Diagnosing(directories, clean, profile, settings, quick=quick).run()
 
 
 class _Diagnosing:
     def __init__(
-        self, directories: Sequence[str | Path], clean: bool | None, profile: str, interval: int
+        self,
+        directories: Sequence[str | Path],
+        clean: bool | None,
+        profile: str,
+        settings: Settings,
+        *,
+        quick: bool,
     ) -> None:
-        self._release, self._profile = profile, get_profile(profile)
-        self._interval = interval
+        self._release = tuple(map(int, profile.split(".")))
+        self._settings, self._quick = settings, quick
         self._clean = clean
         self._roots = [read_root(Path(path)) for path in directories]
         self.result = Diagnosis(tuple(root.path for root in self._roots))
@@ -66,6 +90,10 @@ class _Diagnosing:
         self._seen: dict[tuple[str, int, bool], Path] = {}
 
     def _is_kraft(self) -> bool:
+        return self._release >= _KRAFT_ONLY or self._shows_kraft()
+
+    def _shows_kraft(self) -> bool:
+        """Return whether a log directory is one of KRaft."""
         if any((root.path / _METADATA).is_dir() for root in self._roots):
             return True
         return any(root.meta is not None and root.meta.version for root in self._roots)
@@ -75,7 +103,8 @@ class _Diagnosing:
         result = self.result
         for root in self._roots:
             result.add(root.troubles)
-        result.add(check_nodes(self._roots, kraft=self._kraft))
+        needs = "" if self._shows_kraft() else _NO_ZOOKEEPER
+        result.add(check_nodes(self._roots, kraft=self._kraft, remedy=needs))
         result.add(check_names(self._roots))
         result.add(self._stops())
         if self._kraft:
@@ -104,7 +133,7 @@ class _Diagnosing:
     @property
     def _is_older(self) -> bool:
         """Whether the release is older than those that predictions were compared with."""
-        return tuple(map(int, self._release.split("."))) < tuple(map(int, _SINCE.split(".")))
+        return self._release < _SINCE
 
     def _root_of(self, path: Path) -> Path:
         places = [root.path for root in self._roots]
@@ -137,11 +166,11 @@ class _Diagnosing:
             )
         )
         self.result.assumptions.append(
-            Assumption("release", self._release, "of the broker that is to start")
+            Assumption("release", _text(self._release), "of the broker that is to start")
         )
         if self._is_older:
             why = "2.8.2 differs in stray names, checkpoints that are malformed, and a few more"
-            self.result.assumptions.append(Assumption("rules", f"those since {_SINCE}", why))
+            self.result.assumptions.append(Assumption("rules", f"those since {_text(_SINCE)}", why))
 
     def _is_clean(self, root: Root) -> bool:
         return root.clean if self._clean is None else self._clean
@@ -166,7 +195,9 @@ class _Diagnosing:
                 f"there is no {_METADATA}: the node knows neither its voters nor its topics. As "
                 "the only voter it never gets ready; with other controllers it fetches the log "
                 "from them",
-                "restore the directory from a copy, or start with the other controllers",
+                "restore the directory from a copy, or start with the other controllers"
+                if self._shows_kraft()
+                else _NO_ZOOKEEPER,
                 strength=Strength.LIKELY,
             )
             return
@@ -186,7 +217,7 @@ class _Diagnosing:
                 position=error.offset,
             )
         name = names.PartitionName(Topic.CLUSTER_METADATA, 0)
-        log = Examination(path, name, Stop(clean=False), self._profile, self._interval)
+        log = Examination(path, name, Stop(clean=False), self._settings)
         found = read_metadata(path, self._node(), log.outcome.end_offset)
         if isinstance(found, str):
             self.result.assumptions.append(Assumption("cluster metadata", "not known", found))
@@ -213,7 +244,7 @@ class _Diagnosing:
                 root.offsets[names.RECOVERY_POINTS].get(key, 0),
                 root.offsets[names.LOG_START_OFFSETS].get(key, 0),
             )
-        found = Examination(path, name, stop, self._profile, self._interval)
+        found = Examination(path, name, stop, self._settings, whole=not self._quick)
         self.result.unread += found.unread
         self.result.outcomes.append(found.outcome)
         yield from found.troubles
@@ -370,6 +401,10 @@ class _Diagnosing:
                 topic=topic,
                 partition=partition,
             )
+
+
+def _text(release: tuple[int, ...]) -> str:
+    return ".".join(map(str, release))
 
 
 def _weakened(trouble: Trouble) -> Trouble:

@@ -29,10 +29,9 @@ from kafkaspec.io.local import file_size
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Strength
 from kafkaspec.writing import recovery
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.leader_epochs import LeaderEpochs
 from kafkaspec.writing.loading import Load, LoadedSegment, Loader
-from kafkaspec.writing.profiles import Profile
+from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.rebuild_run import Settings
 from kafkaspec.writing.rebuilt import Recovery
 
@@ -40,6 +39,12 @@ _INDEXES: Final[dict[str, type[OffsetIndex] | type[TimeIndex]]] = {
     names.OFFSET_INDEX: OffsetIndex,
     names.TIME_INDEX: TimeIndex,
 }
+_THEN: Final = {
+    Recovery.CUTS: "cuts it here, and deletes all later ones",
+    Recovery.EMPTIES: "empties it, and deletes all later ones",
+    Recovery.REFUSES: "ends the whole broker",
+}
+"""What recovery makes of damage."""
 DELETE, FUTURE, STRAY = "-delete", "-future", "-stray"
 
 
@@ -65,8 +70,8 @@ class Examination:
         path: of the directory.
         name: of the partition.
         stop: how the broker stopped.
-        profile: its release.
-        interval: ``index.interval.bytes``.
+        settings: its release and ``index.interval.bytes``.
+        whole: whether to read segments too that the start does not read.
 
     Attributes:
         outcome: what becomes of it.
@@ -81,11 +86,12 @@ class Examination:
         path: Path,
         name: PartitionName,
         stop: Stop,
-        profile: Profile,
-        interval: int = INDEX_INTERVAL_BYTES,
+        settings: Settings,
+        *,
+        whole: bool = False,
     ) -> None:
         self._path, self._name, self._stop = path, name, stop
-        self._profile, self._interval = profile, interval
+        self._settings, self._whole = settings, whole
         self.outcome = Outcome(path, name.topic, name.partition, name.state, path.name)
         self.topic_id: UUID | None = None
         self.bad_id = False
@@ -205,16 +211,13 @@ class Examination:
 
     def _segments(self, listing: Listing) -> Iterator[Trouble]:
         stop = self._stop
-        settings = Settings(
-            Rule.RECOVERY, self._profile, self._interval, lambda _bytes, _name: None
-        )
         segments = listing.segments
-        epochs = LeaderEpochs(self._profile.epoch_file, None, segments[0][0])
+        epochs = self._epochs(segments[0][0])
         deleting = self._name.state == DELETE
         loader = Loader(
             segments,
             listing.snapshots,
-            settings,
+            self._settings,
             epochs,
             clean=stop.clean or deleting,
             recovery_point=stop.recovery_point,
@@ -224,6 +227,9 @@ class Examination:
         load = loader.load()
         sizes = {item.path: file_size(item.path) for item in load.segments}
         yield from self._loaded(listing, load, sizes)
+
+    def _epochs(self, base_offset: int) -> LeaderEpochs:
+        return LeaderEpochs(self._settings.profile.epoch_file, None, base_offset)
 
     def _loaded(self, listing: Listing, load: Load, sizes: dict[Path, int]) -> Iterator[Trouble]:
         outcome = self.outcome
@@ -261,6 +267,57 @@ class Examination:
         kept_segments = [item for item in load.segments if item.recovery is not Recovery.REMOVES]
         outcome.start_offset = max(kept_segments[0].base_offset, self._stop.log_start)
         yield from self._below_start(kept_segments)
+        if self._whole and self._name.state in ("", FUTURE):
+            yield from self._unread(load)
+
+    def _unread(self, load: Load) -> Iterator[Trouble]:
+        """Yield what is wrong with the segments that the start does not read."""
+        hidden = load.hidden()
+        if hidden is not None:
+            yield self._hidden(load.segments[-1], *hidden)
+        for item in load.segments:
+            if item.run is None and item.recovery is None:
+                yield from self._damaged(item)
+
+    def _hidden(self, item: LoadedSegment, found: int, end: int) -> Trouble:
+        index = item.path.with_suffix(names.OFFSET_INDEX)
+        return Trouble(
+            TroubleKind.HIDDEN,
+            Effect.HIDES,
+            str(index),
+            f"its last entry leads past the batches: the start takes {found} for the log end, and "
+            f"not {end}; it hides offsets {found} to {end - 1}, and gives them out again",
+            "move it away, and the start makes it again; or rebuild it before the start",
+            move_away(index),
+            offsets=(found, end),
+        )
+
+    def _damaged(self, item: LoadedSegment) -> Iterator[Trouble]:
+        producers = ProducerState(self._settings.profile)
+        epochs = self._epochs(item.base_offset)
+        run = item.start(self._settings, producers, True, epochs)
+        run.read()
+        run.release()
+        if run.ended not in _THEN:
+            return
+        size = file_size(item.path)
+        why, then = "a batch was not written to its end", "fail there, or take it for the end"
+        if run.error is not None:
+            why, then = run.error.detail, "fail there"
+        point = self._stop.recovery_point
+        unread = "after a clean stop" if self._stop.clean else f"below the recovery point {point}"
+        yield Trouble(
+            TroubleKind.DAMAGED,
+            Effect.IGNORES,
+            str(item.path),
+            f"{why}: this start does not look, {unread}, and consumers {then}; a start that "
+            f"recovers the segment {_THEN[run.ended]}",
+            "salvage the partition, or fetch it from another replica",
+            f"kafkaspec salvage {quoted(self._path)} -o NEW",
+            position=run.valid,
+            offsets=(run.next_offset, item.following),
+            size=size - run.valid,
+        )
 
     def _segment(self, item: LoadedSegment, size: int) -> Iterator[Trouble]:
         path = str(item.path)

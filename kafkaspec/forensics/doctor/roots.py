@@ -138,7 +138,7 @@ def _bad(path: Path, error: KafkaSpecError, *, number: bool) -> Trouble:
     )
 
 
-def check_nodes(roots: Sequence[Root], *, kraft: bool) -> Iterator[Trouble]:
+def check_nodes(roots: Sequence[Root], *, kraft: bool, remedy: str = "") -> Iterator[Trouble]:
     """Yield what the broker has against ``meta.properties`` of its log directories.
 
     Kafka: ``MetaPropertiesEnsemble``.
@@ -146,6 +146,7 @@ def check_nodes(roots: Sequence[Root], *, kraft: bool) -> Iterator[Trouble]:
     Args:
         roots: the log directories; the first one has the metadata.
         kraft: whether the node is one of KRaft.
+        remedy: what to do about files of KRaft that are missing; "" if others are there.
     """
     for number, root in enumerate(roots):
         meta = root.path / names.META_PROPERTIES
@@ -155,8 +156,10 @@ def check_nodes(roots: Sequence[Root], *, kraft: bool) -> Iterator[Trouble]:
                 Effect.KILLS,
                 str(meta),
                 "it is missing, so the log directory is not formatted: the node does not start",
-                "format the log directory; the others keep what they have",
-                "kafka-storage.sh format --ignore-formatted --cluster-id ID --config FILE",
+                remedy or "format the log directory; the others keep what they have",
+                ""
+                if remedy
+                else "kafka-storage.sh format --ignore-formatted --cluster-id ID --config FILE",
             )
         elif root.has_meta and root.meta is None and len(roots) == 1:
             continue  # its only directory is given up
