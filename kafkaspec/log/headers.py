@@ -174,7 +174,7 @@ def skip(segment: Entries, position: int, offset: int) -> tuple[int, int]:
 
 def skip_older(segment: Entries, position: int, timestamp: int) -> tuple[int, int]:
     """Skip entries whose largest timestamp, by their headers, is below one. See ``skip``."""
-    return _skip(segment, position, timestamp, _largest_timestamps)
+    return _skip(segment, position, timestamp, largest_timestamps)
 
 
 def _skip(
@@ -204,8 +204,8 @@ def last_offsets(table: HeaderTable) -> Sequence[int]:
     ]
 
 
-def _largest_timestamps(table: HeaderTable) -> Sequence[int]:
-    """Of a message of magic 1 that is its timestamp; one of magic 0 has none."""
+def largest_timestamps(table: HeaderTable) -> Sequence[int]:
+    """Return the largest timestamp of each entry: of a message of magic 1, its own; of 0, none."""
     return list(_timestamps(table))
 
 

@@ -10,14 +10,18 @@ import pyarrow as pa
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.partition import Partition
+from kafkaspec.log.past_end import PastEnd, past_end
 
 LAG: Final = pa.schema([
-    ("log_end_offset", pa.int64()), ("lag", pa.int64()), ("lag_ms", pa.int64()),
+    ("log_end_offset", pa.int64()), ("log_end_least", pa.int64()), ("log_end_most", pa.int64()),
+    ("lag", pa.int64()), ("lag_ms", pa.int64()),
 ])  # fmt: skip
-"""Columns that ``with_lag`` adds. ``log_end_offset`` is where the partition ended at that time,
-``lag`` the number of offsets from the committed one to it. ``lag_ms`` is the time between the first
-record that was not consumed and the last one; null without timestamps. All are null where the
-partition is not there, or has another topic id than the offset was committed for."""
+"""Columns that ``with_lag`` adds. ``log_end_offset`` is where the partition ended at that time, and
+``log_end_least`` and ``log_end_most`` the bounds of it: where they are the same, the end is exact,
+else it is assumed by the timestamps of producers. ``lag`` is the number of offsets from the
+committed one to it. ``lag_ms`` is the time between the first record that was not consumed and the
+last one; null without timestamps. All are null where the partition is not there, or has another
+topic id than the offset was committed for."""
 
 
 def with_lag(
@@ -28,12 +32,12 @@ def with_lag(
     Args:
         offsets: as ``read_groups`` returns them.
         partitions: data partitions, of which those with offsets are read.
-        at: the time at which they are compared, ms since the epoch. Where a partition ended at that
-            time is found by the timestamps of its records, so it is exact for LogAppendTime only.
+        at: the time at which they are compared, ms since the epoch. See ``past_end`` for how
+            exactly it is known where a partition ended then.
     """
     logs = {(each.topic, each.partition): each for each in partitions}
     errors: list[KafkaSpecError] = []
-    ends: dict[tuple[str, int], tuple[int, int | None] | None] = {}
+    ends: dict[tuple[str, int], tuple[PastEnd, int | None] | None] = {}
     rows: list[dict[str, int | None]] = []
     names = ("topic", "partition", "offset", "topic_id")
     for place in zip(*(offsets[name].to_pylist() for name in names), strict=True):
@@ -61,21 +65,21 @@ def _same_topic(log: Partition, topic_id: bytes | None) -> bool:
     return not topic_id or not any(topic_id) or log.topic_id in (None, UUID(bytes=topic_id))
 
 
-def _end(log: Partition, at: int | None) -> tuple[int, int | None]:
+def _end(log: Partition, at: int | None) -> tuple[PastEnd, int | None]:
     """Return the end of a partition at a time, and the timestamp that it had come to."""
     if at is not None:
-        later = log.find(timestamp=at + 1, plain=True)
-        if later.record is not None:
-            return later.record.offset, at
+        return past_end(log, at), at
     last = log.find(max_timestamp=True)
     newest = None if last.record is None else last.record.timestamp
-    return log.log_end_offset, newest if at is None else at
+    end = log.log_end_offset
+    return PastEnd(end, end, end), newest
 
 
-def _lag(log: Partition, offset: int, end: int, newest: int | None) -> dict[str, int | None]:
-    if offset >= end:
-        return {"log_end_offset": end, "lag": 0, "lag_ms": 0}
+def _lag(log: Partition, offset: int, end: PastEnd, newest: int | None) -> dict[str, int | None]:
+    row: dict[str, int | None] = dict(zip(LAG.names, end, strict=False))
+    if offset >= end.offset:
+        return row | {"lag": 0, "lag_ms": 0}
     record = log.find(offset=offset).record
     first = None if record is None or record.timestamp < 0 else record.timestamp
     waiting = None if first is None or newest is None else max(newest - first, 0)
-    return {"log_end_offset": end, "lag": end - offset, "lag_ms": waiting}
+    return row | {"lag": end.offset - offset, "lag_ms": waiting}

@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.cli.main import main
 from kafkaspec.conformance.goldens import read_dumps
 from kafkaspec.forensics.transactions import open_transactions
+from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME
+from kafkaspec.log.encoding import encode
 from kafkaspec.log.partition import Partition
+from kafkaspec.model import Record
 from kafkaspec.state.groups import read_groups
 from kafkaspec.state.history import history
 from kafkaspec.state.lag import with_lag
@@ -164,3 +172,66 @@ def test_lag_is_what_lies_after_the_committed_offset() -> None:
         row = found[group, "groups"]
         assert (row["log_end_offset"], row["lag"]) == (end, end - row["offset"])
     assert found["group-t", "groups-transactional"]["lag"] is None  # not among the partitions
+
+
+def _end_at(log: Partition, at: int) -> tuple[int, int, int]:
+    place = {"topic": log.topic, "partition": 0, "offset": 0, "topic_id": None}
+    committed = pa.Table.from_pylist([place])
+    rows, errors = with_lag(committed, [log], at=at)
+    assert not errors
+    (row,) = rows.to_pylist()
+    assert row["lag"] == row["log_end_offset"]
+    return row["log_end_offset"], row["log_end_least"], row["log_end_most"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_end_at_a_time_is_exact_with_log_append_time(version: str) -> None:
+    found = 0
+    for path in sorted((GOLDEN / version / "logs").glob("*log-append-time*-0")):
+        log = Partition(path)
+        records = list(log.records())
+        for at in {record.timestamp + more for record in records for more in (-1, 0)}:
+            end = sum(record.timestamp <= at for record in records)
+            assert _end_at(log, at) == (end, end, end), (path, at)
+            found += 1
+    assert found or version < "0.10.1" or version.startswith(("0.8", "0.9"))
+
+
+def test_markers_bound_the_end_at_a_time() -> None:
+    """Producers' timestamps are years old here; the markers have the time of the broker."""
+    log = Partition(GOLDEN / "4.3.1" / "logs" / "groups-transactional-0")
+    (one, other) = [batch for batch in log.batches() if batch.is_control]
+    for at, end in (
+        (one.max_timestamp - 1, (one.base_offset, 0, one.base_offset)),
+        (one.max_timestamp, (other.base_offset, one.last_offset + 1, other.base_offset)),
+        (other.max_timestamp - 1, (other.base_offset, one.last_offset + 1, other.base_offset)),
+        (other.max_timestamp, (log.log_end_offset,) * 3),
+    ):
+        assert _end_at(log, at) == end
+
+
+def test_a_timestamp_of_a_producer_counts_only_between_those_of_brokers(tmp_path: Path) -> None:
+    """One producer is ahead of the broker, and one says 500 where the broker says 400 and 600."""
+    path = tmp_path / "ahead-0"
+    path.mkdir()
+    data = b"".join(
+        encode([Record(offset, time, None, b"v")], timestamp_type=cast(Any, kind))
+        for offset, (time, kind) in enumerate(
+            [(900, CREATE_TIME), (400, LOG_APPEND_TIME), (500, CREATE_TIME), (600, LOG_APPEND_TIME)]
+        )
+    )
+    (path / f"{0:020d}.log").write_bytes(data[: len(data) // 2])
+    (path / f"{2:020d}.log").write_bytes(data[len(data) // 2 :])
+    log = Partition(path)
+    assert _end_at(log, 399) == (0, 0, 1)
+    assert _end_at(log, 450) == (2, 2, 3)
+    assert _end_at(log, 550) == (3, 2, 3)
+    assert _end_at(log, 600) == (4, 4, 4)
+
+
+def test_the_command_says_which_ends_are_assumed() -> None:
+    arguments = ["groups", str(GOLDEN / "4.3.1" / "logs"), "--group", "group-t", "--at"]
+    for time, code, shown in (("490", 1, "7 (4 to 7)"), ("506", 0, " 8 ")):
+        result = CliRunner().invoke(main, [*arguments, f"2026-11-21T16:19:34.{time}Z"])
+        assert (result.exit_code, shown in result.stdout) == (code, True), result.output
+        assert ("where 1 partition ended at" in result.stderr) == (code == 1)

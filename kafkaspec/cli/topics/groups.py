@@ -33,7 +33,8 @@ Output of --format json, one object for each line, by "type":
           subscription, subscription_regex, assignment
   offset  group, topic, partition, offset, leader_epoch, metadata,
           commit_timestamp, expire_timestamp, topic_id, pending (in a
-          transaction that is open), log_offset, log_end_offset, lag, lag_ms
+          transaction that is open), log_offset, log_end_offset,
+          log_end_least and log_end_most (bounds of it), lag, lag_ms
   delivery  of share groups: group, topic_id, partition, snapshot_epoch,
           state_epoch, leader_epoch, start_offset, batches, log_offset
   event   with --history: offset, timestamp, name, key, value, transaction
@@ -42,8 +43,10 @@ Output of --format json, one object for each line, by "type":
     """\
 Lag is measured against the data partitions in the log directories: in records,
 and as the time between the first record that was not consumed and the last one.
-With --at, both are those of that time; where a partition ended then is found by
-the timestamps of its records.
+With --at, both are those of that time. Where a partition ended then, LogAppendTime
+and the markers of transactions say, which a broker stamps as it appends them;
+between two of these, the timestamps of producers. Such an end is assumed: its
+bounds are shown, "9 (4 to 12)", and the exit code is 1.
 """,
     """\
 A log that was compacted has only the last commits before the offset up to which
@@ -95,7 +98,9 @@ def groups_command(
         with logs.reading(log):
             rows = _read(logs, log, options)
             names.update(row["group"] for table in rows.values() for row in table)
-            shown += _show(rows, wanted, output_format)
+            rows = _chosen(rows, wanted)
+            _say_assumed(logs, rows["offset"], at)
+            shown += _show(rows, output_format)
     names |= _show_deliveries(logs, options, wanted, output_format)
     if output_format == "text" and (shown or not wanted):
         note(count_text(shown, "group"))
@@ -123,6 +128,30 @@ def _read(logs: Logs, log: Segment | Partition, options: Mapping[str, Any]) -> _
         "member": plain(groups.members),
         "offset": plain(offsets),
     }
+
+
+def _chosen(rows: _Rows, wanted: tuple[str, ...]) -> _Rows:
+    """Return the rows of the wanted groups, all of them if none is named."""
+    return {
+        kind: [row for row in table if not wanted or row["group"] in wanted]
+        for kind, table in rows.items()
+    }
+
+
+def _say_assumed(logs: Logs, offsets: list[dict[str, Any]], at: int | None) -> None:
+    """Say in how many partitions brokers' timestamps leave open where they ended."""
+    assumed = len(
+        {
+            (row["topic"], row["partition"])
+            for row in offsets
+            if row["log_end_least"] != row["log_end_most"]
+        }
+    )
+    if assumed and at is not None:
+        logs.found(
+            f"where {count_text(assumed, 'partition')} ended at {iso(at)} is assumed by timestamps "
+            "of producers; bounds by those of brokers are in brackets"
+        )
 
 
 def _show_deliveries(
@@ -167,12 +196,8 @@ def _print_deliveries(rows: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def _show(rows: _Rows, wanted: tuple[str, ...], output_format: str) -> int:
-    """Print the wanted groups of a log, and return their number."""
-    if wanted:
-        rows = {
-            kind: [row for row in table if row["group"] in wanted] for kind, table in rows.items()
-        }
+def _show(rows: _Rows, output_format: str) -> int:
+    """Print groups of a log, and return their number."""
     if output_format == "json":
         for kind, table in rows.items():
             for row in table:
@@ -234,8 +259,9 @@ def _cells(row: Mapping[str, Any]) -> Iterator[str]:
     yield row["topic"]
     yield str(row["partition"])
     yield f"{row['offset']}{' (pending)' if row['pending'] else ''}"
-    for name in ("log_end_offset", "lag"):
-        yield "-" if row[name] is None else str(row[name])
+    end, least, most = (row[name] for name in ("log_end_offset", "log_end_least", "log_end_most"))
+    yield "-" if end is None else str(end) if least == most else f"{end} ({least} to {most})"
+    yield "-" if row["lag"] is None else str(row["lag"])
     yield "-" if row["lag_ms"] is None else f"{row['lag_ms'] / 1000:.3f} s"
     yield iso(row["commit_timestamp"])
     yield row["metadata"] or ""

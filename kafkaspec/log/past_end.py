@@ -1,0 +1,92 @@
+"""Where a partition ended at a past time: by what brokers wrote with their own clock.
+
+A broker stamps control records, and the batches of a topic with LogAppendTime, as it appends them.
+Producers stamp all others, before they send them, so that those only suggest an end between two
+stamps of brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import names
+from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
+from kafkaspec.log.headers import largest_timestamps, last_offsets, readable_headers
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+
+_STAMPS: Final = (names.IS_CONTROL, names.TIMESTAMP_TYPE)
+"""Columns that are 0 for the batches that a producer stamped."""
+
+
+class PastEnd(NamedTuple):
+    """Where a partition ended at a past time.
+
+    Attributes:
+        offset: where it ended, by the timestamps of records where brokers' do not say it.
+        least: the end was not before this offset.
+        most: the end was not after this offset.
+    """
+
+    offset: int
+    least: int
+    most: int
+
+
+def past_end(log: Partition, at: int) -> PastEnd:
+    """Return where a partition ended at a time.
+
+    Segments are read from the last one back, up to one with a batch that a broker stamped before.
+
+    Args:
+        log: the partition.
+        at: the time, in ms since the Unix epoch.
+
+    Raises:
+        KafkaSpecError: a batch on the way cannot be read.
+    """
+    least, most = 0, log.log_end_offset
+    for path in reversed(log.segment_paths):
+        segment = log.open_segment(path)
+        before: int | None = None
+        after: int | None = None
+        for time, position, last in _stamped(segment):
+            if time <= at:
+                before, after = last + 1, None
+            elif after is None:
+                after = position
+        most = most if after is None else segment.batch_at(after).base_offset
+        if before is not None:
+            least = before
+            break
+    return PastEnd(min(_first_later(log, at, least), most), least, most)
+
+
+def _first_later(log: Partition, at: int, least: int) -> int:
+    """Return the offset of the first record that is later, among those that came after an end."""
+    for segment in log.segments_from(least):
+        found = segment.find(timestamp=at + 1, plain=True, start_offset=least)
+        if found.record is not None:
+            return found.record.offset
+    return log.log_end_offset
+
+
+def _stamped(segment: Segment) -> Iterator[tuple[int, int, int]]:
+    """Yield time, position and last offset of the batches that a broker stamped."""
+    for item in readable_headers(segment):
+        if isinstance(item, KafkaSpecError):
+            continue
+        if isinstance(item, Batch):
+            if item.is_control or item.timestamp_type == LOG_APPEND_TIME:
+                yield item.max_timestamp, item.position, item.last_offset
+            continue
+        table, base = item
+        marks = [name for name in _STAMPS if name in table.names and any(table.column(name))]
+        if not marks:
+            continue
+        times, lasts = largest_timestamps(table), last_offsets(table)
+        for entry, place in enumerate(table.column("position")):
+            if any(table.has(name, entry) and table.column(name)[entry] for name in marks):
+                yield times[entry], base + place, lasts[entry]
