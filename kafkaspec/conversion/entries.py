@@ -320,7 +320,7 @@ class EntryConverter:
         old, own = self._records(batch, kind)
         if cut:
             old, own = self._in_range(batch, old, own)
-        if not old and (cut or not batch.kind.has_record_sets):
+        if not old and (not batch.kind.has_record_sets or (cut and not self._ends(batch, kind))):
             return None
         if not (batch.shares_offset and self.offsets.renumbers):
             check_rising(batch, old)
@@ -375,6 +375,21 @@ class EntryConverter:
             base_sequence=sequence if kind.has_producers else NONE,
             base_timestamp=base_timestamp,
             max_timestamp=largest,
+        )
+
+    def _ends(self, batch: Batch, kind: EntryKind) -> bool:
+        """Return whether a batch without records at or after the log start offset still counts.
+
+        Compaction has removed those, and left the batch so that the log ends where it did.
+        """
+        start, high = self._log_start, self._high
+        return (
+            kind.has_record_sets
+            and not self.offsets.renumbers
+            and not self._choices.by_time
+            and start is not None
+            and start == self._low
+            and (high is None or batch.last_offset < high)
         )
 
     def _records(

@@ -10,6 +10,7 @@ from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.conversion.losses import Losses
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.missing import Missing, Why
+from kafkaspec.writing.carried import Carried
 
 MOST_SHOWN: Final = 100
 """Most damages of a partition that are listed; all are counted."""
@@ -185,11 +186,13 @@ class ConversionReport:
         partitions: one result per partition.
         left_out: paths that are not converted, each with the reason.
         failed: partitions that could not be converted, each with the error.
+        checkpoints: which checkpoints of the log directory are in the output.
     """
 
     partitions: list[PartitionResult] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
     failed: dict[str, KafkaSpecError] = field(default_factory=dict)
+    checkpoints: Carried = field(default_factory=Carried)
 
     @property
     def losses(self) -> Losses:
@@ -202,7 +205,8 @@ class ConversionReport:
     @property
     def clean(self) -> bool:
         """Whether nothing is missing or was left out as damaged, and all results are correct."""
-        return not self.failed and all(result.clean for result in self.partitions)
+        failed = self.failed or self.checkpoints.errors
+        return not failed and all(result.clean for result in self.partitions)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the sums for JSON; ``partitions`` have their own."""

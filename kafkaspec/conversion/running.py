@@ -14,6 +14,7 @@ from kafkaspec.analysis.verification import verify
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.conversion.choices import ChoiceOptions, Choices
 from kafkaspec.conversion.compare import compare
+from kafkaspec.conversion.offsets import Offsets
 from kafkaspec.conversion.partition import PartitionConversion, Progress
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
 from kafkaspec.errors import KafkaSpecError, none_of
@@ -26,6 +27,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import check_isolation
 from kafkaspec.options import checked
 from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.carried import WrittenLog, carry
 from kafkaspec.writing.places import check_output
 
 _LOST: Final = (
@@ -48,7 +50,8 @@ def convert(
     """Rewrite logs with another magic, compression, offsets, batches or segments.
 
     Nothing changes under ``path``. Indexes, producer snapshots and checkpoints of partitions are
-    rebuilt as by a broker of the profile; files of the log directory itself are not. Partitions
+    rebuilt as by a broker of the profile. Of a log directory, the checkpoints that hold are written
+    again, with the new offsets; its other files are not. Partitions
     that are being deleted or moved, and KRaft snapshots, are left out, as the report says. Records
     below the log start offset were deleted and are left out too. What is missing in the input is in
     the report, see ``kafkaspec.log.missing``.
@@ -95,10 +98,13 @@ def convert(
         def final(name: str) -> str:
             return name.replace(os.fspath(aside.path), os.fspath(out))
 
+        logs: list[WrittenLog] = []
         try:
             for item, place in _items(opened, aside.path, report):
                 try:
-                    result, lost = _convert(item, place, plan, reader, check, progress, jobs)
+                    result, lost, offsets = _convert(
+                        item, place, plan, reader, check, progress, jobs
+                    )
                 except KafkaSpecError as error:
                     if not isinstance(opened, LogDirectory) or aside.concerns(error):
                         raise
@@ -106,10 +112,13 @@ def convert(
                     report.failed[os.fspath(item.path or "")] = error
                     continue
                 report.partitions.append(_renamed(result, final))
+                if isinstance(item, Partition):
+                    logs.append(_written(item, place, plan, offsets))
                 if lost is not None:
                     report.left_out.append((os.fspath(lost), _LOST))
             if report.failed and not report.partitions:
                 raise none_of([*report.failed.values()], "converted")
+            report.checkpoints = carry(aside, logs, root=isinstance(opened, LogDirectory))
             aside.commit()
         except BaseException as error:
             aside.discard()
@@ -126,6 +135,17 @@ def _renamed(result: PartitionResult, final: Callable[[str], str]) -> PartitionR
     if result.comparison is not None:
         result.comparison.examples = list(map(final, result.comparison.examples))
     return result
+
+
+def _written(source: Partition, path: Path, plan: Choices, offsets: Offsets) -> WrittenLog:
+    """Return what decides which checkpoints hold for a partition."""
+    return WrittenLog(
+        source,
+        path,
+        shift=None if offsets.renumbers else offsets.shift,
+        cut=plan.log_start == "checkpoint",
+        revived=plan.log_start != "checkpoint",
+    )
 
 
 def _items(
@@ -170,8 +190,8 @@ def _convert(
     check: bool,
     progress: Progress | None,
     jobs: int,
-) -> tuple[PartitionResult, Path | None]:
-    """Return the result for a partition, and the producer snapshot that was not carried over."""
+) -> tuple[PartitionResult, Path | None, Offsets]:
+    """Return the result of a partition, the producer snapshot left out, and the offsets."""
     start: int | None = None
     with unmapped():  # side files too: others may change any file of the input
         if isinstance(item, Partition):
@@ -210,4 +230,4 @@ def _convert(
         # What compaction removed had offsets of its own, which are gone if all are consecutive.
         expected = {FindingReason.SEQUENCE_GAP} if plan.offsets == "renumber" else set()
         result.findings = [finding for finding in found if finding.reason not in expected]
-    return result, conversion.lost_snapshot
+    return result, conversion.lost_snapshot, conversion.converter.offsets

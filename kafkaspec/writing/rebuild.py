@@ -137,6 +137,7 @@ def rebuild_into(
     *,
     profile: str | Profile = DEFAULT_PROFILE,
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
+    log_start: int = 0,
     progress: Progress | None = None,
 ) -> tuple[RebuiltSegment, ...]:
     """Make the files beside the segments of a partition that is being written, as recovery does.
@@ -146,6 +147,7 @@ def rebuild_into(
         prefix: directory of the partition in it, with a slash; "" if it is the partition.
         profile: version whose rules to follow.
         index_interval_bytes: ``index.interval.bytes``.
+        log_start: log start offset that the output will have, 0 for the name of the first segment.
         progress: called with the number of bytes read and the name of the file.
 
     Returns:
@@ -162,7 +164,7 @@ def rebuild_into(
     )
     work = _Rebuild(settings, aside.write, aside, 1, Event())
     with closing(Partition(aside.path / prefix)) as partition:
-        return tuple(work.partition(partition, prefix))
+        return tuple(work.partition(partition, prefix, log_start))
 
 
 class _StoppedError(Exception):
@@ -239,15 +241,21 @@ class _Rebuild:
     def _epochs(self, base_offset: int) -> LeaderEpochs:
         return LeaderEpochs(self.settings.profile.epoch_file, None, base_offset)
 
-    def partition(self, partition: Partition, prefix: str) -> Iterator[RebuiltSegment]:
-        """Yield the segments of a partition; the last one kept includes the checkpoint."""
+    def partition(
+        self, partition: Partition, prefix: str, log_start: int | None = None
+    ) -> Iterator[RebuiltSegment]:
+        """Yield the segments of a partition; the last one kept includes the checkpoint.
+
+        Its log start offset is that of the checkpoint if None is given.
+        """
         first = next(partition.segments_from(None), None)
         if first is None:
             return
         base, _ = _checked(first)
         segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
         snapshots, epochs = find_snapshots(partition.snapshot_paths), self._epochs(base)
-        log_start = partition.log_start_of("checkpoint") or 0
+        if log_start is None:
+            log_start = partition.log_start_of("checkpoint") or 0
         log = _Log(segments, snapshots, epochs, log_start, first.codec, whole=True)
         done = list(self._segments(log, prefix))
         if not done or any(one.recovery in _STATE_UNKNOWN for one in done):

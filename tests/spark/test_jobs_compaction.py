@@ -12,6 +12,9 @@ import pytest
 pytest.importorskip("pyspark")
 
 import kafkaspec as ks
+from kafkaspec.files.checkpoints.log_directory import Checkpoints
+from kafkaspec.files.names import OFFSET_CHECKPOINTS, RECOVERY_POINTS
+from kafkaspec.spark.jobs.compact import compact, write_compacted
 from kafkaspec.spark.jobs.compaction import compact_logs
 from tests.cli.helpers import fingerprint, run
 from tests.goldens import GOLDEN
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
 
 NOW = 1_800_000_000_000
 CONFIG = {"cleanup.policy": "compact", "delete.retention.ms": "0"}
-NAMES = ("segments-0", "segments-gzip-0", "transactions-segments-0", "plain-0")
+NAMES = (
+    "segments-0", "segments-gzip-0", "transactions-segments-0", "plain-0", "deleted-records-0",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -29,6 +34,8 @@ def logs(tmp_path: Path) -> Path:
     """Closed segments that no cleaner has seen, and a log that is damaged."""
     for name in NAMES:
         shutil.copytree(GOLDEN / "4.3.1" / "logs" / name, tmp_path / "logs" / name)
+    for name in OFFSET_CHECKPOINTS:
+        shutil.copy(GOLDEN / "4.3.1" / "logs" / name, tmp_path / "logs" / name)
     return tmp_path / "logs"
 
 
@@ -42,8 +49,25 @@ def test_the_same_as_the_command(spark: SparkSession, logs: Path, tmp_path: Path
     assert alone.exit_code == 1
     results = compact_logs(spark, str(logs), str(tmp_path / "many"), now=NOW, config=CONFIG)
     assert _contents(tmp_path / "many") == _contents(tmp_path / "alone")
+    assert Checkpoints(tmp_path / "many").log_start_offsets == {("deleted-records", 0): 25}
+    entries = {entry.file for item in results for entry in item.checkpoints}
+    assert entries == {*OFFSET_CHECKPOINTS}
     assert sum(sum((item.removed or {}).values()) for item in results) > 0
     assert ks.verify(tmp_path / "many").clean
+
+
+def test_rows_that_are_written_again_have_no_deleted_records(
+    spark: SparkSession, logs: Path, tmp_path: Path
+) -> None:
+    """The data source begins at the log start, so ``spark compact`` needs no checkpoint."""
+    place = logs / "deleted-records-0"
+    write_compacted(compact(spark, str(place)), str(tmp_path / "out"))
+    with ks.open(place) as log:
+        wanted = [record.offset for record in log.records(log_start="checkpoint")]
+    with ks.open(tmp_path / "out" / "deleted-records-0") as log:
+        there = [record.offset for record in log.records()]
+    assert there
+    assert set(there) <= set(wanted)
 
 
 def test_a_damaged_log_is_named_and_left_out(
@@ -59,7 +83,8 @@ def test_a_damaged_log_is_named_and_left_out(
     assert done.exit_code == 1, done.output
     assert "invalid_value" in done.stderr
     there = {path.name for path in (tmp_path / "out").iterdir()}
-    assert there == {*NAMES, "cleaner-offset-checkpoint"} - {"segments-0"}
+    kept = {*OFFSET_CHECKPOINTS} - {RECOVERY_POINTS}
+    assert there == {*NAMES, *kept} - {"segments-0"}
     found = [json.loads(line) for line in done.stdout.splitlines()]
     assert {item["topic"] for item in found} == {name[:-2] for name in NAMES} - {"segments"}
 

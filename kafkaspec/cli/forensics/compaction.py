@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from kafkaspec.cli.checkpoints import CHECKPOINT_EPILOG, show_carried
 from kafkaspec.cli.console import count_text, print_json, say, size_text
 from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.forensics.cleaning import (
@@ -28,14 +29,12 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.cli.report import say_assumptions
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files import names
-from kafkaspec.files.checkpoints import offset_checkpoint
-from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
 from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
 from kafkaspec.forensics.cleaner.passes import Removed
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 from kafkaspec.results import as_json
 from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.carried import WrittenLog, carry
 from kafkaspec.writing.places import check_output
 
 _EPILOG = epilog(
@@ -63,6 +62,11 @@ Output of --format json, one object for each line, by "type":
               least_ratio, overdue, not_yet, end_offset, keys, full, records,
               removed (records by rule), batches (by what becomes of them), horizons,
               horizon, fails, strength, assumptions (name, value, why)
+"""
+    + CHECKPOINT_EPILOG,
+    """\
+With -o, OUT has the checkpoints that hold: the log start offset, the high
+watermark, and the end of the pass as first dirty offset.
 """,
     """\
 Exit codes: 0 the cleaner would remove nothing, 1 it would, or would fail, or
@@ -104,7 +108,7 @@ def compaction_command(
     given, now, rules = asked(config, at, profile)
     inputs = open_inputs(paths)
     in_json, found = output_format == "json", False
-    checkpoints: list[PartitionOffset] = []
+    logs: list[WrittenLog] = []
     with ExitStack() as stack:
         aside: DirectoryAside | None = None
         if output is not None:
@@ -137,12 +141,13 @@ def compaction_command(
                 continue
             found |= bool(made.removed_records or made.fails)
             (_print_json if in_json else _print_text)(view, made)
-            topic, partition = view.partition.topic, view.partition.partition
-            if topic is not None and partition is not None and made.fails is None:
-                checkpoints.append(PartitionOffset(topic, partition, made.end_offset))
+            if target is not None:
+                logs.append(WrittenLog(view.partition, target, cleaned=made.cleaned))
         if aside is not None and inputs.exit_code < 2:
-            aside.write(names.CLEANER_OFFSETS, offset_checkpoint.serialize(checkpoints))
+            carried = carry(aside, logs)
             aside.commit()
+            show_carried(carried, in_json=in_json)
+            found |= bool(carried.errors)
     ctx.exit(max(FINDINGS if found else 0, inputs.exit_code))
 
 

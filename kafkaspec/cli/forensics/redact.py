@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from kafkaspec.cli.checkpoints import CHECKPOINT_EPILOG, show_carried
 from kafkaspec.cli.console import count_text, note, print_json, say, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
@@ -55,7 +56,9 @@ unequal, or nothing is written.
 """,
     """\
 OUT has the partition, or for a log directory and for several PATHs a directory
-for each. Where no size changed, indexes are copied; otherwise they are new.
+for each, and the checkpoints that hold. Of a partition alone, what is below its
+log start offset is cut. Where no size changed, indexes are copied; otherwise
+they are new.
 Kafka's own topics are left out of a log directory. Copies elsewhere are yours
 to find: other replicas, remote storage, backups, deleted segments.
 """,
@@ -65,7 +68,10 @@ Output of --format json, one object for each line, by "type":
              header, number (of the header), new_field_size, hash (keyed; null
              without --secret)
   partition  topic, partition, source, target, entries, redacted_entries,
-             records, fields, resized, left_out (bytes), copies
+             records, fields, resized, deleted (entries), left_out (bytes), copies
+"""
+    + CHECKPOINT_EPILOG
+    + """\
   summary    the last line: partitions, records, failed, internal
 """,
     """\
@@ -210,6 +216,7 @@ def redact_command(
     else:
         for item in result.partitions:
             _print(item)
+        show_carried(result.checkpoints, in_json=False)
         if Part.KEY in ways and result.records:
             note("keys changed: compaction, partitioning and joins see others")
         if ways.get(Part.VALUE) is Way.NULL and result.records:
@@ -256,9 +263,10 @@ def _print_json(result: Redaction) -> None:
     for item in result.partitions:
         names = (
             "topic", "partition", "source", "target", "entries", "redacted_entries", "records",
-            "fields", "resized", "left_out", "copies",
+            "fields", "resized", "deleted", "left_out", "copies",
         )  # fmt: skip
         print_json("partition", {name: getattr(item, name) for name in names})
+    show_carried(result.checkpoints, in_json=True)
     summary = {
         "partitions": len(result.partitions),
         "records": result.records,
@@ -274,6 +282,9 @@ def _print(item: RedactedPartition) -> None:
     say(f"{item.source} to {item.target}: {records} redacted, in {entries}")
     if item.resized:
         say(f"  indexes are new: {', '.join(item.resized)}")
+    if item.deleted:
+        cut = count_text(item.deleted, "entry", "entries")
+        say(f"  cut: {cut}, at least in part, below the log start offset")
     if item.left_out:
         say(f"  left out: {size_text(item.left_out)} that cannot be read")
     for path in item.copies[:_MOST_COPIES]:

@@ -11,6 +11,7 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.arrow import provider
+from kafkaspec.cli.checkpoints import CHECKPOINT_EPILOG, show_carried
 from kafkaspec.cli.console import (
     count_text,
     limited,
@@ -55,8 +56,10 @@ Example:
     """\
 OUT has the partition, or for a log directory and for several PATHs a directory for
 each: segments under their old names, indexes, snapshots, the leader epoch
-checkpoint, and partition.metadata. It appears as a whole at the end, or not at all.
-A broker takes it as it is. Make it the leader before replicas fetch from it.
+checkpoint, and partition.metadata; and the checkpoints of the log directory that
+hold. Of a partition alone, what is below its log start offset is cut. It appears
+as a whole at the end, or not at all. A broker takes it as it is. Make it the
+leader before replicas fetch from it.
 """,
     """\
 Every byte has one fate:
@@ -82,7 +85,11 @@ Output of --format json, one object for each line, by "type":
   open       topic, partition, producer_id, producer_epoch, first_offset, why
   unknown    the same, of transactions that may have ended otherwise than in OUT
   partition  source, target, topic, partition, size, bytes (by fate), old_end,
-             new_end, cut (what a broker would cut of the output), assumptions
+             new_end, cut (what a broker would cut of the output), deleted (entries
+             cut below the log start offset), assumptions
+"""
+    + CHECKPOINT_EPILOG
+    + """\
   summary    the last line: partitions, bytes, failed, unproven (file, records)
 """,
     """\
@@ -292,9 +299,11 @@ def _print_json(report: SalvageReport) -> None:
                 "old_end": item.old_end,
                 "new_end": item.new_end,
                 "cut": item.cut,
+                "deleted": item.deleted,
                 "assumptions": as_json(item.assumptions),
             },
         )
+    show_carried(report.checkpoints, in_json=True)
     print_json(
         "summary",
         {
@@ -349,8 +358,9 @@ def _print_text(report: SalvageReport) -> None:
             table.add_row(f"... {len(rest):,} more", "", "", "", "", "", "")
         console.print(table)
     for item in report.partitions:
-        if not item.is_sound or len(report.partitions) == 1:
+        if not item.is_sound or item.deleted or len(report.partitions) == 1:
             _print_partition(item)
+    show_carried(report.checkpoints, in_json=False)
     totals = ", ".join(
         f"{size_text(size)} {fate.value}" for fate, size in _totals(report).items() if size
     )
@@ -383,6 +393,9 @@ def _print_partition(item: SalvagedPartition) -> None:
         )
     if more_open:
         console.print(f"  open, or not known: {count_text(len(more_open), 'more transaction')}")
+    if item.deleted:
+        entries = count_text(item.deleted, "entry", "entries")
+        console.print(f"  cut: {entries}, at least in part, below the log start offset")
     if item.cut:
         console.print(f"  a broker cuts the output: {item.cut}")
     for assumed in item.assumptions:

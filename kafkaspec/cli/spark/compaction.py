@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import click
 
+from kafkaspec.cli.checkpoints import show_carried
 from kafkaspec.cli.console import count_text, print_json, say, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.forensics.cleaning import asked, clock_option, config_option
 from kafkaspec.cli.options import format_option, profile_option, wrong_usage
 from kafkaspec.cli.spark.options import output_option, paths_argument
 from kafkaspec.cli.spark.session import check_outputs, session
+from kafkaspec.writing.carried import Carried
 
 
 @click.command("compaction")
@@ -63,5 +65,7 @@ def compaction_command(
         text = f"{item.directory}: {count_text(sum(removed.values()), 'record')} removed"
         text += f" of {item.records:,}" + (f" ({rules})" if rules else "")
         say(text + (f"; the cleaner fails: {item.fails}" if item.fails else ""))
+    entries = tuple(entry for item in results for entry in item.checkpoints)
+    show_carried(Carried(entries), in_json=output_format == "json")
     bad = any(item.error is not None for item in results)
     ctx.exit(FINDINGS if changed or bad else CLEAN)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from kafkaspec.analysis.files import segment_bytes as bytes_of
+from kafkaspec.cli.checkpoints import CHECKPOINT_EPILOG, show_carried
 from kafkaspec.cli.console import print_json, progress_bar, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
@@ -42,8 +43,9 @@ transactions would have no end without them. --isolation read_committed implies
 """,
     """\
 Indexes, snapshots and checkpoints of partitions are rebuilt by the rules of
-the profile; a topic id is kept. Files of the log directory itself, KRaft
-snapshots and partitions that are being deleted or moved are not converted.
+the profile; a topic id is kept. Of a log directory, the checkpoints that hold are
+written with the new offsets. Its other files, KRaft snapshots and partitions that
+are being deleted or moved are not converted.
 An error of one partition of a log directory stays with it: it is named, and the
 others are in OUT. With --on-error skip, what can be read of it is in OUT too.
 OUT appears as a whole at the end, or not at all.
@@ -54,6 +56,9 @@ Output of --format json, one object per line, with its "type":
              written_size, batches, taken, losses (batches and records by
              kind, and of other fields by name), damaged, damages, unread,
              tails, missing, comparison, findings
+"""
+    + CHECKPOINT_EPILOG
+    + """\
   summary    the last line: sums, left_out, and failed: partitions that could
              not be converted
 """,
@@ -152,6 +157,7 @@ def convert_command(
     if output_format == "json":
         for result in report.partitions:
             print_json("partition", result.as_dict())
+        show_carried(report.checkpoints, in_json=True)
         print_json("summary", report.as_dict())
     else:
         print_conversion(report, stdout_console())

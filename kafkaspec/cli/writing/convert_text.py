@@ -7,6 +7,7 @@ import os
 from rich.console import Console
 from rich.text import Text
 
+from kafkaspec.cli.checkpoints import show_carried
 from kafkaspec.cli.console import count_text, limited, new_table, size_text
 from kafkaspec.conversion.losses import Count, Loss
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
@@ -43,6 +44,7 @@ def print_conversion(report: ConversionReport, console: Console) -> None:
         console.print(f"note: {path}: {why}")
     for result in report.partitions:
         _print_troubles(result, console)
+    show_carried(report.checkpoints, in_json=False)
     for path, error in report.failed.items():
         console.print(f"not converted: {error.at(path)}")
     console.print(_last_line(report))

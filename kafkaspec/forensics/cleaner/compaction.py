@@ -56,6 +56,11 @@ class Compaction:
     assumptions: tuple[Assumption, ...]
 
     @property
+    def cleaned(self) -> int | None:
+        """First dirty offset of the log that the pass leaves; None if the cleaner fails."""
+        return None if self.fails is not None else self.end_offset
+
+    @property
     def removed_records(self) -> int:
         """Number of records that go."""
         return sum(self.removed.values())

@@ -14,8 +14,10 @@ from typing import IO, Final
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.columns.keys import batches_with
+from kafkaspec.conversion.cut import cut_entry
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of, unreadable
 from kafkaspec.files import names
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.forensics.redaction.choices import Changes, Chosen
 from kafkaspec.forensics.redaction.entries import KeyWatch, RedactedField, redacted_entry
 from kafkaspec.io.local import read_beside
@@ -29,8 +31,10 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError, report
 from kafkaspec.options import checked
 from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.carried import Carried, WrittenLog, carry
 from kafkaspec.writing.headers import Headers, read_headers
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
+from kafkaspec.writing.leader_epochs import begun_at
 from kafkaspec.writing.places import check_output
 from kafkaspec.writing.rebuild import rebuild_indexes
 
@@ -76,6 +80,8 @@ class RedactedPartition:
         records: number of records of which something was redacted.
         fields: number of keys, values and header values that were redacted.
         resized: names of segments in which sizes may have changed, so that their indexes are new.
+        deleted: number of entries below the log start offset, all or in part, that are cut; only
+            of a partition whose output has no checkpoint that says so.
         left_out: bytes of entries that cannot be read and of what is no entry; not in the output.
         errors: why entries, or files beside the segments, were left out.
         copies: files and directories beside it that may hold the same records.
@@ -90,6 +96,7 @@ class RedactedPartition:
     records: int = 0
     fields: int = 0
     resized: list[str] = field(default_factory=list)
+    deleted: int = 0
     left_out: int = 0
     errors: list[KafkaSpecError] = field(default_factory=list)
     copies: list[str] = field(default_factory=list)
@@ -103,11 +110,13 @@ class Redaction:
         partitions: those that were written.
         failed: errors of partitions that cannot be read, by path.
         internal: partitions of Kafka's own topics, which are left out of the output.
+        checkpoints: which checkpoints of the log directory are in the output.
     """
 
     partitions: list[RedactedPartition] = field(default_factory=list)
     failed: dict[str, KafkaSpecError] = field(default_factory=dict)
     internal: list[str] = field(default_factory=list)
+    checkpoints: Carried = field(default_factory=Carried)
 
     @property
     def records(self) -> int:
@@ -117,7 +126,8 @@ class Redaction:
     @property
     def is_whole(self) -> bool:
         """Whether everything could be read."""
-        return not self.failed and not any(item.left_out or item.errors for item in self.partitions)
+        failed = self.failed or self.checkpoints.errors
+        return not failed and not any(item.left_out or item.errors for item in self.partitions)
 
 
 @checked
@@ -145,7 +155,8 @@ def redact(
     Args:
         source: a partition or a log directory, or several.
         out: a new or empty directory: the partition, or for a log directory and for several
-            sources a directory with one for each partition.
+            sources a log directory with one for each partition and the checkpoints that hold. A
+            partition alone has no checkpoint of its log start: records below it are cut.
         chosen: which records.
         changes: what is done to them.
         audit: called with each entry that was changed.
@@ -164,6 +175,7 @@ def redact(
     aside = DirectoryAside(out, sync=sync)
     result = Redaction()
     watches: dict[str, KeyWatch] = {}
+    logs: list[WrittenLog] = []
     try:
         for log, prefix in _partitions(sources, result):
             watch = None
@@ -172,6 +184,7 @@ def redact(
             work = _Partition(log, prefix, aside, chosen, changes, watch, audit, on_error)
             try:
                 result.partitions.append(work.run(index_interval_bytes))
+                logs.append(WrittenLog(log, aside.path / prefix, cut=not prefix))
             except KafkaSpecError as error:
                 if error.reason not in ALWAYS_RAISED or aside.concerns(error) or not prefix:
                     raise
@@ -183,6 +196,7 @@ def redact(
             raise unreadable(", ".join(map(str, sources)), "there is nothing to redact")
         for topic, watch in watches.items():
             _check_keys(topic, watch)
+        result.checkpoints = carry(aside, logs, root=not logs[0].cut)
         aside.commit()
     except BaseException:
         aside.discard()
@@ -250,12 +264,14 @@ class _Partition:
         self._audit, self._on_error = audit, on_error
         target = os.path.join(aside.target, prefix).rstrip("/")
         self._result = RedactedPartition(str(log.path), target, log.topic, log.partition)
+        # Above a partition alone there is no checkpoint of its log start in the output.
+        self._start = None if prefix else log.log_start_of("checkpoint")
 
     def run(self, interval: int) -> RedactedPartition:
         """Write the partition."""
         if not self._log.segment_paths:
             raise unreadable(str(self._log.path), "it has no segments")
-        for path in self._log.segment_paths:
+        for path in self._log.paths_from(self._start):
             with closing(self._log.open_segment(path)) as segment:
                 if not segment.format.is_written:
                     detail = f"entries of Kafka {segment.format.name} cannot be written; convert it"
@@ -268,9 +284,13 @@ class _Partition:
         return self._result
 
     def _segment(self, segment: Segment, path: Path) -> None:
-        name = self._prefix + path.name
+        base = segment.base_offset or 0
+        target = path.name
+        if self._start is not None and self._start > base:
+            target = names.SegmentName(self._start, path.suffix).sibling(path.suffix)
+        name = self._prefix + target
         wanted = self._wanted(segment)
-        resized = False
+        resized = target != path.name
         with self._aside.opened(name) as file:
             position: int | None = 0
             while position is not None:
@@ -291,7 +311,7 @@ class _Partition:
                     self._result.left_out += end - start
                     resized = True
         if resized:
-            self._result.resized.append(path.name)
+            self._result.resized.append(target)
         # Brokers take the time of the file for that of messages without one.
         if segment.modified is not None:
             time = segment.modified * 1_000_000
@@ -331,20 +351,23 @@ class _Partition:
         """Write some entries; return whether the size of one changed."""
         self._result.entries += len(headers)
         resized = False
-        done = 0
-        for number in range(len(headers)):
+        start = self._start
+        done = first = 0 if start is None else bisect_left(headers.last_offset, start)
+        self._result.deleted += first
+        for number in range(first, len(headers)):
             if headers.control[number]:
                 continue
-            if not wanted(headers, number):
+            cut = number == first and start is not None and headers.first_offset_of(number) < start
+            if not cut and not wanted(headers, number):
                 continue
             batch = headers.batch(number)
-            found = self._entry(batch)
+            found = self._entry(batch, cut=cut)
             if found is None:
                 continue
             new, fields = found
             file.write(headers.data(done, number))
             if fields and self._audit is not None:
-                self._audit(_entry_of(self._final(batch), file.tell(), new, fields))
+                self._audit(_entry_of(self._final(file), file.tell(), new, fields))
             file.write(new)
             done = number + 1
             # Whether a size happens to be the same as before says something of what was there.
@@ -354,10 +377,22 @@ class _Partition:
             file.write(headers.data(done, len(headers)))
         return resized
 
-    def _entry(self, batch: Batch) -> tuple[bytes, list[RedactedField]] | None:
-        """Return an entry and what was redacted in it; None if it stays as it is."""
+    def _entry(
+        self, batch: Batch, *, cut: bool = False
+    ) -> tuple[bytes, list[RedactedField]] | None:
+        """Return an entry and what was redacted in it; None if it stays as it is.
+
+        Args:
+            batch: the entry.
+            cut: whether to leave out its records below the log start offset.
+        """
         named = self._audit is not None
+        data = None
         try:
+            if cut and self._start is not None:
+                data = cut_entry(batch, self._start)
+                self._result.deleted += 1
+                batch = Segment(data).batch_at(0)
             found = redacted_entry(
                 batch,
                 self._chosen,
@@ -370,15 +405,16 @@ class _Partition:
             self._result.errors.append(error)
             self._result.left_out += batch.size
             return b"", []
-        if found is not None:
-            self._result.redacted_entries += 1
-            self._result.records += len({item.offset for item in found[1]})
-            self._result.fields += len(found[1])
+        if found is None:
+            return None if data is None else (data, [])
+        self._result.redacted_entries += 1
+        self._result.records += len({item.offset for item in found[1]})
+        self._result.fields += len(found[1])
         return found
 
-    def _final(self, batch: Batch) -> str:
-        """Return the path of the new segment of an entry."""
-        return os.path.join(self._result.target, os.path.basename(batch.file or ""))
+    def _final(self, file: IO[bytes]) -> str:
+        """Return the path that a segment will have."""
+        return os.path.join(self._result.target, os.path.basename(file.name))
 
     def _copy_files(self) -> None:
         """Copy the files beside the segments that stay valid."""
@@ -388,18 +424,28 @@ class _Partition:
             if name is None:
                 wanted = path.name in _TEXT_FILES
             else:
-                wanted = not name.state and name.kind in _KEPT
+                wanted = not name.state and name.kind in _KEPT and not self._is_gone(name)
                 if name.kind in _INDEXES and name.sibling(names.LOG) in resized:
                     wanted = False
             if not wanted:
                 continue
             try:
                 with read_beside(path) as source:
-                    self._aside.write(self._prefix + path.name, bytes(source.buffer))
+                    data = bytes(source.buffer)
+                if path.name == names.LEADER_EPOCHS and self._start is not None:
+                    epochs = leader_epoch_checkpoint.parse(data, file=str(path))
+                    data = leader_epoch_checkpoint.serialize(begun_at(epochs, self._start))
+                self._aside.write(self._prefix + path.name, data)
             except KafkaSpecError as error:
                 if self._aside.concerns(error):
                     raise
                 self._result.errors.append(error)
+
+    def _is_gone(self, name: names.SegmentName) -> bool:
+        """Return whether a file is of a segment that is cut, or a snapshot that brokers remove."""
+        if self._start is None or name.base_offset > self._start:
+            return False
+        return name.base_offset < self._start or name.kind == names.PRODUCER_SNAPSHOT
 
     def _rebuild(self, interval: int) -> None:
         """Make the indexes of segments in which sizes changed."""
@@ -408,8 +454,10 @@ class _Partition:
             rebuild_indexes(
                 self._aside.path / self._prefix, made, index_interval_bytes=interval, sync=False
             )
+            old = {path.name for path in self._log.segment_paths}
             for name in self._result.resized:
-                for kind in _INDEXES:
+                renamed = () if name in old else (names.TRANSACTION_INDEX,)
+                for kind in (*_INDEXES, *renamed):
                     path = made / Path(name).with_suffix(kind).name
                     if path.exists():
                         self._aside.write(self._prefix + path.name, path.read_bytes())

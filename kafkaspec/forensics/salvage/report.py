@@ -11,6 +11,7 @@ from typing import Any
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.missing import Missing
 from kafkaspec.results import Assumption, Strength
+from kafkaspec.writing.carried import Carried
 
 
 class Fate(StrEnum):
@@ -167,6 +168,8 @@ class SalvagedPartition:
         unreadable: errors of segments that could not be opened.
         unknown: transactions that the next marker of their producer ends in the output, though a
             marker between may be lost: how they ended is not known.
+        deleted: number of entries below the log start offset, all or in part, that are cut of the
+            output; only of a partition whose output has no checkpoint that says so.
     """
 
     source: str
@@ -184,6 +187,7 @@ class SalvagedPartition:
     notes: tuple[Missing, ...] = ()
     unreadable: tuple[KafkaSpecError, ...] = ()
     unknown: tuple[OpenTransaction, ...] = ()
+    deleted: int = 0
 
     @property
     def bytes(self) -> Mapping[Fate, int]:
@@ -216,6 +220,7 @@ class SalvageReport:
         notes: what else is in a log directory and was not read.
         unproven: path of the file with unproven records, None if there is none.
         unproven_records: number of records in it.
+        checkpoints: which checkpoints of the log directory are in the output.
     """
 
     partitions: tuple[SalvagedPartition, ...]
@@ -223,11 +228,13 @@ class SalvageReport:
     notes: tuple[Missing, ...] = ()
     unproven: str | None = None
     unproven_records: int = 0
+    checkpoints: Carried = field(default_factory=Carried)
 
     @property
     def is_sound(self) -> bool:
         """Whether there was nothing to salvage."""
-        return not self.failed and all(item.is_sound for item in self.partitions)
+        failed = self.failed or self.checkpoints.errors
+        return not failed and all(item.is_sound for item in self.partitions)
 
 
 def as_dict(item: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
+from kafkaspec.conversion.cut import cut_entry
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of
 from kafkaspec.files import names
 from kafkaspec.forensics.salvage.additions import (
@@ -41,6 +43,8 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
 from kafkaspec.results import Assumption, Strength
 from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.carried import WrittenLog, carry
+from kafkaspec.writing.headers import read_headers
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.writing.places import check_output
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
@@ -80,7 +84,8 @@ def salvage(
         source: a segment, a partition or a log directory, or several of them. Of a log directory,
             partitions that are being deleted or moved are left out.
         out: a new or empty directory: the partition, or for a log directory and for several
-            sources a directory with one for each partition.
+            sources a log directory with one for each partition and the checkpoints that hold. A
+            partition alone has no checkpoint of its log start: entries below it are cut.
         repair: ``bits``, give an entry the one bit back that its checksum names; ``headers``, give
             it the fields back that no checksum covers.
         fill: lost offsets that get an empty batch: ``none``; ``tail``, those at the end, so that
@@ -143,6 +148,7 @@ class _Salvage:
     records: UnprovenFile | None
     failed: dict[str, KafkaSpecError] = field(default_factory=dict)
     used: dict[str, str] = field(default_factory=dict)
+    logs: list[WrittenLog] = field(default_factory=list)
 
     def run(self, sources: Sequence[str | PathLike[str]]) -> SalvageReport:
         """Salvage all sources."""
@@ -175,7 +181,8 @@ class _Salvage:
                     done += found
         if not done and self.failed:
             raise none_of([*self.failed.values()], "read")
-        return SalvageReport(tuple(done), self.failed, tuple(notes))
+        carried = carry(self.aside, self.logs, root=not any(log.cut for log in self.logs))
+        return SalvageReport(tuple(done), self.failed, tuple(notes), checkpoints=carried)
 
     def _tried(self, log: Partition | Segment, prefix: str) -> Iterator[SalvagedPartition]:
         name = os.fspath(log.path or "")
@@ -209,11 +216,16 @@ class _Salvage:
         for plan in plans:
             own = [item for item in made if item.added.base_offset == plan.base_offset]
             self._write(plan, own, prefix, is_last=plan is plans[-1])
+        start = None if partition is None else partition.log_start_of("checkpoint")
+        deleted = 0
+        if start is not None and not prefix:
+            deleted = self._cut(start)
         rebuilt = rebuild_into(
             self.aside,
             prefix,
             profile=self.settings.profile,
             index_interval_bytes=self.settings.interval,
+            log_start=start or 0,
         )
         cut = next(
             (item.note or str(item.error) for item in rebuilt if item.recovery not in _TAKEN), ""
@@ -221,7 +233,8 @@ class _Salvage:
         if partition is not None:
             self._copy_metadata(partition, prefix)
         new_end = max(
-            [plan.next_offset for plan in plans[-1:]]
+            [start or 0]
+            + [plan.next_offset for plan in plans[-1:]]
             + [plan.next_offset for plan in plans if plan.pieces]
             + [item.added.last_offset + 1 for item in made]
         )
@@ -229,6 +242,11 @@ class _Salvage:
             Assumption("index.interval.bytes", str(self.settings.interval), "no file says it")
         ]
         assumed += [Assumption("filler", "left out", problem) for problem in problems]
+        if partition is not None:
+            added = min((item.added.first_offset for item in made), default=None)
+            self.logs.append(
+                WrittenLog(partition, self.aside.path / prefix, cut=not prefix, sound_end=added)
+            )
         return SalvagedPartition(
             os.fspath(log.path or ""),
             os.path.join(self.aside.target, prefix).rstrip("/"),
@@ -250,6 +268,7 @@ class _Salvage:
             () if partition is None else tuple(passed_over(partition)),
             tuple(unreadable),
             tuple(outcomes.unknown),
+            deleted,
         )
 
     # -- the input ----------------------------------------------------------------------------
@@ -352,6 +371,40 @@ class _Salvage:
         # Brokers take the time of the file for that of messages without one.
         status = plan.path.stat()
         os.utime(self.aside.path / name, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def _cut(self, start: int) -> int:
+        """Cut what lies below the log start offset; return how many entries that concerns."""
+        deleted = 0
+        with closing(Partition(self.aside.path)) as partition:
+            first = partition.paths_from(start)[:1]
+            for base, path in zip(partition.base_offsets, partition.segment_paths, strict=True):
+                if base >= start:
+                    break
+                with partition.open_segment(path) as segment:
+                    if path in first:
+                        deleted += self._cut_segment(segment, start)
+                    else:
+                        deleted += sum(len(headers) for headers in read_headers(segment, 0))
+                self.aside.remove(path.name)
+        return deleted
+
+    def _cut_segment(self, segment: Segment, start: int) -> int:
+        """Write a segment again that begins at an offset; return how many entries are cut."""
+        name = names.SegmentName(start, names.LOG).sibling(names.LOG)
+        deleted = 0
+        with self.aside.opened(name) as file:
+            for headers in read_headers(segment, 0):
+                number = bisect_left(headers.last_offset, start)
+                deleted += number
+                if number < len(headers) and headers.first_offset_of(number) < start:
+                    file.write(cut_entry(headers.batch(number), start))
+                    number, deleted = number + 1, deleted + 1
+                if number < len(headers):
+                    file.write(headers.data(number, len(headers)))
+        if segment.modified is not None:
+            time = segment.modified * 1_000_000
+            os.utime(self.aside.path / name, ns=(time, time))
+        return deleted
 
     def _copy_metadata(self, partition: Partition, prefix: str) -> None:
         path = partition.path / names.PARTITION_METADATA

@@ -9,14 +9,12 @@ import os
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kafkaspec.errors import KafkaSpecError, none_of, unreadable
-from kafkaspec.files import names
-from kafkaspec.files.checkpoints import offset_checkpoint
-from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
 from kafkaspec.forensics.cleaner.compaction import compaction
 from kafkaspec.forensics.cleaner.opening import opened
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
@@ -24,6 +22,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.spark.jobs.units import computed, size_of
 from kafkaspec.spark.paths import check_place, find_logs
 from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.writing.carried import CarriedEntry, WrittenLog, carry
 from kafkaspec.writing.places import check_output
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
 
@@ -45,6 +44,7 @@ class CleanedLog:
         fails: what the cleaner of a broker fails at; None if it does not.
         not_yet: why a broker would not clean it now; None if it would.
         notes: what to know about the settings.
+        checkpoints: what became of the entries of the log in the checkpoints of its log directory.
         error: why nothing could be done; None if it could.
     """
 
@@ -57,6 +57,7 @@ class CleanedLog:
     fails: str | None = None
     not_yet: str | None = None
     notes: tuple[str, ...] = ()
+    checkpoints: tuple[CarriedEntry, ...] = ()
     error: KafkaSpecError | None = None
 
 
@@ -89,7 +90,7 @@ def compact_logs(
         spark: a session whose workers see the same files.
         paths: partitions or log directories, or globs; with ``out`` local ones.
         out: a new or empty directory that all machines see: a log directory with the partitions
-            and the checkpoint of the cleaner. None writes nothing.
+            and the checkpoints that hold. None writes nothing.
         now: the clock of the broker, ms since the Unix epoch.
         config: settings by Kafka's names; others are those of the metadata beside the log, or
             Kafka's defaults.
@@ -121,19 +122,37 @@ def compact_logs(
         if len(failed) == len(results):
             raise none_of(failed, "compacted")
         if aside is not None:
-            ends = [
-                PartitionOffset(item.topic, item.partition, item.end_offset)
-                for item in results
-                if item.topic is not None and item.partition is not None
-                if item.error is None and item.fails is None
-            ]
-            aside.write(names.CLEANER_OFFSETS, offset_checkpoint.serialize(ends))
+            results = _carried(aside, results)
             aside.commit()
     except BaseException:
         if aside is not None:
             aside.discard()
         raise
     return results
+
+
+def _carried(aside: DirectoryAside, results: Sequence[CleanedLog]) -> list[CleanedLog]:
+    """Write the checkpoints that hold, and return the results with what became of them."""
+    found = []
+    logs: list[WrittenLog] = []
+    for item in results:
+        if item.error is None:
+            end = None if item.fails is not None else item.end_offset
+            place = Path(item.directory)
+            path = aside.path / place.absolute().name
+            logs.append(WrittenLog(Partition(place), path, cleaned=end))
+    carried = carry(aside, logs)
+    by_log = {
+        place: tuple(entries)
+        for place, entries in groupby(
+            carried.entries, key=lambda entry: (entry.topic, entry.partition)
+        )
+    }
+    for item in results:
+        entries = by_log.get((item.topic or "", -1 if item.partition is None else item.partition))
+        found.append(replace(item, checkpoints=entries or ()))
+    broken = tuple(f"not carried: {error}" for error in carried.errors)
+    return [replace(found[0], notes=(*found[0].notes, *broken)), *found[1:]]
 
 
 def _refuse_same_names(directories: Sequence[Path]) -> None:

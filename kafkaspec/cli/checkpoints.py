@@ -1,0 +1,27 @@
+"""Show what became of the checkpoints of a log directory that was written again."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kafkaspec.cli.console import count_text, print_json, say, warn
+from kafkaspec.results import as_json
+from kafkaspec.writing.carried import Carried, listed_counts
+
+CHECKPOINT_EPILOG: Final = """\
+  checkpoint  file, topic, partition, offset, new_offset, carriage (carried,
+              adapted, cut, dropped), why
+"""
+
+
+def show_carried(carried: Carried, *, in_json: bool) -> None:
+    """Print each entry as JSON, or how many had which fate; name checkpoints that are broken."""
+    for error in carried.errors:
+        warn(f"not carried: {error}")
+    if in_json:
+        for entry in carried.entries:
+            print_json("checkpoint", as_json(entry))
+        return
+    for file, carriage, why, count in listed_counts(carried):
+        partitions = count_text(count, "partition")
+        say(f"{file}: {carriage} for {partitions}" + (f"; {why}" if why else ""))
