@@ -18,6 +18,7 @@ from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.columns.conditions import BEFORE, Compare, Condition
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import field_of
+from kafkaspec.layout.names import OFFSET_INDEX_ENTRY
 from kafkaspec.layout.sequences import is_later, sequence_after
 from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 MAX_PRODUCERS = 100_000
 """Number of most recent producers that are remembered."""
 
-_OFFSET_SPAN: Final = field_of("index.offset_index_entry", "relative_offset").largest
+_OFFSET_SPAN: Final = field_of(OFFSET_INDEX_ENTRY, "relative_offset").largest
 """Offsets that a segment may span: its indexes hold relative offsets."""
 
 GROUP_OFFSETS = f"{Topic.CONSUMER_OFFSETS}-"

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkaspec.columns.memory import null_rows
 from kafkaspec.columns.messages import message_program
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.layout.names import SCHEMA_VERSION, TAGGED_FIELDS, UNUSED
-from kafkaspec.messages.json_text import camel, json_text
+from kafkaspec.layout.names import SCHEMA_VERSION, TAGGED_FIELDS, UNUSED, camel
+from kafkaspec.messages.json_text import json_text
 from kafkaspec.messages.tables import ColumnKind, ColumnLayout
 from kafkaspec.model import java_text
 

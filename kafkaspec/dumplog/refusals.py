@@ -9,7 +9,7 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.layout import FieldLayout, Kind
-from kafkaspec.messages.json_text import json_name
+from kafkaspec.layout.names import json_name
 
 _NO_MESSAGE: Final = "null"
 """Text of an exception without a message, which says that a number ends beyond the bytes."""
@@ -46,14 +46,14 @@ def refusal(error: KafkaSpecError, data: bytes, codec: Codec) -> str:
     if number is None:
         return _NO_MESSAGE
     if number < 0:
-        return f"non-nullable field {json_name(field)} was serialized as null"
+        return f"non-nullable field {json_name(field.id, field.original_id)} was serialized as null"
     if size is field:
         return (
             f"Tried to allocate a collection of size {number}, "
             f"but there are only {left} bytes remaining."
         )
     if number > _LONGEST_TEXT and LAYOUTS[field.type].text:
-        return f"string field {json_name(field)} had invalid length {number}"
+        return f"string field {json_name(field.id, field.original_id)} had invalid length {number}"
     return _too_short(number, left)
 
 

@@ -21,7 +21,9 @@ from kafkaspec.files import names
 from kafkaspec.files.arrays import entry_struct, integer_column, wide_column
 from kafkaspec.io.local import Source
 from kafkaspec.io.remote import as_path
+from kafkaspec.layout import Kind
 from kafkaspec.layout.framing import field_of, fixed_size
+from kafkaspec.layout.names import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 
 Entry = TypeVar("Entry", OffsetIndexEntry, TimeIndexEntry)
 
@@ -47,6 +49,8 @@ class Index(Generic[Entry]):
     """
 
     type_key: ClassVar[str]
+    other: ClassVar[str]
+    """Id of the field that an entry has for its offset."""
 
     def __init__(
         self,
@@ -152,7 +156,7 @@ class Index(Generic[Entry]):
         return problems
 
     def entry_columns(self) -> dict[str, array[int]] | None:
-        """Return offsets, and the other field, of all entries before the padding, by columns.
+        """Return the offsets and all other numbers of the entries before the padding, by columns.
 
         Returns:
             Columns by id; None if the codec has no core, or an offset is larger than any that
@@ -163,7 +167,7 @@ class Index(Generic[Entry]):
             return None
         self._source.check()
         data, base = self._source.buffer[: len(self) * self.entry_size], self.base_offset
-        fields = [item.id for item in LAYOUTS[self.type_key].fields]
+        fields = [item.id for item in LAYOUTS[self.type_key].fields if item.kind is Kind.INTEGER]
         try:
             return {
                 _OFFSET if name == _RELATIVE else name: wide_column(
@@ -178,10 +182,10 @@ class Index(Generic[Entry]):
         """Return offsets, and the other field, of all slots: a broker takes padding for entries."""
         self._source.check()
         fields = [item.id for item in LAYOUTS[self.type_key].fields]
-        relative = fields.index(_RELATIVE)
+        relative, other = fields.index(_RELATIVE), fields.index(self.other)
         slots = list(entry_struct(self.type_key).iter_unpack(self._slots()))
         offsets = [self.base_offset + slot[relative] for slot in slots]
-        return offsets, [slot[1 - relative] for slot in slots]
+        return offsets, [slot[other] for slot in slots]
 
     def close(self) -> None:
         """Release the mapping."""
@@ -213,7 +217,8 @@ class Index(Generic[Entry]):
 class OffsetIndex(Index[OffsetIndexEntry]):
     """An ``.index`` file: offsets to byte positions. Kafka: ``OffsetIndex``."""
 
-    type_key = "index.offset_index_entry"
+    type_key = OFFSET_INDEX_ENTRY
+    other = "position"
 
     def lookup(self, offset: int) -> OffsetIndexEntry | None:
         """Return the largest entry at or below ``offset``; None means the start of the segment."""
@@ -223,7 +228,8 @@ class OffsetIndex(Index[OffsetIndexEntry]):
 class TimeIndex(Index[TimeIndexEntry]):
     """A ``.timeindex`` file: timestamps to offsets. Kafka: ``TimeIndex``."""
 
-    type_key = "index.time_index_entry"
+    type_key = TIME_INDEX_ENTRY
+    other = "timestamp"
 
     def lookup(self, timestamp: int) -> TimeIndexEntry | None:
         """Return the largest entry at or below ``timestamp`` in ms, None for the segment's start.

@@ -21,11 +21,12 @@ from kafkaspec.files import names
 from kafkaspec.files.arrays import entry_struct, integer_column
 from kafkaspec.io.local import Source, read_beside
 from kafkaspec.io.remote import as_path
-from kafkaspec.layout import Checksum, FieldLayout, Form
+from kafkaspec.layout import Checksum, FieldLayout, Form, Kind
+from kafkaspec.layout import names as ids
 from kafkaspec.layout.framing import checksum_of, field_of, field_position
 from kafkaspec.layout.kinds import new_value, type_key_of
 
-ABORTED_TRANSACTION = "transaction_index.aborted_transaction"
+ABORTED_TRANSACTION: Final = ids.ABORTED_TRANSACTION
 _ENTRY_SIZE: Final = entry_struct(ABORTED_TRANSACTION).size
 SNAPSHOT = "producer_snapshot.producer_snapshot"
 _PRODUCER_ENTRY: Final = "producer_snapshot.producer_entry"
@@ -92,7 +93,7 @@ class TransactionIndex:
         return [self.entry(index) for index in range(len(self))]
 
     def columns(self) -> dict[str, array[int]]:
-        """Return all entries by the names of their fields.
+        """Return all entries by the names of their fields with numbers.
 
         Raises:
             CorruptError: one has a version that Kafka refuses.
@@ -102,6 +103,7 @@ class TransactionIndex:
         found = {
             field.id: integer_column(ABORTED_TRANSACTION, field.id, data)
             for field in LAYOUTS[ABORTED_TRANSACTION].fields
+            if field.kind is Kind.INTEGER
         }
         for index in {version: number for number, version in enumerate(found["version"])}.values():
             self.entry(index)  # raises for a version that is refused

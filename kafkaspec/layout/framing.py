@@ -13,7 +13,7 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.layout import Checksum, FieldLayout, Kind, TypeLayout, names
 from kafkaspec.model import Buffer
 
-ENTRY: Final = "recordbatch.entry"
+ENTRY: Final = names.ENTRY
 """Key of the type of an entry; a segment is a sequence of entries."""
 MESSAGE: Final = "recordbatch.message"
 RECORD_BATCH: Final = "recordbatch.record_batch"

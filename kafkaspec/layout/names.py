@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
+# Types that the library reads by themselves.
+ENTRY: Final = "recordbatch.entry"
+OFFSET_INDEX_ENTRY: Final = "index.offset_index_entry"
+TIME_INDEX_ENTRY: Final = "index.time_index_entry"
+ABORTED_TRANSACTION: Final = "transaction_index.aborted_transaction"
+
 # In the header of an entry of any kind.
 BASE_OFFSET: Final = "base_offset"
 MAGIC: Final = "magic"
@@ -54,6 +60,7 @@ FRAME_VERSION: Final = "frame_version"
 API_KEY: Final = "api_key"
 SCHEMA_VERSION: Final = "schema_version"
 TAGGED_FIELDS: Final = "tagged_fields"
+BODY: Final = "body"  # what depends on the version
 
 MESSAGE_FRAME: Final = frozenset(
     {RECORD_TYPE, FRAME_VERSION, API_KEY, SCHEMA_VERSION, TAGGED_FIELDS, UNUSED}
@@ -76,3 +83,46 @@ RECORD_NAMES: Final = (
     OFFSET_DELTA,
 )  # fmt: skip
 """Names that the records of at least one kind of entry have."""
+
+RECORD_NEEDS: Final = (OFFSET, KEY, VALUE)
+"""Names that every record has."""
+
+ENTRY_NEEDS: Final = (COMPRESSION, TIMESTAMP_TYPE)
+"""Names that the header of every entry has."""
+
+BATCH_NEEDS: Final = (
+    BASE_OFFSET, LAST_OFFSET, LAST_OFFSET_DELTA, MAX_TIMESTAMP, NUM_RECORDS, RECORDS
+)  # fmt: skip
+"""Names that the header of every batch has besides."""
+
+NEEDED_WITH: Final = {
+    PRODUCER_ID: (PRODUCER_EPOCH, BASE_SEQUENCE, LAST_SEQUENCE, SEQUENCE),
+    PRODUCER_EPOCH: (PRODUCER_ID,),
+    BASE_SEQUENCE: (PRODUCER_ID,),
+    IS_TRANSACTIONAL: (IS_CONTROL,),
+    IS_CONTROL: (IS_TRANSACTIONAL,),
+    HAS_DELETE_HORIZON: (DELETE_HORIZON,),
+    TIMESTAMP_DELTA: (TIMESTAMP,),
+    HEADERS: (HEADER_KEY, HEADER_VALUE),
+}
+"""For a name that a batch or its records have, the names that they have besides."""
+
+ARRAY_ENTRIES: Final = (OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, ABORTED_TRANSACTION)
+"""Types of which a file is an array, whose items are found by their number."""
+
+
+def json_name(field: str, original_id: str | None) -> str:
+    """Return the name in JSON of a field of a message: Kafka's, or that of its id.
+
+    Args:
+        field: id of the field.
+        original_id: Kafka's name, None or "" where the id says it.
+    """
+    name = original_id or camel(field)
+    return name[0].lower() + name[1:]
+
+
+def camel(name: str) -> str:
+    """Return the name in JSON of a field without a name of Kafka's."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))

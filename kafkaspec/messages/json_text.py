@@ -16,13 +16,19 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout import FieldLayout, Kind
 from kafkaspec.layout.kinds import type_key_of
-from kafkaspec.layout.names import MESSAGE_FRAME, SCHEMA_VERSION, TAGGED_FIELDS, TRUTH
+from kafkaspec.layout.names import (
+    BODY,
+    MESSAGE_FRAME,
+    SCHEMA_VERSION,
+    TAGGED_FIELDS,
+    TRUTH,
+    json_name,
+)
 from kafkaspec.messages.decoding import Message
 from kafkaspec.messages.java import java_text
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED
 
 _HIDDEN: Final = MESSAGE_FRAME - {TAGGED_FIELDS}
-_BODY: Final = "body"
 _NULLABLE: Final = "nullable_bytes"
 
 SHOWN_BEFORE: Final[dict[str, tuple[str, ...]]] = {
@@ -125,8 +131,8 @@ def _parts(key: str, unknown: bool = False) -> tuple[_Part, ...]:
     return tuple(
         _Part(
             field.id,
-            json_name(field),
-            None if field.id in (TAGGED_FIELDS, _BODY) else _shower(field, unknown),
+            json_name(field.id, field.original_id),
+            None if field.id in (TAGGED_FIELDS, BODY) else _shower(field, unknown),
             field.optional and field.id not in counted,
             field.since if _nullable(field) else None,
         )
@@ -156,7 +162,7 @@ def _collect(value: Any, found: dict[str, Any], tagged: dict[str, Any], unknown:
     for part in _parts(_key_of(value), unknown):
         item = getattr(value, part.id)
         if part.show is None:
-            if part.id == _BODY:
+            if part.id == BODY:
                 _collect(item, found, tagged, unknown)
                 continue
             others = [tag for tag in item.fields if not _collect_tag(tag, tagged, unknown)]
@@ -209,18 +215,6 @@ def _is_default(field: FieldLayout, item: Any) -> bool:
     if isinstance(item, list) or field.default == "[]":
         return field.default == "[]" and not len(item)
     return field.default == "0" and not any(item)
-
-
-def json_name(field: FieldLayout) -> str:
-    """Return the name of a field in JSON, which is Kafka's in its exceptions too."""
-    name = field.original_id or camel(field.id)
-    return name[0].lower() + name[1:]
-
-
-def camel(name: str) -> str:
-    """Return the name in JSON of a field without a name of Kafka's."""
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
 
 
 def _shower(field: FieldLayout, unknown: bool) -> Callable[[Any], Any]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import shutil
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.specgen.edits import Edit, Files, edit_spec, type_of
+from tests.specgen.edits import SPEC, Edit, Files, dump, edit_spec, type_of
 from tests.specgen.lint_conventions import CONVENTIONS
+from tests.specgen.lint_edits import EDITS, MESSAGES, Case
 from tests.specgen.lint_shapes import SHAPES
 from tests.specgen.lint_subset import MESSAGE, SUBSET
+from tools.specgen.lint.problem import Problem
 from tools.specgen.lint.rules import lint
-from tools.specgen.loader import load
+from tools.specgen.loader import join, load, read_spec, spec_files
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -22,11 +26,12 @@ SAMPLE = (HERE / "good" / "sample.ksy").read_text(encoding="utf-8")
 CASES = SUBSET + CONVENTIONS + SHAPES
 
 
+def shown(found: list[Problem]) -> list[str]:
+    return [f"{problem.location}: {problem.rule}: {problem.message}" for problem in found]
+
+
 def problems(directory: Path) -> list[str]:
-    return [
-        f"{problem.location}: {problem.rule}: {problem.message}"
-        for problem in lint(load(directory))
-    ]
+    return shown(lint(load(directory)))
 
 
 def test_the_specification_is_clean() -> None:
@@ -44,6 +49,27 @@ def test_rule(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
     assert SAMPLE.count(old) == 1, "the sample has changed: mend the case"
     (tmp_path / "sample.ksy").write_text(SAMPLE.replace(old, new), encoding="utf-8")
     assert problems(tmp_path) == expected
+
+
+@pytest.fixture(scope="module")
+def documents() -> Files:
+    """The specification, with a few of Kafka's messages."""
+    found = {}
+    for name, path in spec_files(SPEC).items():
+        name = name.removesuffix(".ksy")
+        if not name.startswith("messages/") or name in MESSAGES:
+            found[name] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("case", EDITS, ids=[case.name for case in EDITS])
+def test_edit_is_refused(documents: Files, case: Case) -> None:
+    """The edit alone is at fault: without it, the same files are clean."""
+    files = deepcopy(documents)
+    case.apply(files)
+    specs = (read_spec(f"{name}.ksy", yaml.safe_load(dump(node))) for name, node in files.items())
+    model = join(tuple(sorted(specs, key=lambda spec: spec.id)))
+    assert shown(lint(model)) == case.expected
 
 
 def test_s7_stream(tmp_path: Path) -> None:
@@ -74,7 +100,8 @@ def test_s7_parameters_across_files(tmp_path: Path) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    tested = {message.split(": ")[1] for case in CASES for message in case[3]}
+    expected = [case[3] for case in CASES] + [case.expected for case in EDITS]
+    tested = {message.split(": ")[1] for messages in expected for message in messages}
     documented = {
         line.split("|")[1].strip()
         for line in (ROOT / "spec" / "README.md").read_text(encoding="utf-8").splitlines()

@@ -16,6 +16,7 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.io.local import read_beside
 from kafkaspec.layout.framing import fixed_size
+from kafkaspec.layout.names import ABORTED_TRANSACTION, OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.lookup import first_reaching, holds, start_position
@@ -24,9 +25,9 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
 _INDEXES = {
-    names.OFFSET_INDEX: "index.offset_index_entry",
-    names.TIME_INDEX: "index.time_index_entry",
-    names.TRANSACTION_INDEX: "transaction_index.aborted_transaction",
+    names.OFFSET_INDEX: OFFSET_INDEX_ENTRY,
+    names.TIME_INDEX: TIME_INDEX_ENTRY,
+    names.TRANSACTION_INDEX: ABORTED_TRANSACTION,
 }
 _SNAPSHOT = "producer_snapshot.producer_snapshot"
 _CONTROL_KEY = "control_record.control_record_key"

@@ -21,6 +21,7 @@ from kafkaspec.cli.main import main
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.compression import CompressionType
 from kafkaspec.conversion.header import with_payload
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.layout.kinds import KINDS, MAGICS
 from tests.specgen.programs.checks import run
 
@@ -130,6 +131,18 @@ def indexes_come_out_again(root: Path) -> None:
         for name, data in made.items():
             if (path / name).exists():
                 assert data == (path / name).read_bytes(), name
+
+
+def slots_of_indexes_are_their_entries(root: Path) -> None:
+    for made in written(root).glob("*index"):
+        kind = {".index": OffsetIndex, ".timeindex": TimeIndex}.get(made.suffix)
+        if kind is None:
+            continue
+        for codec in CODECS:
+            index = kind(made, codec=codec)
+            offsets, others = index.slot_columns()
+            entries = [(entry.offset, getattr(entry, kind.other)) for entry in index.entries]
+            assert list(zip(offsets, others, strict=True)) == entries, (made.name, codec)
 
 
 def dump_and_explain(root: Path) -> None:
@@ -247,6 +260,7 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
     written_partitions_are_clean,
     records_columns_and_look_ups,
     indexes_come_out_again,
+    slots_of_indexes_are_their_entries,
     dump_and_explain,
     convert_there_and_back,
     a_codec_without_a_library,

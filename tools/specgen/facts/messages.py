@@ -14,6 +14,8 @@ from tools.specgen.facts.ranges import allowed_values, lower_bound, value_range
 from tools.specgen.model import Field, IntegerType, Model, Spec, TypeReference
 
 _KEY, _VALUE = "_key", "_value"
+NUMBERS = {Role.KEY: RECORD_TYPE, Role.RECORD: API_KEY}
+"""The field that says which message it is, by the role of what has one."""
 _NEWEST = 1000
 """In the order of layouts, the release of what the newest one writes."""
 
@@ -68,11 +70,18 @@ def heads(model: Model) -> dict[str, tuple[HeadField, ...]]:
     """
     found = {}
     for spec in model.specs:
-        if spec.is_message and role(spec) in (Role.KEY, Role.RECORD):
-            ids = [field.id for field in spec.root.fields]
-            end = ids.index(RECORD_TYPE if role(spec) is Role.KEY else API_KEY) + 1
-            found[_topic(spec)] = tuple(map(_head_field, spec.root.fields[:end]))
+        if spec.is_message and role(spec) in NUMBERS:
+            found[_topic(spec)] = tuple(map(_head_field, head(spec)))
     return dict(sorted(found.items()))
+
+
+def head(spec: Spec) -> tuple[Field, ...]:
+    """Return the first fields of a message, up to the number that says which it is."""
+    kind = role(spec)
+    if kind not in NUMBERS:
+        return ()
+    ids = [field.id for field in spec.root.fields]
+    return spec.root.fields[: ids.index(NUMBERS[kind]) + 1]
 
 
 def _head_field(field: Field) -> HeadField:

@@ -93,13 +93,13 @@ def is_text(model: Model, type_: Type) -> bool:
 def first_version(field: Field) -> int:
     """Return the first version that has a field, 0 where that is no question of the version."""
     for version in range(1, MOST_VERSIONS):
-        before, here = (_exists(field, number) for number in (version - 1, version))
+        before, here = (exists(field, number) for number in (version - 1, version))
         if here and before is False:
             return version
     return 0
 
 
-def _exists(field: Field, version: int) -> bool | None:
+def exists(field: Field, version: int) -> bool | None:
     """Return whether a version has a field, None if something else decides that."""
     if field.condition is None:
         return None

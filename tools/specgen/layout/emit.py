@@ -19,10 +19,10 @@ from kafkaspec.layout import (
 )
 from tools.specgen.expression import Int
 from tools.specgen.facts.fields import null_mark
+from tools.specgen.facts.kinds import entry_kinds
 from tools.specgen.facts.messages import heads, messages
 from tools.specgen.facts.ranges import first_version, is_text
 from tools.specgen.facts.sizes import checksum_of, fixed_size, minimum_size
-from tools.specgen.layout.kinds import entry_kinds
 from tools.specgen.model import (
     BitsType,
     BytesType,

@@ -5,7 +5,17 @@ Each rule is a function in one of the other modules of this package; they see th
 
 from __future__ import annotations
 
-from tools.specgen.lint import derive, docs, names, shapes, structure, style, types
+from tools.specgen.lint import (
+    derive,
+    docs,
+    library,
+    messages,
+    names,
+    shapes,
+    structure,
+    style,
+    types,
+)
 from tools.specgen.lint.problem import Problem
 from tools.specgen.model import Model
 
@@ -22,10 +32,10 @@ def lint(model: Model) -> list[Problem]:
         for module in (structure, derive):
             problems |= {p for p in module.check(model) if p.location not in reported}
         # With these faults there are no kinds and shapes to check.
-        for module in (types, shapes):
+        for module in (types, shapes, library):
             if not problems:
                 problems.update(module.check(model))
-        for module in (style, docs):
+        for module in (style, docs, messages):
             problems.update(module.check(model))
     return sorted(problems, key=_order)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import keyword
 from collections.abc import Iterator, Sequence, Set
 
+from tools.specgen.evaluate import may_satisfy
 from tools.specgen.expression import Attribute, Binary, Int, Name, literal, names
 from tools.specgen.facts.fields import is_integer, is_nullable, references, size_of
-from tools.specgen.facts.ranges import VARINTS
+from tools.specgen.facts.ranges import VARINTS, allowed_values
 from tools.specgen.facts.segments import Segment, members, repeated_choices, segments
 from tools.specgen.facts.sizes import fixed_size, minimum_size
 from tools.specgen.lint.problem import Located, Messages, Problem, found
@@ -71,6 +72,7 @@ def check(model: Model) -> Iterator[Problem]:
             yield from found("reserved", enum, _reserved(enum.id))
             yield from found("clash", enum, _twice([value.id for value in enum.values]))
             yield from found("clash", enum, _alike([(value, value.id) for value in enum.values]))
+            yield from found("clash", enum, _one_name(enum))
             for value in enum.values:
                 words = {*_KEYWORDS, "mro"}
                 yield from found("reserved", value, _reserved(value.id, words))
@@ -125,6 +127,16 @@ def _alike(named: Sequence[tuple[Located, str]]) -> Messages:
         other = seen.setdefault(camel(name), name)
         if other != name:
             yield node, f"{name} and {other} are both {camel(name)} elsewhere; rename one of them"
+
+
+def _one_name(enum: Enum) -> Messages:
+    """Yield values that Kafka calls the same, so that the name says neither of them."""
+    seen: dict[str, str] = {}
+    for value in enum.values:
+        other = seen.setdefault(value.shown, value.id)
+        if other != value.id:
+            message = f"{other} and {value.id} are both {value.shown} in Kafka"
+            yield value, f"{message}; write another -orig-id"
 
 
 def _classes(spec: Spec) -> Messages:
@@ -288,6 +300,26 @@ def _peek(model: Model, type_: Type, peek: PeekInstance) -> Messages:
             )
         if field.type != peek.type or field.condition is not None or field.repeat is not None:
             yield f"{structure.name} has another type for {peek.id}; make both the same"
+        else:
+            yield from _case(kind, reference, field)
+
+
+def _case(kind: SwitchType, chosen: TypeReference, field: Field) -> Messages:
+    """Yield numbers that a structure may hold though they choose another one, or the reverse."""
+    own = {case for case, reference in kind.cases if reference == chosen}
+    if None in own:
+        return  # readers take it for the numbers that have no case
+    numbers = sorted(case for case in own if case is not None)
+    wanted = numbers[0] if len(numbers) == 1 else f"{{any-of: {numbers}}}"
+    advice = f"as another case would read it; write valid: {wanted}"
+    allowed = allowed_values(field.valid)
+    if allowed is None:
+        yield f"{chosen.name} must not hold any {field.id}, {advice}"
+    for number in sorted((allowed or set()) - own):
+        yield f"{chosen.name} must not hold {field.id} {number}, {advice}"
+    for number in numbers:
+        if not may_satisfy(field.valid, number, {}):
+            yield f"{chosen.name} never holds {field.id} {number}, its case; write valid: {wanted}"
 
 
 def _place(model: Model, type_: Type, wanted: Field) -> int | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tools.specgen import expression as ex
+from tools.specgen.evaluate import may_satisfy
 from tools.specgen.facts.fields import fills_stream, is_nullable, references, size_of, source
-from tools.specgen.facts.ranges import VARINTS, allowed_values, lower_bound
+from tools.specgen.facts.ranges import VARINTS, allowed_values, lower_bound, value_range
 from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
     BytesType,
@@ -31,6 +32,7 @@ def check(model: Model) -> Iterator[Problem]:
             yield from found("S1", field, _process(field))
             yield from found("S3", field, _bounds(model, type_, field))
             yield from found("S6", field, _switch(type_, field))
+            yield from found("S6", field, _dead_cases(model, type_, field))
         for peek in type_.peek_instances:
             yield from found("S2", peek, _peek(type_, peek, sized))
         yield from found("S4", type_, _end(model, type_, sized))
@@ -209,3 +211,55 @@ def _switch(type_: Type, field: Field) -> Messages:
             f"{field.id} has no case for {missing or 'every value of its switch'}; "
             "write a case _ or let valid: of the switch allow the cases only"
         )
+
+
+def _dead_cases(model: Model, type_: Type, field: Field) -> Messages:
+    """Yield cases of numbers that the switch never is."""
+    if not isinstance(field.type, SwitchType) or not isinstance(field.type.on, ex.Name):
+        return
+    name = field.type.on.id
+    choosers = list(_choosers(model, type_, name))
+    for case, _ in field.type.cases:
+        if case is None or any(_may_be(model, chooser, case) for chooser in choosers):
+            continue
+        yield (
+            f"{name} is never {case}, so readers refuse what is written so; let its type and "
+            "valid: allow it, or leave the case out"
+        )
+
+
+_Chooser = Field | PeekInstance | IntegerType
+
+
+def _choosers(model: Model, type_: Type, name: str) -> Iterator[_Chooser]:
+    """Yield what a switch depends on; of a parameter what is passed, its type if not known."""
+    parameters = {item.id: item.type for item in type_.parameters}
+    kind = parameters.get(name)
+    if kind is None:
+        yield from (field for field in type_.fields if field.id == name)
+        yield from (peek for peek in type_.peek_instances if peek.id == name)
+        return
+    place = list(parameters).index(name)
+    passed = [
+        source(model, owner, reference.arguments[place])
+        for owner in model.all_types()
+        for item in owner.fields
+        for reference in references(item.type)
+        if model.type(reference) is type_
+    ]
+    known = [origin.field for origin in passed if origin is not None and not origin.minus]
+    if passed and len(known) == len(passed):
+        yield from known
+    elif isinstance(kind, IntegerType):
+        yield kind
+
+
+def _may_be(model: Model, chooser: _Chooser, number: int) -> bool:
+    if isinstance(chooser, IntegerType):
+        return chooser.minimum <= number <= chooser.maximum
+    if isinstance(chooser, PeekInstance):
+        known = not isinstance(chooser.type, IntegerType) or _may_be(model, chooser.type, number)
+    else:
+        bounds = value_range(model, chooser)
+        known = bounds is None or bounds[0] <= number <= bounds[1]
+    return known and may_satisfy(chooser.valid, number, {})

@@ -6,13 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
-from kafkaspec.layout import Role
-from kafkaspec.layout.names import FRAME_VERSION, RECORD_TYPE, SCHEMA_VERSION
-from tools.specgen.facts.messages import role
 from tools.specgen.facts.ranges import value_range
 from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
-    MESSAGES,
     BitsType,
     DeriveFunction,
     Enum,
@@ -64,7 +60,6 @@ def check(model: Model) -> Iterator[Problem]:
     for spec in model.specs:
         meta = f"{spec.file_name}#/meta"
         yield from found("meta", meta, _meta(spec))
-        yield from found("message", spec.root, _message(spec))
         yield from found("S7", meta, _hiding(spec))
         yield from _keys(meta, [key for key in spec.meta_order if key not in _HIDING], _META_KEYS)
         for enum in spec.enums:
@@ -98,28 +93,6 @@ def _meta(spec: Spec) -> Messages:
         yield "there are bit fields; write bit-endian: be"
     if "\n" in spec.title or '"' in spec.title or "\\" in spec.title:
         yield "the title is a heading; write one line without quotation marks and backslashes"
-
-
-def _message(spec: Spec) -> Messages:
-    """Yield what keeps a message from being found: its topic, its begin, its layout."""
-    inside = spec.file_name.startswith(f"{MESSAGES}/")
-    if not inside:
-        if spec.releases is not None:
-            yield "-releases is for messages; leave it out"
-        if spec.since is not None:
-            yield "-since is for messages; leave it out"
-        return
-    if spec.folder is None:
-        yield f"a message is in {MESSAGES}, in the folder of its topic; move the file there"
-    if role(spec) is None:
-        begins = f"{RECORD_TYPE}, {SCHEMA_VERSION} or {FRAME_VERSION}"
-        yield f"a message begins with {begins}; write one first"
-    if spec.since is not None and (spec.releases is not None or role(spec) is Role.VALUE):
-        yield "-since is for the layout of the newest release that says a type; leave it out"
-    if spec.releases is not None:
-        wanted = "_" + spec.releases[1].replace(".", "_")
-        if not spec.id.endswith(wanted):
-            yield f"an old layout is named after its last release; call the file ...{wanted}"
 
 
 def _hiding(spec: Spec) -> Messages:
