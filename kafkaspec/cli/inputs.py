@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import wrong_usage
+from kafkaspec.cli.report import Place
+from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.names import parse_partition
 from kafkaspec.log.batch import Batch, CrcPolicy
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.directory import LogDirectory
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 
+_MOST_ERRORS: Final = 10
+"""Errors of a log that are shown one by one."""
+
 
 class Inputs:
     """The inputs of a command; counts and reports what cannot be read and what is missing.
@@ -35,12 +41,13 @@ class Inputs:
         unreadable: number of files and directories that could not be read.
         broken: number of entries that could not be decoded.
         lost: number of places where something is missing.
+        findings: number of findings of the command that count.
     """
 
     def __init__(
         self,
         paths: Sequence[Path],
-        codec: str,
+        codec: str = DEFAULT_CODEC,
         crc: CrcPolicy = "error",
         selection: Mapping[str, Any] | None = None,
         where: Where | None = None,
@@ -71,13 +78,27 @@ class Inputs:
         self.unreadable = 0
         self.broken = 0
         self.lost = 0
+        self.findings = 0
+        self._read_before = 0
 
     @property
     def exit_code(self) -> int:
         """What the counts say."""
         if self.failed:
             return USAGE
-        return FINDINGS if self.unreadable or self.broken or self.lost else CLEAN
+        counts = (self.unreadable, self.broken, self.lost, self.findings)
+        return FINDINGS if any(counts) else CLEAN
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """The counts as the last line of a report has them."""
+        return {
+            "logs": self._read_before + self.read,
+            "unreadable": self.unreadable,
+            "undecoded": self.broken,
+            "missing": self.lost,
+            "findings": self.findings,
+        }
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -190,7 +211,8 @@ class Inputs:
     def logs(self) -> Iterator[tuple[str, Segment | Partition]]:
         """Yield each segment and partition with its name, closed when the next one is asked for."""
         for path in self._paths:
-            unreadable, self.read = self.unreadable, 0
+            unreadable = self.unreadable
+            self._read_before, self.read = self._read_before + self.read, 0
             try:
                 with open_log(path, codec=self._codec, crc=self._crc) as opened:
                     if isinstance(opened, LogDirectory):
@@ -200,6 +222,27 @@ class Inputs:
             except KafkaSpecError as error:
                 self.cannot_read(error)
             self.failed += self.unreadable > unreadable and not self.read
+
+    def whole_logs(self) -> Iterator[tuple[str, Segment | Partition]]:
+        """Yield each log as ``logs`` does; a log that is cut off is reported after it."""
+        for name, log in self.logs():
+            self.read += 1
+            yield name, log
+            self.report_missing(log, ends_only=True)
+
+    def nothing_read(self, error: KafkaSpecError) -> None:
+        """Report a log of ``whole_logs`` of which nothing can be read."""
+        self.read -= 1
+        self.cannot_read(error)
+
+    def undecoded(self, errors: Sequence[KafkaSpecError]) -> None:
+        """Report what could not be decoded in a log."""
+        for error in errors[:_MOST_ERRORS]:
+            warn(str(error))
+        self.broken += len(errors)
+        if len(errors) > _MOST_ERRORS:
+            text = f"{errors[0].file}: {len(errors) - _MOST_ERRORS:,} more that cannot be read"
+            warn(text)
 
     def go_on(self, error: KafkaSpecError) -> None:
         """Report an error about a whole file, after which others can be read; raise any other."""
@@ -231,6 +274,18 @@ class Inputs:
                 continue
             with partition:
                 yield str(partition.path), partition
+
+
+def place_of(log: Segment | Partition) -> Place:
+    """Return topic and partition of a log, by the name of its directory; null without one."""
+    home = log.path
+    if isinstance(log, Segment):
+        home = None if home is None else home.absolute().parent
+    parsed = None if home is None else parse_partition(home.absolute().name)
+    return {
+        "topic": None if parsed is None else parsed.topic,
+        "partition": None if parsed is None else parsed.partition,
+    }
 
 
 def log_bytes(opened: object) -> int:

@@ -15,6 +15,7 @@ from typing import (
     Any,
     Final,
     Literal,
+    Protocol,
     TypedDict,
     get_args,
     get_origin,
@@ -28,6 +29,8 @@ from kafkaspec.cli.console import note, print_json, say
 from kafkaspec.results import Assumption, as_json
 
 _WIDTH: Final = 80
+_AT_ONCE: Final = 1 << 12
+"""Rows of a table that are objects at a time."""
 
 
 class Place(TypedDict):
@@ -57,6 +60,15 @@ class Summary(TypedDict):
     undecoded: int
     missing: int
     findings: int
+
+
+class Counts(Protocol):
+    """What a command counts while it reads, such as ``Inputs``."""
+
+    @property
+    def exit_code(self) -> int: ...
+    @property
+    def summary(self) -> dict[str, int]: ...
 
 
 @dataclass(frozen=True)
@@ -169,21 +181,29 @@ class Reporter:
             content |= as_json(part)
         print_json(kind, content | as_json(members))
 
-    def finish(self, code: int, counts: Mapping[str, int], text: str = "", **members: Any) -> None:
-        """Print the summary, and exit.
+    def rows(self, kind: str, table: Any, *parts: Any) -> None:
+        """Print a line of JSON for each row of an Arrow table, after members of other results."""
+        head: dict[str, Any] = {}
+        for part in parts:
+            head |= as_json(part)
+        for batch in table.to_batches(max_chunksize=_AT_ONCE):
+            for row in batch.to_pylist():
+                print_json(kind, head | row)
+
+    def finish(self, counts: Counts, text: str = "", **members: Any) -> None:
+        """Print the summary, and exit with the code of the counts.
 
         Args:
-            code: exit code.
-            counts: what was read, as ``Inputs`` counts it, and ``findings``.
-            text: the summary for people, without those counts.
+            counts: what was read and found.
+            text: the summary for people.
             members: further members of the summary in JSON.
         """
         if self.as_json:
-            head = {"command": self._ctx.command.name, "exit_code": code}
-            print_json("summary", head | dict(counts) | as_json(members))
+            head = {"command": self._ctx.command.name, "exit_code": counts.exit_code}
+            print_json("summary", head | counts.summary | as_json(members))
         elif text:
             note(text)
-        self._ctx.exit(code)
+        self._ctx.exit(counts.exit_code)
 
 
 def _resolved(source: Any) -> Any:

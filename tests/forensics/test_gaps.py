@@ -74,7 +74,7 @@ def test_a_segment_that_is_gone(tmp_path: Path) -> None:
     result = run("gaps", "--with", LOGS, "--format", "json", place)
     assert result.exit_code == 1, result.output
     rows = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [row["type"] for row in rows] == ["gap", "partition"]
+    assert [row["type"] for row in rows] == ["gap", "partition", "summary"]
     assert "the other copy has 12 records" in rows[0]["detail"]
     text = run("gaps", place)
     assert text.exit_code == 1

@@ -154,7 +154,9 @@ def test_the_command_counts_what_is_not_legal(tmp_path: Path) -> None:
     result = run("producers", "--format", "json", tmp_path / "t-0")
     assert result.exit_code == 1, result.output
     rows = [json.loads(line) for line in result.stdout.splitlines()]
-    assert [row["type"] for row in rows] == ["run", "run", "break", "producer", "partition"]
+    assert [row["type"] for row in rows] == [
+        "run", "run", "break", "producer", "partition", "summary",
+    ]  # fmt: skip
     assert rows[2]["verdict"] == "duplicate"
     assert set(rows[2]) - {"type", "topic", "partition"} == set(Break.__slots__)
     text = run("producers", tmp_path / "t-0")

@@ -11,13 +11,11 @@ from kafkaspec.arrow import provider
 from kafkaspec.cli.console import (
     count_text,
     new_table,
-    note,
-    print_json,
     say,
     stdout_console,
     warn,
 )
-from kafkaspec.cli.forensics.logs import Findings, place_of
+from kafkaspec.cli.inputs import Inputs, place_of
 from kafkaspec.cli.options import (
     epilog,
     format_option,
@@ -25,32 +23,40 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, line, say_assumptions
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.results import as_json
+from kafkaspec.results import Assumption, Strength
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.gaps import Gaps
 
 _MOST_ROWS: Final = 50
 """Ranges that are shown in text; JSON has all."""
-_AT_ONCE: Final = 1 << 12
+_RANGES: Final = "kafkaspec.forensics.gaps.ranges"
 
+OUTPUT = Output(
+    gap=line(
+        Place,
+        f"{_RANGES}:GAPS",
+        kind=f"{_RANGES}:Kind",
+        why=f"{_RANGES}:Why",
+        strength=Strength,
+    ),
+    partition=line(
+        Place,
+        log_start_offset=int,
+        log_end_offset=int,
+        ranges=int,
+        unexplained=int,
+        assumptions=list[Assumption],
+    ),
+    summary={"ranges": int},
+)
 _EPILOG = epilog(
-    """\
-Output of --format json, one object for each line, by "type":
-  gap     topic, partition, first_offset, last_offset, missing, kind (withheld,
-          inside, emptied, between, before, end), why (marker, aborted,
-          delete_records, retention, tiered, compaction, aborted_removed,
-          marker_removed, superseded, unreadable, segment_lost, cut, lost,
-          unknown), strength (proof, strong, likely, consistent, unknown),
-          producer_id, detail, file, position
-  partition  topic, partition, log_start_offset, log_end_offset, ranges,
-          unexplained, assumptions
-""",
     """\
 Example: is it compaction or loss? A replica may prove it
   kafkaspec gaps /broker-1/orders-0 --with /broker-2/orders-0
@@ -63,7 +69,7 @@ usage, or nothing of a PATH can be read.
 )
 
 
-@click.command("gaps", epilog=_EPILOG)
+@click.command("gaps", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_argument
 @click.option(
     "--with",
@@ -85,34 +91,32 @@ def gaps_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.forensics.gaps import read_gaps
-    as_json = output_format == "json"
-    found = Findings(paths)
+    report = Reporter(ctx, output_format)
+    found = Inputs(paths)
     ranges = 0
     copy: Segment | Partition | LogDirectory | None = None
     if other is not None:
         copy = open_log(other)
         ctx.with_resource(copy)
-    for name, log in found.logs():
+    for name, log in found.whole_logs():
         beside = None if copy is None else _copy_of(log, copy)
         if copy is not None and beside is None:
             warn(f"{name}: {other} has no copy of it")
-            found.add(1)
+            found.findings += 1
         try:
             result = read_gaps(log, beside)
         except KafkaSpecError as error:
-            found.cannot_read(error)
+            found.nothing_read(error)
             continue
-        found.read(result.unread)
-        found.add(result.illegal)
+        found.undecoded(result.unread)
+        found.findings += result.illegal
         ranges += len(result.ranges)
         place = place_of(log)
-        if as_json:
-            _print_json(place, result)
+        if report.as_json:
+            _report(report, place, result)
         else:
             _print_text(place, result)
-    if not as_json:
-        note(f"{count_text(ranges, 'range')} of missing offsets")
-    ctx.exit(found.exit_code)
+    report.finish(found, f"{count_text(ranges, 'range')} of missing offsets", ranges=ranges)
 
 
 def _copy_of(
@@ -136,24 +140,20 @@ def _copy_of(
     return found
 
 
-def _print_json(place: dict[str, Any], result: Gaps) -> None:
-    for batch in result.ranges.to_batches(max_chunksize=_AT_ONCE):
-        for row in batch.to_pylist():
-            print_json("gap", place | row)
-    print_json(
+def _report(report: Reporter, place: Place, result: Gaps) -> None:
+    report.rows("gap", result.ranges, place)
+    report.line(
         "partition",
-        place
-        | {
-            "log_start_offset": result.log_start_offset,
-            "log_end_offset": result.log_end_offset,
-            "ranges": len(result.ranges),
-            "unexplained": result.illegal,
-            "assumptions": as_json(result.assumptions),
-        },
+        place,
+        log_start_offset=result.log_start_offset,
+        log_end_offset=result.log_end_offset,
+        ranges=len(result.ranges),
+        unexplained=result.illegal,
+        assumptions=result.assumptions,
     )
 
 
-def _print_text(place: dict[str, Any], result: Gaps) -> None:
+def _print_text(place: Place, result: Gaps) -> None:
     ranges = result.ranges
     if not len(ranges):
         return
@@ -183,8 +183,7 @@ def _print_text(place: dict[str, Any], result: Gaps) -> None:
     left = result.illegal - len(shown)
     if left > 0:
         say(f"... and {left:,} more; --format json has all")
-    for item in result.assumptions:
-        say(str(item))
+    say_assumptions(result.assumptions)
 
 
 def _text(row: dict[str, Any], name: str) -> str:

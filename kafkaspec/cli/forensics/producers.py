@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,12 +13,10 @@ from kafkaspec.cli.console import (
     count_text,
     limited,
     new_table,
-    note,
-    print_json,
     say,
     stdout_console,
 )
-from kafkaspec.cli.forensics.logs import Findings, place_of
+from kafkaspec.cli.inputs import Inputs, place_of
 from kafkaspec.cli.options import (
     epilog,
     format_option,
@@ -27,34 +25,28 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, line, say_assumptions
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.results import as_json
+from kafkaspec.results import Assumption
 from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
 
 if TYPE_CHECKING:
-    from kafkaspec.forensics.producers import Break, Producers
+    from kafkaspec.forensics.producers import Break, Producer, Producers
 
 _MOST_ROWS: Final = 50
 """Breaks that are shown in text; JSON has all."""
-_AT_ONCE: Final = 1 << 12
+_RESULTS: Final = "kafkaspec.forensics.producers"
 
+OUTPUT = Output(
+    run=line(Place, f"{_RESULTS}.reading:RUNS", follows=f"{_RESULTS}.sequences:Follows"),
+    break_=line(Place, f"{_RESULTS}.verdicts:Break"),
+    producer=line(Place, f"{_RESULTS}.reading:Producer"),
+    partition=line(
+        Place, producers=int, runs=int, breaks=int, snapshots=int, assumptions=list[Assumption]
+    ),
+    summary={"producers": int, "breaks": int},
+)
 _EPILOG = epilog(
-    """\
-Output of --format json, one object for each line, by "type":
-  run     topic, partition, producer_id, producer_epoch, first_sequence,
-          last_sequence, first_offset, last_offset, batches, records,
-          first_timestamp, last_timestamp, follows (start, resumes, epoch,
-          epoch_sequence, fenced, gap, repeat), file, position
-  break   topic, partition, verdict (removed, never_here, duplicate, reused,
-          not_compared, unknown_producer, two_writers, snapshot), producer_id,
-          producer_epoch, before, sequence, count, first_offset, last_offset,
-          idle_ms, legal (null: the files do not say), strength, message, file,
-          position
-  producer   topic, partition, producer_id, first_epoch, last_epoch,
-          last_sequence, first_offset, last_offset, last_timestamp, batches,
-          records, runs
-  partition  topic, partition, producers, runs, breaks, snapshots, assumptions
-""",
     """\
 A duplicate is proved by records that are equal to those with the same sequence
 numbers before. Breaks that are legal, such as after compaction, are shown and do
@@ -71,7 +63,7 @@ be read, 2 wrong usage, or nothing of a PATH can be read.
 )
 
 
-@click.command("producers", epilog=_EPILOG)
+@click.command("producers", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_argument
 @click.option(
     "--expiration",
@@ -95,51 +87,46 @@ def producers_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.forensics.producers import by_producer, read_producers
-    as_json = output_format == "json"
-    found = Findings(paths)
+    report = Reporter(ctx, output_format)
+    found = Inputs(paths)
     producers = breaks = 0
-    for _, log in found.logs():
+    for _, log in found.whole_logs():
         try:
             result = read_producers(log, expiration_ms=expiration)
         except KafkaSpecError as error:
-            found.cannot_read(error)
+            found.nothing_read(error)
             continue
-        found.read(result.unread)
+        found.undecoded(result.unread)
         place = place_of(log)
-        rows = [place | dict(row) for row in by_producer(result)]
-        found.add(sum(item.legal is not True for item in result.breaks))
+        rows = list(by_producer(result))
+        found.findings += sum(item.legal is not True for item in result.breaks)
         producers, breaks = producers + len(rows), breaks + len(result.breaks)
-        if as_json:
-            _print_json(place, result, rows)
+        if report.as_json:
+            _report(report, place, result, rows)
         elif rows or result.breaks:
             _print_text(place, result, rows)
-    if not as_json:
-        note(f"{count_text(producers, 'producer')}, {count_text(breaks, 'break')}")
-    ctx.exit(found.exit_code)
+    text = f"{count_text(producers, 'producer')}, {count_text(breaks, 'break')}"
+    report.finish(found, text, producers=producers, breaks=breaks)
 
 
-def _print_json(place: dict[str, Any], result: Producers, rows: list[dict[str, Any]]) -> None:
-    for batch in result.runs.to_batches(max_chunksize=_AT_ONCE):
-        for row in batch.to_pylist():
-            print_json("run", place | row)
+def _report(report: Reporter, place: Place, result: Producers, rows: Sequence[Producer]) -> None:
+    report.rows("run", result.runs, place)
     for item in result.breaks:
-        print_json("break", place | asdict(item))
-    for row in rows:
-        print_json("producer", row)
-    print_json(
+        report.line("break", place, item)
+    for producer in rows:
+        report.line("producer", place, producer)
+    report.line(
         "partition",
-        place
-        | {
-            "producers": len(rows),
-            "runs": len(result.runs),
-            "breaks": len(result.breaks),
-            "snapshots": result.snapshots,
-            "assumptions": as_json(result.assumptions),
-        },
+        place,
+        producers=len(rows),
+        runs=len(result.runs),
+        breaks=len(result.breaks),
+        snapshots=result.snapshots,
+        assumptions=result.assumptions,
     )
 
 
-def _print_text(place: dict[str, Any], result: Producers, rows: list[dict[str, Any]]) -> None:
+def _print_text(place: Place, result: Producers, rows: Sequence[Producer]) -> None:
     console = stdout_console()
     name = "-" if place["topic"] is None else f"{place['topic']}-{place['partition']}"
     table = new_table(
@@ -168,8 +155,8 @@ def _print_text(place: dict[str, Any], result: Producers, rows: list[dict[str, A
         say(_break_text(item))
     if len(ranked) > _MOST_ROWS:
         say(f"... and {len(ranked) - _MOST_ROWS:,} more breaks; --format json has all")
-    for assumption in result.assumptions if result.breaks else ():
-        say(str(assumption))
+    if result.breaks:
+        say_assumptions(result.assumptions)
 
 
 def _break_text(item: Break) -> str:

@@ -11,7 +11,7 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
 from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
-from kafkaspec.cli.forensics.logs import place_of
+from kafkaspec.cli.inputs import place_of
 from kafkaspec.cli.internal import Logs, at_option, release_option, show_history, skip_option
 from kafkaspec.cli.options import (
     epilog,

@@ -10,8 +10,7 @@ import click
 
 from kafkaspec.cli.console import print_json, progress_bar, stdout_console
 from kafkaspec.cli.exits import FINDINGS
-from kafkaspec.cli.forensics.logs import Findings
-from kafkaspec.cli.inputs import log_bytes
+from kafkaspec.cli.inputs import Inputs, log_bytes
 from kafkaspec.cli.options import (
     epilog,
     format_option,
@@ -125,10 +124,10 @@ def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Fig
     from kafkaspec.stats.running import measure
     from kafkaspec.stats.units import units_of_log
 
-    found = Findings(paths)
+    found = Inputs(paths)
     units: dict[Unit, None] = {}
     total = 0
-    for _, log in found.logs():
+    for _, log in found.whole_logs():
         total += log_bytes(log)
         units |= dict.fromkeys(units_of_log(log, records=records, mapped=are_mapped()))
     with progress_bar("stats", total) as advance:

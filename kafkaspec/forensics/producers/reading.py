@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -119,7 +119,22 @@ def _table(runs: Runs, paths: list[str]) -> pa.Table:
     return pa.Table.from_arrays(made, schema=RUNS)
 
 
-def by_producer(found: Producers) -> Iterator[Mapping[str, Any]]:
+class Producer(TypedDict):
+    """The runs of a producer together, and the last that the log has of it."""
+
+    producer_id: int
+    first_epoch: int
+    last_epoch: int
+    last_sequence: int
+    first_offset: int
+    last_offset: int
+    last_timestamp: int | None
+    batches: int
+    records: int
+    runs: int
+
+
+def by_producer(found: Producers) -> Iterator[Producer]:
     """Yield a row for each producer: its runs together, and the last that the log has of it."""
     runs = found.runs
     ids = runs["producer_id"].to_numpy()
