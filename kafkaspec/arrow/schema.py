@@ -21,6 +21,7 @@ from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart, OnError
 from kafkaspec.options import checked
+from kafkaspec.times import with_milliseconds
 
 if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where
@@ -252,7 +253,7 @@ def request_of(
         raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
     if not wanted or len(set(wanted)) < len(wanted):
         raise ValueError("give at least one column, and none of them twice")
-    request = Request(wanted, where=where, **options)
+    request = Request(wanted, where=where, **with_milliseconds(options))
     if not 0 < request.max_bytes <= MAX_CHUNK:
         raise ValueError(f"max_bytes is between 1 and {MAX_CHUNK}")
     return request if where is None else suited(request, where)

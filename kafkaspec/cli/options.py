@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -22,6 +22,7 @@ from kafkaspec.jobs import cores
 from kafkaspec.log.selection import LogStart
 from kafkaspec.shown import without_credentials
 from kafkaspec.tiered.mount import SCHEME
+from kafkaspec.times import EPOCH, milliseconds
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 else:  # not subscriptable before click 8.4
     _Name = _Milliseconds = _LogStart = click.ParamType
 
-_EPOCH = datetime(1970, 1, 1)  # in UTC
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -321,26 +321,10 @@ class Timestamp(_Milliseconds):
     name = "timestamp"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
         try:
-            return int(value)
-        except ValueError:
-            pass
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(
-                f"{value!r} is neither milliseconds since 1970 nor a time of ISO 8601, "
-                "such as 2026-11-21T08:30:00Z",
-                param,
-                ctx,
-            )
-        if moment.tzinfo is not None:
-            moment = moment.astimezone(UTC).replace(tzinfo=None)
-        # In integers: a float of seconds cannot hold every millisecond.
-        since = moment - _EPOCH
-        return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+            return milliseconds(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 def iso(timestamp: int | None) -> str:
@@ -351,7 +335,7 @@ def iso(timestamp: int | None) -> str:
     if timestamp is None or timestamp == -1:
         return "-"
     try:
-        return f"{(_EPOCH + timedelta(milliseconds=timestamp)).isoformat('T', 'milliseconds')}Z"
+        return f"{(EPOCH + timedelta(milliseconds=timestamp)).isoformat('T', 'milliseconds')}Z"
     except OverflowError:
         return str(timestamp)
 

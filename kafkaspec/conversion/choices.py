@@ -16,6 +16,7 @@ from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart, is_timely
 from kafkaspec.model import Record
 from kafkaspec.options import checked, one_of
+from kafkaspec.times import Time
 from kafkaspec.writing.profiles import DEFAULT_PROFILE
 from kafkaspec.writing.settings import LARGEST_EPOCH, SEGMENT_BYTES
 
@@ -47,8 +48,8 @@ class ChoiceOptions(TypedDict, total=False):
     profile: str
     start_offset: int | None
     end_offset: int | None
-    start_timestamp: int | None
-    end_timestamp: int | None
+    start_timestamp: Time | None
+    end_timestamp: Time | None
     isolation: Isolation
     aborted: AbortedChoice
     on_error: ErrorChoice

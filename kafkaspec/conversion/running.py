@@ -26,6 +26,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import check_isolation
 from kafkaspec.options import checked
+from kafkaspec.times import with_milliseconds
 from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.carried import WrittenLog, carry
 from kafkaspec.writing.places import check_output
@@ -85,7 +86,7 @@ def convert(
             There is no output then: all of it is published at the end, by one rename.
         ValueError: a choice is invalid.
     """
-    plan = Choices(**choices)
+    plan = Choices(**with_milliseconds(choices))
     reader = codec if isinstance(codec, Codec) else get_codec(codec)
     check_output(out, path)
     require_new(Path(out))

@@ -11,6 +11,7 @@ from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.selection import Options
 from kafkaspec.model import Record
+from kafkaspec.times import Time
 
 
 class Log(Columnar, ABC):
@@ -31,7 +32,7 @@ class Log(Columnar, ABC):
         self,
         *,
         offset: int | None = None,
-        timestamp: int | None = None,
+        timestamp: Time | None = None,
         max_timestamp: bool = False,
         plain: bool = False,
         use_index: bool = True,

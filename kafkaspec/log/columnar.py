@@ -13,6 +13,7 @@ from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart, OnError, Options
 from kafkaspec.options import checked
 from kafkaspec.provider import provider, typed_provider
+from kafkaspec.times import Time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,8 +129,8 @@ class Columnar:
         *,
         start_offset: int | None = None,
         end_offset: int | None = None,
-        start_timestamp: int | None = None,
-        end_timestamp: int | None = None,
+        start_timestamp: Time | None = None,
+        end_timestamp: Time | None = None,
         layout: Layout = "view",
         max_bytes: int = CHUNK_BYTES,
         include_control: bool = False,
@@ -151,7 +152,7 @@ class Columnar:
             start_offset: smallest offset; found through the offset index.
             end_offset: first offset to leave out. Nothing is read after the batch that reaches
                 it.
-            start_timestamp: smallest timestamp in ms since the Unix epoch. Batches whose header
+            start_timestamp: smallest timestamp, see ``kafkaspec.times.Time``. Batches whose header
                 says that they end before are not read, as Kafka's own look-up does.
             end_timestamp: first timestamp to leave out. With a range of timestamps, records
                 without a timestamp are left out.

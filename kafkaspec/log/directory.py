@@ -21,6 +21,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.selection import Options, Target
 from kafkaspec.model import Record
 from kafkaspec.options import checked, not_there
+from kafkaspec.times import Time, milliseconds
 
 
 class LogDirectory(Log):
@@ -168,7 +169,7 @@ class LogDirectory(Log):
         self,
         *,
         offset: int | None = None,
-        timestamp: int | None = None,
+        timestamp: Time | None = None,
         max_timestamp: bool = False,
         plain: bool = False,
         isolation: lookup.Isolation = "read_uncommitted",
@@ -205,7 +206,9 @@ class LogDirectory(Log):
             for partition in self._delivered()
         ]
         how: lookup.How = "max_timestamp" if max_timestamp else "plain" if plain else "broker"
-        none = lookup.Found(how, NO_TIMESTAMP if timestamp is None else timestamp, None)
+        none = lookup.Found(
+            how, NO_TIMESTAMP if timestamp is None else milliseconds(timestamp, "timestamp"), None
+        )
         best = (max if max_timestamp else min)(
             (found for found in answers if found.record is not None),
             key=lambda found: found.record.timestamp if found.record else NO_TIMESTAMP,

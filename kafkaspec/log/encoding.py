@@ -31,6 +31,7 @@ from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.options import checked, one_of
+from kafkaspec.times import Time, milliseconds
 
 _COMPUTED: Final = frozenset(
     (
@@ -66,14 +67,14 @@ class EncodeOptions(TypedDict, total=False):
     base_offset: int | None
     last_offset: int | None
     timestamp_type: Literal["CreateTime", "LogAppendTime"]
-    max_timestamp: int | None
+    max_timestamp: Time | None
     producer_id: int
     producer_epoch: int
     base_sequence: int
     transactional: bool
     control: bool
     partition_leader_epoch: int
-    delete_horizon: int | None
+    delete_horizon: Time | None
     header: Mapping[str, Any] | None
     fields: Iterable[Mapping[str, Any]] | None
     codec: Codec | str | None
@@ -89,22 +90,22 @@ def encode(
     base_offset: int | None = None,
     last_offset: int | None = None,
     timestamp_type: Literal["CreateTime", "LogAppendTime"] = CREATE_TIME,
-    max_timestamp: int | None = None,
+    max_timestamp: Time | None = None,
     producer_id: int = NONE,
     producer_epoch: int = NONE,
     base_sequence: int = NONE,
     transactional: bool = False,
     control: bool = False,
     partition_leader_epoch: int = NONE,
-    delete_horizon: int | None = None,
+    delete_horizon: Time | None = None,
     header: Mapping[str, Any] | None = None,
     fields: Iterable[Mapping[str, Any]] | None = None,
     codec: Codec | str | None = None,
 ) -> bytes:
     """Write records as one batch, or as messages of magic 0 or 1.
 
-    Magic 0 and 1 give one entry a record, or one wrapper if compressed. Times are in ms since the
-    Unix epoch.
+    Magic 0 and 1 give one entry a record, or one wrapper if compressed. For times see
+    ``kafkaspec.times.Time``; those of records are in ms since the Unix epoch.
 
     Args:
         records: the records, in the order in which they are stored.
@@ -174,8 +175,12 @@ def encode(
         base_offset=first if base_offset is None else base_offset,
         last_offset=last if last_offset is None else last_offset,
         append_time=append_time,
-        max_timestamp=_largest(items, append_time) if max_timestamp is None else max_timestamp,
-        delete_horizon=delete_horizon,
+        max_timestamp=_largest(items, append_time)
+        if max_timestamp is None
+        else milliseconds(max_timestamp, "max_timestamp"),
+        delete_horizon=None
+        if delete_horizon is None
+        else milliseconds(delete_horizon, "delete_horizon"),
         header={**own, **(header or {})},
         fields=None if fields is None else list(fields),
     )

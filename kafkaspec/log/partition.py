@@ -31,9 +31,10 @@ from kafkaspec.log.isolation import (
     follow_transactions,
 )
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart, Options, Selection, W
+from kafkaspec.log.selection import LogStart, Options, W, selection_of
 from kafkaspec.model import Record
 from kafkaspec.options import checked
+from kafkaspec.times import Time, milliseconds
 
 
 class Partition(Log):
@@ -336,7 +337,7 @@ class Partition(Log):
         Raises:
             KafkaSpecError: a batch cannot be read.
         """
-        wanted = self.resolve(Selection(start_offset=start_offset, control=control, **options))
+        wanted = self.resolve(selection_of(start_offset, control=control, **options))
         for segment in self.segments_from(wanted.start_offset, wanted.end_offset):
             yield from segment.select(wanted)
 
@@ -386,7 +387,7 @@ class Partition(Log):
         self,
         *,
         offset: int | None = None,
-        timestamp: int | None = None,
+        timestamp: Time | None = None,
         max_timestamp: bool = False,
         plain: bool = False,
         isolation: lookup.Isolation = "read_uncommitted",
@@ -397,9 +398,9 @@ class Partition(Log):
 
         Args:
             offset: finds the first batch that ends at or after it.
-            timestamp: in ms since the Unix epoch. As a broker answers: the first segment whose
-                largest timestamp reaches it decides, control records count, and records below
-                ``log_start`` do not.
+            timestamp: a time, see ``kafkaspec.times.Time``. As a broker answers: the first
+                segment whose largest timestamp reaches it decides, control records count, and
+                records below ``log_start`` do not.
             max_timestamp: the largest timestamp, as a broker answers; see
                 ``kafkaspec.log.lookup``.
             plain: with ``timestamp``: the first data record of any segment instead.
@@ -424,7 +425,9 @@ class Partition(Log):
         if timestamp is None:
             found = self._find_max_timestamp(use_index)
         else:
-            found = self._find_timestamp(timestamp, plain, start, use_index)
+            found = self._find_timestamp(
+                milliseconds(timestamp, "timestamp"), plain, start, use_index
+            )
         if isolation == "read_committed":
             found = lookup.below(found, self.last_stable_offset)
         return found

@@ -14,9 +14,10 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.entries import Entries
 from kafkaspec.log.headers import skip
 from kafkaspec.log.pieces import WHOLE_BYTES, runs_of
-from kafkaspec.log.selection import Options, Selection, check_isolation, selected
+from kafkaspec.log.selection import Options, Selection, check_isolation, selected, selection_of
 from kafkaspec.model import Record
 from kafkaspec.options import checked
+from kafkaspec.times import Time, milliseconds
 
 
 class Segment(Entries, Log):
@@ -81,7 +82,7 @@ class Segment(Entries, Log):
             KafkaSpecError: a batch cannot be read.
             ValueError: ``read_committed``, which needs a partition.
         """
-        wanted = Selection(start_offset=start_offset, control=control, **options)
+        wanted = selection_of(start_offset, control=control, **options)
         check_isolation(wanted.isolation)
         return self.select(wanted)
 
@@ -97,7 +98,7 @@ class Segment(Entries, Log):
         self,
         *,
         offset: int | None = None,
-        timestamp: int | None = None,
+        timestamp: Time | None = None,
         max_timestamp: bool = False,
         plain: bool = False,
         start_offset: int | None = None,
@@ -108,8 +109,8 @@ class Segment(Entries, Log):
         Args:
             offset: finds the first batch that ends at or after it, and in it the first record at
                 or after it. Kafka: ``LogSegment.translateOffset``.
-            timestamp: in ms since the Unix epoch; the first record, control records included,
-                at or after it, as ``LogSegment.findOffsetByTimestamp`` says.
+            timestamp: a time, see ``kafkaspec.times.Time``; finds the first record, control
+                records included, at or after it, as ``LogSegment.findOffsetByTimestamp`` says.
             max_timestamp: the largest one; see ``kafkaspec.log.lookup``.
             plain: with ``timestamp``: control records do not count.
             start_offset: with ``timestamp``: records below it do not count.
@@ -126,7 +127,11 @@ class Segment(Entries, Log):
             return lookup.find_offset(self, offset, use_index=use_index)
         assert timestamp is not None
         return lookup.find_timestamp(
-            self, timestamp, plain=plain, start_offset=start_offset, use_index=use_index
+            self,
+            milliseconds(timestamp),
+            plain=plain,
+            start_offset=start_offset,
+            use_index=use_index,
         )
 
     @cached_property

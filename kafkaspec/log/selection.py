@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, TypeVar
+from typing import Literal, TypedDict, TypeVar, Unpack
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
@@ -20,6 +20,7 @@ from kafkaspec.log.lookup import Isolation, start_position
 from kafkaspec.log.pieces import runs_of
 from kafkaspec.model import Record
 from kafkaspec.options import checked
+from kafkaspec.times import Time, with_milliseconds
 
 LogStart = Literal["checkpoint", "ignore"] | int
 """First offset of a partition to deliver. ``checkpoint``: the log start offset in the checkpoint of
@@ -35,8 +36,8 @@ class Options(TypedDict, total=False):
     """The options of ``records``, next to the first offset and ``control``; see ``Selection``."""
 
     end_offset: int | None
-    start_timestamp: int | None
-    end_timestamp: int | None
+    start_timestamp: Time | None
+    end_timestamp: Time | None
     isolation: Isolation
     log_start: LogStart
     on_error: OnError
@@ -46,7 +47,7 @@ class Target(TypedDict, total=False):
     """What ``Partition.find`` looks for, and how."""
 
     offset: int | None
-    timestamp: int | None
+    timestamp: Time | None
     max_timestamp: bool
     plain: bool
     isolation: Isolation
@@ -103,6 +104,13 @@ class Selection:
         ):
             return False
         return is_timely(record.timestamp, self.start_timestamp, self.end_timestamp)
+
+
+def selection_of(
+    start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
+) -> Selection:
+    """Return the selection that the options of ``records`` ask for."""
+    return Selection(start_offset=start_offset, control=control, **with_milliseconds(options))
 
 
 def is_timely(timestamp: int, earliest: int | None, end: int | None) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from kafkaspec.times import Time
+
 Flag = bool | Literal["true", "false"]
 Number = int | str
 """A whole number, or its text; a text with a unit where the option takes one: ``128m``."""
@@ -34,10 +36,10 @@ class _Others(TypedDict, total=False):
     startingOffsets: str
     startingOffsetsByTimestamp: str
     startingOffsetsByTimestampStrategy: Literal["error", "latest"]
-    startingTimestamp: Number
+    startingTimestamp: Time
     endingOffsets: str
     endingOffsetsByTimestamp: str
-    endingTimestamp: Number
+    endingTimestamp: Time
     timestampLookup: Literal["records", "broker"]
     logStart: Literal["checkpoint", "ignore"]
     minPartitions: Number

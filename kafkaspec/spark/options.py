@@ -16,6 +16,7 @@ from kafkaspec.arrow.messages.topics import kind_of_record
 from kafkaspec.options import did_you_mean
 from kafkaspec.spark.parsing import OptionError, Table, flag, lowered, one_of, parse, text, whole
 from kafkaspec.spark.patterns import from_java
+from kafkaspec.times import milliseconds
 
 TopicPartition = tuple[str, int]
 Messages = tuple[str, str | None]
@@ -278,25 +279,41 @@ def _bound(given: Mapping[str, str], side: str, default: str) -> Bound:
     """Choose a timestamp before timestamps by topic-partition, and these before offsets."""
     name = f"{side}Timestamp"
     if name.lower() in given:
-        return Bound(timestamps=whole(0)(name, given[name.lower()]))
+        return Bound(timestamps=_time(name, given[name.lower()]))
     name = f"{side}OffsetsByTimestamp"
     if name.lower() in given:
-        return Bound(timestamps=_by_partition(name, given[name.lower()], 0))
+        return Bound(timestamps=_by_partition(name, given[name.lower()], 0, times=True))
     name = f"{side}Offsets"
     value = given.get(name.lower(), default)
     fixed = {"earliest": EARLIEST, "latest": LATEST}.get(value.lower())
     return Bound(_by_partition(name, value, EARLIEST) if fixed is None else fixed)
 
 
-def _by_partition(name: str, value: str, least: int) -> dict[TopicPartition, int]:
+def _time(name: str, value: str) -> int:
+    """Parse a time: ms since the Unix epoch, as Spark has it, or ISO 8601."""
+    try:
+        found = milliseconds(value)
+    except ValueError as error:
+        raise OptionError(f"option {name}: {error}") from None
+    parsed: int = whole(0)(name, str(found))
+    return parsed
+
+
+def _by_partition(
+    name: str, value: str, least: int, *, times: bool = False
+) -> dict[TopicPartition, int]:
     found = _json(name, value)
     made: dict[TopicPartition, int] = {}
     try:
         for topic, numbers in found.items():
             for number, offset in numbers.items():
+                if times and isinstance(offset, str):
+                    offset = _time(name, offset)
                 if not (number.isascii() and number.isdigit() and _is_number(offset, least)):
                     raise ValueError
                 made[topic, int(number)] = offset
+    except OptionError:
+        raise
     except (AttributeError, ValueError):
         form = '{"topic":{"0":23,"1":42}}'
         raise OptionError(f"option {name} is JSON of the form {form}") from None

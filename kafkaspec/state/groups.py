@@ -18,6 +18,7 @@ from kafkaspec.messages.lookup import CONSUMER, EMBEDDED
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, PENDING, TIMESTAMP, VALUE, Latest, Source, latest
+from kafkaspec.times import Time
 
 _ASSIGNMENT = pa.list_(
     pa.struct([
@@ -89,7 +90,7 @@ class Groups(LeftOut):
 def read_groups(
     log: Source,
     *,
-    at: int | None = None,
+    at: Time | None = None,
     release: str | None = None,
     topics: Mapping[bytes, str] | None = None,
     **options: Unpack[RangeOptions],
@@ -101,8 +102,8 @@ def read_groups(
 
     Args:
         log: the partition, or a segment of it.
-        at: the state at this time, ms since the epoch. The log must still hold it: compaction
-            removes the commits that later ones have replaced.
+        at: the state at this time, see ``kafkaspec.times.Time``. The log must still hold it:
+            compaction removes the commits that later ones have replaced.
         release: of the brokers that wrote it, ``4.0``; None if it is not known.
         topics: names of topics by id, for the members of groups that know ids only.
         options: which records, as ``to_batches`` takes them.

@@ -27,6 +27,7 @@ from kafkaspec.state.latest import (
     pieces,
 )
 from kafkaspec.state.plain import plain, with_names
+from kafkaspec.times import Time
 
 
 class Outcome(StrEnum):
@@ -72,7 +73,7 @@ def history(
     found: Latest,
     *,
     names: set[str] | None = None,
-    at: int | None = None,
+    at: Time | None = None,
     release: str | None = None,
     **options: Unpack[RangeOptions],
 ) -> list[Event]:

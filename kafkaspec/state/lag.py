@@ -11,6 +11,7 @@ import pyarrow as pa
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.past_end import PastEnd, past_end
+from kafkaspec.times import Time, milliseconds
 
 LAG: Final = pa.schema([
     ("log_end_offset", pa.int64()), ("log_end_least", pa.int64()), ("log_end_most", pa.int64()),
@@ -25,7 +26,7 @@ topic id than the offset was committed for."""
 
 
 def with_lag(
-    offsets: pa.Table, partitions: Iterable[Partition], *, at: int | None = None
+    offsets: pa.Table, partitions: Iterable[Partition], *, at: Time | None = None
 ) -> tuple[pa.Table, list[KafkaSpecError]]:
     """Return committed offsets with their lag, and why partitions could not be asked.
 
@@ -34,7 +35,11 @@ def with_lag(
         partitions: data partitions, of which those with offsets are read.
         at: the time at which they are compared, ms since the epoch. See ``past_end`` for how
             exactly it is known where a partition ended then.
+        at: the time at which they are compared, see ``kafkaspec.times.Time``. Where a
+            partition ended at that time is found by the timestamps of its records, so it is exact
+            for LogAppendTime only.
     """
+    until = None if at is None else milliseconds(at, "at")
     logs = {(each.topic, each.partition): each for each in partitions}
     errors: list[KafkaSpecError] = []
     ends: dict[tuple[str, int], tuple[PastEnd, int | None] | None] = {}
@@ -48,7 +53,7 @@ def with_lag(
             continue
         try:
             if (topic, partition) not in ends:
-                ends[topic, partition] = _end(log, at)
+                ends[topic, partition] = _end(log, until)
             found = ends[topic, partition]
             rows.append({} if found is None else _lag(log, offset, *found))
         except KafkaSpecError as error:

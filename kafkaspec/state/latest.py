@@ -27,6 +27,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.messages.lookup import in_topic
 from kafkaspec.state.decoding import decode
 from kafkaspec.state.framed import LeftOut
+from kafkaspec.times import Time, milliseconds
 
 Source = Segment | Partition
 """What is read: a partition of an internal topic, or a segment of it."""
@@ -62,7 +63,7 @@ def latest(
     log: Source,
     topic: str,
     *,
-    at: int | None = None,
+    at: Time | None = None,
     release: str | None = None,
     **options: Unpack[RangeOptions],
 ) -> Latest:
@@ -71,7 +72,8 @@ def latest(
     Args:
         log: the partition, or a segment of it.
         topic: name of the topic.
-        at: the state at this time, ms since the epoch: later records and markers do not count.
+        at: the state at this time, see ``kafkaspec.times.Time``: later records and markers do
+            not count.
         release: of the brokers that wrote it; None if it is not known.
         options: which records, as ``to_batches`` takes them.
 
@@ -94,7 +96,7 @@ def pieces(
     topic: str,
     found: Latest,
     *,
-    at: int | None = None,
+    at: Time | None = None,
     release: str | None = None,
     **options: Unpack[RangeOptions],
 ) -> Iterator[tuple[dict[str, pa.Table], pa.Table]]:
@@ -104,12 +106,13 @@ def pieces(
     ``producer_id``, that of markers ``marker``, ``producer_id``, ``control_type`` and ``offset``.
     What is left out is noted in ``found``. For the other arguments see ``latest``.
     """
+    until = None if at is None else milliseconds(at, "at")
     reader = log.to_batches(_COLUMNS, include_control=True, layout="binary", **options)
     for batch in reader:
         table = pa.Table.from_batches([batch])
         table = table.set_column(1, TIMESTAMP, table[TIMESTAMP].cast(pa.int64()))
-        if at is not None:
-            table = table.filter(pc.less_equal(table[TIMESTAMP], at))
+        if until is not None:
+            table = table.filter(pc.less_equal(table[TIMESTAMP], until))
         control = table[CONTROL].is_valid()
         ends = table.filter(control).select([OFFSET, PRODUCER, CONTROL])
         ends = ends.set_column(2, CONTROL, ends[CONTROL].cast(pa.string()))

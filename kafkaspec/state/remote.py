@@ -16,6 +16,7 @@ from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
 from kafkaspec.state.latest import Source
+from kafkaspec.times import Time, milliseconds
 
 _STATE: Final = "enumeration.remote_log_segment_state"
 FINISHED: Final = frozenset(
@@ -62,7 +63,7 @@ class RemoteSegments(LeftOut):
 def read_remote_segments(
     log: Source,
     *,
-    at: int | None = None,
+    at: Time | None = None,
     release: str | None = None,
     **options: Unpack[RangeOptions],
 ) -> RemoteSegments:
@@ -73,20 +74,21 @@ def read_remote_segments(
 
     Args:
         log: the partition, or a segment of it.
-        at: the state at this time, ms since the epoch.
+        at: the state at this time, see ``kafkaspec.times.Time``.
         release: of the brokers that wrote it, ``3.6``; None if it is not known.
         options: which records, as ``to_batches`` takes them.
 
     Raises:
         KafkaSpecError: a batch cannot be read.
     """
+    until = None if at is None else milliseconds(at, "at")
     found = RemoteSegments()
     segments: dict[str, dict[str, Any]] = {}
     file = None if log.path is None else str(log.path)
     for piece in log.to_batches(list(COLUMNS), layout="binary", **options):
         table = pa.Table.from_batches([piece])
-        if at is not None:
-            table = table.filter(pc.less_equal(table["timestamp"].cast(pa.int64()), at))
+        if until is not None:
+            table = table.filter(pc.less_equal(table["timestamp"].cast(pa.int64()), until))
         changes = by_api_key(table, Topic.REMOTE_LOG_METADATA, file, release, found)
         for change in sorted(changes, key=lambda each: each.offset):
             _apply(segments, change, found.orphans)

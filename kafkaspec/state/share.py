@@ -15,6 +15,7 @@ from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, VALUE, Latest, Source, pieces
 from kafkaspec.state.plain import plain
+from kafkaspec.times import Time
 
 _STATE: Final = "enumeration.record_state"
 DELIVERIES: Final = pa.schema([
@@ -55,7 +56,7 @@ class Deliveries(LeftOut):
 def read_deliveries(
     log: Source,
     *,
-    at: int | None = None,
+    at: Time | None = None,
     release: str | None = None,
     **options: Unpack[RangeOptions],
 ) -> Deliveries:
@@ -66,7 +67,7 @@ def read_deliveries(
 
     Args:
         log: the partition of ``__share_group_state``, or a segment of it.
-        at: the state at this time, ms since the epoch.
+        at: the state at this time, see ``kafkaspec.times.Time``.
         release: of the brokers that wrote it, ``4.0``; None if it is not known.
         options: which records, as ``to_batches`` takes them.
 

@@ -14,6 +14,7 @@ from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, TIMESTAMP, VALUE, Source, latest
+from kafkaspec.times import Time
 
 _STATE: Final = "enumeration.transaction_state"
 TRANSACTIONS: Final = pa.schema([
@@ -51,7 +52,7 @@ class Transactions(LeftOut):
 def read_transactions(
     log: Source,
     *,
-    at: int | None = None,
+    at: Time | None = None,
     release: str | None = None,
     **options: Unpack[RangeOptions],
 ) -> Transactions:
@@ -61,7 +62,7 @@ def read_transactions(
 
     Args:
         log: the partition, or a segment of it.
-        at: the state at this time, ms since the epoch, as far as the log still holds it.
+        at: the state at this time, see ``kafkaspec.times.Time``, as far as the log still holds it.
         release: of the brokers that wrote it, ``4.0``; None if it is not known.
         options: which records, as ``to_batches`` takes them.
 

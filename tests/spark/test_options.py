@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import pytest
@@ -38,6 +39,8 @@ REFUSED = [
     ({"startingOffsets": '{"a":3}'}, "startingOffsets is JSON"),
     ({"startingOffsets": "[" * 100_000}, "no JSON"),
     ({"startingTimestamp": "-5"}, "startingTimestamp is a whole number"),
+    ({"startingTimestamp": "yesterday"}, "startingTimestamp: 'yesterday' is neither"),
+    ({"startingOffsetsByTimestamp": '{"a":{"0":"x"}}'}, "ByTimestamp: 'x' is neither"),
     ({"startingTimestamp": "9" * 30}, "startingTimestamp is a whole number"),
     ({"startingOffsetsByTimestampStrategy": "x"}, "Strategy is one of"),
     ({"minPartitions": "0"}, "minPartitions is a whole number"),
@@ -87,6 +90,10 @@ def test_timestamps_go_before_offsets() -> None:
     }
     assert read_options(options).start == Bound(timestamps={("a", 0): 5})
     assert read_options({**options, "startingTimestamp": "7"}).start == Bound(timestamps=7)
+    for time in ("1970-01-01T00:00:00.007Z", "1970-01-01 01:00:00.007+01:00"):
+        assert read_options({**options, "startingTimestamp": time}).start == Bound(timestamps=7)
+        by_partition = {"startingOffsetsByTimestamp": json.dumps({"a": {"1": time}})}
+        assert read_options({"path": "x", **by_partition}).start == Bound(timestamps={("a", 1): 7})
 
 
 def test_the_isolation_level_has_two_names() -> None:

@@ -16,6 +16,7 @@ LAYERS = (
         "kafkaspec.errors",
         "kafkaspec.options",
         "kafkaspec.shown",
+        "kafkaspec.times",
         "kafkaspec.extension",
         "kafkaspec.jobs",
         "kafkaspec.lazy",

@@ -7,8 +7,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import reduce
 from typing import Final
 
-from kafkaspec.arrow.where.times import microseconds
 from kafkaspec.arrow.where.tree import All, Among, Any, Column, Compare, Literal, Node, Not
+from kafkaspec.times import microseconds
 
 _OPPOSITE: Final = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _EXACT: Final = Context(prec=64)

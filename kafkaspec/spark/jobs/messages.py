@@ -21,6 +21,7 @@ from kafkaspec.spark.paths import local
 from kafkaspec.spark.schema import spark_nested
 from kafkaspec.state import groups, remote, share, transactions
 from kafkaspec.state.framed import LeftOut
+from kafkaspec.times import Time
 
 __all__ = ["ERROR", "LEFT_OUT", "LOG", "STATES", "logs_of", "state", "topic_messages"]
 
@@ -113,7 +114,7 @@ def state(
     paths: str | Sequence[str],
     kind: str,
     *,
-    at: int | None = None,
+    at: Time | None = None,
     release: str | None = None,
     tasks: int | None = None,
 ) -> DataFrame:
@@ -126,7 +127,7 @@ def state(
         paths: log directories of brokers, or partitions of the internal topic. A replica of a
             partition on another broker gives the same rows again; ``log`` tells them apart.
         kind: one of ``STATES``.
-        at: the state at this time, ms since the epoch.
+        at: the state at this time, see ``kafkaspec.times.Time``.
         release: of the brokers; None if it is not known.
         tasks: how many there are to be; three a slot by default.
 
