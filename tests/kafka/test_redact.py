@@ -20,7 +20,10 @@ pytestmark = pytest.mark.kafka
 JUDGES = [version for version in VERSIONS if (3, 9) <= version.release < (4, 4)]
 """Not the newest, so that not each run of all tests starts one."""
 NAMES = ("codec-mixed", "segments", "segments-gzip", "headers", "transactions", "compacted")
-WAYS = {"fill": dict.fromkeys(Part, Way.FILL), "empty": {Part.VALUE: Way.EMPTY}}
+WAYS = {
+    "fill": {Part.VALUE: Way.FILL, Part.HEADERS: Way.FILL},
+    "empty": {Part.VALUE: Way.EMPTY},
+}
 ISOLATIONS = ("read_uncommitted", "read_committed")
 
 
