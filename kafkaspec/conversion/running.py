@@ -140,13 +140,10 @@ def _renamed(result: PartitionResult, final: Callable[[str], str]) -> PartitionR
 
 def _written(source: Partition, path: Path, plan: Choices, offsets: Offsets) -> WrittenLog:
     """Return what decides which checkpoints hold for a partition."""
-    return WrittenLog(
-        source,
-        path,
-        shift=None if offsets.renumbers else offsets.shift,
-        cut=plan.log_start == "checkpoint",
-        revived=plan.log_start != "checkpoint",
-    )
+    start, chosen = source.log_start_of("checkpoint"), source.log_start_of(plan.log_start)
+    revived = start is not None and (chosen is None or chosen < start)
+    shift = None if offsets.renumbers else offsets.shift
+    return WrittenLog(source, path, shift=shift, cut=not revived, revived=revived)
 
 
 def _items(

@@ -151,7 +151,8 @@ def _entries(log: WrittenLog, root: bool, errors: dict[str, KafkaSpecError]) -> 
         try:
             offset = listed(log.source)
         except KafkaSpecError as error:
-            errors.setdefault(str(error), error)
+            if root or file == names.LOG_START_OFFSETS:
+                errors.setdefault(str(error), error)
             offset = None
         known = log.cleaned if file == names.CLEANER_OFFSETS else None
         if offset is None and known is None:
@@ -190,9 +191,10 @@ def _offset(
             return moved, why
         cut = "no record below it is left, and " if log.cut else "it is not needed: "
         return None, f"{cut}the first segment does not begin before it"
-    end = offsets.stop if log.sound_end is None else min(log.sound_end, offsets.stop)
-    if moved > end:
-        return end, "what is left of the input ends there"
+    if log.sound_end is not None and moved > log.sound_end <= offsets.stop:
+        return log.sound_end, "from there on, the output has what the input does not have"
+    if moved > offsets.stop:
+        return offsets.stop, "the output ends there"
     if moved < offsets.start:
         return offsets.start, "the first segment begins there"
     return moved, why

@@ -224,6 +224,12 @@ def test_deleted_records_that_are_asked_for(tmp_path: Path) -> None:
     done = _run("convert", source, tmp_path / "out", "--log-start", "ignore")
     assert "log-start-offset-checkpoint: dropped for 1 partition; the records below" in done.stdout
     assert [record.offset for record in _delivered(tmp_path / "out" / "t-0")] == [*range(END)]
+    done = _run("convert", source, tmp_path / "some", "--log-start", "7")
+    assert "log-start-offset-checkpoint: dropped for 1 partition; the records below" in done.stdout
+    assert [record.offset for record in _delivered(tmp_path / "some" / "t-0")] == [*range(7, END)]
+    done = _run("convert", source, tmp_path / "less", "--log-start", "30")
+    assert "log-start-offset-checkpoint: cut for 1 partition; no record below" in done.stdout
+    assert [record.offset for record in _delivered(tmp_path / "less" / "t-0")] == [*range(30, END)]
 
 
 @pytest.mark.parametrize("command", ["salvage", "redact", "convert"])
@@ -235,6 +241,32 @@ def test_a_broken_checkpoint_is_named(command: str, tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "not carried: " in done.stderr
     assert names.LOG_START_OFFSETS in done.stderr
+    alone = _run(command, source / "t-0", tmp_path / "alone")
+    assert (alone.exit_code, "not carried: " in alone.stderr) == (1, True)
+    # Of the others, a partition alone has none.
+    (source / names.LOG_START_OFFSETS).unlink()
+    (source / names.HIGH_WATERMARKS).write_text("0\n2\nt 0 25\n")
+    assert "not carried: " in _run(command, source, tmp_path / "high").stderr
+    assert "not carried: " not in _run(command, source / "t-0", tmp_path / "alone-high").stderr
+
+
+@pytest.mark.parametrize("command", ["salvage", "redact", "convert"])
+def test_checkpoints_beyond_what_is_left(command: str, tmp_path: Path) -> None:
+    """They are brought to the end of the output; a log start there still holds."""
+    source = _log_directory(tmp_path / "in", 25)
+    (source / "t-0" / f"{40:020}.log").write_bytes(b"")
+    for path in (source / "t-0").glob("*.snapshot"):
+        path.unlink()
+    _list(source, names.HIGH_WATERMARKS, 44)
+    options = ("--fill", "none") if command == "salvage" else ()
+    done = _run(command, source, tmp_path / "out", "--format", "json", *options)
+    found = {item["file"]: item for item in lines(done) if item["type"] == "checkpoint"}
+    with Partition(tmp_path / "out" / "t-0") as log:
+        end = log.log_end_offset
+        assert [record.offset for record in log.records(log_start="checkpoint")] == [*range(25, 40)]
+        assert (log.high_watermark, log.log_start_offset) == (end, 25)
+    assert end == 40
+    assert found[names.HIGH_WATERMARKS]["carriage"] == "adapted"
 
 
 def test_what_was_lost_is_below_no_high_watermark(tmp_path: Path) -> None:
