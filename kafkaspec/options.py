@@ -61,6 +61,13 @@ def not_there(what: str, name: object, known: Iterable[Any]) -> str:
     return text + (near or f"; there {verb} {some_of([repr(each) for each in there])}")
 
 
+class UnknownNameError(KeyError):
+    """There is nothing of a name; the text, shown without quotes, says what there is."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 @overload
 def checked(item: T) -> T: ...
 @overload

@@ -43,6 +43,10 @@ class Log(Columnar, ABC):
     def close(self) -> None:
         """Close the files that were opened."""
 
+    def __bool__(self) -> bool:
+        """A log counts as true, whatever is in it."""
+        return True
+
     def __enter__(self) -> Self:
         return self
 

@@ -20,7 +20,7 @@ from kafkaspec.log.entries import SegmentOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.selection import Options, Target
 from kafkaspec.model import Record
-from kafkaspec.options import checked, not_there
+from kafkaspec.options import UnknownNameError, checked, not_there
 from kafkaspec.times import Time, milliseconds
 
 
@@ -107,6 +107,35 @@ class LogDirectory(Log):
         """The names of the topics of the current partitions, sorted."""
         return sorted({item.topic for item in self.current if item.topic is not None})
 
+    def __iter__(self) -> Iterator[Partition]:
+        """Iterate over the current partitions, by topic and number."""
+        return iter(self._delivered())
+
+    def __len__(self) -> int:
+        """Return the number of current partitions."""
+        return len(self._delivered())
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a current partition: ``"orders-0"``, or ``("orders", 0)``."""
+        return any(name in _names_of(partition) for partition in self.current)
+
+    def __getitem__(self, name: str | tuple[str, int]) -> Partition:
+        """Return a current partition: ``log["orders-0"]``, or ``log["orders", 0]``.
+
+        Raises:
+            KeyError: there is no such partition; the text names the nearest ones.
+            KafkaSpecError: it cannot be listed.
+        """
+        for partition in self.current:
+            if name in _names_of(partition):
+                return partition
+        wanted = f"{name[0]}-{name[1]}" if isinstance(name, tuple) and len(name) == 2 else name
+        for path, error in self.unreadable.items():
+            if as_path(path).name == wanted:
+                raise error
+        known = [partition.path.name for partition in self.current]
+        raise UnknownNameError(f"{self.path}: {not_there('current partition', wanted, known)}")
+
     def of_topic(self, topic: str) -> LogDirectory:
         """Return the log directory with the partitions of one topic alone.
 
@@ -117,7 +146,7 @@ class LogDirectory(Log):
             KeyError: no current partition is of this topic.
         """
         if topic not in self.topics:
-            raise KeyError(f"{self.path}: {not_there('topic', topic, self.topics)}")
+            raise UnknownNameError(f"{self.path}: {not_there('topic', topic, self.topics)}")
         chosen = copy(self)
         for name in ("partitions", "_listed"):
             chosen.__dict__.pop(name, None)
@@ -233,6 +262,10 @@ class LogDirectory(Log):
 
     def __repr__(self) -> str:
         return f"<LogDirectory {self.path}: {len(self._names)} partitions>"
+
+
+def _names_of(partition: Partition) -> tuple[object, ...]:
+    return partition.path.name, (partition.topic, partition.partition)
 
 
 def _topic_of(folder: str) -> str | None:

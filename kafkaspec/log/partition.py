@@ -33,7 +33,7 @@ from kafkaspec.log.isolation import (
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart, Options, W, selection_of
 from kafkaspec.model import Record
-from kafkaspec.options import checked
+from kafkaspec.options import UnknownNameError, checked, not_there
 from kafkaspec.times import Time, milliseconds
 
 
@@ -472,6 +472,36 @@ class Partition(Log):
         if best is None:
             return lookup.Found("max_timestamp", NO_TIMESTAMP, None)
         return lookup.find_max_timestamp(best[1], known=best[0], use_index=use_index)
+
+    def __iter__(self) -> Iterator[Segment]:
+        """Iterate over the segments in order, one at a time."""
+        return self.segments_from(None)
+
+    def __len__(self) -> int:
+        """Return the number of segments."""
+        return len(self.segment_paths)
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a segment with this name of a file."""
+        return any(path.name == name for path in self.segment_paths)
+
+    def __getitem__(self, name: str) -> Segment:
+        """Return a segment by the name of its file, ``partition["00000000000000000000.log"]``.
+
+        Raises:
+            KeyError: there is no such segment; the text names the nearest ones.
+            KafkaSpecError: ``unreadable``.
+        """
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{name!r} may be a place in the order or an offset: take segments[{name!r}] or"
+                f" find(offset={name!r}), or the name of a file"
+            )
+        for path in self.segment_paths:
+            if path.name == name:
+                return self.open_segment(path)
+        known = [path.name for path in self.segment_paths]
+        raise UnknownNameError(f"{self.path}: {not_there('segment', name, known)}")
 
     def close(self) -> None:
         """Close the segments that were opened."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
-from typing import Unpack
+from typing import NoReturn, Unpack
 
 from kafkaspec.codecs.base import PlainRecords
 from kafkaspec.log import lookup
@@ -138,6 +138,25 @@ class Segment(Entries, Log):
     def largest_timestamp(self) -> lookup.LargestTimestamp:
         """Return the largest timestamp of this segment, as a broker sees it, and its source."""
         return lookup.largest_timestamp(self)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Iterate over the batches in order."""
+        return self.batches()
+
+    def __len__(self) -> NoReturn:
+        raise TypeError(
+            "the batches of a segment are not counted before they are read:"
+            " sum(1 for batch in segment) counts them, and size is the number of bytes"
+        )
+
+    def __contains__(self, item: object) -> NoReturn:
+        raise TypeError(f"ask find(offset={item!r}) whether a segment has an offset")
+
+    def __getitem__(self, item: object) -> NoReturn:
+        raise TypeError(
+            f"{item!r} may be an offset, a position or a place in the order: take"
+            f" find(offset={item!r}).batch, batch_at({item!r}) or list(segment)[{item!r}]"
+        )
 
     def __repr__(self) -> str:
         return f"<Segment {self.name or 'buffer'}: {self.size} bytes>"
