@@ -11,8 +11,8 @@ from pyarrow import parquet
 from benchmarks.data import MIB, Shape, segment_file
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
-from kafkaspec.arrow.export import FILE_CHUNK, export
 from kafkaspec.log.segment import Segment
+from kafkaspec.tables.exports import FILE_CHUNK, export
 
 _GATE = 1.25
 _OURS, _THEIRS = "`export(to='parquet')`", "writer alone"

@@ -11,8 +11,8 @@ import duckdb
 from benchmarks.data import MIB, Shape, segment_file
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.timing import Candidate, measure
-from kafkaspec.arrow.export import export
 from kafkaspec.log.segment import Segment
+from kafkaspec.tables.exports import export
 
 _GATE = 1.3
 _COLUMNS = ("offset", "timestamp", "timestamp_type", "key", "value")

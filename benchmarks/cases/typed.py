@@ -15,9 +15,9 @@ import kafkaspec as ks
 from benchmarks.cases.avro import FIELDS, definition_of, payloads_of, schema_of
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
+from kafkaspec.tables.typed_exports import export_typed
 from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.decoded import Decoder
-from kafkaspec.values.exporting import export_typed
 
 _GATE = 1.5
 _OURS, _THEIRS = "`export_typed`", "decoder and writer alone"

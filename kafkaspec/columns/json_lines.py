@@ -5,8 +5,11 @@ In JSON, bytes that are UTF-8 are a string, other bytes are ``{"base64": "..."}`
 
 from __future__ import annotations
 
+import json
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
+from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, ListColumn
@@ -74,6 +77,29 @@ class Form(IntEnum):
 
 Piece = tuple[bytes, int, tuple[bytes, ...], Form]
 """What stands before a column, the lowest number with a text of its own, these texts, and how."""
+
+
+def bytes_value(data: bytes | None, *, base64: bool = False) -> str | dict[str, str] | None:
+    """Return bytes as JSON has them: a string if they are UTF-8, else base64 that says so.
+
+    Args:
+        data: the bytes.
+        base64: whether those that are UTF-8 are base64 too.
+    """
+    if data is None:
+        return None
+    if not base64:
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            pass
+    return {"base64": b64encode(data).decode("ascii")}
+
+
+def bytes_json(data: bytes | None, *, base64: bool = False) -> str:
+    """Return ``bytes_value`` as text of JSON."""
+    value = bytes_value(data, base64=base64)
+    return encode_basestring(value) if isinstance(value, str) else json.dumps(value)
 
 
 class Lines:

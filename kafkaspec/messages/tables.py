@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Self
 
+from kafkaspec.layout.kinds import shown_name
+
 
 class ColumnKind(IntEnum):
     """What a column holds."""
@@ -159,3 +161,20 @@ class MessageColumns:
             end = number + sum(1 for _ in column.walk())
             found += [column.kind, column.size, end, flags, column.default]
         return tuple(found)
+
+
+def with_names(column: ColumnLayout, value: Any) -> Any:
+    """Return a value with Kafka's names in place of numbers that stand for them.
+
+    Args:
+        column: what it is a value of.
+        value: the value, as JSON has it; fields that the column has not stay as they are.
+    """
+    if value is None:
+        return None
+    if column.kind is ColumnKind.LIST:
+        return [with_names(column.children[0], item) for item in value]
+    if column.kind is ColumnKind.STRUCT:
+        known = {child.name: with_names(child, value.get(child.name)) for child in column.children}
+        return {name: known.get(name, item) for name, item in value.items()}
+    return shown_name(column.enum, value) if column.enum else value

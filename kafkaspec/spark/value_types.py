@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.nested import nulls_of, rebuilt
-from kafkaspec.values.exporting.tables import unique_names
+from kafkaspec.tables.shapes import unique_names
 
 _TIMES: Final = pa.time64("us")
 """Times of a day are numbers of µs: Spark has a type for them, and writes it to no file."""

@@ -14,7 +14,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import Role
 from kafkaspec.messages.lookup import in_topic
 from kafkaspec.state.decoding import decode
-from kafkaspec.state.plain import plain
+from kafkaspec.tables.json_values import json_values
 
 Value = Mapping[str, Any]
 _OFFSET, _TIMESTAMP, _VALUE = COLUMNS = ("offset", "timestamp", "value")
@@ -75,6 +75,8 @@ def by_api_key(
         decoded = decode(layouts, rows[_VALUE].combine_chunks(), release, refuse)
         times = rows[_TIMESTAMP].cast(pa.int64()).to_pylist()
         name = layouts[0].id
-        for offset, time, value in zip(offsets, times, plain(decoded), strict=True):
+        for offset, time, value in zip(
+            offsets, times, json_values(decoded, messages=True), strict=True
+        ):
             if value is not None:
                 yield Change(offset, time, name, value)

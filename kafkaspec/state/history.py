@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from kafkaspec.arrow.messages.arrays import table_of
 from kafkaspec.log.columnar import RangeOptions
+from kafkaspec.messages.tables import with_names
 from kafkaspec.state.latest import (
     COMMIT,
     CONTROL,
@@ -26,7 +27,7 @@ from kafkaspec.state.latest import (
     Source,
     pieces,
 )
-from kafkaspec.state.plain import plain, with_names
+from kafkaspec.tables.json_values import json_rows
 from kafkaspec.times import Time
 
 
@@ -47,7 +48,7 @@ class Event(NamedTuple):
         offset: of the record.
         timestamp: of the record, ms.
         name: type of the record, ``OffsetCommit``.
-        key: fields of the key, as ``plain`` has them.
+        key: fields of the key, as ``json_rows`` has them.
         value: fields of the value, None where the record deletes the key.
         transaction: what became of its transaction, None for a record without one.
     """
@@ -103,7 +104,7 @@ def history(
             if names is not None:
                 names.update(pc.unique(owners).to_pylist())
             own = table.filter(pc.equal(owners, name))
-            rows += [(kind, row) for row in plain(own)]
+            rows += [(kind, row) for row in json_rows(own)]
     outcomes = _Outcomes(markers, {row[PRODUCER] for _, row in rows if row[TRANSACTIONAL]})
     return [
         Event(

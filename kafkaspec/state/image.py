@@ -17,8 +17,8 @@ from kafkaspec._generated.python.model.enumeration import (
 from kafkaspec.arrow.messages.tables import message_table
 from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.names import MESSAGE_FRAME
+from kafkaspec.messages.tables import with_names
 from kafkaspec.state.framed import Change, Value
-from kafkaspec.state.plain import with_names
 
 Fields = dict[str, Any]
 Key = tuple[Any, ...]

@@ -14,7 +14,7 @@ from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.latest import KEY, OFFSET, VALUE, Latest, Source, pieces
-from kafkaspec.state.plain import plain
+from kafkaspec.tables.json_values import json_rows
 from kafkaspec.times import Time
 
 _STATE: Final = "enumeration.record_state"
@@ -78,7 +78,7 @@ def read_deliveries(
     result = Deliveries(errors=found.errors, unknown=found.unknown)
     known: dict[tuple[Any, ...], dict[str, Any]] = {}
     for tables, _ in pieces(log, Topic.SHARE_GROUP_STATE, found, at=at, release=release, **options):
-        rows = [(row, name) for name, table in tables.items() for row in plain(table)]
+        rows = [(row, name) for name, table in tables.items() for row in json_rows(table)]
         for row, name in sorted(rows, key=lambda each: each[0][OFFSET]):
             key = tuple(row[KEY][part] for part in ("group_id", "topic_id", "partition"))
             value = row[VALUE]

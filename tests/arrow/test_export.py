@@ -25,8 +25,10 @@ pa = pytest.importorskip("pyarrow")
 
 from pyarrow import parquet  # noqa: E402
 
-from kafkaspec.arrow.export import Format, JsonLines, export  # noqa: E402
 from kafkaspec.arrow.schema import COLUMNS as COLUMNS_OF_ALL  # noqa: E402
+from kafkaspec.tables import Format  # noqa: E402
+from kafkaspec.tables.exports import export  # noqa: E402
+from kafkaspec.tables.writers import JsonLines  # noqa: E402
 
 FORMATS: list[Format] = ["parquet", "arrow", "jsonl"]
 COLUMNS = ["batch_position", "offset", "timestamp", "key", "value", "headers"]

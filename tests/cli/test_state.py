@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,22 @@ def test_the_history_of_a_group_is_all_of_its_records() -> None:
     assert {event["name"] for event in events} == {"GroupMetadata", "OffsetCommit"}
     text = run("groups", "--history", "group-a", log).output
     assert len(text.splitlines()) == len(events)
+
+
+def test_bytes_in_a_history_are_not_taken_for_text() -> None:
+    log = LOGS / "__consumer_offsets-0"
+    values = {record.offset: bytes(record.value or b"") for record in Partition(log).records()}
+    events = _objects(run("groups", "--format", "json", "--history", "group-a", log).output)
+    compared = 0
+    for event in events:
+        for member in (event["value"] or {}).get("members", ()):
+            for field in ("subscription", "assignment"):
+                shown = member[field]
+                text = isinstance(shown, str)
+                data = shown.encode() if text else b64decode(shown["base64"], validate=True)
+                assert len(data).to_bytes(4, "big") + data in values[event["offset"]]
+                compared += not text
+    assert compared
 
 
 def test_the_history_says_what_became_of_transactions(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -16,9 +17,9 @@ from pyarrow import parquet
 
 import kafkaspec as ks
 from kafkaspec.log.segment import Segment
-from kafkaspec.sql.session import VIEW_COLUMNS, Session, SqlError
+from kafkaspec.tables.sql.session import VIEW_COLUMNS, Session, SqlError
 from tests.arrow.test_where import COLUMNS, TIME, condition, directory
-from tests.cli.helpers import lines, run
+from tests.cli.helpers import golden, lines, run
 from tests.extent import examples
 from tests.log import forge
 from tests.loops import each
@@ -316,3 +317,29 @@ def test_output(directory: Path, tmp_path: Path) -> None:
         assert run("sql", directory, *arguments).exit_code == 2, arguments
     many = run("sql", directory, "SELECT range FROM range(1000)").stdout
     assert "and 800 rows more" in many
+
+
+HEADERS = golden("4.3.1", "headers-0")
+
+
+def test_json_says_the_same_of_a_column_under_any_name() -> None:
+    """A column of a query is what it is by its type: ``timestamp`` and ``headers`` are words."""
+    query = 'SELECT timestamp, timestamp AS at FROM headers ORDER BY "offset"'
+    rows = lines(run("sql", HEADERS, query, "--format", "json"))
+    with ks.open(HEADERS) as log:
+        stamps = [record.timestamp for record in log.records()]
+    times = [datetime.fromtimestamp(stamp / 1000, UTC) for stamp in stamps]
+    assert [datetime.fromisoformat(row["at"]) for row in rows] == times
+    assert [row["timestamp"] for row in rows] == [row["at"] for row in rows]
+    words = "SELECT 1 AS headers, 'x' AS timestamp"
+    assert lines(run("sql", HEADERS, words, "--format", "json")) == [
+        {"headers": 1, "timestamp": "x"}
+    ]
+
+
+def test_csv_says_that_it_has_no_headers() -> None:
+    query = 'SELECT "offset", headers FROM headers LIMIT 1'
+    found = run("sql", HEADERS, query, "--format", "csv")
+    assert found.exit_code == 0
+    assert "headers of records are left out" in found.stderr
+    assert found.stdout.splitlines()[0] == '"offset"'

@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.arrow.export import export
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files.names import parse_partition
 from kafkaspec.model import Record
+from kafkaspec.tables.exports import export
 from kafkaspec.writing import atomic
 from tests.cli.helpers import fingerprint, golden, run
 

@@ -114,8 +114,8 @@ def transactions_command(
     """
     with wrong_usage(ImportError):
         provider()
-        from kafkaspec.state.plain import plain
         from kafkaspec.state.transactions import joined, read_transactions
+        from kafkaspec.tables.json_values import json_rows
     only_state = at is not None or history is not None
     logs = Logs(
         ctx, paths, Topic.TRANSACTION_STATE, on_error, beside=None if only_state else states
@@ -131,7 +131,7 @@ def transactions_command(
             found.append(read_transactions(log, **options))
             logs.left_out(log, found[-1])
     ids = joined(found)
-    id_rows = plain(ids)
+    id_rows = json_rows(ids)
     as_json = output_format == "json"
     if as_json:
         for row in id_rows:

@@ -8,15 +8,15 @@ has it, -1 for no producer id, epoch or sequence.
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
+from functools import partial
 from itertools import repeat
-from json.encoder import encode_basestring as _quote
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec.codecs import Origin
+from kafkaspec.columns.json_lines import bytes_json
 from kafkaspec.compression import NAMES
 from kafkaspec.conversion.fields import RecordValues, header_values
 from kafkaspec.layout.kinds import MAGICS
@@ -97,23 +97,7 @@ _OF_RECORD: Final = (
 
 BytesWriter = Callable[[bytes | None], str]
 
-
-def text_or_base64(data: bytes | None) -> str:
-    """Return JSON of bytes: a string if they are UTF-8, else base64."""
-    if data is None:
-        return "null"
-    try:
-        return _quote(data.decode())
-    except UnicodeDecodeError:
-        return always_base64(data)
-
-
-def always_base64(data: bytes | None) -> str:
-    """Return JSON of bytes, always as base64."""
-    return "null" if data is None else f'{{"base64": "{b64encode(data).decode("ascii")}"}}'
-
-
-WRITERS: dict[str, BytesWriter] = {"text": text_or_base64, "base64": always_base64}
+WRITERS: dict[str, BytesWriter] = {"text": bytes_json, "base64": partial(bytes_json, base64=True)}
 """Values of ``--bytes``."""
 
 
@@ -292,7 +276,7 @@ def batch_line(batch: Batch, file: str) -> str:
                 "crc_valid": batch.crc_valid,
             }
         )[:-1]
-        + _others(dict(header_values(batch.kind, batch.message)), text_or_base64)
+        + _others(dict(header_values(batch.kind, batch.message)), bytes_json)
         + "}\n"
     )
 

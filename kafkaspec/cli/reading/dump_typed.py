@@ -23,7 +23,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
 from kafkaspec.options import not_there
 from kafkaspec.shown import printable
-from kafkaspec.values.exporting.objects import json_lines, objects
+from kafkaspec.tables.json_values import json_lines, json_values
 from kafkaspec.values.framing.frames import SIDES
 from kafkaspec.values.reading.batches import Reader
 from kafkaspec.values.reading.request import ERROR, is_internal, registry_of, typed
@@ -107,7 +107,7 @@ def typed_lines(
             for batch in reader:
                 shown = batch if left is None else batch.slice(0, left)
                 left = None if left is None else left - shown.num_rows
-                yield json_lines(shown) if as_json else "".join(_text_lines(shown))
+                yield json_lines(shown, compact=True) if as_json else "".join(_text_lines(shown))
                 if left == 0:
                     break
         except KafkaSpecError as error:
@@ -143,7 +143,7 @@ def _errors(batch: pa.RecordBatch, side: str) -> list[str | None]:
 def _shown(column: pa.Array) -> list[str]:
     if pa.types.is_binary(column.type):
         return [bytes_text(data) for data in column.to_pylist()]
-    return [_in_short(orjson.dumps(item).decode()) for item in objects(column)]
+    return [_in_short(orjson.dumps(item).decode()) for item in json_values(column)]
 
 
 def _in_short(text: str) -> str:

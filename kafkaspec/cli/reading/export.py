@@ -40,6 +40,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.tables import FORMATS, Format
 
 _EPILOG = epilog(
     """\
@@ -71,10 +72,6 @@ file.
 )
 
 
-_FORMATS = ("parquet", "arrow", "jsonl", "csv")
-"""Formats, which are suffixes of file names too."""
-
-
 def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
     return None if value is None else [name.strip() for name in value.split(",")]
 
@@ -84,7 +81,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @click.option(
     "--to",
     "to",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(FORMATS),
     help="Format: Parquet, Arrow IPC, a JSON object a line, CSV; by default that of the suffix.",
 )
 @click.option(
@@ -168,8 +165,8 @@ def export_command(
     whole log directory, or the URL of a segment (s3://..., with fsspec).
     """
     to = to or ("parquet" if split_by else output.suffix.removeprefix("."))
-    if to not in _FORMATS:
-        suffixes = ", ".join(f".{name}" for name in _FORMATS)
+    if to not in FORMATS:
+        suffixes = ", ".join(f".{name}" for name in FORMATS)
         raise click.UsageError(f"{output} ends in none of {suffixes}; name the format: --to")
     typed = taken(arguments, needed=bool(split_by) or flatten is not None or to == "csv")
     if message is None and release is not None:
@@ -182,7 +179,7 @@ def export_command(
         )
     with wrong_usage(ImportError):
         provider()
-        from kafkaspec.arrow.export import Format, export, export_messages, logs_of
+        from kafkaspec.tables.exports import export, export_messages, logs_of
     condition = condition_of(where, typed=typed is not None)
     inputs = Inputs([], codec, crc, selection, condition)
     chosen: dict[str, Any] = selection | {"on_unreadable": inputs.cannot_read}
@@ -202,7 +199,7 @@ def export_command(
             read.add(name)
             bar(done, name)
 
-        form: Format = to  # type: ignore[assignment]  # one of the choices
+        form: Format = to
         chosen |= {"progress": advance, "jobs": jobs}
         bad = 0
         if message is None:
@@ -257,7 +254,7 @@ def _typed(
     flatten: str | None,
 ) -> int:
     """Write records with typed keys and values, and return their number."""
-    from kafkaspec.values.exporting import export_typed
+    from kafkaspec.tables.typed_exports import export_typed
 
     def left_out(topic: str, error: Exception) -> None:
         inputs.broken += 1

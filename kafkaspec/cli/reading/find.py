@@ -335,7 +335,7 @@ class _Search:
 
 
 def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, Any]:
-    from kafkaspec.cli.reading.dump_json import decode_controls, record_lines, text_or_base64
+    from kafkaspec.cli.reading.dump_json import WRITERS, decode_controls, record_lines
 
     batch, record = found.batch, found.record
     shown = None
@@ -346,7 +346,7 @@ def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, A
         messages = _messages(found, codec)
         texts = None if messages is None or controls else messages.show(batch, [record])
         file = str(found.path)
-        lines = record_lines(batch, [record], file, text_or_base64, controls, shown=texts)
+        lines = record_lines(batch, [record], file, WRITERS["text"], controls, shown=texts)
         shown = json.loads(lines[0])
     index, time_index, largest = found.index_answer, found.time_index_answer, found.decided_by
     return {

@@ -46,13 +46,14 @@ from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
+from kafkaspec.tables import Format
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from kafkaspec.arrow.reading import Log
     from kafkaspec.arrow.schema import Request
-    from kafkaspec.sql.topics import Scans
+    from kafkaspec.tables.sql.topics import Scans
 
 _EPILOG = epilog(
     """\
@@ -80,9 +81,10 @@ be read (stderr says what), 2 not done.
 """,
 )
 
-_FORMATS: Final = {"text": "text", "json": "jsonl", "csv": "csv", "parquet": "parquet",
-                   "arrow": "arrow"}  # fmt: skip
-_SUFFIXES: Final = {"jsonl": "json", "csv": "csv", "parquet": "parquet", "arrow": "arrow"}
+_FORMATS: Final[dict[str, Format]] = {
+    "json": "jsonl", "csv": "csv", "parquet": "parquet", "arrow": "arrow"
+}  # fmt: skip
+_SUFFIXES: Final = {suffix: name for name, suffix in _FORMATS.items()}
 
 
 def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
@@ -95,7 +97,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice(list(_FORMATS)),
+    type=click.Choice(["text", *_FORMATS]),
     help="Text for people, or a format for programs; by default that of the suffix of OUT.",
 )
 @file_option(required=False)
@@ -138,7 +140,8 @@ def sql_command(
     Control records are in no view; records of aborted transactions are, without --isolation
     read_committed.
     """
-    form = output_format or _SUFFIXES.get(output.suffix[1:] if output else "", "text")
+    suffix: Any = output.suffix[1:] if output else ""
+    form = output_format or _SUFFIXES.get(suffix, "text")
     if form in ("parquet", "arrow") and output is None:
         raise click.UsageError(f"--format {form} needs -o OUT")
     if form == "text" and output is not None:
@@ -147,7 +150,7 @@ def sql_command(
     if typed is not None and (typed["topic"] is not None or typed["evolve"] == "each"):
         raise click.UsageError("a view has one schema, and a query names its topics: no --topic")
     with wrong_usage(ImportError):
-        from kafkaspec.sql.session import Session, SqlError
+        from kafkaspec.tables.sql.session import Session, SqlError
     inputs = Inputs([], codec, crc, selection)
     told = _Once(inputs.cannot_decode)
     chosen = selection | {"on_unreadable": _Once(inputs.cannot_read)}
@@ -173,7 +176,7 @@ def sql_command(
                 rows = _show(result)
             else:
                 with opened_output(output, path, replace=force, content=content_of(form)) as file:
-                    rows = _write(result, file, form)
+                    rows = _write(result, file, _FORMATS[form])
         _report(opened, session.scans, inputs)
     if is_file(output):
         assert output is not None
@@ -268,18 +271,12 @@ def _plain(value: Any) -> str:
     return bytes_text(value) if isinstance(value, bytes) else str(value)
 
 
-def _write(result: pa.RecordBatchReader, file: IO[bytes], form: str) -> int:
+def _write(result: pa.RecordBatchReader, file: IO[bytes], to: Format) -> int:
     """Write all rows to a file, and return their number."""
-    with wrong_usage(ImportError):  # of the extra for values
-        from kafkaspec.values.exporting.writers import TypedWriter, check_format
+    from kafkaspec.tables.writers import write_all, writer_of
 
-    rows = 0
-    writer = TypedWriter(check_format(_FORMATS[form]), file, result.schema)
-    try:
-        for batch in result:
-            writer.write_batch(batch)
-            rows += batch.num_rows
-    finally:
-        writer.close()
-    file.flush()
-    return rows
+    lists = [each.name for each in result.schema if str(each.type).startswith("list")]
+    if to == "csv" and "headers" in lists:
+        note("CSV has no lists: the headers of records are left out")
+    with wrong_usage(ImportError):  # of the extra for values
+        return write_all(writer_of(to, file, result.schema, fitted=True), result, file)

@@ -115,7 +115,7 @@ def _read(logs: Logs, log: Segment | Partition, options: Mapping[str, Any]) -> _
     """Return rows by their type."""
     from kafkaspec.state.groups import read_groups
     from kafkaspec.state.lag import with_lag
-    from kafkaspec.state.plain import plain
+    from kafkaspec.tables.json_values import json_rows
 
     topics = {each.topic_id.bytes: each.topic or "" for each in logs.data if each.topic_id}
     groups = read_groups(log, topics=topics, **options)
@@ -124,9 +124,9 @@ def _read(logs: Logs, log: Segment | Partition, options: Mapping[str, Any]) -> _
     for error in errors:
         logs.found(str(error))
     return {
-        "group": plain(groups.groups),
-        "member": plain(groups.members),
-        "offset": plain(offsets),
+        "group": json_rows(groups.groups),
+        "member": json_rows(groups.members),
+        "offset": json_rows(offsets),
     }
 
 
@@ -158,8 +158,8 @@ def _show_deliveries(
     logs: Logs, options: Mapping[str, Any], wanted: tuple[str, ...], output_format: str
 ) -> set[str]:
     """Print what share groups had delivered, and return the names of all of them."""
-    from kafkaspec.state.plain import plain
     from kafkaspec.state.share import read_deliveries
+    from kafkaspec.tables.json_values import json_rows
 
     names = set[str]()
 
@@ -170,7 +170,7 @@ def _show_deliveries(
             for group, count in found.alone.items():
                 text = f"{count_text(count, 'update')} of {group} without a snapshot, left out"
                 logs.found(f"{log.path}: {text}")
-            every = plain(found.partitions)
+            every = json_rows(found.partitions)
             names.update(row["group"] for row in every)
             rows = [row for row in every if not wanted or row["group"] in wanted]
             if output_format == "json":

@@ -96,8 +96,8 @@ def remote_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.forensics.remote_objects import SOUND, join_objects
-        from kafkaspec.state.plain import plain
         from kafkaspec.state.remote import FINISHED, read_remote_segments, together
+        from kafkaspec.tables.json_values import json_rows
     logs = Logs(ctx, paths, Topic.REMOTE_LOG_METADATA, on_error)
     read = []
     for log in logs.of(Topic.REMOTE_LOG_METADATA):
@@ -111,10 +111,10 @@ def remote_command(
     segments = together(read)
     assumptions = []
     if storage is None:
-        rows = plain(segments)
+        rows = json_rows(segments)
     else:
         joined = join_objects(segments, storage, whole=whole, at=at)
-        rows, assumptions = plain(joined.segments), joined.assumptions
+        rows, assumptions = json_rows(joined.segments), joined.assumptions
         for error in joined.errors:
             logs.found(str(error))
         for path in joined.others:

@@ -7,7 +7,6 @@ wrapper have checksums of their own.
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -20,6 +19,7 @@ from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec
 from kafkaspec.codecs.base import Parser
+from kafkaspec.columns.json_lines import bytes_value
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.salvage.heads import SMALLEST, Head, Seeker, head_at
 from kafkaspec.layout import names
@@ -205,26 +205,17 @@ def _may_begin(payload: memoryview, position: int) -> bool:
 
 
 def as_json(found: UnprovenRecord) -> dict[str, Any]:
-    """Return a record for JSON. Bytes that are UTF-8 are a string, others ``{"base64": ...}``."""
+    """Return a record for JSON."""
     record = found.record
     return {
         "position": found.position,
         "offset": record.offset,
         "timestamp": record.timestamp,
-        "key": _text(record.key),
-        "value": _text(record.value),
-        "headers": [[key, _text(value)] for key, value in record.headers],
+        "key": bytes_value(record.key),
+        "value": bytes_value(record.value),
+        "headers": [[key, bytes_value(value)] for key, value in record.headers],
         "crc_valid": found.crc_valid,
     }
-
-
-def _text(data: Any) -> Any:
-    if data is None:
-        return None
-    try:
-        return bytes(data).decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode()}
 
 
 def _payload(codec: int, magic: int, stored: memoryview) -> bytearray:

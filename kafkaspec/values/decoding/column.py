@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec.arrow.nested import masked
 from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure
 from kafkaspec.values.decoding.compiling import (
     Head,
@@ -19,7 +20,6 @@ from kafkaspec.values.decoding.compiling import (
     message_of,
     split_messages,
 )
-from kafkaspec.values.decoding.masking import masked
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.fixed import CONNECT_CONFIG, RecordDecoder, fixed
 from kafkaspec.values.fixed.debezium import unwrap, unwrapped_type

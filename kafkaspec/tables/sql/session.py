@@ -17,7 +17,7 @@ from kafkaspec.log.columnar import BatchOptions
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError
 from kafkaspec.options import checked
-from kafkaspec.sql.topics import Scans, Topic
+from kafkaspec.tables.sql.topics import Scans, Topic
 
 VIEW_COLUMNS: Final = ("partition", *DEFAULT_COLUMNS)
 """Columns of a view by default."""
@@ -139,7 +139,7 @@ class Session:
         """Make typed views of the topics that a query names."""
         log, columns, options, decoding = self._typed
         for name in [each for each in self._untyped if each.casefold() in text.casefold()]:
-            from kafkaspec.sql.typed import TypedTopic
+            from kafkaspec.tables.sql.typed import TypedTopic
 
             topic, partitions = self._untyped.pop(name)
             assert decoding is not None

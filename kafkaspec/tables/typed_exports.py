@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any, Unpack
+from contextlib import closing
+from typing import Any, Unpack
 
-from kafkaspec.arrow.export import FILE_CHUNK, FileOptions
 from kafkaspec.arrow.reading import Log
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.columnar import DecodingOptions
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.options import checked
-from kafkaspec.values.exporting.folders import SCHEMA, SPLITS, TOPIC, Folders, columns_of
-from kafkaspec.values.exporting.writers import Format, TypedWriter, check_format
+from kafkaspec.tables import Format
+from kafkaspec.tables.exports import FILE_CHUNK, FileOptions, Output, opened_file
+from kafkaspec.tables.folders import SCHEMA, SPLITS, TOPIC, Folders, columns_of
+from kafkaspec.tables.writers import write_all, writer_of
 from kafkaspec.values.fixed import CONNECT_CONFIG, topic_formats
 from kafkaspec.values.reading.batches import Reader
 from kafkaspec.values.reading.request import Schemas, ValueReport, is_internal, registry_of, typed
 from kafkaspec.values.wanted import DECODE
-from kafkaspec.writing.atomic import DirectoryAside, file_aside
+from kafkaspec.writing.atomic import DirectoryAside
 from kafkaspec.writing.places import check_output
-
-Output = str | os.PathLike[str] | IO[bytes]
 
 
 class TypedFileOptions(FileOptions, DecodingOptions, total=False):
@@ -78,7 +78,6 @@ def export_typed(
         FileExistsError: ``output`` exists.
         OSError: ``output`` cannot be written.
     """
-    to = check_format(to)
     report = ValueReport() if report is None else report
     wrong = [name for name in split_by if name not in SPLITS]
     if wrong or len(set(split_by)) < len(split_by):
@@ -97,7 +96,9 @@ def export_typed(
     } | options
     if not split_by:
         reader = Reader(typed(log, topic=topic, progress=progress, **request))
-        _write_file(reader, output, to, flatten, log, replace_existing)
+        with opened_file(output, log, replace_existing=replace_existing) as file:
+            writer = writer_of(to, file, reader.schema, fitted=True, flatten=flatten)
+            write_all(writer, reader, file)
         return report
     if not isinstance(output, str | os.PathLike):
         raise ValueError("folders need a directory, not an open file")
@@ -119,7 +120,9 @@ def export_typed(
                     raise
                 on_topic(name, error)
                 continue
-            _write_folders(reader, Folders(aside, to, split_by, flatten, reader.also))
+            with closing(Folders(aside, to, split_by, flatten, reader.also)) as folders:
+                for batch in reader:
+                    folders.write(batch)
         aside.commit()
     finally:
         aside.discard()
@@ -143,38 +146,3 @@ def _topics(log: Log, topic: str | None, split_by: Sequence[str]) -> Iterator[st
         yield topic
         return
     yield from (name for name in log.topics if not is_internal(name))
-
-
-def _write_folders(reader: Reader, folders: Folders) -> None:
-    try:
-        for batch in reader:
-            folders.write(batch)
-    finally:
-        folders.close()
-
-
-def _write_file(
-    reader: Reader,
-    output: Output,
-    to: Format,
-    flatten: str | None,
-    log: Log,
-    replace_existing: bool,
-) -> None:
-    if not isinstance(output, str | os.PathLike):
-        _write(reader, output, to, flatten)
-        return
-    check_output(output, log)
-    with file_aside(output, replace=replace_existing) as file:
-        _write(reader, file, to, flatten)
-
-
-def _write(reader: Reader, file: IO[bytes], to: Format, flatten: str | None) -> None:
-    writer = TypedWriter(to, file, reader.schema, flatten)
-    try:
-        for batch in reader:
-            writer.write_batch(batch)
-            del batch  # so that its memory serves the next one
-    finally:
-        writer.close()
-    file.flush()

@@ -1,4 +1,4 @@
-"""Typed columns as formats of files take them."""
+"""Columns as formats of files take them."""
 
 from __future__ import annotations
 

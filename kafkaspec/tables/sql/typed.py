@@ -11,8 +11,8 @@ import pyarrow as pa
 from kafkaspec.arrow.reading import Log
 from kafkaspec.arrow.schema import Request
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.sql.topics import TIMESTAMP, Scans, Topic
-from kafkaspec.values.exporting.tables import converted, without_dictionaries
+from kafkaspec.tables.shapes import converted, without_dictionaries
+from kafkaspec.tables.sql.topics import TIMESTAMP, Scans, Topic
 from kafkaspec.values.reading.batches import Reader
 from kafkaspec.values.reading.request import ValueReport, planned, requested
 

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.values.exporting.writers import Format, TypedWriter
+from kafkaspec.tables import Format
+from kafkaspec.tables.writers import Writer, writer_of
 from kafkaspec.values.reading.request import SCHEMA_ID
 from kafkaspec.writing.atomic import DirectoryAside
 
@@ -49,7 +50,7 @@ class Folders:
         aside: the directory.
         to: format of the files.
         splits: what folders are named after, the outermost first.
-        flatten: see ``TypedWriter``.
+        flatten: see ``writer_of``.
         hidden: columns that are there for the folders alone.
     """
 
@@ -67,7 +68,7 @@ class Folders:
         self._flatten = flatten
         # A file does not repeat what the names of its folders say.
         self._hidden = {*hidden, *(name for name in splits if name in (TOPIC, PARTITION))}
-        self._open: dict[tuple[str, pa.Schema], tuple[TypedWriter, ExitStack]] = {}
+        self._open: dict[tuple[str, pa.Schema], tuple[Writer, ExitStack]] = {}
         self._files: dict[str, int] = {}
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -97,7 +98,7 @@ class Folders:
             whole = len(chosen) == batch.num_rows
             yield folder, batch if whole else batch.take(pa.array(chosen))
 
-    def _writer(self, folder: str, schema: pa.Schema) -> TypedWriter:
+    def _writer(self, folder: str, schema: pa.Schema) -> Writer:
         key = folder, schema
         if key in self._open:
             self._open[key] = self._open.pop(key)  # the last one used is the last one closed
@@ -108,7 +109,7 @@ class Folders:
         with ExitStack() as stack:
             name = f"{folder}/part-{number:05}.{self._to}"
             file = stack.enter_context(self._aside.opened(name))
-            writer = TypedWriter(self._to, file, schema, self._flatten)
+            writer = writer_of(self._to, file, schema, fitted=True, flatten=self._flatten)
             self._open[key] = writer, stack.pop_all()
         return writer
 

@@ -16,7 +16,7 @@ from kafkaspec.arrow.schema import COLUMNS, Request, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.jobs import in_context
-from kafkaspec.sql.pushdown import Filter
+from kafkaspec.tables.sql.pushdown import Filter
 
 Batches = Callable[[Request], Iterator[pa.RecordBatch]]
 """Reads what a request asks for."""

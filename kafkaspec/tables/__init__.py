@@ -1,0 +1,9 @@
+"""Tables of records in files and as JSON, and SQL over them."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, get_args
+
+Format = Literal["parquet", "arrow", "jsonl", "csv"]
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+"""Formats of files, which are suffixes of their names too."""

@@ -1,0 +1,192 @@
+"""Values of Arrow as JSON has them, nested ones too: one form for all that is shown as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.columns.json_lines import bytes_value
+from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
+
+_SELDOM: Final = frozenset({TAGGED_FIELDS, UNUSED})
+"""Fields of messages that are left out where there is nothing in them."""
+
+_RECORD_TIME: Final = pa.timestamp("ms", "UTC")
+
+
+def json_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of a table of Kafka's messages, with ``messages`` of ``json_values``."""
+    batches = table.combine_chunks().to_batches()
+    return [row for batch in batches for row in json_values(batch.to_struct_array(), messages=True)]
+
+
+def json_values(array: pa.Array, *, messages: bool = False) -> list[Any]:
+    """Return the values of an array as JSON has them.
+
+    Dates and times are in ISO 8601, decimals and durations (in seconds) are text, bytes are a
+    string where they are UTF-8 and ``{"base64": "..."}`` where they are not, numbers that JSON does
+    not have are ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``. A map is an object if its keys are
+    text, else pairs.
+
+    Args:
+        array: the array.
+        messages: whether they are of Kafka's messages: 16 bytes of a fixed size are an id, in
+            Kafka's form, and unknown tagged fields and surplus bytes are left out where there are
+            none.
+    """
+    kind = array.type
+    types = pa.types
+    if isinstance(array, pa.ExtensionArray):
+        return [None if item is None else str(item) for item in array.to_pylist()]
+    if types.is_dictionary(kind):
+        shown = json_values(array.dictionary, messages=messages)
+        return [None if code is None else shown[code] for code in array.indices.to_pylist()]
+    if types.is_struct(kind):
+        return _structs(array, messages=messages)
+    if types.is_map(kind):
+        return _maps(array)
+    if types.is_list(kind) or types.is_large_list(kind):
+        return _lists(array, json_values(array.flatten(), messages=messages))
+    if types.is_union(kind):
+        return [_plain(item) for item in array.to_pylist()]
+    if messages and types.is_fixed_size_binary(kind) and kind.byte_width == kafka_uuid.SIZE:
+        return [None if i is None else kafka_uuid.bytes_to_text(i) for i in array.to_pylist()]
+    return _leaves(array)
+
+
+def json_lines(batch: pa.RecordBatch, *, compact: bool) -> bytes:
+    """Return a JSON object for each row, a line each.
+
+    The time of a record (``timestamp``) is in ms since the epoch, and headers are pairs, as
+    wherever records are shown as JSON here.
+
+    Args:
+        batch: the rows.
+        compact: whether no blanks are between the parts; otherwise it is of Kafka's own columns
+            and messages, see ``json_values``, and as the core makes lines.
+    """
+    names = batch.schema.names
+    columns = [
+        _column(name, array, messages=not compact)
+        for name, array in zip(names, batch.columns, strict=True)
+    ]
+    rows = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+    if not compact:
+        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+    import orjson
+
+    return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+
+
+def _column(name: str, array: pa.Array, *, messages: bool) -> list[Any]:
+    if name == "timestamp" and array.type == _RECORD_TIME:
+        return list(array.cast(pa.int64()).to_pylist())
+    if name == "headers" and _is_pairs(array.type):
+        pairs = json_values(array.flatten())
+        return _lists(array, [None if pair is None else list(pair.values()) for pair in pairs])
+    return json_values(array, messages=messages)
+
+
+def _is_pairs(kind: pa.DataType) -> bool:
+    """Return whether a column has headers of records."""
+    types = pa.types
+    if not types.is_list(kind) or not types.is_struct(kind.value_type):
+        return False
+    return [field.name for field in kind.value_type] == ["key", "value"]
+
+
+def _leaves(array: pa.Array) -> list[Any]:
+    kind = array.type
+    types = pa.types
+    if types.is_floating(kind):
+        return _floats(array)
+    if types.is_binary(kind) or types.is_fixed_size_binary(kind) or types.is_binary_view(kind):
+        return list(map(bytes_value, array.to_pylist()))
+    if types.is_timestamp(kind):
+        text = pc.strftime(array, "%Y-%m-%dT%H:%M:%S")
+        return list((pc.binary_join_element_wise(text, "Z", "") if kind.tz else text).to_pylist())
+    if types.is_duration(kind):
+        counts = array.cast(pa.duration("us")).cast(pa.int64())
+        return [None if item is None else _seconds(item) for item in counts.to_pylist()]
+    if types.is_temporal(kind) or types.is_decimal(kind):
+        return list(array.cast(pa.string()).to_pylist())
+    return list(array.to_pylist())
+
+
+def _seconds(microseconds: int) -> str:
+    whole, rest = divmod(abs(microseconds), 1_000_000)
+    text = f"{whole}.{rest:06}".rstrip("0").rstrip(".")
+    return f"{'-' * (microseconds < 0)}{text}s"
+
+
+def _floats(array: pa.Array) -> list[Any]:
+    values = array.to_pylist()
+    finite = pc.all(pc.is_finite(array), skip_nulls=True).as_py()
+    if finite is not False:
+        return list(values)
+    return [value if value is None else _number(value) for value in values]
+
+
+def _number(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+
+
+def _structs(array: pa.StructArray, *, messages: bool) -> list[Any]:
+    names = [field.name for field in array.type]
+    columns = [json_values(column, messages=messages) for column in array.flatten()]
+    present = array.is_valid().to_pylist()
+    if not columns:
+        return [{} if is_there else None for is_there in present]
+    rows = [
+        dict(zip(names, row, strict=True)) if is_there else None
+        for row, is_there in zip(zip(*columns, strict=True), present, strict=True)
+    ]
+    for name in _SELDOM.intersection(names) if messages else ():
+        for row in rows:
+            if row is not None and not row[name]:
+                del row[name]
+    return rows
+
+
+def _lists(array: pa.Array, items: list[Any]) -> list[Any]:
+    """Return lists of the items of an array of lists, given all of them that are in rows."""
+    found: list[Any] = []
+    start = 0
+    for size in pc.list_value_length(array).to_pylist():
+        if size is None:
+            found.append(None)
+            continue
+        found.append(items[start : start + size])
+        start += size
+    return found
+
+
+def _maps(array: pa.MapArray) -> list[Any]:
+    kind = array.type
+    entries = array.cast(pa.list_(pa.struct([kind.key_field, kind.item_field])))
+    flat = entries.flatten()
+    pairs = list(zip(json_values(flat.field(0)), json_values(flat.field(1)), strict=True))
+    rows = _lists(entries, pairs)
+    if pa.types.is_string(kind.key_type):
+        return [None if row is None else dict(row) for row in rows]
+    return rows
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a union, which Arrow gives as objects of Python."""
+    if isinstance(value, bytes):
+        return bytes_value(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, str | int | None) else str(value)
