@@ -51,6 +51,7 @@ check:  ## Formatting, lint, types, and generated code against the specification
 	$(BIN)/mypy
 	$(BIN)/python tools/codegen.py --check
 	$(BIN)/python -m tools.names --check
+	$(BIN)/python -m tools.outputs --check
 
 wheels:  ## Build the sdist and a wheel in dist/ twice, judge and try them (Linux; OPTIONS=--bare: in a bare Debian)
 	@tools/setup/venv.sh $(VENV)-release release
@@ -79,6 +80,7 @@ generate:  ## Make generated/ from spec/ (needs Java and Maven for the Kaitai cl
 	$(BIN)/python tools/codegen.py
 	$(BIN)/python -m tools.names
 	$(BIN)/python -m tools.api
+	$(BIN)/python -m tools.outputs
 	@if command -v npm >/dev/null; then $(BIN)/python -m tools.explorer.build; \
 	  else echo "The explorer is not built again: that needs npm; then, make explorer"; fi
 

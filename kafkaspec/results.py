@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum, StrEnum
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 
 class OffsetRange(NamedTuple):
@@ -62,6 +62,8 @@ class Assumption:
         why: where the value is from.
     """
 
+    ALIASES: ClassVar[dict[str, str]] = {"name": "setting"}
+
     setting: str
     value: str
     why: str
@@ -96,6 +98,12 @@ class Finding:
     strength: Strength = Strength.PROOF
 
 
+def aliases_of(kind: type) -> dict[str, str]:
+    """Return the members that a result has in JSON by another name too, until the next version."""
+    found: dict[str, str] = getattr(kind, "ALIASES", {})
+    return found
+
+
 def as_json(value: Any) -> Any:
     """Return a result as JSON has it.
 
@@ -107,10 +115,8 @@ def as_json(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value) and not isinstance(value, type):
-        content = {each.name: as_json(getattr(value, each.name)) for each in fields(value)}
-        if isinstance(value, Assumption):
-            content["name"] = value.name
-        return content
+        names = {each.name: each.name for each in fields(value)} | aliases_of(type(value))
+        return {shown: as_json(getattr(value, name)) for shown, name in names.items()}
     if isinstance(value, Mapping):
         return {str(as_json(key)): as_json(item) for key, item in value.items()}
     if isinstance(value, PathLike):

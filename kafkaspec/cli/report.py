@@ -26,7 +26,7 @@ from typing import (
 import click
 
 from kafkaspec.cli.console import note, print_json, say
-from kafkaspec.results import Assumption, as_json
+from kafkaspec.results import Assumption, aliases_of, as_json
 
 _WIDTH: Final = 80
 _AT_ONCE: Final = 1 << 12
@@ -90,7 +90,7 @@ class Line:
         """Return the type of each member, in order."""
         found: dict[str, Any] = {}
         for source in self.sources:
-            found |= _types_of(_resolved(source))
+            found |= types_of(_resolved(source))
         found |= {name: _resolved(kind) for name, kind in (self.members or {}).items()}
         return {name: kind for name, kind in found.items() if name not in self.without}
 
@@ -214,13 +214,17 @@ def _resolved(source: Any) -> Any:
     return getattr(import_module(module), name)
 
 
-def _types_of(source: Any) -> dict[str, Any]:
-    """Return the members that a source has, with their types."""
+def types_of(source: Any) -> dict[str, Any]:
+    """Return the members of a dataclass, a typed dictionary or an Arrow schema, and their types.
+
+    Members that need not be there are ``NotRequired``.
+    """
     if is_typeddict(source):
-        return get_type_hints(source)
+        return get_type_hints(source, include_extras=True)
     if isinstance(source, type) and is_dataclass(source):
         hints = get_type_hints(source)
-        return {each.name: hints[each.name] for each in fields(source)}
+        names = {each.name: each.name for each in fields(source)} | aliases_of(source)
+        return {shown: hints[name] for shown, name in names.items()}
     return {each.name: _of_arrow(each) for each in source}  # an Arrow schema
 
 

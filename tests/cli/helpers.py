@@ -7,15 +7,21 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
 from kafkaspec.cli.main import main
 from tests.goldens import GOLDEN
 
 ROOT = Path(__file__).resolve().parents[2]
+SCHEMAS = ROOT / "generated" / "schemas"
 COMMAND = [sys.executable, "-m", "kafkaspec.cli.main"]
 
 
@@ -24,7 +30,35 @@ def run(*arguments: str | Path) -> Result:
     result = CliRunner().invoke(main, [str(argument) for argument in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
+    check_lines(arguments, result.stdout)
     return result
+
+
+def check_lines(arguments: Sequence[str | Path], stdout: str) -> None:
+    """Check each line of JSON against the schema of its command, and that a summary is the last."""
+    words = [str(argument) for argument in arguments]
+    name = "-".join(words[: 2 if words[:1] == ["spark"] else 1])
+    if ("--format", "json") not in pairwise(words) or not (SCHEMAS / f"{name}.json").exists():
+        return
+    kinds = validators(name)
+    types = []
+    for text in stdout.splitlines():
+        line = json.loads(text)
+        types.append(line["type"])
+        assert line["type"] in kinds, f"{name} declares no line of type {line['type']}"
+        error = best_match(kinds[line["type"]].iter_errors(line))
+        assert error is None, f"{name}: {error.message} in {text}"
+    assert not types or types.index("summary") == len(types) - 1, f"{name}: {types}"
+
+
+@cache
+def validators(name: str) -> dict[str, Draft202012Validator]:
+    """Validators of the lines of a command, by type."""
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return {
+        line["properties"]["type"]["const"]: Draft202012Validator(line) for line in schema["anyOf"]
+    }
 
 
 def lines(result: Result) -> list[dict[str, Any]]:
