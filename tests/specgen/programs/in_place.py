@@ -135,7 +135,8 @@ def indexes_come_out_again(root: Path) -> None:
 
 def slots_of_indexes_are_their_entries(root: Path) -> None:
     for made in written(root).glob("*index"):
-        kind = {".index": OffsetIndex, ".timeindex": TimeIndex}.get(made.suffix)
+        kinds: dict[str, Any] = {".index": OffsetIndex, ".timeindex": TimeIndex}
+        kind = kinds.get(made.suffix)
         if kind is None:
             continue
         for codec in CODECS:
