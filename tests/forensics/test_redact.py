@@ -70,11 +70,12 @@ def test_shape_without_content(version: str, tmp_path: Path) -> None:
 
     Sizes of values and headers stay too; a key becomes a digest.
     """
-    for number, path in enumerate(distinct_partitions(version)[:: some(3)]):
-        if path.name.startswith("__") or not list(path.glob("*.log")):
+    for number, golden in enumerate(distinct_partitions(version)[:: some(3)]):
+        if golden.name.startswith("__") or not list(golden.glob("*.log")):
             continue
-        out = tmp_path / str(number) / path.name
-        out.parent.mkdir()
+        out = tmp_path / str(number) / golden.name
+        # Away from the checkpoints of its broker, by which it would be cut.
+        path = shutil.copytree(golden, out.parent / "alone" / golden.name)
         before = fingerprint(path)
         result, _ = _redact(path, out, EVERY, ALL)
         assert fingerprint(path) == before
@@ -106,8 +107,7 @@ def test_shape_without_content(version: str, tmp_path: Path) -> None:
             if old.key is not None and now.key is not None:
                 assert known.setdefault(bytes(old.key), bytes(now.key)) == now.key
         assert len(set(known.values())) == len(known)
-        alone = shutil.copytree(path, out.parent / "alone" / path.name)
-        assert _findings(out) == _findings(alone), path
+        assert _findings(out) == _findings(path), path
         if result.partitions[0].resized:
             continue
         for file in path.iterdir():  # what leads into the log is as it was
