@@ -410,7 +410,7 @@ class Batch(ABC):
                 self.compression, payload, magic=self.magic, max_output=limit
             )
         except KafkaSpecError as error:
-            raise self.error(error.reason, error.detail) from None
+            raise self._not_decompressed(error) from None
         except MemoryError:
             raise self.memory_error() from None
 
@@ -464,7 +464,7 @@ class Batch(ABC):
                 self.compression, payload, magic=self.magic, max_output=limit
             )
         except KafkaSpecError as error:
-            raise self.error(error.reason, error.detail) from None
+            raise self._not_decompressed(error) from None
         except MemoryError:
             raise self.memory_error() from None
 
@@ -525,6 +525,23 @@ class Batch(ABC):
             path=self.payload_path,
             spec=field_of(self.kind.key, self.payload_field).location,
         )
+
+    def _not_decompressed(self, error: KafkaSpecError) -> KafkaSpecError:
+        """Return the error for a payload that is not decompressed, with the records that it has."""
+        detail = error.detail
+        if error.reason is Reason.DECOMPRESSED_TOO_LARGE:
+            detail = f"{detail}; {self._left_out()}"
+        return self.error(error.reason, detail)
+
+    def _left_out(self) -> str:
+        """Say which records do not come if the payload is too large; none of them does."""
+        if self.num_records is None:
+            return f"the records up to offset {self.last_offset} are left out"
+        places = f"offsets {self.base_offset} to {self.last_offset}"
+        if self.base_offset == self.last_offset:
+            places = f"offset {self.last_offset}"
+        records = "record" if self.num_records == 1 else "records"
+        return f"its {self.num_records} {records}, {places}, are left out"
 
     def check_count(self, count: int) -> None:
         """Raise an error if so many records are not to be in memory as objects."""

@@ -62,3 +62,18 @@ def test_the_api_names_the_option(partition: Path) -> None:
         list(log.records())
     with ks.open(partition, max_output=2 * DEFAULT_MAX_OUTPUT) as log:
         assert [record.offset for record in log.records()] == [0, 1, 2]
+
+
+def test_the_records_that_do_not_come_are_counted(tmp_path: Path) -> None:
+    """All of them: a batch delivers all of its records or none, and the message says which."""
+    values = (b"before", bytes(1 << 20), b"after")
+    records = [ks.Record(number, 1, b"k", value) for number, value in enumerate(values, 7)]
+    home = tmp_path / "large-0"
+    home.mkdir()
+    later = ks.encode([ks.Record(10, 1, b"k", b"later")])
+    (home / f"{7:020d}.log").write_bytes(ks.encode(records, compression="zstd") + later)
+    for command in (["dump"], ["stats"], ["export", "-o", str(tmp_path / "out.jsonl")], ["verify"]):
+        found = run(command[0], home, *command[1:], "--max-output", "65536")
+        assert "its 3 records, offsets 7 to 9, are left out" in " ".join(found.output.split())
+        assert found.exit_code in (1, 2)
+    assert "later" in run("dump", home, "--max-output", "65536").stdout
