@@ -34,7 +34,7 @@ START_TIMEOUT: Final = 60.0
 MAX_ANSWER: Final = 64 << 20
 """Largest answer in bytes; the largest golden segment needs a fraction of that."""
 
-_LAST_WORDS = 400  # bytes of standard error that a message shows
+_LAST_WORDS = 400  # bytes of standard error that a message shows, from the begin of a word
 
 
 class BreakdownError(Exception):
@@ -228,7 +228,7 @@ class _Conversation:
         """Keep the end of standard error, so that no testee waits for a reader."""
         stderr = self._pipes[2]
         while data := os.read(stderr.fileno(), 1 << 16):
-            self._stderr = (self._stderr + data)[-_LAST_WORDS:]
+            self._stderr = (self._stderr + data)[-_LAST_WORDS - 1 :]
 
     def _obituary(self) -> str:
         try:
@@ -236,5 +236,13 @@ class _Conversation:
         except subprocess.TimeoutExpired:
             return "it closed its output"
         self._threads[1].join(timeout=1)
-        words = " ".join(bytes(self._stderr).decode("utf-8", "replace").split())
+        words = _last_words(bytes(self._stderr))
         return f"exit code {code}" + (f": {words}" if words else "")
+
+
+def _last_words(data: bytes) -> str:
+    """Return the end of an output, without the word that it begins in the middle of."""
+    words = data.decode("utf-8", "replace").split()
+    if len(data) > _LAST_WORDS and not data[:1].isspace():
+        words = ["...", *words[1:]] if len(words) > 1 else words
+    return " ".join(words)

@@ -98,7 +98,7 @@ def test_explain_of_a_broken_file(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "\x1b" not in result.stdout
     assert "1 more entry" in result.stdout
-    assert "line 2 announces 9 entries, but 4 follow" in " ".join(result.stdout.split())
+    assert "line 2: 9 entries are announced, but 4 follow" in " ".join(result.stdout.split())
     path.write_bytes(b"0\n1\n\xff\n")
     assert run("explain", path).exit_code == 1
     path.write_bytes(b"")

@@ -39,6 +39,9 @@ def misbehave(request: dict[str, object]) -> dict[str, object]:
     if MODE == "dies":
         print("my last words", file=sys.stderr, flush=True)
         os._exit(3)
+    if MODE == "dies_at_length":
+        print("cannot find module " * 100 + "end.", file=sys.stderr, end="", flush=True)
+        os._exit(3)
     if MODE == "dies_half_way":
         os.write(1, b'{"id": ')
         os._exit(0)

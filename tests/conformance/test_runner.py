@@ -57,6 +57,7 @@ def test_a_testee_that_knows_the_answers(mode: str) -> None:
     [
         ("lies", Failure.WRONG, "producer_id is 5, not 4"),
         ("dies", Failure.CRASHED, "exit code 3: my last words"),
+        ("dies_at_length", Failure.CRASHED, "exit code 3: ... find module cannot"),
         ("dies_half_way", Failure.CRASHED, "exit code 0"),
         ("babbles", Failure.GARBAGE, "not JSON"),
         ("nests", Failure.GARBAGE, "not JSON"),

@@ -117,7 +117,7 @@ class CheckpointFormat(Generic[T]):
         if number != announced:
             yield text.error(
                 Reason.TRUNCATED if number < announced else Reason.INVALID_VALUE,
-                f"line 2 announces {announced} entries, but {number} follow",
+                f"{announced} entries are announced, but {number} follow",
                 second,
                 "/count",
             )

@@ -127,7 +127,7 @@ def additions(
     made = [*ended]
     left: list[OpenTransaction] = []
     for entry in transactions:
-        outcome = "no markers were asked for" if decide is None else decide(entry)
+        outcome = "no markers were asked for; --markers does" if decide is None else decide(entry)
         room = next((item for item in rooms if item.first > entry.last_offset), None)
         if not isinstance(outcome, str) and room is None:
             outcome = "no offset after it is lost, so that its marker was not lost"
