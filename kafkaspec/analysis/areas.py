@@ -64,6 +64,9 @@ class BrokerAction(StrEnum):
     """The segment is recovered, which rebuilds its indexes."""
     FORGETS_PRODUCERS = "forgets_producers"
     """The broker does not know what producers have written."""
+    MISTAKES_PRODUCERS = "mistakes_producers"
+    """The broker takes a wrong state of a producer: it refuses what that sends, or holds back
+    records that are committed."""
     DELETES_FILE = "deletes_file"
     """The file is removed at the next start."""
     DELETES_LOG = "deletes_log"

@@ -11,14 +11,23 @@ unclean stop it reads the log in this case too.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from itertools import product
 from pathlib import Path
 from typing import Final
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
+from kafkaspec.analysis.areas import Consequence
 from kafkaspec.analysis.broker_start import BrokerStart
-from kafkaspec.analysis.consequences import USES_OTHER_STATE, forgets_producers, reads_log
+from kafkaspec.analysis.consequences import (
+    USES_OTHER_STATE,
+    forgets_producers,
+    mistakes_producers,
+    reads_log,
+)
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.errors import KafkaSpecError
@@ -27,14 +36,16 @@ from kafkaspec.log.batch import NONE, Batch
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing import recovery
+from kafkaspec.writing.headers import Headers
 from kafkaspec.writing.loading import (
     PRODUCER_EXPIRATION_MS,
     Load,
+    Snapshots,
     read_snapshot,
     replay,
 )
 from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
+from kafkaspec.writing.profiles import DEFAULT_PROFILE, MarkerTrace, get_profile
 
 _NS_PER_MS: Final = 1_000_000
 
@@ -53,42 +64,237 @@ def check_producers(start: BrokerStart, *, has_producers: bool) -> Iterator[Find
     if log is None or not (has_producers or any(map(read_snapshot, start.snapshots.values()))):
         return
     state = ProducerState(get_profile(DEFAULT_PROFILE))
+    walk = _Walk(log, start.snapshots)
     found: list[tuple[Finding, int]] = []
-    reached: list[int] = []
-    for offset in _offsets(log, state):
-        if offset in start.snapshots and offset not in reached[-1:]:
-            found += contradictions(log, offset, start.snapshots[offset], _by_id(state))
-        reached.append(offset)
+    other: dict[int, _Differences] = {}
+    end = log.base_offsets[0]
+    for end in walk.offsets(state):
+        path = start.snapshots.get(end)
+        if path is None:
+            continue
+        found += contradictions(log, end, path, _by_id(state))
+        if walk.is_whole(end):
+            other[end] = differences(read_snapshot(path) or (), _by_id(state))
     known = _by_id(state)
+    if any(other.values()):
+        _without_legal(log, start.snapshots, other)
+    for offset, differing in other.items():
+        place = Place(os.fspath(start.snapshots[offset]), Area.PRODUCER_SNAPSHOT)
+        found = [item for item in found if item[0].file != place.file or item[1] not in differing]
+        for producer_id, values in differing.items():
+            text = _told(producer_id, values)
+            found.append((place.warning(R.SNAPSHOT_CONTENT, text), producer_id))
     for finding, producer_id in found:
-        entry = known.get(producer_id)
-        if entry is not None:
-            clean = _forgets(start.after_clean_stop, entry)
-            unclean = _forgets(start.after_crash, entry)
-            lost = forgets_producers(clean=clean, unclean=unclean)
-            finding = replace(finding, predicted=lost if clean or unclean else USES_OTHER_STATE)
-        yield finding
-    if len(reached) > len(log.base_offsets):
-        yield from _missing(start, log, reached[-1], known)
+        predicted = _predicted(start, producer_id, known.get(producer_id))
+        yield finding if predicted is None else replace(finding, predicted=predicted)
+    if walk.ended:
+        yield from _missing(start, log, end, known)
 
 
-def _offsets(log: Partition, state: ProducerState) -> Iterator[int]:
-    """Bring the state of producers to the base of each segment, and to the end; yield the offset.
+def _predicted(
+    start: BrokerStart, producer_id: int, entry: ProducerEntry | None
+) -> Consequence | None:
+    """Return the consequence of a wrong state of a producer; None for that of the table."""
+    stops = (start.after_clean_stop, start.after_crash)
+    if entry is not None:
+        clean, unclean = (
+            _forgets(load, entry) and not _is_of_old_epoch(load, entry) for load in stops
+        )
+        if clean or unclean:
+            return forgets_producers(clean=clean, unclean=unclean)
+    loaded = [load.producers.get(producer_id) for load in stops if load.end_offset is not None]
+    wrong = [mine for mine in loaded if mine is not None and mine != entry]
+    if wrong:
+        clean, unclean = (load.producers.get(producer_id) == wrong[0] for load in stops)
+        effects = _effects(wrong[0], entry)
+        return mistakes_producers(effects, clean=clean, unclean=unclean) if effects else None
+    return None if entry is None else USES_OTHER_STATE
 
-    Ends early at damage.
+
+def _is_of_old_epoch(load: Load, entry: ProducerEntry) -> bool:
+    """Return whether a broker that loads the log knows an older epoch of a producer."""
+    loaded = load.producers.get(entry.producer_id)
+    return loaded is not None and loaded.producer_epoch < entry.producer_epoch
+
+
+def _effects(loaded: ProducerEntry, entry: ProducerEntry | None) -> list[str]:
+    """Return what a broker does with a wrong state of a producer."""
+    effects = []
+    first = loaded.current_txn_first_offset
+    if first != (NONE if entry is None else entry.current_txn_first_offset):
+        effects.append(
+            f"takes a transaction from offset {first} for an open one: read_committed gets nothing "
+            "from there on"
+        )
+    if entry is None:
+        return effects
+    if first not in (NONE, entry.current_txn_first_offset):
+        effects.append("refuses what the producer sends outside of a transaction")
+    if loaded.producer_epoch > entry.producer_epoch:
+        effects.append("refuses what the producer sends as of an old epoch")
+    elif loaded.producer_epoch < entry.producer_epoch:
+        effects.append("refuses the next batch of the producer: an epoch begins with sequence 0")
+    elif loaded.last_sequence != entry.last_sequence:
+        effects.append(
+            "refuses the next batch of the producer as out of order, or takes it for one that is "
+            "sent again: acknowledges it, and does not store it"
+        )
+    elif loaded.offset_delta != entry.offset_delta:
+        effects.append("refuses the last batch of the producer if it is sent again")
+    elif loaded.last_offset != entry.last_offset:
+        effects.append("gives a wrong offset if the producer sends its last batch again")
+    if loaded.coordinator_epoch > entry.coordinator_epoch:
+        effects.append("refuses the ends of its transactions as of an old coordinator")
+    elif loaded.coordinator_epoch < entry.coordinator_epoch:
+        effects.append("takes ends of transactions from an old coordinator")
+    if loaded.timestamp != entry.timestamp:
+        effects.append("forgets the producer earlier or later")
+    return effects
+
+
+class _Walk:
+    """Brings the state of producers through a log.
+
+    Args:
+        log: the log.
+        snapshots: its producer snapshots.
+
+    Attributes:
+        ended: whether the end of the log was reached.
     """
-    try:
-        for end, path in zip(log.base_offsets, log.segment_paths, strict=True):
+
+    def __init__(self, log: Partition, snapshots: Snapshots) -> None:
+        self._log, self._snapshots = log, sorted(snapshots)
+        self.ended = False
+        self._whole = log.base_offsets[0] == 0 and not log.log_start_offset
+        self._end = 0
+
+    def is_whole(self, offset: int) -> bool:
+        """Return whether the log has every batch from offset 0 up to this offset."""
+        return self._whole and self._end == offset
+
+    def offsets(self, state: ProducerState) -> Iterator[int]:
+        """Bring the state to each producer snapshot, and to the end; yield the offset.
+
+        Ends early at damage.
+        """
+        left = deque(self._snapshots)
+        end = self._log.base_offsets[0]
+        try:
+            for base, path in zip(self._log.base_offsets, self._log.segment_paths, strict=True):
+                while left and left[0] <= base:
+                    if left.popleft() == base:
+                        yield base
+                with Segment(path) as segment:
+                    for headers, first, last in recovery.entries(segment, 0, segment.size):
+                        if headers.wrong_checksum() is not None:
+                            return
+                        ends = headers.last_offset
+                        while left and left[0] <= ends[last - 1]:
+                            stop = bisect_left(ends, left[0], first, last)
+                            self._replay(state, headers, first, stop)
+                            first = stop
+                            offset = left.popleft()
+                            if offset == (ends[stop - 1] + 1 if stop else end):
+                                yield offset
+                        self._replay(state, headers, first, last)
+                        end = ends[last - 1] + 1
+            if left and left[0] < end:
+                return  # offsets are out of order
+            self.ended = True
             yield end
-            with Segment(path) as segment:
-                for headers, first, last in recovery.entries(segment, 0, segment.size):
-                    if headers.wrong_checksum() is not None:
-                        return
-                    replay(state, headers, first, last)
-                    end = headers.last_offset[last - 1] + 1
-        yield end
-    except (KafkaSpecError, OSError):
-        return
+        except (KafkaSpecError, OSError):
+            return
+
+    def _replay(self, state: ProducerState, headers: Headers, first: int, last: int) -> None:
+        if first >= last:
+            return
+        replay(state, headers, first, last)
+        if self._whole:
+            following = (offset + 1 for offset in headers.last_offset[first : last - 1])
+            expected = [self._end, *following]
+            emptied = None in headers.markers.values()  # compaction removed the marker
+            self._whole = list(headers.first_offset[first:last]) == expected and not emptied
+            self._end = headers.last_offset[last - 1] + 1
+
+
+_Differences = dict[int, dict[str, tuple[int, int | None]]]
+"""What a snapshot has otherwise than a log, by producer and field: its value, and that of the log;
+None if the log does not have the producer."""
+
+
+def differences(entries: Sequence[ProducerEntry], known: _Producers) -> _Differences:
+    """Return what a snapshot has otherwise than a log that is whole.
+
+    A producer that is not in the snapshot may be expired.
+    """
+    found = {
+        entry.producer_id: _differing(entry, known.get(entry.producer_id)) for entry in entries
+    }
+    return {producer_id: values for producer_id, values in found.items() if values}
+
+
+def _differing(
+    entry: ProducerEntry, own: ProducerEntry | None
+) -> dict[str, tuple[int, int | None]]:
+    """Return the values of a producer that are not those of the log.
+
+    A producer that was expired, and came again, has no coordinator.
+    """
+    if own is not None and entry.coordinator_epoch == NONE:
+        own = replace(own, coordinator_epoch=NONE)
+    values = {}
+    for item in fields(ProducerEntry):
+        mine: int = getattr(entry, item.name)
+        theirs: int | None = None if own is None else getattr(own, item.name)
+        if mine != theirs:
+            values[item.name] = (mine, theirs)
+    return values
+
+
+def _without_legal(log: Partition, snapshots: Snapshots, found: dict[int, _Differences]) -> None:
+    """Leave out what another release takes from the same log, such as the time of a marker.
+
+    What is left of a producer is compared with the rules that it is closest to.
+    """
+    profile = get_profile(DEFAULT_PROFILE)
+    for trace, of_sequence in product(MarkerTrace, (True, False)):
+        state = ProducerState(replace(profile, marker_trace=trace, delta_of_sequence=of_sequence))
+        for offset in _Walk(log, snapshots).offsets(state):
+            differing = found.get(offset)
+            if not differing:
+                continue
+            known = _by_id(state)
+            for entry in read_snapshot(snapshots[offset]) or ():
+                producer_id = entry.producer_id
+                own = known.get(producer_id)
+                if own is None or producer_id not in differing:
+                    continue
+                values = _differing(entry, own)
+                if replace(entry, timestamp=own.timestamp) == own and _is_cleaned(log, own):
+                    values = {}
+                if not values:
+                    del differing[producer_id]
+                elif len(values) < len(differing[producer_id]):
+                    differing[producer_id] = values
+
+
+def _is_cleaned(log: Partition, entry: ProducerEntry) -> bool:
+    """Return whether the cleaner has removed records of a last batch, and so perhaps its time."""
+    batch = batch_at(log, entry.last_offset)
+    return batch is not None and batch.num_records != batch.next_offset - batch.base_offset
+
+
+def _told(producer_id: int, values: Mapping[str, tuple[int, int | None]]) -> str:
+    """Return the differences of a producer in words."""
+    producer = f"producer {producer_id}"
+    if any(theirs is None for _, theirs in values.values()):
+        return f"{producer} has no batch in the log, which is whole"
+    parts = [
+        f"{name.replace('_', ' ')} {mine}, in the log {theirs}"
+        for name, (mine, theirs) in values.items()
+    ]
+    return f"{producer} has {'; '.join(parts)}"
 
 
 def _by_id(state: ProducerState) -> _Producers:

@@ -15,6 +15,8 @@ The sources for text files are ``LogManager.loadLogs``, ``LogLoader``,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
@@ -453,13 +455,32 @@ USES_OTHER_STATE = Consequence(_NO_READER, "Does not take the state of this prod
 
 def forgets_producers(*, clean: bool, unclean: bool) -> Consequence:
     """Return the consequence of a state of producers that is lost after a kind of stop."""
-    stop = "any stop" if clean and unclean else "a clean stop" if clean else "an unclean stop"
     return Consequence(
         _NO_READER,
-        f"After {stop}, does not know what producers have written: a batch that one of them sends "
-        "again is stored twice, and an open transaction counts as ended.",
+        f"After {_stop(clean=clean, unclean=unclean)}, does not know what producers have written: "
+        "a batch that one of them sends again is stored twice, and an open transaction counts as "
+        "ended.",
         BrokerAction.FORGETS_PRODUCERS,
     )
+
+
+def mistakes_producers(effects: Sequence[str], *, clean: bool, unclean: bool) -> Consequence:
+    """Return the consequence of a wrong state of a producer that a broker takes over.
+
+    Args:
+        effects: what the broker does with it.
+        clean: whether it takes it over after a clean stop.
+        unclean: whether it does after an unclean stop.
+    """
+    return Consequence(
+        _NO_READER,
+        f"After {_stop(clean=clean, unclean=unclean)}, {'; '.join(effects)}.",
+        BrokerAction.MISTAKES_PRODUCERS,
+    )
+
+
+def _stop(*, clean: bool, unclean: bool) -> str:
+    return "any stop" if clean and unclean else "a clean stop" if clean else "an unclean stop"
 
 
 def reads_log(offset: int) -> Consequence:

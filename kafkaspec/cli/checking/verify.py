@@ -35,8 +35,8 @@ Output of --format json, one object per line, with its "type":
            reader and broker (what they do with it), action (the same
            for programs: nothing, cuts_log, refuses_log, empties_segment,
            splits_segment, hides_records, keeps_unreadable, fails_to_load,
-           rebuilds_index, forgets_producers, deletes_file, deletes_log, recovers_log,
-           resets_offset, refuses_start)
+           rebuilds_index, forgets_producers, mistakes_producers, deletes_file,
+           deletes_log, recovers_log, resets_offset, refuses_start)
   file     file, kind, partition, checked, clean, size, entries, padding,
            batches, control_batches, records, unread, magics, codecs,
            first_offset, last_offset, findings (number by severity)
