@@ -14,6 +14,7 @@ from kafkaspec.arrow import arrays
 from kafkaspec.arrow.schema import (
     COMPRESSIONS,
     CONTROL_TYPES,
+    OWN_TYPES,
     SIMPLE,
     TIMESTAMP_TYPES,
     UNTIMED,
@@ -74,7 +75,7 @@ def sources_of(request: Request) -> tuple[str, ...]:
         name
         for column in request.columns
         if column != "control_type" or request.include_control
-        for name in SOURCES[column]
+        for name in SOURCES.get(column, ())
     )
     if request.by_offset:
         found[names.OFFSET] = None
@@ -83,6 +84,11 @@ def sources_of(request: Request) -> tuple[str, ...]:
     if request.aborted:
         found |= dict.fromkeys(_TRANSACTION)
     return tuple(found) or (names.OFFSET,)
+
+
+def own_of(request: Request) -> tuple[str, ...]:
+    """Return the columns that only the specification knows."""
+    return tuple(name for name in request.columns if name in OWN_TYPES)
 
 
 class Arrays:
@@ -150,6 +156,8 @@ class Arrays:
     def _array(self, name: str, columns: Columns) -> pa.Array:
         if name in self._special:
             return self._special[name](columns)
+        if name in OWN_TYPES:
+            return pa.array(columns.own[name], self._schema.field(name).type)
         kind, _ = SIMPLE[name]
         if name in ("topic", "partition"):
             known = self._place.topics if name == "topic" else ()

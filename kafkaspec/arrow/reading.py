@@ -10,7 +10,7 @@ from typing import Unpack
 import pyarrow as pa
 
 from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.columns import Arrays, allocate, sources_of
+from kafkaspec.arrow.columns import Arrays, allocate, own_of, sources_of
 from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, with_place
 from kafkaspec.arrow.schema import (
     DEFAULT_COLUMNS,
@@ -195,6 +195,7 @@ def _read(
         layout=Layout.VIEW if request.layout == "view" else Layout.BINARY,
         allocate=allocate,
         unpacked=request.unpacked,
+        own=own_of(request),
     )
     made = Arrays(request, place, segment.codec, segment.name)
     for columns in reader:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 import pyarrow as pa
 
+from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.columns.memory import Unpacked
+from kafkaspec.columns.own import OWN, OwnColumn
 from kafkaspec.columns.wanted import HIGHEST, LOWEST, Wanted
-from kafkaspec.layout import Kind, names
+from kafkaspec.layout import FieldLayout, Kind, names
 from kafkaspec.layout.kinds import KINDS, header_fields, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE
 from kafkaspec.log.batch import TIMESTAMP_TYPES as STORED_TIMESTAMP_TYPES
@@ -80,7 +82,59 @@ SIMPLE: Final[dict[str, tuple[pa.DataType, bool]]] = {
 }
 """Type and nullability of the columns that are the same in all layouts."""
 
-COLUMNS: Final = (*DEFAULT_COLUMNS, *(name for name in SIMPLE if name not in DEFAULT_COLUMNS))
+
+def _own_type(column: OwnColumn) -> pa.DataType | None:
+    """Return the type of a column that only the specification knows; None if there is none."""
+    found = {_type_of(field) for field in column.fields.values()}
+    if len(found) == 1:
+        return found.pop()
+    integers = None not in found and all(map(pa.types.is_integer, found))
+    return pa.int64() if integers and pa.uint64() not in found else None
+
+
+def _type_of(field: FieldLayout) -> pa.DataType | None:
+    if field.repeated:
+        return None
+    match field.kind:
+        case Kind.INTEGER:
+            return _INTEGERS[field.size, field.signed]
+        case Kind.BITS:
+            bits = next(size for size in (1, 2, 4, 8) if field.width <= 8 * size)
+            return pa.bool_() if field.boolean else _INTEGERS[bits, False]
+        case Kind.FLOAT:
+            return pa.float64()
+        case Kind.BYTES:
+            return pa.binary()
+        case Kind.SCALAR:
+            return _SCALARS.get(LAYOUTS[field.type].scalar, pa.binary())
+    return None
+
+
+_INTEGERS: Final = {
+    (1, True): pa.int8(), (2, True): pa.int16(), (4, True): pa.int32(), (8, True): pa.int64(),
+    (1, False): pa.uint8(), (2, False): pa.uint16(), (4, False): pa.uint32(),
+    (8, False): pa.uint64(),
+}  # fmt: skip
+_SCALARS: Final = {
+    "varint32": pa.int32(), "varint64": pa.int64(), "unsigned_varint32": pa.uint32()
+}  # fmt: skip
+
+OWN_TYPES: Final = {
+    name: kind for name, column in OWN.items() if (kind := _own_type(column)) is not None
+}
+"""Types of the columns of fields that only the specification knows, as far as they have one."""
+
+DEFAULT_OWN: Final = tuple(name for name in OWN_TYPES if not OWN[name].of_batch)
+"""Those of records, which belong to what a record says."""
+
+WITHOUT_COLUMN: Final = tuple(name for name in OWN if name not in OWN_TYPES)
+"""Fields that only the specification knows, and that no type of a column can hold."""
+
+COLUMNS: Final = (
+    *DEFAULT_COLUMNS,
+    *(name for name in SIMPLE if name not in DEFAULT_COLUMNS),
+    *OWN_TYPES,
+)
 
 
 def bytes_type(layout: Layout) -> pa.DataType:
@@ -210,6 +264,9 @@ class Request:
             return pa.field(name, bytes_type(self.layout))
         if name == "headers":
             return pa.field(name, headers_type(self.layout, self.header_keys), nullable=False)
+        if name in OWN_TYPES:
+            kind = OWN_TYPES[name]
+            return pa.field(name, bytes_type(self.layout) if kind == pa.binary() else kind)
         kind, nullable = SIMPLE[name]
         return pa.field(name, kind, nullable=nullable)
 
@@ -249,6 +306,8 @@ def request_of(
         raise ValueError("columns is a list of names")
     wanted = tuple(default if columns is None else columns)
     unknown = [name for name in wanted if name not in COLUMNS]
+    if unknown and unknown[0] in WITHOUT_COLUMN:
+        raise ValueError(f"{unknown[0]} is an array or a choice, which no column can hold")
     if unknown:
         raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
     if not wanted or len(set(wanted)) < len(wanted):

@@ -108,6 +108,7 @@ class Columns:
         untimed: whether some records are of a kind without timestamps.
         markers: whether some records are control records.
         entry: position of an entry in the log that is left to the caller; there are no rows then.
+        own: values of columns of ``kafkaspec.columns.own``, by name, where ``columns`` has none.
     """
 
     rows: int
@@ -119,6 +120,7 @@ class Columns:
     untimed: bool = False
     markers: bool = False
     entry: int | None = None
+    own: dict[str, list[Any]] = field(default_factory=dict)
 
 
 class ColumnSet:

@@ -15,6 +15,7 @@ import sys
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.codecs.native.names import UNTIMED
@@ -29,6 +30,7 @@ from kafkaspec.columns.memory import (
     Unpacked,
 )
 from kafkaspec.columns.names import OF_BATCH, POSITION
+from kafkaspec.columns.own import objects_of
 from kafkaspec.columns.records import RecordColumns, fact
 from kafkaspec.columns.unpacking import Chunk, Unpacker
 from kafkaspec.columns.wanted import LOWEST, Wanted
@@ -71,6 +73,7 @@ class Reader:
         layout: Layout = Layout.VIEW,
         allocate: Allocate = bytearray,
         unpacked: Unpacked | None = None,
+        own: Sequence[str] = (),
     ) -> None:
         """Prepare to read.
 
@@ -81,15 +84,17 @@ class Reader:
             layout: layout of byte strings that the core writes; see ``Columns.layout``.
             allocate: allocates memory.
             unpacked: is told of each entry that was decompressed.
+            own: names of columns of ``kafkaspec.columns.own``, whose values are made of objects.
         """
+        self._own = tuple(own)
         self._tell = unpacked
         self._segment = segment
-        self._core: Core | None = segment.codec.core if _IN_C else None
+        self._core: Core | None = segment.codec.core if _IN_C and not own else None
         self._names = tuple(names)
         self._wanted = wanted
         self._layout = layout
         self._allocate = allocate
-        self._rows = RecordColumns(names)
+        self._rows = RecordColumns(names, own)
         self._cursor = segment.cursor(allocate, max(LEAST_AHEAD, wanted.max_bytes))
         self._done = False
         self._entry_bytes = _ENTRY_BYTES
@@ -357,8 +362,9 @@ class Reader:
         if self._wanted.apart:
             yield Columns(rows=0, columns={}, layout=self._layout, entry=batch.position)
             return
+        objects = objects_of(batch) if self._own else iter(())
         for records in runs_of(batch.records()):
-            self._rows.add(batch, records)
+            self._rows.add(batch, records, list(islice(objects, len(records))))
             if self._rows.cost >= self._wanted.max_bytes:
                 yield from self._flush()
 

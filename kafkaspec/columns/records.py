@@ -17,6 +17,7 @@ from kafkaspec.columns.memory import (
     ListColumn,
 )
 from kafkaspec.columns.names import BATCH_BASE_OFFSET, BATCH_POSITION, BATCH_SIZE, OF_BATCH
+from kafkaspec.columns.own import OWN, values_of
 from kafkaspec.layout.names import (
     COMPRESSION,
     HEADER_KEY,
@@ -50,14 +51,16 @@ class RecordColumns:
 
     Args:
         names: names of the columns.
+        own: names of columns of ``kafkaspec.columns.own``.
 
     Attributes:
         cost: approximate size of the collected records in bytes.
         rows: number of collected records.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], own: Sequence[str] = ()) -> None:
         self._names = tuple(names)
+        self._own_names = tuple(own)
         self._clear()
 
     def _clear(self) -> None:
@@ -67,15 +70,17 @@ class RecordColumns:
         self._others: dict[str, list[Any]] = {
             name: [] for name in self._names if name not in self._integers
         }
+        self._own: dict[str, list[Any]] = {name: [] for name in self._own_names}
         self._untimed = self._markers = False
         self.cost = self.rows = 0
 
-    def add(self, batch: Batch, records: Sequence[Record]) -> None:
+    def add(self, batch: Batch, records: Sequence[Record], objects: Sequence[Any] = ()) -> None:
         """Collect the records of a batch.
 
         Args:
             batch: the batch.
             records: all of its records.
+            objects: what has their fields in the typed model, for columns of fields of theirs.
         """
         count = len(records)
         if not count:
@@ -92,6 +97,8 @@ class RecordColumns:
                 values.extend(array("q", [NONE]) * count)
         for name, others in self._others.items():
             others += fields[name]
+        for name, found in self._own.items():
+            found += values_of(OWN[name], batch, objects)
         self._untimed |= not batch.kind.has_timestamps
         self._markers |= batch.is_control
         self.rows += count
@@ -108,6 +115,7 @@ class RecordColumns:
             cut=True,
             untimed=self._untimed,
             markers=self._markers,
+            own=self._own,
         )
         self._clear()
         return made

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from kafkaspec.arrow.messages.topics import ERROR, kind_of_record, read_messages
 from kafkaspec.arrow.reading import Log, default_columns, record_batches
-from kafkaspec.arrow.schema import request_of
+from kafkaspec.arrow.schema import DEFAULT_OWN, WITHOUT_COLUMN, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.log.columnar import CHUNK_BYTES, ColumnOptions, OnMessage, RangeOptions
 from kafkaspec.log.directory import LogDirectory
@@ -100,11 +100,21 @@ def export(
     else:
         options = {"header_keys": "strict", "max_bytes": FILE_CHUNK} | options
         options["layout"] = "binary"
-    request = request_of(default_columns(log), columns, **options)
+    request = request_of((*default_columns(log), *DEFAULT_OWN), columns, **options)
     request = replace(request, progress=progress, jobs=jobs)
     with opened_file(output, log, replace_existing=replace_existing) as file:
         writer = writer_of(to, file, request.schema)
         return write_all(writer, record_batches(log, request), file)
+
+
+def unasked(*, typed: bool) -> str:
+    """Return the fields that only the specification knows, and no default column of a file has.
+
+    Args:
+        typed: whether values are decoded.
+    """
+    arrays = [f"{name} (no column can hold it)" for name in WITHOUT_COLUMN]
+    return ", ".join([*(DEFAULT_OWN if typed else ()), *arrays])
 
 
 @checked

@@ -194,7 +194,7 @@ class JsonLines:
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
         """Write the rows of a batch."""
-        if self._core is None or any(map(pa.types.is_struct, batch.schema.types)):
+        if self._core is None or any(map(_is_beyond_core, batch.schema.types)):
             self._file.write(lines_of(batch, compact=self._compact))
             return
         shown = [
@@ -257,3 +257,9 @@ def _is_text(kind: pa.DataType) -> bool:
         or types.is_binary_view(kind)
         or types.is_string_view(kind)
     )
+
+
+def _is_beyond_core(kind: pa.DataType) -> bool:
+    """Return whether the core makes no JSON of a type: structures, and what 64 bits cannot hold."""
+    tests = (pa.types.is_struct, pa.types.is_floating, pa.types.is_uint64)
+    return any(test(kind) for test in tests)

@@ -8,7 +8,7 @@ from typing import Final
 
 from kafkaspec.arrow.reading import place_of, record_batches
 from kafkaspec.arrow.records import batch_of_records
-from kafkaspec.arrow.schema import COLUMNS, Request, suited
+from kafkaspec.arrow.schema import COLUMNS, OWN_TYPES, Request, suited
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.codecs import get_codec
 from kafkaspec.log.batch import Batch
@@ -35,6 +35,9 @@ def condition(text: str, *, typed: bool = False) -> Where:
     if typed:
         return where
     suited(Request(COLUMNS), where)
+    own = [name for name in where.columns if name in OWN_TYPES]
+    if own:
+        raise ValueError(f"a search has no column {own[0]!r}; where of to_batches and export has")
     return where
 
 

@@ -179,7 +179,7 @@ def export_command(
         )
     with wrong_usage(ImportError):
         provider()
-        from kafkaspec.tables.exports import export, export_messages, logs_of
+        from kafkaspec.tables.exports import export, export_messages, logs_of, unasked
     condition = condition_of(where, typed=typed is not None)
     inputs = Inputs([], codec, crc, selection, condition)
     chosen: dict[str, Any] = selection | {"on_unreadable": inputs.cannot_read}
@@ -224,6 +224,8 @@ def export_command(
         inputs.broken += tell(typed["report"])
     if to == "csv" and (columns is None or "headers" in columns):
         note("CSV has no lists: the headers of records are left out")
+    if message is None and columns is None and (left := unasked(typed=typed is not None)):
+        note(f"left out: {left}")
     size = ""
     if is_file(output):
         size = f" to {output}" + ("" if split_by else f" ({size_text(output.stat().st_size)})")

@@ -12,8 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
 import kafkaspec as ks
 from kafkaspec.analysis.findings import FindingReason
@@ -121,6 +123,42 @@ def transactions_and_producers(root: Path) -> None:
     assert found.is_transactional
     assert (found.partition_leader_epoch, found.delete_horizon) == (6, 1_700_000_000_000)
     assert [found.sequence(record.offset) for record in found.records()] == [9, 10, 12]
+
+
+def new_fields_are_columns(root: Path) -> None:
+    """Null where an entry is of another format; in files too, those of records unasked."""
+    own = [{"expiry_delta": 7}, {}, {"expiry_delta": -9}]
+    made = ks.encode(RECORDS, magic=3, header=OWN, fields=own, compression="zstd")
+    path = root / "t-0"
+    path.mkdir()
+    (path / f"{0:020d}.log").write_bytes(batch(0, 0) + made + batch(20, 2) + batch(30, 1))
+    blank = [None] * 3
+    expected = {
+        "offset": [0, 1, 3, 10, 11, 13, 20, 21, 23, 30, 31, 33],
+        "expiry_delta": [*blank, 7, 0, -9, *blank, *blank],
+        "topic_id": [*blank, *[TOPIC_ID] * 3, *blank, *blank],
+    }
+    for codec in CODECS:
+        log = ks.Partition(path, codec=codec)
+        for layout in ("view", "binary"):
+            table = log.to_arrow(list(expected), layout=layout)
+            assert table.to_pydict() == expected, codec
+        assert table.schema.field("expiry_delta").type == "int64"
+        batches = log.to_batches(["expiry_delta"], where="expiry_delta < 0")
+        assert [row for piece in batches for row in piece.to_pylist()] == [{"expiry_delta": -9}]
+        assert "expiry_delta" not in log.to_arrow().column_names
+    command("export", path, "-o", root / "some.parquet", "--columns", "topic_id")
+    some = parquet.read_table(root / "some.parquet")
+    assert some.to_pydict() == {"topic_id": expected["topic_id"]}
+    shown = command("find", path, "--where", "expiry_delta < 0", code=2)
+    assert "expiry_delta" not in shown
+    for to in ("parquet", "arrow", "jsonl"):
+        command("export", path, "-o", root / f"all.{to}")
+    found = parquet.read_table(root / "all.parquet")
+    assert found["expiry_delta"].to_pylist() == expected["expiry_delta"]
+    assert pa.ipc.open_file(root / "all.arrow").read_all().equals(found)
+    lines = (root / "all.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["expiry_delta"] for line in lines] == expected["expiry_delta"]
 
 
 # -- reading ------------------------------------------------------------------------------------
@@ -260,6 +298,7 @@ CHECKS: tuple[Callable[[Path], None], ...] = (
     encode_gives_the_same_with_all_codecs,
     a_field_without_default_is_asked_for_by_name,
     fields_of_records_are_written,
+    new_fields_are_columns,
     transactions_and_producers,
     records_and_batches,
     columns,

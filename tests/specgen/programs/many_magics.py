@@ -14,9 +14,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import kafkaspec as ks
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.arrow.schema import COLUMNS
+from kafkaspec.arrow.schema import COLUMNS, OWN_TYPES, WITHOUT_COLUMN
 from kafkaspec.codecs import codec_names
 from kafkaspec.conversion.fields import own_fields
 from kafkaspec.layout import EntryKind, FieldLayout, Form, Kind
@@ -116,6 +118,26 @@ def columns_have_room(root: Path) -> None:
             assert head["base_sequence"] == rows[0]["sequence"] == (9 if epoch >= 0 else -1)
 
 
+def new_fields_are_columns(root: Path) -> None:
+    """By their ids, with null in entries of other formats; an array is refused by its name."""
+    seen = set()
+    for magic in BATCHES:
+        given = {**header_of(KINDS[magic]), **fields_of(KINDS[magic])}
+        data = encode(7, magic) + encode(17, 0)
+        for codec in CODECS:
+            log = ks.Segment(data, codec=codec)
+            for name, value in given.items():
+                if name in OWN_TYPES:
+                    found = log.to_arrow([name]).column(0).to_pylist()
+                    assert found[::2] == [value, value, None], (magic, codec, name, found)
+                    seen.add(name)
+    there = frozenset().union(*(KINDS[m].header | KINDS[m].fields for m in BATCHES))
+    assert seen == OWN_TYPES.keys() & there
+    for name in WITHOUT_COLUMN:
+        with pytest.raises(ValueError, match=name):
+            ks.Segment(b"").to_arrow([name])
+
+
 def what_has_no_place_is_refused(root: Path) -> None:
     for magic, kind in KINDS.items():
         for codec in CODECS:
@@ -208,6 +230,7 @@ def damage_is_found_alike(root: Path) -> None:
 CHECKS: tuple[Callable[[Path], None], ...] = (
     all_codecs_agree,
     columns_have_room,
+    new_fields_are_columns,
     what_has_no_place_is_refused,
     partitions,
     conversions_keep_all,
