@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -38,6 +38,10 @@ MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 synchronise most, on a disk a fourth of the processor time and most of the waiting.
 Segments of two gigabytes, which only all tests have, need twice as much.
 ``PYTEST_DEBUG_TEMPROOT`` names another place."""
+QUICK_SECONDS: Final = 75
+"""Most processor seconds of all quick tests, with their collection by two workers."""
+SECONDS: dict[str, float] = {}
+"""Processor seconds of each process of the run, as it ended."""
 SLOW_CODECS = {"kaitai", "construct"}
 """Those that ``--quick`` leaves to other runs."""
 NOT_IN_C = {*SLOW_CODECS, "python"}
@@ -138,7 +142,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def is_quick(item: pytest.Item) -> bool:
-    """Whether ``--quick`` takes a test: each one, unless it is marked or asks for a third codec."""
+    """Whether ``--quick`` may take a test: not if it is marked, or asks for a third codec."""
     if any(item.get_closest_marker(name) for name in ("slow", "spark")):
         return False
     if item.get_closest_marker("core") and not extent.core:
@@ -155,15 +159,56 @@ def is_quick(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Long ones first where there are workers; the order stays as it is where there are none."""
     if extent.quick:
-        left_out = [item for item in items if not is_quick(item)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if is_quick(item)]
+        taken: dict[str, pytest.Item] = {}
+        for item in items:
+            if is_quick(item):
+                # One case of each test; what compares the C with Python has all of them.
+                taken.setdefault(item.nodeid if extent.core else item.nodeid.split("[")[0], item)
+        kept = set(taken.values())
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: [not item.nodeid.startswith(place) for place in LONG])
 
 
+def processor_seconds(*, children: bool = True) -> float:
+    """Return the processor time of this process, and of those that it has waited for."""
+    used = os.times()
+    own = used.user + used.system
+    return own + used.children_user + used.children_system if children else own
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Whether a run has all quick tests, and not those of some folders only."""
+    return extent.quick and not extent.core and config.args == config.getini("testpaths")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a whole quick run that took too long; all workers have ended by then."""
+    config = session.config
+    if hasattr(config, "workerinput"):
+        config.workeroutput["processor_seconds"] = processor_seconds()  # type: ignore[attr-defined]
+        return
+    SECONDS["controller"] = processor_seconds(children=not SECONDS)  # workers count themselves
+    if is_whole(config) and sum(SECONDS.values()) > QUICK_SECONDS and not session.exitstatus:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    SECONDS[node.gateway.id] = getattr(node, "workeroutput", {}).get("processor_seconds", 0.0)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say in the last lines which tests were skipped and why: a skipped check has not passed."""
+    if is_whole(terminalreporter.config):
+        used = sum(SECONDS.values())
+        terminalreporter.write_line(f"{used:.0f} s of a processor, of at most {QUICK_SECONDS}")
+        if used > QUICK_SECONDS:
+            terminalreporter.write_line(
+                "FAILED: make quick is a smoke test of each room; mark what is longer as slow"
+            )
     reasons: Counter[str] = Counter()
     for report in terminalreporter.stats.get("skipped", ()):
         if isinstance(report.longrepr, tuple):

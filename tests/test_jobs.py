@@ -39,6 +39,7 @@ def test_an_error_comes_after_the_results_before_it(run: Callable[..., Any], job
         next(results)
 
 
+@pytest.mark.slow
 def test_processes_are_others() -> None:
     assert set(in_processes(own, range(4), 1)) == {os.getpid()}
     assert os.getpid() not in set(in_processes(own, range(4), 2))

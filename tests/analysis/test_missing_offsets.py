@@ -113,6 +113,7 @@ def test_a_partition_without_a_segment_has_lost_all(tmp_path: Path) -> None:
     assert named(partition.parent) == [(0, 44)]
 
 
+@pytest.mark.slow
 def test_text_json_and_exit_code(tmp_path: Path) -> None:
     partition = copied(NEWEST, tmp_path, "segments-0")
     remove(partition, "00000000000000000012")

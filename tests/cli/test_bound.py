@@ -57,6 +57,7 @@ def test_the_message_names_the_option_which_delivers_all_records(
     assert taken.exit_code == 0, taken.output
 
 
+@pytest.mark.slow
 def test_the_api_names_the_option(partition: Path) -> None:
     with ks.open(partition) as log, pytest.raises(ks.CorruptError, match="max_output"):
         list(log.records())

@@ -108,6 +108,7 @@ def test_damaged_partitions(tmp_path: Path, seed: int) -> None:
     same(partition, *chance.choice(GOING_ON), size=chance.choice([1, 200, 1500]))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(

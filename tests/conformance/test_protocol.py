@@ -69,6 +69,7 @@ def test_the_session_asks_what_the_runner_asks() -> None:
     assert found >= 3
 
 
+@pytest.mark.slow
 def test_the_document_names_every_kind_and_reason() -> None:
     for kind in Kind:
         assert f"| `{kind}` |" in DOCUMENT

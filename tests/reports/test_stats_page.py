@@ -37,6 +37,7 @@ def logs(tmp_path: Path) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_figures_and_asks_for_nothing(logs: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     result = run("stats", logs, "--html", report, "--format", "json")
@@ -88,6 +89,7 @@ def test_pictures_are_written_all_or_none(logs: Path, tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in place.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_figures_of_charts_have_the_numbers_of_the_charts() -> None:
     pytest.importorskip("matplotlib")
     from kafkaspec.reports.drawing import drawn
@@ -110,6 +112,7 @@ def test_figures_of_charts_have_the_numbers_of_the_charts() -> None:
         assert all(0 <= mark.y <= mark.y + mark.height <= drawing.height for mark in drawing.marks)
 
 
+@pytest.mark.slow
 def test_pages_without_the_extra_say_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ LOGS = GOLDEN / "2.8.2" / "logs"
 NAME = "00000000000000000000.log"
 
 
+@pytest.mark.slow
 def test_json_has_every_table_and_ends_with_the_total() -> None:
     before = fingerprint(LOGS / "transactions-0")
     result = run("stats", LOGS / "transactions-0", LOGS / "segments-0", "--format", "json")
@@ -31,6 +32,7 @@ def test_json_has_every_table_and_ends_with_the_total() -> None:
     assert fingerprint(LOGS / "transactions-0") == before
 
 
+@pytest.mark.slow
 def test_one_path_twice_counts_once() -> None:
     place = LOGS / "segments-0"
     once, twice = (run("stats", *paths, "--format", "json") for paths in ([place], [place] * 2))
@@ -44,6 +46,7 @@ def test_a_segment_alone_is_measured_alone() -> None:
     assert row["segments"] == 1
 
 
+@pytest.mark.slow
 def test_keys_are_shown_on_request_only(tmp_path: Path) -> None:
     import kafkaspec as ks
 
@@ -65,6 +68,7 @@ def test_keys_are_shown_on_request_only(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_exit_codes(tmp_path: Path) -> None:
     place = tmp_path / "x-0"
     shutil.copytree(golden("2.8.2", "plain-0"), place)
@@ -82,6 +86,7 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert [row["records"] for row in empty] == [0, 0, 0]  # of partition, topic and all
 
 
+@pytest.mark.slow
 def test_a_cut_segment_is_named(tmp_path: Path) -> None:
     place = tmp_path / "x-0"
     shutil.copytree(golden("2.8.2", "plain-0"), place)

@@ -65,6 +65,7 @@ def test_merging_is_associative_and_free_of_order() -> None:
     assert all(merged([nothing, expected])[name].equals(expected[name]) for name in TABLES)
 
 
+@pytest.mark.slow
 def test_processes_give_the_figures_of_one() -> None:
     given = units(GOLDEN / "4.3.1" / "logs" / "segments-0")
     one, three = measure(given), measure(given, jobs=3)

@@ -36,6 +36,7 @@ def table_of(records: list[Record], codec: str | None = None) -> pa.Table:
     return ks.Segment(entries, codec=codec).to_arrow(NAMES, header_keys="binary")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["native", "python"])
 @pytest.mark.parametrize("compression", ["none", "lz4"])
 @SETTINGS

@@ -243,6 +243,7 @@ def test_bounds_of_schemas() -> None:
         arrow_type(_definition(_TWO), Options(recursion=40))
 
 
+@pytest.mark.slow
 def test_skipped_types_may_multiply() -> None:
     """A field that the reader does not want is no column, however large its type is."""
     reader = {"type": "record", "name": "Root", "fields": [{"name": "g", "type": "int"}]}
