@@ -154,7 +154,10 @@ def _compare_snapshots(
     if more:
         reasons.append(f"it has {more} more producers: their batches are no longer in the log")
     if not reasons:
-        reasons.append("batches or markers that it reflects are no longer in the log")
+        reasons.append(
+            "batches or markers that it reflects are no longer in the log, or its values are wrong:"
+            " `kafkaspec verify` names those"
+        )
     return Comparison.DIFFERENT, "; ".join(reasons)
 
 
