@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from os import PathLike
 
+from kafkaspec.options import deprecated
 from kafkaspec.shown import without_credentials
 
 
@@ -65,9 +66,10 @@ class KafkaSpecError(ValueError):
         detail: one sentence for people, without the position.
         file: path, URL or name of the input, None for a bare buffer. Here and in ``detail`` a URL
             has no credentials: ``***`` stands for its user and password, and for its query.
-        offset: absolute byte offset in the file or buffer at which the failing field begins; for
-            decompressed data, that of the compressed payload. None when nothing was read.
-        inner_offset: for decompressed data, the byte offset inside the decompressed bytes.
+        position: absolute byte offset in the file or buffer at which the failing field begins; for
+            decompressed data, that of the compressed payload. None when nothing was read. A
+            finding of ``verify`` has the same.
+        inner_position: for decompressed data, the byte offset inside the decompressed bytes.
         path: path of the field in the data, ids of the specification joined by ``/``.
         spec: file and path in the specification, ``recordbatch.ksy#/types/record/seq/3``.
     """
@@ -78,8 +80,8 @@ class KafkaSpecError(ValueError):
         *,
         reason: Reason,
         file: str | None = None,
-        offset: int | None = None,
-        inner_offset: int | None = None,
+        position: int | None = None,
+        inner_position: int | None = None,
         path: str = "",
         spec: str = "",
     ) -> None:
@@ -88,17 +90,17 @@ class KafkaSpecError(ValueError):
         self.detail = detail
         self.reason = reason
         self.file = None if file is None else without_credentials(file)
-        self.offset = offset
-        self.inner_offset = inner_offset
+        self.position = position
+        self.inner_position = inner_position
         self.path = path
         self.spec = spec
 
     def __str__(self) -> str:
         where = self.file or ""
-        if self.offset is not None:
-            where += f" at byte {self.offset}" if where else f"byte {self.offset}"
-        if self.inner_offset is not None:
-            where += f" (+{self.inner_offset} decompressed)"
+        if self.position is not None:
+            where += f" at byte {self.position}" if where else f"byte {self.position}"
+        if self.inner_position is not None:
+            where += f" (+{self.inner_position} decompressed)"
         if self.path:
             where += f" {self.path}" if where else self.path
         text = f"{where}: {self.detail}" if where else self.detail
@@ -108,6 +110,18 @@ class KafkaSpecError(ValueError):
     def at(self, place: str) -> str:
         """Return the text, with the path of a directory before it unless it names a file there."""
         return str(self) if self.file and self.file.startswith(place) else f"{place}: {self}"
+
+    @property
+    def offset(self) -> int | None:
+        """The former name of ``position``, which goes in 0.4.0."""
+        deprecated("KafkaSpecError.offset", "position")
+        return self.position
+
+    @property
+    def inner_offset(self) -> int | None:
+        """The former name of ``inner_position``, which goes in 0.4.0."""
+        deprecated("KafkaSpecError.inner_offset", "inner_position")
+        return self.inner_position
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions with keyword-only arguments do not pickle by themselves; Spark workers need it.
@@ -156,8 +170,8 @@ def make_error(
         detail,
         reason=reason,
         file=file,
-        offset=offset,
-        inner_offset=inner_offset,
+        position=offset,
+        inner_position=inner_offset,
         path=path,
         spec=spec,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -66,6 +67,11 @@ class UnknownNameError(KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+def deprecated(name: str, instead: str) -> None:
+    """Warn the caller of a public name that something takes its place."""
+    warnings.warn(f"{name} is deprecated: take {instead}", DeprecationWarning, stacklevel=3)
 
 
 @overload

@@ -177,7 +177,7 @@ class BrokerStart:
         if loaded is None:
             return None
         error = load.error
-        if error is not None and error.file == str(segment) and position >= (error.offset or 0):
+        if error is not None and error.file == str(segment) and position >= (error.position or 0):
             return BrokerAction.REFUSES_LOG
         action = _DECIDED.get(loaded.recovery or Recovery.KEEPS)
         if action is not None and position >= _decided_at(loaded):
@@ -235,7 +235,7 @@ def _decided_at(loaded: LoadedSegment) -> int:
     run = loaded.run
     if run is None or loaded.recovery is Recovery.EMPTIES:
         return 0
-    at = None if run.error is None else run.error.offset
+    at = None if run.error is None else run.error.position
     if loaded.recovery is Recovery.REFUSES and at is not None:
         return min(at, run.valid)
     return run.valid

@@ -39,7 +39,7 @@ def _finding(at: Place, error: KafkaSpecError, offset: int, *, known: bool) -> F
     if not known:
         return at.warning(R.UNKNOWN_RECORD_TYPE, error.detail, offset=offset, path=error.path)
     part = error.path.split("/")[1]
-    byte = "" if error.offset is None else f" at its byte {error.offset}"
+    byte = "" if error.position is None else f" at its byte {error.position}"
     text = f"the {part} does not decode{byte}: {error.detail} [{error.reason}]"
     if error.spec:
         text += f" ({error.spec})"

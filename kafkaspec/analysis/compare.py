@@ -75,7 +75,7 @@ class CodecComparison:
         if isinstance(item, Batch):
             place = Place(self._file, content_area(item), item.position, item.last_offset)
         else:
-            place = Place(self._file, Area.BATCH, item.offset)
+            place = Place(self._file, Area.BATCH, item.position)
         return disagreement(place, self._first, codec, difference)
 
 
@@ -87,12 +87,12 @@ def disagreement(place: Place, first: str, codec: str, difference: str) -> Findi
 
 def error_key(error: KafkaSpecError) -> tuple[object, ...]:
     """Return the part of an error that must be the same for all codecs."""
-    return (error.reason, error.path, error.offset, error.inner_offset, error.spec)
+    return (error.reason, error.path, error.position, error.inner_position, error.spec)
 
 
 def describe_error(error: KafkaSpecError) -> str:
     """Return reason and place of an error as text."""
-    return f"{error.reason} at byte {error.offset} {error.path}"
+    return f"{error.reason} at byte {error.position} {error.path}"
 
 
 def _errors_differ(mine: object, its: object, reads: str) -> str:

@@ -141,11 +141,11 @@ class Place:
     def refused(self, error: KafkaSpecError, severity: Severity = Severity.ERROR) -> Finding:
         """Return the finding for an error of the library, at its own position if it has one."""
         message = error.detail
-        if error.inner_offset is not None:
-            message += f" (byte {error.inner_offset} of the decompressed data)"
+        if error.inner_position is not None:
+            message += f" (byte {error.inner_position} of the decompressed data)"
         reason = FindingReason(error.reason)
         if error.file not in (None, self.file) and self.file.startswith(f"{SCHEME}://"):
             # About an object in remote storage, whose positions are not those of the file.
-            at = "" if error.offset is None else f" at byte {error.offset}"
+            at = "" if error.position is None else f" at byte {error.position}"
             return self.found(severity, reason, f"{error.file}{at} {error.path}: {message}")
-        return self.found(severity, reason, message, error.offset, path=error.path)
+        return self.found(severity, reason, message, error.position, path=error.path)

@@ -66,7 +66,7 @@ class IndexFile:
         for error in self._index.sanity_check():
             size = error.reason is Reason.TRAILING_BYTES
             reason = R.INDEX_SIZE if size else R.INDEX_SANITY
-            yield self._place.warning(reason, error.detail, error.offset, path=error.path)
+            yield self._place.warning(reason, error.detail, error.position, path=error.path)
         count = len(self._index)
         if not self._index.padding_is_zero:
             yield self._place.error(

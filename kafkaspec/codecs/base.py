@@ -56,12 +56,12 @@ class Origin:
 
     def locate(self, error: KafkaSpecError) -> KafkaSpecError:
         """Make the offset of an error, relative to the start of the buffer, relative to here."""
-        if error.offset is not None:
+        if error.position is not None:
             if self.decompressed:
-                error.inner_offset = error.offset + self.skipped
-                error.offset = self.position
+                error.inner_position = error.position + self.skipped
+                error.position = self.position
             else:
-                error.offset += self.position + self.skipped
+                error.position += self.position + self.skipped
         error.file = self.file
         error.path = self.path + error.path
         return error

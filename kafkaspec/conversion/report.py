@@ -35,7 +35,7 @@ class Damage:
     @classmethod
     def of(cls, error: KafkaSpecError) -> Damage:
         """Return the damage that an error describes."""
-        return cls(error.file or "", error.offset, str(error.reason), error.detail)
+        return cls(error.file or "", error.position, str(error.reason), error.detail)
 
 
 @dataclass(frozen=True, slots=True)

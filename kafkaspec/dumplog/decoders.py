@@ -166,10 +166,10 @@ class Framed(Decoder):
         except KafkaSpecError as error:
             if self._release < _PREVIEW_ENDS:
                 if error.reason is Reason.TRAILING_BYTES:  # the preview ignores them
-                    return decode_by(self._codec, layouts, data[: error.offset]), version
+                    return decode_by(self._codec, layouts, data[: error.position]), version
                 raise _RefusedError(refusal(error, data, self._codec)) from None
             if error.reason is Reason.TRAILING_BYTES:
-                left = len(data) - (error.offset or 0)
+                left = len(data) - (error.position or 0)
                 raise _RefusedError(f"Found {left} byte(s) of garbage after {number}") from None
             raise _RefusedError(f"Failed to deserialize record with type {number}") from None
 

@@ -27,7 +27,7 @@ def refusal(error: KafkaSpecError, data: bytes, codec: Codec) -> str:
         data: the bytes; positions of the error count from their begin.
         codec: reads the sizes in them.
     """
-    at = error.offset or 0
+    at = error.position or 0
     if error.reason is Reason.VARINT_TOO_LONG:
         return (
             "Varint is too long, the most significant bit in the 5th byte is set, "

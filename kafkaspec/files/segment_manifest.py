@@ -278,7 +278,7 @@ def _transformed(found: JsonObject, file: str | None, expected: int) -> array[in
     try:
         data = decompress(CompressionType.ZSTD, packed, magic=CURRENT, max_output=_MOST_BYTES)
     except KafkaSpecError as error:
-        error.file, error.offset, error.path = file, origin.position, origin.path
+        error.file, error.position, error.path = file, origin.position, origin.path
         raise
     parsed, _ = get_codec().parse(_SIZES, data, complete=True, origin=origin)
     sizes = parsed.sizes

@@ -24,14 +24,14 @@ def broken_entry(
         position: byte offset of an entry at or before the broken one.
         error: the error that reading raised. It is raised again if it has no position.
     """
-    if error.offset is None:
+    if error.position is None:
         raise error
     start, offset, end = position, None, None
     for item in segment.scan(position):
-        if isinstance(item, KafkaSpecError) or item.position > error.offset:
+        if isinstance(item, KafkaSpecError) or item.position > error.position:
             break
         start, offset, end = item.position, item.base_offset, item.end
-        if end > error.offset:
+        if end > error.position:
             return start, offset, end
         start, offset = end, None
     return start, None, entry_end(segment, start)

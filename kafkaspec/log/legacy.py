@@ -284,7 +284,7 @@ class LegacyBatch(Batch):
             error = self.error(
                 Reason.NESTED_COMPRESSION, "a compressed message inside a compressed message"
             )
-            error.inner_offset = inner.position
+            error.inner_position = inner.position
             return error
         try:
             self._verify_inner(inner)

@@ -257,7 +257,7 @@ def _log_start(partition: Partition, choice: LogStart) -> tuple[int | None, Miss
     except KafkaSpecError as error:
         text = f"it cannot be read, and nothing is left out because of it: {error.detail}"
         file = error.file or str(partition.path)
-        return None, Missing(file=file, why=Why.LOG_START, message=text, position=error.offset)
+        return None, Missing(file=file, why=Why.LOG_START, message=text, position=error.position)
     first = partition.first_base_offset
     if listed is None or first is None or listed >= first:
         return listed, None

@@ -88,7 +88,7 @@ def error_rows(unit: Unit, file: str, errors: list[KafkaSpecError]) -> pa.Table:
     """Return errors as rows."""
     columns = {
         "file": [file] * len(errors),
-        "position": [error.offset for error in errors],
+        "position": [error.position for error in errors],
         "reason": [str(error.reason) for error in errors],
         "message": [error.detail for error in errors],
         "count": [1] * len(errors),

@@ -89,7 +89,7 @@ def measure_segment(unit: Unit) -> Part:
     }
     parts.append({"segments": summed("segments", unit.place, {"file": [file], **known}, 1)})
     if records.errors:
-        kept = sorted(records.errors.values(), key=lambda error: error.offset or 0)[:MOST_ERRORS]
+        kept = sorted(records.errors.values(), key=lambda error: error.position or 0)[:MOST_ERRORS]
         parts.append({"errors": error_rows(unit, file, kept)})
     return merged(parts)
 
@@ -198,7 +198,7 @@ class _Records:
 
     def refuse(self, error: KafkaSpecError) -> None:
         """Note an error, once."""
-        self.errors.setdefault((error.offset, str(error.reason)), error)
+        self.errors.setdefault((error.position, str(error.reason)), error)
 
     def read(self, segment: Segment) -> None:
         """Read all records."""
@@ -308,8 +308,8 @@ def _headers(unit: Unit, file: str, batch: pa.RecordBatch, records: _Records) ->
     size = batch["size"].to_numpy()
     broken = np.zeros(len(position), bool)
     for error in records.errors.values():
-        if error.offset is not None:
-            broken |= (position <= error.offset) & (error.offset < position + size)
+        if error.position is not None:
+            broken |= (position <= error.position) & (error.position < position + size)
     if broken.any():
         batch = batch.filter(pa.array(~broken))
         position, size = position[~broken], size[~broken]

@@ -173,7 +173,7 @@ class SegmentRanges:
         try:
             return decompress(CompressionType.ZSTD, data, magic=CURRENT, max_output=size)
         except KafkaSpecError as error:
-            error.offset = 0
+            error.position = 0
             raise origin.locate(error) from None
 
     def _keep(self, number: int, data: bytes) -> None:

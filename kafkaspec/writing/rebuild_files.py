@@ -147,7 +147,7 @@ class SegmentFiles:
         if refused:
             yield (
                 f"recovery keeps what kafkaspec refuses ({len(refused)} entries, the first"
-                f" at byte {refused[0].offset}): it only checks size, checksum and offsets"
+                f" at byte {refused[0].position}): it only checks size, checksum and offsets"
             )
         if kind is None:
             if self._run.valid < self._run.segment.size:

@@ -37,7 +37,7 @@ def verdict(codec: Codec, type_key: str, data: bytes, complete: bool) -> Any:
     try:
         return codec.parse(type_key, data, parameters=parameters, complete=complete)
     except KafkaSpecError as error:
-        return error.reason, error.offset, error.path, error.spec
+        return error.reason, error.position, error.path, error.spec
 
 
 @cache
@@ -52,12 +52,14 @@ def log_verdict(codec: Codec, data: bytes) -> list[Any]:
     segment = Segment(data, codec=codec, crc="ignore", max_output=1 << 20)
     for item in segment.scan():
         if isinstance(item, KafkaSpecError):
-            found.append((item.reason, item.offset, item.path, item.spec))
+            found.append((item.reason, item.position, item.path, item.spec))
             continue
         try:
             found.append((item.position, item.records()))
         except KafkaSpecError as error:
-            found.append((error.reason, error.offset, error.inner_offset, error.path, error.spec))
+            found.append(
+                (error.reason, error.position, error.inner_position, error.path, error.spec)
+            )
     found.append(segment.tail)
     return found
 

@@ -30,7 +30,7 @@ def outcome(data: bytes, codec: str, layout: Layout) -> tuple[list[dict[str, Any
         for batch in reader:
             batches.append(batch)
     except ks.KafkaSpecError as error:
-        found = (error.reason, error.offset, error.path)
+        found = (error.reason, error.position, error.path)
     return plain(pa.Table.from_batches(batches, reader.schema)), found
 
 

@@ -49,7 +49,7 @@ def by_columns(segment: ks.Segment, layout: Layout) -> tuple[list[ks.Record], Er
 
 def described(error: ks.KafkaSpecError) -> tuple[Any, ...]:
     return (
-        type(error), error.reason, error.offset, error.inner_offset, error.path, error.file,
+        type(error), error.reason, error.position, error.inner_position, error.path, error.file,
         error.detail,
     )  # fmt: skip
 

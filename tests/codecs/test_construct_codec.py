@@ -93,7 +93,7 @@ def test_every_truncation_of_an_entry(data: bytes, complete: bool) -> None:
         error = refusal("recordbatch.entry", data[:size], complete=complete)
         assert error.reason is (Reason.OVERRUN if complete else Reason.TRUNCATED)
         assert isinstance(error, CorruptError if complete else TruncatedError)
-        assert (error.offset, error.path) == field
+        assert (error.position, error.path) == field
 
 
 def test_every_truncation_of_records() -> None:
@@ -106,7 +106,7 @@ def test_every_truncation_of_records() -> None:
         at_size = size == start
         assert error.reason is Reason.OVERRUN
         assert error.path == f"/records/{index}/{'len_body' if at_size else 'body'}"
-        assert error.offset == (start if at_size else start + 1)
+        assert error.position == (start if at_size else start + 1)
 
 
 @pytest.mark.parametrize(("key", "text", "parameters"), OTHERS.values(), ids=OTHERS)
@@ -119,7 +119,7 @@ def test_every_truncation_of_other_structures_is_refused_or_whole(
         if error is None:
             assert CODEC.serialize(key, value, parameters=parameters) == data[:size]
         elif error.reason is Reason.TRUNCATED:
-            assert 0 <= (error.offset or 0) <= size
+            assert 0 <= (error.position or 0) <= size
         else:
             # A count that the bytes cannot hold is seen before the end of the bytes is.
             assert error.reason is Reason.INVALID_VALUE
@@ -166,7 +166,7 @@ def test_where_and_why_records_are_refused(
         "recordbatch.record_set", data, parameters=(a_batch(),), complete=True, origin=origin
     )
     assert (error.reason, error.path) == (reason, f"/batch{path}")
-    assert (error.file, error.offset, error.inner_offset) == ("a.log", 1000, offset)
+    assert (error.file, error.position, error.inner_position) == ("a.log", 1000, offset)
     assert error.spec.startswith("recordbatch.ksy#/types/")
 
 
@@ -175,17 +175,17 @@ def test_positions_count_from_the_start_of_the_buffer() -> None:
     data[3 + 16] = 3
     error = refusal("recordbatch.entry", data, start=3)
     assert (error.reason, error.path) == (Reason.INVALID_VALUE, "/message/magic")
-    assert (error.offset, error.spec) == (19, "recordbatch.ksy#/types/message/instances/magic")
+    assert (error.position, error.spec) == (19, "recordbatch.ksy#/types/message/instances/magic")
 
 
 def test_a_peek_beyond_the_structure() -> None:
     error = refusal("recordbatch.message", b"abc", parameters=(0,))
-    assert (error.reason, error.path, error.offset) == (Reason.TRUNCATED, "/magic", 4)
+    assert (error.reason, error.path, error.position) == (Reason.TRUNCATED, "/magic", 4)
 
 
 def test_cut_bit_fields_fail_at_the_first_of_their_byte() -> None:
     error = refusal("recordbatch.batch_attributes", b"\0")
-    assert (error.path, error.offset) == ("/reserved", 0)
+    assert (error.path, error.position) == ("/reserved", 0)
     assert error.spec == "recordbatch.ksy#/types/batch_attributes/seq/0"
 
 

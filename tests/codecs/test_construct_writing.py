@@ -140,8 +140,8 @@ def test_any_bytes_give_a_value_or_our_error(
     arguments = _arguments(key, number)
     value, error = outcome(key, data, parameters=arguments, complete=complete)
     if error is not None:
-        assert error.offset is not None
-        assert error.offset >= 0
+        assert error.position is not None
+        assert error.position >= 0
         assert error.spec
         assert error.reason is not Reason.UNENCODABLE
         return

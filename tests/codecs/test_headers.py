@@ -190,7 +190,7 @@ def test_an_entry_that_is_refused_is_the_same_error(tmp_path: Path) -> None:
                     try:
                         seen.append(segment.batch_table())  # times may be beyond any calendar
                     except ks.KafkaSpecError as error:
-                        seen.append((error.reason, error.offset, error.path))
+                        seen.append((error.reason, error.position, error.path))
             assert seen[0] == seen[1] == seen[2]
 
 

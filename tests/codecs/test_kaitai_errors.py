@@ -69,7 +69,7 @@ def test_every_truncation_of_an_entry(data: bytes) -> None:
             offset, path = 12, "/message"
         for complete, reason in ((False, Reason.TRUNCATED), (True, Reason.OVERRUN)):
             error = refused("recordbatch.entry", b"??" + data[:size], 2, complete=complete)
-            assert (error.reason, error.offset, error.path) == (reason, offset + 2, path)
+            assert (error.reason, error.position, error.path) == (reason, offset + 2, path)
             assert error.spec == f"recordbatch.ksy#/types/entry/seq/{path_number(path)}"
 
 
@@ -88,7 +88,7 @@ def test_every_shorter_message_overruns_or_ends_in_bytes_left() -> None:
         # The last field that begins before the cut, or right at it.
         begin = max(start for start in starts if start <= end)
         error = refused("recordbatch.entry", data)
-        assert (error.reason, error.offset) == (Reason.OVERRUN, begin)
+        assert (error.reason, error.position) == (Reason.OVERRUN, begin)
         assert error.path == f"/message/content/{starts[begin]}"
 
 
@@ -106,7 +106,7 @@ def test_every_shorter_message_overruns_or_ends_in_bytes_left() -> None:
 def test_header_fields(position: int, text: str, reason: Reason, path: str) -> None:
     error = refused("recordbatch.entry", changed(TWO_RECORDS, position, text))
     offset = 12 if path == "/message" else position
-    assert (error.reason, error.offset, error.path) == (reason, offset, path)
+    assert (error.reason, error.position, error.path) == (reason, offset, path)
 
 
 def test_the_peek_is_named_by_its_own_place() -> None:
@@ -114,7 +114,7 @@ def test_the_peek_is_named_by_its_own_place() -> None:
     assert error.spec == "recordbatch.ksy#/types/message/instances/magic"
     assert "3 is not allowed" in error.detail
     error = refused("recordbatch.message", b"1234", parameters=(0,))
-    assert (error.reason, error.offset, error.path) == (Reason.TRUNCATED, 4, "/magic")
+    assert (error.reason, error.position, error.path) == (Reason.TRUNCATED, 4, "/magic")
 
 
 @pytest.mark.parametrize(
@@ -139,17 +139,17 @@ def test_the_peek_is_named_by_its_own_place() -> None:
 )
 def test_records(data: bytes, reason: Reason, offset: int, path: str) -> None:
     error = refused("recordbatch.record_set", data, parameters=(BATCH,))
-    assert (error.reason, error.offset, error.path) == (reason, offset, path)
+    assert (error.reason, error.position, error.path) == (reason, offset, path)
 
 
 def test_an_overlong_varint_inside_of_a_scalar_is_reported_at_the_field() -> None:
     record = b"\0\0\0" + b"\xff" * 5 + b"\0\0"
     error = refused("recordbatch.record", b"?" + record, 1, parameters=(BATCH,))
-    assert (error.reason, error.offset, error.path) == (Reason.VARINT_TOO_LONG, 4, "/key")
+    assert (error.reason, error.position, error.path) == (Reason.VARINT_TOO_LONG, 4, "/key")
     assert error.spec == RECORD + "3"
     record = b"\0" + b"\xff" * 10 + b"\0\0"
     error = refused("recordbatch.record", record, parameters=(BATCH,))
-    assert (error.reason, error.offset, error.path) == (
+    assert (error.reason, error.position, error.path) == (
         Reason.VARINT_TOO_LONG,
         1,
         "/timestamp_delta",
@@ -159,7 +159,7 @@ def test_an_overlong_varint_inside_of_a_scalar_is_reported_at_the_field() -> Non
 def test_a_refused_size_inside_of_a_scalar_is_reported_at_the_field() -> None:
     """An endpoint whose compact string has size 0, which would be null."""
     error = refused("control_record.endpoint", b"\x02a\x00", complete=True)
-    assert (error.reason, error.offset, error.path) == (Reason.INVALID_VALUE, 2, "/host")
+    assert (error.reason, error.position, error.path) == (Reason.INVALID_VALUE, 2, "/host")
 
 
 @pytest.mark.parametrize(
@@ -175,14 +175,14 @@ def test_a_refused_size_inside_of_a_scalar_is_reported_at_the_field() -> None:
 )
 def test_a_scalar_alone_has_no_path(key: str, data: str, reason: Reason) -> None:
     error = refused(key, b"?" + bytes.fromhex(data), 1)
-    assert (error.reason, error.offset, error.path) == (reason, 1, "")
+    assert (error.reason, error.position, error.path) == (reason, 1, "")
 
 
 def test_counts_beyond_the_file() -> None:
     """Six bytes are left, an entry takes 46."""
     data = bytes.fromhex("0001 00000000 00000001 000000000000")
     error = refused("producer_snapshot.producer_snapshot", data)
-    assert (error.reason, error.offset, error.path) == (Reason.INVALID_VALUE, 6, "/num_entries")
+    assert (error.reason, error.position, error.path) == (Reason.INVALID_VALUE, 6, "/num_entries")
     error = refused("control_record.control_record_value", b"\0\0\x20", parameters=(6,))
     assert (error.reason, error.path) == (Reason.INVALID_VALUE, "/body/num_voters")
 
@@ -191,17 +191,17 @@ def test_a_wrong_constant_and_a_wrong_version() -> None:
     error = refused("producer_snapshot.producer_snapshot", bytes.fromhex("0002 00000000 00000000"))
     assert (error.reason, error.path) == (Reason.INVALID_VALUE, "/version")
     error = refused("transaction_index.transaction_index", bytes(34) + b"\x01" + bytes(33))
-    assert (error.offset, error.path) == (34, "/entries/1/version")
+    assert (error.position, error.path) == (34, "/entries/1/version")
 
 
 def test_where_the_buffer_comes_from() -> None:
     origin = Origin(file="x.log", position=1000, path="/entries/3")
     error = refused("recordbatch.entry", changed(ONE_RECORD, 16, "05"), origin=origin)
-    assert (error.file, error.offset, error.inner_offset) == ("x.log", 1016, None)
+    assert (error.file, error.position, error.inner_position) == ("x.log", 1016, None)
     assert error.path == "/entries/3/message/magic"
     origin = Origin(file="x.log", position=1000, decompressed=True)
     error = refused("recordbatch.record_set", RECORDS[:-1], parameters=(BATCH,), origin=origin)
-    assert (error.offset, error.inner_offset) == (1000, 10)
+    assert (error.position, error.inner_position) == (1000, 10)
 
 
 def test_checksums_are_not_the_codecs_business() -> None:
@@ -222,8 +222,8 @@ def test_nothing_but_our_errors_for_any_bytes(
     parameters = [argument] * len(LAYOUTS[key].parameters)
     error = refusal_of(key, data, parameters, complete=complete)
     if error is not None:
-        assert error.offset is not None
-        assert 0 <= error.offset <= len(data) + 4  # a peek may lie after the end
+        assert error.position is not None
+        assert 0 <= error.position <= len(data) + 4  # a peek may lie after the end
         assert error.spec.partition("#")[0].endswith(".ksy")
         assert not (complete and error.reason is Reason.TRUNCATED)
 
@@ -253,7 +253,7 @@ def test_nothing_but_our_errors_for_broken_records(data: st.DataObject) -> None:
         again = CODEC.serialize(key, record_set, parameters=parameters)
         assert CODEC.parse(key, again, parameters=parameters)[0] == record_set
     else:
-        assert 0 <= (error.offset or 0) <= len(records)
+        assert 0 <= (error.position or 0) <= len(records)
 
 
 def test_a_hostile_count_stops_at_the_first_missing_record() -> None:
@@ -359,7 +359,7 @@ def test_values_that_cannot_be_written_are_named(
     with pytest.raises(KafkaSpecError) as caught:
         written(value, raw=False)
     assert (caught.value.reason, caught.value.path) == (Reason.UNENCODABLE, path)
-    assert caught.value.offset is None
+    assert caught.value.position is None
     assert caught.value.spec.partition("#")[0].endswith(".ksy")
     monkeypatch.setattr(CODEC, "reference", Mute())
     with pytest.raises(KafkaSpecError, match="Kaitai refuses"):

@@ -175,14 +175,14 @@ def test_a_cut_run_of_bits_fails_at_the_first_field_that_is_not_there(codec: Kai
         with pytest.raises(KafkaSpecError) as caught:
             codec.parse("shape.head", HEAD[:size])
         error = caught.value
-        assert (error.reason, error.offset, error.path) == (Reason.TRUNCATED, begin, path)
+        assert (error.reason, error.position, error.path) == (Reason.TRUNCATED, begin, path)
         assert codec.positions("shape.head", HEAD[:size])[-1].error is not None
 
 
 def test_a_refused_item_of_an_array(codec: KaitaiCodec) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         codec.parse("shape.head", HEAD[:5] + b"\xff\xff" + HEAD[7:])
-    assert (caught.value.offset, caught.value.path) == (5, "/points/1/y")
+    assert (caught.value.position, caught.value.path) == (5, "/points/1/y")
 
 
 def test_a_choice_by_a_field(codec: KaitaiCodec) -> None:
@@ -203,7 +203,7 @@ def test_a_choice_without_a_case_is_an_error(codec: KaitaiCodec) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         codec.parse("shape.shape", data)
     error = caught.value
-    assert (error.reason, error.offset) == (Reason.INVALID_VALUE, len(HEAD))
+    assert (error.reason, error.position) == (Reason.INVALID_VALUE, len(HEAD))
     assert (error.path, error.spec) == ("/body/content", "shape.ksy#/types/body/seq/0")
 
 

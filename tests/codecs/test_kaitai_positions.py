@@ -110,7 +110,7 @@ def test_every_truncation_keeps_the_fields_before(name: str) -> None:
         *before, last = positions
         assert last.error is not None
         assert str(last.error) == str(caught.value)
-        assert (last.path, last.start) == (caught.value.path, caught.value.offset)
+        assert (last.path, last.start) == (caught.value.path, caught.value.position)
         assert [position for position in before if position != whole[position.path]] == []
 
 
@@ -124,7 +124,7 @@ def test_a_broken_record_shows_all_that_is_before_it() -> None:
     assert paths.index("/records/0/body/value") < paths.index("/records/1/len_body")
     error = positions[-1].error
     assert error is not None
-    assert (error.reason, error.offset) == (Reason.OVERRUN, 18)
+    assert (error.reason, error.position) == (Reason.OVERRUN, 18)
     frame = positions[paths.index("/records/1")]
     assert (frame.start, frame.end) == (9, 18)
 

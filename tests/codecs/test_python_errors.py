@@ -68,7 +68,7 @@ def test_broken_records(body: str, reason: str, offset: int, path: str) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         CODEC.decode_records(make_batch(num_records=1), unhex(body), origin=origin)
     error = caught.value
-    assert (error.reason, error.offset) == (reason, 61 + offset)
+    assert (error.reason, error.position) == (reason, 61 + offset)
     assert error.path == "/message/content/records" + path
     assert error.file == "f.log"
     field = path.rpartition("/")[2]
@@ -99,7 +99,7 @@ def test_broken_entries(change: Any, reason: str, offset: int, path: str) -> Non
     with pytest.raises(KafkaSpecError) as caught:
         CODEC.parse("recordbatch.entry", bytes(data))
     error = caught.value
-    assert (error.reason, error.offset, error.path) == (reason, offset, path)
+    assert (error.reason, error.position, error.path) == (reason, offset, path)
     assert isinstance(error, TruncatedError) == (reason == "truncated")
 
 
@@ -113,12 +113,12 @@ def test_arrays_say_which_item() -> None:
     with pytest.raises(KafkaSpecError) as caught:
         CODEC.parse("index.offset_index", bytes(21), parameters=(0,))
     error = caught.value
-    assert (error.reason, error.offset, error.path) == ("truncated", 20, "/entries/2/position")
+    assert (error.reason, error.position, error.path) == ("truncated", 20, "/entries/2/position")
     entries = [bytes(34), unhex("0100") + bytes(32), bytes(34)]
     with pytest.raises(KafkaSpecError) as caught:
         CODEC.parse("transaction_index.transaction_index", b"".join(entries))
     error = caught.value
-    assert (error.reason, error.offset, error.path) == ("invalid_value", 34, "/entries/1/version")
+    assert (error.reason, error.position, error.path) == ("invalid_value", 34, "/entries/1/version")
 
 
 def _parameters(key: str) -> tuple[Any, ...]:

@@ -80,7 +80,7 @@ def test_a_disagreement_is_an_error(alone: ReferenceCodec) -> None:
     with pytest.raises(KafkaSpecError, match=f"{alone.engine} refuses .*{words}") as caught:
         alone.parse("recordbatch.entry", b"xyz" + ONE[:-1], 3, origin=Origin("a.log", 100))
     error = caught.value
-    assert (error.reason, error.offset, error.file) == (Reason.INVALID_VALUE, 103, "a.log")
+    assert (error.reason, error.position, error.file) == (Reason.INVALID_VALUE, 103, "a.log")
     with pytest.raises(KafkaSpecError, match=f"{alone.engine} refuses"):
         alone.parse("recordbatch.record_set", b"\x02", parameters=(a_batch(),))
 

@@ -96,7 +96,7 @@ def test_errors_are_those_of_the_batches(codec: str) -> None:
             try:
                 outcomes.append(attempt(bytes(broken)))
             except KafkaSpecError as error:
-                outcomes.append((error.reason, error.offset, error.inner_offset, error.path))
+                outcomes.append((error.reason, error.position, error.inner_position, error.path))
         assert outcomes[0] == outcomes[1]
 
 

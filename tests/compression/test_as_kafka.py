@@ -78,7 +78,7 @@ def test_each_truncation_is_refused(written: Written) -> None:
         with pytest.raises(CorruptError) as caught:
             decompress(written.codec, prefix, magic=written.magic)
         assert caught.value.reason is Reason.DECOMPRESSION_FAILED
-        assert caught.value.offset is None
+        assert caught.value.position is None
 
 
 def test_blocks_of_64_kib_in_lz4_and_incompressible_ones_are_stored() -> None:

@@ -169,7 +169,7 @@ def test_offsets_that_go_back_are_damage(tmp_path: Path) -> None:
     (directory / f"{0:020d}.log").write_bytes(b"".join(entries))
     with pytest.raises(KafkaSpecError) as caught:
         ks.convert(directory, tmp_path / "out-0")
-    assert caught.value.offset == 2 * len(entries[0])
+    assert caught.value.position == 2 * len(entries[0])
     report = ks.convert(directory, tmp_path / "out-0", on_error="skip")
     assert report.partitions[0].damaged == 2
     assert [item.offset for item in records_of(tmp_path / "out-0")] == [5, 6, 7]

@@ -131,7 +131,7 @@ def test_a_wrong_checksum_within_a_run_is_found_at_its_byte(
     with pytest.raises(KafkaSpecError) as caught:
         converted(b"".join(messages), tmp_path, "native", **plan)
     assert caught.value.reason is Reason.CHECKSUM_MISMATCH
-    assert place <= (caught.value.offset or 0) < place + len(messages[150])
+    assert place <= (caught.value.position or 0) < place + len(messages[150])
     made, conversion = converted(b"".join(messages), tmp_path, "native", on_error="skip", **plan)
     assert [item.offset for item in all_records(made)] == [*range(150), *range(151, 200)]
     assert conversion.result.damaged == 1

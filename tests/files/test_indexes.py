@@ -90,7 +90,7 @@ def test_something_in_the_padding_is_no_entry_but_seen(tmp_path: Path, codec: Co
 
 
 def problems(index: OffsetIndex | TimeIndex) -> list[tuple[Reason, int | None, str]]:
-    return [(problem.reason, problem.offset, problem.path) for problem in index.sanity_check()]
+    return [(problem.reason, problem.position, problem.path) for problem in index.sanity_check()]
 
 
 @pytest.mark.parametrize("rest", [1, 7])

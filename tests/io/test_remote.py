@@ -150,10 +150,10 @@ def test_another_version_between_two_ranges_is_an_error(name: str) -> None:
     with over_http(server) as url:
         error = refused(url)
     assert (error.reason, error.file) == (ks.Reason.CHANGED, url)
-    assert error.offset is not None
+    assert error.position is not None
     first = _RANGE.fullmatch(server.asked[0])
     assert first is not None
-    assert error.offset == int(first[2]) + 1  # where the second range begins
+    assert error.position == int(first[2]) + 1  # where the second range begins
 
 
 @pytest.mark.slow
@@ -171,7 +171,7 @@ def test_a_server_that_ignores_ranges_is_an_error() -> None:
     with over_http(server) as url:
         error = refused(url)
     assert (error.reason, error.file) == (ks.Reason.UNREADABLE, url)
-    assert error.offset
+    assert error.position
     assert "range" in error.detail
 
 
@@ -181,7 +181,7 @@ def test_an_answer_of_another_length_is_an_error(more: int) -> None:
     server = Server(content(), answer=lambda data: data[:more] if more < 0 else data + bytes(more))
     with over_http(server) as url:
         error = refused(url)
-    assert (error.reason, error.file, error.offset) == (ks.Reason.UNREADABLE, url, 0)
+    assert (error.reason, error.file, error.position) == (ks.Reason.UNREADABLE, url, 0)
     assert "bytes were asked for" in error.detail
 
 

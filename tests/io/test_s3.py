@@ -210,7 +210,7 @@ def test_another_version_between_two_ranges_is_an_error(store: Store, files: Any
             list(records)
     assert caught.value.reason is ks.Reason.CHANGED
     assert caught.value.file == str(segment.path)
-    assert caught.value.offset
+    assert caught.value.position
 
 
 def test_a_partition(store: Store, files: Any) -> None:

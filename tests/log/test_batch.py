@@ -153,7 +153,7 @@ def test_crc_policies(policy: CrcPolicy, codec: Codec) -> None:
         return
     with pytest.raises(ChecksumError) as caught:
         batch.records()
-    assert caught.value.offset == 17
+    assert caught.value.position == 17
     assert caught.value.path == "/message/content/crc"
     assert caught.value.spec == "recordbatch.ksy#/types/record_batch/seq/2"
 
@@ -231,8 +231,8 @@ def test_errors_in_records_give_the_absolute_offset_and_the_path(codec: Codec) -
     assert error.reason is Reason.OVERRUN
     assert error.file == "some.log"
     assert error.path == "/message/content/records/records/1/body/key"
-    assert error.offset == len(good) + 61 + len(records[0]) + 4
-    assert error.inner_offset is None
+    assert error.position == len(good) + 61 + len(records[0]) + 4
+    assert error.inner_position is None
     assert error.spec == "recordbatch.ksy#/types/record/seq/3"
 
 
@@ -242,7 +242,7 @@ def test_errors_in_compressed_records_give_both_offsets(codec: Codec) -> None:
     with pytest.raises(CorruptError) as caught:
         batch.records()
     assert caught.value.reason is Reason.TRAILING_BYTES
-    assert (caught.value.offset, caught.value.inner_offset) == (61, len(forge.record(0, b"x")))
+    assert (caught.value.position, caught.value.inner_position) == (61, len(forge.record(0, b"x")))
 
 
 @pytest.mark.parametrize("codec_id", [5, 6, 7])
@@ -254,7 +254,7 @@ def test_unknown_compression_names_the_batch(codec_id: int, codec: Codec) -> Non
     with pytest.raises(UnsupportedError) as caught:
         batch.records()
     assert caught.value.reason is Reason.UNSUPPORTED_COMPRESSION
-    assert caught.value.offset == len(good) + 61
+    assert caught.value.position == len(good) + 61
     assert caught.value.path == "/message/content/records"
 
 
@@ -266,5 +266,5 @@ def test_a_bomb_stops_at_the_bound(codec_id: int, codec: Codec) -> None:
     with pytest.raises(CorruptError) as caught:
         batch.records()
     assert caught.value.reason is Reason.DECOMPRESSED_TOO_LARGE
-    assert caught.value.offset == 61
+    assert caught.value.position == 61
     assert batch.records(max_output=4_000_000)[0].value == bytes(3_000_000)

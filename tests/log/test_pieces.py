@@ -98,7 +98,7 @@ def test_the_limit_of_headers_in_every_codec() -> None:
         assert raised.value.reason is ks.Reason.TOO_LARGE, codec
         assert raised.value.path == "/message/content/records/records/0/body/num_headers", codec
         assert raised.value.spec == "recordbatch.ksy#/types/record/seq/5", codec
-        assert (raised.value.offset, raised.value.inner_offset) == (61, 9), codec
+        assert (raised.value.position, raised.value.inner_position) == (61, 9), codec
 
 
 def wanted(segment: bytes, codec: str) -> object:
@@ -106,7 +106,14 @@ def wanted(segment: bytes, codec: str) -> object:
     try:
         return list(ks.decode(segment, codec=codec))
     except ks.KafkaSpecError as error:
-        return (error.reason, error.offset, error.inner_offset, error.path, error.spec, str(error))
+        return (
+            error.reason,
+            error.position,
+            error.inner_position,
+            error.path,
+            error.spec,
+            str(error),
+        )
 
 
 RECORDS_OF_ALL_SIZES = [

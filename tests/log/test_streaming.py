@@ -81,8 +81,8 @@ def test_as_one_batch_after_the_other(
     expected, error = _one_by_one(data, "python", control)
     found, raised = _streamed(data, codec, control)
     assert found == expected
-    assert (raised and (raised.reason, raised.offset, raised.path)) == (
-        error and (error.reason, error.offset, error.path)
+    assert (raised and (raised.reason, raised.position, raised.path)) == (
+        error and (error.reason, error.position, error.path)
     )
 
 

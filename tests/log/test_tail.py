@@ -59,8 +59,8 @@ def test_the_same_is_an_error_on_demand(left: int, codec: Codec) -> None:
     with pytest.raises(TruncatedError) as caught:
         offsets(segment)
     assert caught.value.reason is Reason.TRUNCATED
-    assert caught.value.offset is not None
-    assert len(FIRST) <= caught.value.offset < len(FIRST) + left + 1
+    assert caught.value.position is not None
+    assert len(FIRST) <= caught.value.position < len(FIRST) + left + 1
     assert caught.value.file == "x.log"
 
 
@@ -77,7 +77,7 @@ def test_zeros_are_an_error_on_demand(codec: Codec) -> None:
         offsets(segment)
     assert caught.value.reason is Reason.INVALID_VALUE
     assert caught.value.path == "/len_message"
-    assert caught.value.offset == len(FIRST) + 8
+    assert caught.value.position == len(FIRST) + 8
 
 
 @pytest.mark.parametrize("size", [-(2**31), -1, 1, 13])
@@ -89,7 +89,7 @@ def test_a_size_below_14_is_an_error_and_nothing_behind_it_is_found(
     with pytest.raises(CorruptError) as caught:
         offsets(segment)
     assert caught.value.reason is Reason.INVALID_VALUE
-    assert caught.value.offset == len(FIRST) + 8
+    assert caught.value.position == len(FIRST) + 8
     items = list(segment.scan())
     assert isinstance(items[1], KafkaSpecError)
     assert len(items) == 2

@@ -92,7 +92,7 @@ def test_a_size_beyond_the_entry_is_an_error(only: Open, codec: Codec, field: st
         list(Segment(data, codec=codec).batches())
     assert caught.value.reason is Reason.OVERRUN
     assert caught.value.path == f"/message/content/{field}"
-    assert caught.value.offset == position
+    assert caught.value.position == position
 
 
 # -- offsets of a wrapper ------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_the_checksum_of_another_magic_is_that_of_its_bytes(only: Open) -> None:
     inner = [legacy(0, b"x"), legacy(1, b"y", magic=3, crc=7)]
     error = failure(only(wrapper(9, inner)))
     assert error.reason is Reason.CHECKSUM_MISMATCH
-    assert error.inner_offset == len(inner[0]) + 12
+    assert error.inner_position == len(inner[0]) + 12
 
 
 def test_a_batch_of_magic_2_in_a_wrapper_is_an_error(only: Open) -> None:
@@ -223,7 +223,7 @@ def test_a_batch_of_magic_2_in_a_wrapper_is_an_error(only: Open) -> None:
     first = legacy(0, b"x")
     error = failure(only(wrapper(9, [first, forge.batch(0, [forge.record(0, b"")], crc=1 << 24)])))
     assert error.reason is Reason.NESTED_COMPRESSION
-    assert error.inner_offset == len(first)
+    assert error.inner_position == len(first)
 
 
 # -- what a wrapper may hold ---------------------------------------------------------------------
@@ -249,7 +249,7 @@ def test_12_zero_or_ff_bytes_after_the_entries_are_an_error(only: Open, surplus:
     error = failure(only(wrapper(4, [legacy(0, b"x")], surplus=surplus)))
     assert error.reason is Reason.INVALID_VALUE
     assert error.path == "/message/content/value/len_message"
-    assert error.inner_offset == len(legacy(0, b"x")) + 8
+    assert error.inner_position == len(legacy(0, b"x")) + 8
 
 
 @pytest.mark.parametrize("cut", [1, 20, len(legacy(2, b"z")) - 1])
@@ -279,7 +279,7 @@ def test_nested_compression_is_an_error(only: Open) -> None:
     nested = wrapper(0, [legacy(0, b"x")])
     error = failure(only(wrapper(4, [legacy(0, b"x"), nested])))
     assert error.reason is Reason.NESTED_COMPRESSION
-    assert error.inner_offset == len(legacy(0, b"x"))
+    assert error.inner_position == len(legacy(0, b"x"))
 
 
 def test_a_null_value_is_an_error(only: Open) -> None:
@@ -305,14 +305,14 @@ def test_zstd_and_unknown_codecs_are_refused_when_records_are_read(
     error = failure(batch)
     assert isinstance(error, UnsupportedError)
     assert error.reason is Reason.UNSUPPORTED_COMPRESSION
-    assert error.offset == batch.payload_position
+    assert error.position == batch.payload_position
 
 
 def test_invalid_gzip_is_an_error_at_the_value(only: Open) -> None:
     data = legacy(4, b"not gzip", attributes=1)
     error = failure(only(data))
     assert error.reason is Reason.DECOMPRESSION_FAILED
-    assert (error.offset, error.path) == (len(data) - 8, "/message/content/value")
+    assert (error.position, error.path) == (len(data) - 8, "/message/content/value")
 
 
 # -- checksums -----------------------------------------------------------------------------------
@@ -323,7 +323,7 @@ def test_the_crc_of_the_wrapper(only: Open) -> None:
     data[12] ^= 1
     error = failure(only(data))
     assert isinstance(error, ChecksumError)
-    assert (error.offset, error.path) == (12, "/message/content/crc")
+    assert (error.position, error.path) == (12, "/message/content/crc")
     for policy in ("flag", "ignore"):
         batch = only(data, crc=policy)
         assert shown(batch) == [(4, 1000, b"x")]
@@ -334,7 +334,7 @@ def test_the_crc_of_an_inner_message(only: Open) -> None:
     data = wrapper(4, [legacy(0, b"x"), legacy(1, b"y", crc=1)])
     error = failure(only(data))
     assert isinstance(error, ChecksumError)
-    assert error.inner_offset == len(legacy(0, b"x")) + 12
+    assert error.inner_position == len(legacy(0, b"x")) + 12
     assert error.path == "/message/content/value/message/content/crc"
     batch = only(data, crc="flag")
     assert [record.offset for record in batch.records()] == [3, 4]
@@ -359,4 +359,4 @@ def test_an_error_of_a_wrapper_with_bytes_after_its_value_lies_on_the_value(only
     value = b"not gzip"
     data = legacy(5, value, attributes=forge.GZIP, slack=b"unused")
     error = failure(only(data))
-    assert (error.reason, error.offset) == (Reason.DECOMPRESSION_FAILED, data.index(value))
+    assert (error.reason, error.position) == (Reason.DECOMPRESSION_FAILED, data.index(value))

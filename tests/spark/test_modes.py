@@ -52,9 +52,9 @@ def test_failfast_says_where(orders: Path) -> None:
     with pytest.raises(ks.ChecksumError) as caught:
         table(orders)
     assert str(logs.segment(orders)) in str(caught.value)
-    assert caught.value.offset is not None
-    assert position <= caught.value.offset < batches(orders)[5].position
-    assert f"at byte {caught.value.offset}" in str(caught.value)
+    assert caught.value.position is not None
+    assert position <= caught.value.position < batches(orders)[5].position
+    assert f"at byte {caught.value.position}" in str(caught.value)
 
 
 def test_a_wrong_crc_is_no_damage_to_who_does_not_check(orders: Path) -> None:

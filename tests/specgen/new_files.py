@@ -205,7 +205,7 @@ def _refuses_disorder(codec: Any, data: bytes, read: Any) -> None:
     for tags in (b"\x02\x63\x00\x05\x00", b"\x02\x63\x00\x63\x00"):
         with pytest.raises(KafkaSpecError) as caught:
             codec.parse("member.member", data[:-1] + tags)
-        place = (caught.value.reason, caught.value.path, caught.value.offset)
+        place = (caught.value.reason, caught.value.path, caught.value.position)
         assert place == (Reason.INVALID_VALUE, "/tagged_fields/fields/1/tag", len(data) + 2)
     read.tagged_fields.fields.reverse()
     with pytest.raises(KafkaSpecError) as caught:

@@ -60,7 +60,7 @@ def _check_vector(codec: Codec, vector: dict[str, Any]) -> None:
     try:
         value, end = parse(vector["type"], vector["hex"], parameters)
     except KafkaSpecError as error:
-        found = (error.reason.value, error.path, error.offset)
+        found = (error.reason.value, error.path, error.position)
         assert found == (vector["reason"], vector["path"], vector["offset"]), vector
         return
     assert vector["verdict"] == "accept", vector

@@ -336,7 +336,7 @@ def test_another_specification_refuses(
     data[index] = byte
     with pytest.raises(KafkaSpecError) as caught:
         toy[1].parse("toy.toy", data)
-    assert (caught.value.reason, caught.value.path, caught.value.offset) == (reason, path, offset)
+    assert (caught.value.reason, caught.value.path, caught.value.position) == (reason, path, offset)
 
 
 def test_trailing_bytes_and_the_default_case(toy: tuple[Any, ConstructCodec]) -> None:
@@ -344,7 +344,7 @@ def test_trailing_bytes_and_the_default_case(toy: tuple[Any, ConstructCodec]) ->
     with pytest.raises(KafkaSpecError) as caught:
         codec.parse("toy.toy", BYTES + b"x")
     error = caught.value
-    assert (error.reason, error.path, error.offset) == (
+    assert (error.reason, error.path, error.position) == (
         Reason.TRAILING_BYTES,
         "/tail/body/end",
         len(BYTES),
@@ -440,7 +440,7 @@ def result(function: Any, *arguments: Any, **options: Any) -> Any:
     try:
         return function(*arguments, **options)
     except KafkaSpecError as error:
-        return error.reason, error.path, error.offset, error.spec
+        return error.reason, error.path, error.position, error.spec
 
 
 @pytest.mark.slow

@@ -264,7 +264,7 @@ def test_errors_of_other_shapes(
     with pytest.raises(KafkaSpecError) as caught:
         sample.parse("sample.sample", bytes(data))
     error = caught.value
-    assert (error.reason, error.offset, error.path) == (reason, offset, path)
+    assert (error.reason, error.position, error.path) == (reason, offset, path)
 
 
 @pytest.mark.slow

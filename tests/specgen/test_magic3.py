@@ -254,7 +254,7 @@ def test_vectors_of_the_draft(draft: Draft, codec: Codec) -> None:
             codec.parse(vector["type"], data, parameters=parameters)
             found: tuple[str, str, int | None] = ("", "", None)
         except KafkaSpecError as error:
-            found = (error.reason.value, error.path, error.offset)
+            found = (error.reason.value, error.path, error.position)
         assert found == (vector["reason"], vector["path"], vector["offset"]), vector
         seen.add(vector["name"])
     assert {"topic_id.cut", "producer_epoch.maximum", "expiry_delta.too_long"} <= seen

@@ -64,7 +64,7 @@ def test_a_changed_chunk_is_named(setting: str, tmp_path: Path) -> None:
         assert next(whole.records()).offset == 0
     error = refused(log.parent)
     assert error.file == str(log)
-    assert error.offset == second.position
+    assert error.position == second.position
     assert error.path == "/chunks/1"
     expected = Reason.CHECKSUM_MISMATCH if "encrypted" in setting else Reason.DECOMPRESSION_FAILED
     assert error.reason in (expected, Reason.INVALID_VALUE)
@@ -76,7 +76,7 @@ def test_a_cut_object_is_named(setting: str, tmp_path: Path) -> None:
     size = log.stat().st_size
     log.write_bytes(log.read_bytes()[:-1])
     error = refused(log.parent)
-    assert (error.file, error.offset, error.reason) == (str(log), size - 1, Reason.TRUNCATED)
+    assert (error.file, error.position, error.reason) == (str(log), size - 1, Reason.TRUNCATED)
 
 
 def test_a_changed_index_is_named(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_changed_index_is_named(tmp_path: Path) -> None:
         with pytest.raises(KafkaSpecError) as error:
             _ = segment.time_index
     found = error.value
-    assert (found.file, found.offset) == (str(indexes), place.position)
+    assert (found.file, found.position) == (str(indexes), place.position)
     assert (found.path, found.reason) == ("/timestamp", Reason.CHECKSUM_MISMATCH)
 
 
@@ -224,7 +224,7 @@ def test_a_wrong_manifest_is_named(case: str, tmp_path: Path) -> None:
     assert error.file == str(manifest)
     assert error.path == path, str(error)
     if case != "key of other bytes":
-        assert error.offset is not None
+        assert error.position is not None
 
 
 def test_a_position_after_the_end_of_the_indexes_is_named(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_the_first_row_without_a_value_is_an_error() -> None:
         table(KARAPACE / "bad-0", errors="raise")
     assert raised.value.file is not None
     assert raised.value.file.endswith("bad-0/00000000000000000000.log")
-    assert raised.value.offset is not None
+    assert raised.value.position is not None
     assert raised.value.path == "/value/ms"
 
 

@@ -84,7 +84,7 @@ def test_rejected(codec: Codec, vector: dict[str, Any]) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         parse(codec, vector)
     error = caught.value
-    found = (error.reason.value, error.path, error.offset)
+    found = (error.reason.value, error.path, error.position)
     assert found == (vector["reason"], vector["path"], vector["offset"]), vector["why"]
 
 
@@ -97,7 +97,7 @@ def test_rejected_inside_of_a_larger_buffer(codec: Codec, vector: dict[str, Any]
         codec.parse(vector["type"], data, 5, len(data) - 40, parameters=arguments, complete=True)
     error = caught.value
     reason = vector["reason"].replace("truncated", "overrun")
-    found = (error.reason.value, error.path, error.offset)
+    found = (error.reason.value, error.path, error.position)
     assert found == (reason, vector["path"], vector["offset"] + 5), vector["why"]
 
 

@@ -167,7 +167,7 @@ def test_a_control_batch_of_a_producer_that_ends_nothing() -> None:
     with pytest.raises(KafkaSpecError) as caught:
         Log().marker(7, 99).state()
     assert caught.value.reason == "invalid_value"
-    assert caught.value.offset is not None
+    assert caught.value.position is not None
 
 
 def test_a_state_goes_on_from_its_snapshot() -> None:

@@ -42,8 +42,8 @@ def test_an_entry_that_is_refused(tmp_path: Path, codec: str, second: bytes, rea
         with pytest.raises(KafkaSpecError) as caught:
             writer.append(first + second)
         assert caught.value.reason == reason
-        assert caught.value.offset is not None
-        assert caught.value.offset >= len(first)
+        assert caught.value.position is not None
+        assert caught.value.position >= len(first)
         assert writer.next_offset == 3
         with pytest.raises(KafkaSpecError):
             writer.append(batch(3) + second, together=True)

@@ -41,9 +41,9 @@ def by_type(table: pa.Table, types: pa.Array) -> Iterator[tuple[int | None, pa.T
 
 def located(error: KafkaSpecError, file: str | None, offset: int, part: str) -> KafkaSpecError:
     """Say of which record an error is; its position counts from the begin of the key or value."""
-    at = "" if error.offset is None else f", byte {error.offset} of its {part}"
+    at = "" if error.position is None else f", byte {error.position} of its {part}"
     error.detail = f"record {offset}{at}: {error.detail}"
-    error.offset, error.file, error.path = None, file, f"/{part}{error.path or ''}"
+    error.position, error.file, error.path = None, file, f"/{part}{error.path or ''}"
     return error
 
 

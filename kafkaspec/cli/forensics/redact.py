@@ -227,7 +227,7 @@ def redact_command(
 
 def _place_of(error: KafkaSpecError) -> str:
     """Return where an entry is broken and why, without a checksum or anything else of it."""
-    place = "" if error.offset is None else f" at byte {error.offset}"
+    place = "" if error.position is None else f" at byte {error.position}"
     return f"{error.file}{place}: left out, it cannot be read [{error.reason}]"
 
 

@@ -62,7 +62,7 @@ def entry_at(segment: Segment, position: int) -> int:
         if isinstance(item, Batch) and position < item.end:
             return start
     # The size of a broken entry at the end is not known, only where it could not be read.
-    known = isinstance(item, KafkaSpecError) and position <= (item.offset or start)
+    known = isinstance(item, KafkaSpecError) and position <= (item.position or start)
     return start if known else position
 
 

@@ -110,7 +110,7 @@ def _outcome(
     try:
         value, end = codec.parse(type_key, data, parameters=parameters)
     except KafkaSpecError as error:
-        return None, (error.reason, error.path, error.offset, error.spec)
+        return None, (error.reason, error.path, error.position, error.spec)
     return value, end
 
 

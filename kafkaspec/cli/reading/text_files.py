@@ -140,7 +140,7 @@ def explain_text(path: Path, most: int) -> Section:
     except KafkaSpecError as error:  # a line that is not text ends the table
         problem = problem or error
     if problem is not None:
-        at = problem.offset or 0
+        at = problem.position or 0
         end = len(text.data)
         shown.append(FieldPosition(problem.path, at, end, None, "", "", "", "", 0, error=problem))
     note = (

@@ -214,7 +214,7 @@ class _Diagnosing:
                 f"{error.detail}: the node does not start",
                 "move it away: the node takes the epoch of its log, and may vote again",
                 f"mv {quoted(state)} {quoted(above(path.parent) / state.name)}",
-                position=error.offset,
+                position=error.position,
             )
         name = names.PartitionName(Topic.CLUSTER_METADATA, 0)
         log = Examination(path, name, Stop(clean=False), self._settings)

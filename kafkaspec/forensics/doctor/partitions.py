@@ -156,7 +156,7 @@ class Examination:
                     "write the topic's id into it, as kafka-topics.sh --describe or "
                     "`kafkaspec cluster` shows it",
                     f"printf 'version: 0\\ntopic_id: %s' TOPIC_ID > {quoted(metadata)}",
-                    position=error.offset,
+                    position=error.position,
                 )
         if epochs is not None:
             try:
@@ -169,7 +169,7 @@ class Examination:
                     f"{error.detail}; the broker gives the log directory up",
                     "rebuild it from the log, or move it away: recovery makes another",
                     f"kafkaspec index {quoted(self._path)} -o NEW",
-                    position=error.offset,
+                    position=error.position,
                 )
 
     # -- segments -------------------------------------------------------------------------------
@@ -448,7 +448,7 @@ class Examination:
             "salvage the partition, or move its directory away: the broker starts without it, and "
             "fetches it from other replicas if there are any",
             f"kafkaspec salvage {quoted(self._path)} -o NEW; {move_away(self._path)}",
-            position=error.offset if error.reason is not Reason.UNREADABLE else None,
+            position=error.position if error.reason is not Reason.UNREADABLE else None,
             offsets=None if failed is None else (failed.base_offset, failed.following),
         )
 

@@ -94,7 +94,7 @@ def read_root(path: Path) -> Root:
                     str(meta),
                     f"{error.detail}; the broker does not take this log directory",
                     "write it again, as in another log directory of the node, but for directory.id",
-                    position=error.offset,
+                    position=error.position,
                 )
             )
     for name in names.OFFSET_CHECKPOINTS:
@@ -134,7 +134,7 @@ def _bad(path: Path, error: KafkaSpecError, *, number: bool) -> Trouble:
         f"{error.detail}; {text}",
         f"move it away: the broker starts {without}",
         f"mv {quoted(path)} {quoted(above(path.parent) / path.name)}",
-        position=error.offset if error.reason is not Reason.UNREADABLE else None,
+        position=error.position if error.reason is not Reason.UNREADABLE else None,
     )
 
 

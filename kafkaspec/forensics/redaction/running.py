@@ -329,7 +329,7 @@ class _Partition:
             """Remember an entry: it may have the key, and is met and reported again."""
             if self._on_error == "fail":
                 raise error
-            broken.append(error.offset or 0)
+            broken.append(error.position or 0)
 
         if chosen.keys:
             keyed.update(batches_with(segment, sorted(chosen.keys), on_error=cannot_read))

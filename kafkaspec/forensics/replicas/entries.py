@@ -187,7 +187,7 @@ class Side:
                 return
             except KafkaSpecError as error:
                 self.errors.append(error)
-                if error.offset is None:
+                if error.position is None:
                     return
                 _, _, position = broken_entry(segment, position, error)
 

@@ -175,7 +175,7 @@ def _compared(
 def _position(item: Batch | KafkaSpecError | None) -> int:
     if isinstance(item, Batch):
         return item.position
-    return -1 if item is None or item.offset is None else item.offset
+    return -1 if item is None or item.position is None else item.position
 
 
 def _items(first: Any, content: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -224,7 +224,7 @@ def differences(one: Any, other: Any, path: str) -> Iterator[tuple[str, Any, Any
 def _where(item: Batch | KafkaSpecError | None) -> dict[str, Any]:
     if isinstance(item, Batch):
         return {"position": item.position, "offset": item.last_offset}
-    return {"position": None if item is None else item.offset}
+    return {"position": None if item is None else item.position}
 
 
 def _text(value: Any) -> str:

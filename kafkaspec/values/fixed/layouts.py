@@ -32,7 +32,7 @@ def failure_of(error: KafkaSpecError, base: int = 0) -> Failure:
     """Return why a row has no value, by the error of a codec at ``base`` in the row."""
     code = _CODES.get(error.reason, Code.MALFORMED)
     path = (error.path or "").strip("/").replace("/", ".")
-    position = None if error.offset is None else error.offset + base
+    position = None if error.position is None else error.position + base
     return Failure(code, error.detail, position, path)
 
 
@@ -45,7 +45,7 @@ def parse(key: str, data: bytes) -> Any:
     value, end = _CODEC.parse(key, data, complete=True)
     if end != len(data):
         left = f"{len(data) - end} bytes are left after the value"
-        raise CorruptError(left, reason=Reason.TRAILING_BYTES, offset=end)
+        raise CorruptError(left, reason=Reason.TRAILING_BYTES, position=end)
     return value
 
 

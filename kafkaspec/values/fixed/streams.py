@@ -222,7 +222,7 @@ def _buffered(data: bytes) -> Any:
 
 
 def _at(error: KafkaSpecError, base: int) -> KafkaSpecError:
-    error.offset = None if error.offset is None else error.offset + base
+    error.position = None if error.position is None else error.position + base
     return error
 
 

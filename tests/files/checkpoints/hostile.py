@@ -16,7 +16,7 @@ def parsed(parse: Callable[[bytes], T], data: bytes) -> T | None:
         return parse(data)
     except KafkaSpecError as raised:
         error = raised
-    assert error.offset is not None
-    assert 0 <= error.offset <= len(data)
+    assert error.position is not None
+    assert 0 <= error.position <= len(data)
     assert len(str(error)) < 500
     return None

@@ -160,7 +160,7 @@ def test_properties_that_kafka_refuses(data: bytes, reason: Reason, offset: int,
     with pytest.raises(KafkaSpecError) as caught:
         meta_properties.parse(data, file="f")
     error = caught.value
-    assert (error.reason, error.offset, error.path, error.file) == (reason, offset, path, "f")
+    assert (error.reason, error.position, error.path, error.file) == (reason, offset, path, "f")
 
 
 V1 = f'{{"leaderId":0,"leaderEpoch":1,"votedId":-1,"votedDirectoryId":"{ID}","data_version":1}}'
@@ -191,7 +191,7 @@ def test_quorum_states_that_kafka_refuses(text: str, reason: Reason, offset: int
     with pytest.raises(KafkaSpecError) as caught:
         quorum_state.parse(text.encode(), file="f")
     error = caught.value
-    assert (error.reason, error.offset, error.file) == (reason, offset, "f")
+    assert (error.reason, error.position, error.file) == (reason, offset, "f")
     assert len(str(error)) < 500
 
 

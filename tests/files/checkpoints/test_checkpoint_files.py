@@ -81,7 +81,7 @@ def test_texts_that_kafka_refuses(data: bytes, reason: Reason, offset: int, path
     with pytest.raises(KafkaSpecError) as caught:
         leader_epoch_checkpoint.parse(data, file="f")
     error = caught.value
-    assert (error.reason, error.offset, error.path, error.file) == (reason, offset, path, "f")
+    assert (error.reason, error.position, error.path, error.file) == (reason, offset, path, "f")
 
 
 @pytest.mark.parametrize("entry", [EpochEntry(2**31, 0), EpochEntry(0, 2**63)])
@@ -142,7 +142,7 @@ def test_invalid_topics_are_not_written(topic: str) -> None:
 def test_offset_lines_that_kafka_refuses(line: bytes, offset: int, path: str) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         offset_checkpoint.parse(b"0\n1\n" + line)
-    assert (caught.value.offset, caught.value.path) == (offset, path)
+    assert (caught.value.position, caught.value.path) == (offset, path)
     assert "line 3" in str(caught.value)
 
 

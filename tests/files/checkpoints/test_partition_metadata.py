@@ -73,7 +73,7 @@ def test_texts_that_kafka_refuses(data: str, reason: Reason, offset: int) -> Non
     with pytest.raises(KafkaSpecError) as caught:
         partition_metadata.parse(data.encode(), file="f")
     error = caught.value
-    assert (error.reason, error.offset, error.file) == (reason, offset, "f")
+    assert (error.reason, error.position, error.file) == (reason, offset, "f")
 
 
 def test_no_topic_has_the_id_zero() -> None:

@@ -99,7 +99,7 @@ def test_texts_that_are_no_numbers(digits: str, bits: int) -> None:
     with pytest.raises(KafkaSpecError) as caught:
         Text(bytes(99), "a").number(Piece(digits, 17, 3), bits, "/x")
     error = caught.value
-    assert (error.reason, error.file, error.offset, error.path) == (
+    assert (error.reason, error.file, error.position, error.path) == (
         Reason.INVALID_VALUE,
         "a",
         17,

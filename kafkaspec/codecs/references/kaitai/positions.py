@@ -132,7 +132,7 @@ def _one(
 
 def with_error(found: list[FieldPosition], error: KafkaSpecError) -> list[FieldPosition]:
     """Return the positions with the error at its field, which is added if it is not there."""
-    offset = error.offset if error.inner_offset is None else error.inner_offset
+    offset = error.position if error.inner_position is None else error.inner_position
     at = offset or 0
     before: list[FieldPosition] = []
     for position in found:
