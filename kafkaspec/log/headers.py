@@ -19,7 +19,8 @@ from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import Entries
 
-_SETS: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
+RECORD_SETS: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
+"""Magics of entries that all have the fields of a batch."""
 _FIRST: Final = 64
 """Number of headers of the first table if few may be enough; each next one has twice as many."""
 _MOST: Final = (1 << 16) - 8
@@ -194,7 +195,7 @@ def _skip(
 def last_offsets(table: HeaderTable) -> Sequence[int]:
     """Return the last offset of each entry; of a message of magic 0 or 1, its own."""
     lasts = table.column(names.LAST_OFFSET)
-    if set(table.column(names.MAGIC)) <= _SETS:
+    if set(table.column(names.MAGIC)) <= RECORD_SETS:
         return lasts
     return [
         last if table.has(names.LAST_OFFSET, entry) else offset
