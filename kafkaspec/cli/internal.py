@@ -15,7 +15,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.console import count_text, note, print_json, say, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import Timestamp, iso, on_error_option
+from kafkaspec.cli.options import ReleaseName, Timestamp, iso, on_error_option
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files.names import parse_partition
@@ -25,7 +25,6 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError
-from kafkaspec.messages.lookup import minor_of
 from kafkaspec.messages.topics import another_topic
 from kafkaspec.options import not_there
 
@@ -48,22 +47,9 @@ at_option: Final = click.option(
 )
 
 
-class _Release(_Name):
-    """Parameter type: a release of Kafka, ``4.0`` or ``4.0.2``."""
-
-    name = "version"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        try:
-            minor_of(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        return str(value)
-
-
 release_option: Final = click.option(
     "--release",
-    type=_Release(),
+    type=ReleaseName(),
     metavar="VERSION",
     help="Release of the brokers that wrote it, for layouts that bytes alone do not tell apart.",
 )

@@ -20,6 +20,7 @@ from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import cores
 from kafkaspec.log.selection import LogStart
+from kafkaspec.release import parse_release
 from kafkaspec.shown import without_credentials
 from kafkaspec.tiered.mount import SCHEME
 from kafkaspec.times import EPOCH, milliseconds
@@ -313,6 +314,19 @@ def codec_option(
     """Add ``--codec NAME``; ``also`` are further names that the command accepts."""
     kind = CodecName(*also)
     return click.option("--codec", type=kind, default=DEFAULT_CODEC, show_default=True, help=text)
+
+
+class ReleaseName(_Name):
+    """Parameter type: a release of Kafka, ``4.0`` or ``4.0.2``."""
+
+    name = "version"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            parse_release(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
 
 
 class Timestamp(_Milliseconds):

@@ -15,7 +15,6 @@ from kafkaspec.codecs import Codec
 from kafkaspec.dumplog.flat import flat_texts
 from kafkaspec.dumplog.options import Parse, Texts
 from kafkaspec.dumplog.refusals import refusal
-from kafkaspec.dumplog.releases import Release
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.kinds import kafka_name
@@ -39,6 +38,7 @@ from kafkaspec.messages.lookup import (
     written_by,
 )
 from kafkaspec.model import Record
+from kafkaspec.release import Release
 
 _GROUP: Final = by_name("GroupMetadataKey")[0].number or 0
 """Type of the record of a group, the last one before the groups of KIP-848."""

@@ -12,12 +12,13 @@ from kafkaspec.dumplog.indexes import IndexLines
 from kafkaspec.dumplog.logs import LogLines, head_of, tail_line
 from kafkaspec.dumplog.options import Found, Options
 from kafkaspec.dumplog.producers import aborted_lines, snapshot_lines
-from kafkaspec.dumplog.releases import NEWEST, Release
+from kafkaspec.dumplog.releases import NEWEST
 from kafkaspec.dumplog.reports import Gaps, Reports
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
+from kafkaspec.release import Release
 
 
 class Dump:

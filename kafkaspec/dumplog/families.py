@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
-from kafkaspec.dumplog.releases import Release
 from kafkaspec.files import names
+from kafkaspec.release import Release
 
 _CLASSES: Final = tuple(f"{name}CompressionCodec" for name in ("No", "GZIP", "Snappy", "LZ4"))
 _UPPER: Final = ("NONE", "GZIP", "SNAPPY", "LZ4", "ZSTD")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-Release = tuple[int, ...]
+from kafkaspec.release import Release
 
 OLDEST: Final[Release] = (0, 8)
 NEWEST: Final[Release] = (4, 3)

@@ -13,6 +13,7 @@ from typing import Final
 
 from kafkaspec._generated.layout.messages import HEADS, MESSAGES
 from kafkaspec.layout import MessageLayout, Role
+from kafkaspec.release import minor_of
 
 CONSUMER: Final = "consumer"
 """Type of the protocol of groups whose members' bytes are messages too."""
@@ -95,16 +96,3 @@ def read_by(layouts: Sequence[MessageLayout], release: str) -> tuple[MessageLayo
         for layout in written_by(layouts, release)
         if layout.since is None or minor_of(layout.since) <= minor
     )
-
-
-def minor_of(release: str) -> tuple[int, int]:
-    """Return the first two numbers of a release, which decide its layouts.
-
-    Raises:
-        ValueError: it does not begin with two numbers.
-    """
-    parts = release.split(".")
-    try:
-        return int(parts[0]), int(parts[1])
-    except (IndexError, ValueError):
-        raise ValueError(f"{release!r} is no release; write 4.0 or 4.0.2") from None

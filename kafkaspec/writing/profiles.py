@@ -14,6 +14,7 @@ from typing import Final
 
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout.kinds import KINDS, MAGICS
+from kafkaspec.release import parse_release
 
 
 class IndexKey(StrEnum):
@@ -206,22 +207,15 @@ def get_profile(version: str) -> Profile:
         version: such as ``3.9.1``, or ``3.9`` for the newest patch of that line.
 
     Raises:
-        ValueError: this is not a version, or the table does not cover it.
+        ValueError: the text is not a release, or the table does not cover it.
     """
-    parts = _parts(version)
+    parts = parse_release(version)
     wanted = (*parts, _LATEST_PATCH)
-    if not _parts(PROFILES[0].since) <= wanted or parts[:2] > _parts(NEWEST):
+    if not parse_release(PROFILES[0].since) <= wanted or parts[:2] > parse_release(NEWEST):
         raise ValueError(
             f"no profile for Kafka {version}; profiles cover {PROFILES[0].since} to {NEWEST}"
         )
     for row, following in pairwise(PROFILES):
-        if _parts(following.since) > wanted:
+        if parse_release(following.since) > wanted:
             return row
     return PROFILES[-1]
-
-
-def _parts(version: str) -> tuple[int, ...]:
-    parts = version.split(".")
-    if not 2 <= len(parts) <= 4 or not all(part.isascii() and part.isdigit() for part in parts):
-        raise ValueError(f"{version!r} is not a version of Kafka, such as 3.9 or 3.9.1")
-    return tuple(int(part) for part in parts)

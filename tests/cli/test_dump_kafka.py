@@ -63,7 +63,7 @@ def test_options_that_do_not_go_together(tmp_path: Path) -> None:
         ((*KAFKA, "--like", "3.2", "--max-bytes", "1"), "which came with 3.3"),
         ((*KAFKA, "--like", "3.9", "--share-group-state-decoder"), "which came with 4.0"),
         ((*KAFKA, "--like", "0.7"), "the dump tool begins with 0.8"),
-        ((*KAFKA, "--like", "new"), "'new' is no release"),
+        ((*KAFKA, "--like", "new"), "'new' is not a release"),
         ((*KAFKA, tmp_path), "is a directory"),
         ((*KAFKA, "s3://bucket/1.log"), "is a URL"),
     ):

@@ -162,7 +162,7 @@ def test_a_release_that_is_none_is_wrong_usage() -> None:
         for release in ("x", "9", "4.x"):
             result = run(command, "--release", release, LOGS)
             assert result.exit_code == 2, result.output
-            assert f"{release!r} is no release" in result.output
+            assert f"{release!r} is not a release" in result.output
 
 
 def test_the_log_directories_of_several_brokers_are_one_cluster(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ LAYERS = (
         "kafkaspec.libraries",
         "kafkaspec.model",
         "kafkaspec.provider",
+        "kafkaspec.release",
         "kafkaspec.results",
         "kafkaspec.specification",
     ),

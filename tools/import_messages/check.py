@@ -9,7 +9,8 @@ from difflib import unified_diff
 from kafkaspec.dumplog import decoders
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.names import FRAME_VERSION
-from kafkaspec.messages.lookup import minor_of, read_by, written_by
+from kafkaspec.messages.lookup import read_by, written_by
+from kafkaspec.release import minor_of
 from tools.import_messages.schema import Schema
 from tools.import_messages.shape import Shape, of_schema, of_spec
 from tools.import_messages.structure import frame_version

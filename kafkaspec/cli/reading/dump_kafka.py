@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from pathlib import Path
@@ -14,10 +13,11 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.console import note, warn, write_lines
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.codecs import get_codec
-from kafkaspec.dumplog.releases import NEWEST, OLDEST, OPTIONS_SINCE, Release
+from kafkaspec.dumplog.releases import NEWEST, OLDEST, OPTIONS_SINCE
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.model import Buffer
+from kafkaspec.release import Release, parse_release, release_text
 
 if TYPE_CHECKING:
     from kafkaspec.dumplog.options import Options
@@ -61,11 +61,12 @@ class _ReleaseType(_Release):
     ) -> Release:
         if isinstance(value, tuple):
             return value
-        if not re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}", value):
-            self.fail(f"{value!r} is no release, such as 4.3 or 2.8.2", param, ctx)
-        release = tuple(map(int, value.split(".")))
+        try:
+            release = parse_release(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         if release < OLDEST:
-            self.fail(f"the dump tool begins with {_text(OLDEST)}", param, ctx)
+            self.fail(f"the dump tool begins with {release_text(OLDEST)}", param, ctx)
         return release
 
 
@@ -106,8 +107,8 @@ class Asked(NamedTuple):
                 raise click.UsageError(f"--{option} {text} are decoded as UTF-8")
         for option, since in OPTIONS_SINCE.items():
             if _name(option) in given and self.release < since:
-                text = f"the tool of {_text(self.release)} has no --{option}"
-                raise click.UsageError(f"{text}, which came with {_text(since)}")
+                text = f"the tool of {release_text(self.release)} has no --{option}"
+                raise click.UsageError(f"{text}, which came with {release_text(since)}")
 
     def write(self, paths: Sequence[Path], out: IO[bytes], *, codec: str, jobs: int) -> int:
         """Write the text about files; return the exit code.
@@ -194,7 +195,7 @@ def kafka_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--like",
         type=_ReleaseType(),
-        default=_text(NEWEST),
+        default=release_text(NEWEST),
         show_default=True,
         metavar="RELEASE",
         help="Kafka: whose text.",
@@ -203,7 +204,3 @@ def kafka_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _name(option: str) -> str:
     return option.replace("-", "_")
-
-
-def _text(release: Release) -> str:
-    return ".".join(map(str, release))

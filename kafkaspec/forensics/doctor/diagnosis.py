@@ -20,6 +20,7 @@ from kafkaspec.forensics.doctor.partitions import DELETE, FUTURE, STRAY, Examina
 from kafkaspec.forensics.doctor.roots import Root, check_names, check_nodes, read_root
 from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Diagnosis, Effect, Trouble, TroubleKind
+from kafkaspec.release import parse_release, release_text
 from kafkaspec.results import Assumption, Strength
 from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
@@ -79,7 +80,7 @@ class _Diagnosing:
         *,
         quick: bool,
     ) -> None:
-        self._release = tuple(map(int, profile.split(".")))
+        self._release = parse_release(profile)
         self._settings, self._quick = settings, quick
         self._clean = clean
         self._roots = [read_root(Path(path)) for path in directories]
@@ -166,11 +167,13 @@ class _Diagnosing:
             )
         )
         self.result.assumptions.append(
-            Assumption("release", _text(self._release), "of the broker that is to start")
+            Assumption("release", release_text(self._release), "of the broker that is to start")
         )
         if self._is_older:
             why = "2.8.2 differs in stray names, checkpoints that are malformed, and a few more"
-            self.result.assumptions.append(Assumption("rules", f"those since {_text(_SINCE)}", why))
+            self.result.assumptions.append(
+                Assumption("rules", f"those since {release_text(_SINCE)}", why)
+            )
 
     def _is_clean(self, root: Root) -> bool:
         return root.clean if self._clean is None else self._clean
@@ -401,10 +404,6 @@ class _Diagnosing:
                 topic=topic,
                 partition=partition,
             )
-
-
-def _text(release: tuple[int, ...]) -> str:
-    return ".".join(map(str, release))
 
 
 def _weakened(trouble: Trouble) -> Trouble:
