@@ -18,6 +18,7 @@ import click
 
 import kafkaspec
 from kafkaspec.cli.main import main as command
+from kafkaspec.log.batch import FORMER
 from tools.api import members
 from tools.specgen.document import file_text, parsed
 
@@ -44,6 +45,11 @@ def _members(class_: type) -> Iterator[str]:
     """Yield what docs/api.md lists, functions once more with each argument; values of enums."""
     if issubclass(class_, Enum):
         yield from class_.__members__
+    for name, (function, is_method, _) in (FORMER if class_ is kafkaspec.Batch else {}).items():
+        yield name  # deprecated
+        if is_method:
+            _, *given = signature(function).parameters
+            yield from (f"{name}({argument})" for argument in given)
     for member in members(class_):
         name, _, arguments = member.rstrip(")").partition("(")
         yield name

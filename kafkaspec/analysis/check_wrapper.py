@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.layout.framing import FRAMING
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, ignored_bytes
 from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
 
 
 def check_slack(batch: Batch, file: str) -> Iterator[Finding]:
     """Report bytes of an entry after its value. The checksum covers them."""
-    left = batch.ignored_bytes
+    left = ignored_bytes(batch)
     if left:
         place = Place(file, Area.BATCH, batch.end - left, batch.last_offset)
         yield place.warning(R.TRAILING_BYTES, f"{left} bytes after the value are ignored")

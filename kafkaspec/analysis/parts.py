@@ -24,7 +24,7 @@ from kafkaspec.analysis.report import FileResult
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, stored_offset
 from kafkaspec.log.segment import Segment
 
 MAX_ALIKE = 100
@@ -121,7 +121,7 @@ def survey(
 
 
 def _note(found: Survey, batch: Batch, base: int | None, file: str) -> None:
-    first = batch.stored_offset
+    first = stored_offset(batch)
     for _ in found.order.check(batch, first, base, file):
         pass  # reported when the part itself is verified
     found.batches += 1

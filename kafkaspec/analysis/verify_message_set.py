@@ -15,7 +15,7 @@ from kafkaspec.analysis.report import FileKind
 from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, crc_error, ignored_bytes
 
 
 def verify_message_sets(
@@ -68,12 +68,12 @@ class _Verifier(SegmentVerifier):
         offset = batch.base_offset
         in_set = Place(self._file, Area.MESSAGE_SET, batch.position, offset)
         if content is None:
-            yield Place(self._file, Area.MESSAGE, offset=offset).refused(batch.crc_error())
+            yield Place(self._file, Area.MESSAGE, offset=offset).refused(crc_error(batch))
         elif isinstance(content, KafkaSpecError):
             yield in_set.refused(content)
-        elif batch.ignored_bytes:
+        elif ignored_bytes(batch):
             yield in_set.error(
                 R.TRAILING_BYTES,
-                f"a compressed set ends in {batch.ignored_bytes} bytes that are no whole "
+                f"a compressed set ends in {ignored_bytes(batch)} bytes that are no whole "
                 "message, and are dropped in silence",
             )

@@ -32,7 +32,7 @@ from kafkaspec.files import names
 from kafkaspec.io.remote import exists
 from kafkaspec.io.window import Cursor
 from kafkaspec.layout.names import NUM_RECORDS
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, crc_error, magic_name, payload_path, stored_offset
 from kafkaspec.log.control import ControlRecord, decode_controls
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
@@ -412,10 +412,10 @@ class SegmentVerifier:
     def _take(self, batch: Batch, content: Content | None) -> Iterator[Finding]:
         yield from check_header(batch, self._file)
         records: Sequence[Record] = ()
-        first_offset = batch.stored_offset
+        first_offset = stored_offset(batch)
         if content is None:
             area = Area.WRAPPER if batch.is_wrapper else Area.BATCH
-            yield Place(self._file, area, offset=batch.last_offset).refused(batch.crc_error())
+            yield Place(self._file, area, offset=batch.last_offset).refused(crc_error(batch))
         elif isinstance(content, KafkaSpecError):
             place = Place(self._file, content_area(batch), batch.position, batch.last_offset)
             yield place.refused(content)
@@ -448,13 +448,13 @@ class SegmentVerifier:
     def _count(self, batch: Batch, content: Content | None) -> None:
         result = self._result
         result.batches += 1
-        result.magics[batch.magic_name] += 1
+        result.magics[magic_name(batch)] += 1
         result.codecs[batch.compression_name] += 1
         result.control_batches += batch.is_control
         records = None if isinstance(content, KafkaSpecError) else content
         if result.first_offset is None:
             legacy = not batch.kind.has_record_sets and records
-            result.first_offset = legacy[0].offset if legacy else batch.stored_offset
+            result.first_offset = legacy[0].offset if legacy else stored_offset(batch)
         result.last_offset = batch.last_offset
         if records is None:
             result.unread += 1
@@ -467,7 +467,7 @@ class SegmentVerifier:
         aborts = None
         self._last_controls = ()
         if batch.is_control and records:
-            origin = Origin(self._file, batch.position, path=batch.payload_path)
+            origin = Origin(self._file, batch.position, path=payload_path(batch))
             try:
                 controls = decode_controls(records, codec=self._codec, origin=origin)
             except KafkaSpecError as error:

@@ -39,7 +39,7 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.window import LEAST_AHEAD
 from kafkaspec.layout.framing import ENTRY
 from kafkaspec.layout.kinds import new_entry
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, crc_error, held_payload
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.lookup import start_position
@@ -258,7 +258,7 @@ class Reader:
     # -- large batches ----------------------------------------------------------------------
 
     def _large(self, core: Core, batch: Batch, payload: Buffer | None) -> Iterator[Columns]:
-        """Read a batch in pieces; ``payload`` is what ``Batch.held`` returns."""
+        """Read a batch in pieces; ``payload`` is what ``held_payload`` returns."""
         if self._wanted.apart:
             yield from self._add(batch)
             return
@@ -270,7 +270,7 @@ class Reader:
             return
         yield from self._flush()
         if self._segment.crc == "error" and not batch.crc_valid:
-            raise batch.crc_error()
+            raise crc_error(batch)
         for piece in batch.pieces(payload):
             yield self._piece(core, batch, piece)
 
@@ -353,7 +353,7 @@ class Reader:
         if not passed and (wanted.include_control or not batch.is_control):
             large = batch.size > self._most and not stands_alone
             if self._core is not None and large and not self._wanted.apart:
-                yield from self._large(self._core, batch, batch.held())
+                yield from self._large(self._core, batch, held_payload(batch))
             else:
                 yield from self._add(batch)
         self._done |= high is not None and batch.last_offset >= high - 1

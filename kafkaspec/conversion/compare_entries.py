@@ -36,7 +36,7 @@ from kafkaspec.conversion.sides import CHUNK_BYTES, Sides
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
-from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
+from kafkaspec.log.batch import LOG_APPEND_TIME, Batch, held_payload
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer, Record
@@ -320,7 +320,7 @@ def _runs_of(
         columns = timely is None and codec.core is not None and batch.is_wrapper
         if columns and isinstance(batch, LegacyBatch):
             assert codec.core is not None
-            regular = batch.regular(batch.held())
+            regular = batch.regular(held_payload(batch))
             if regular is not None and are_plain(codec.core, *regular, batch.kind, taken):
                 yield _Run(regular[1].count, shared, regular[1].base_offset)
                 return

@@ -48,6 +48,12 @@ from kafkaspec.log.batch import (
     NO_TIMESTAMP_TYPE,
     NONE,
     Batch,
+    check_count,
+    crc_error,
+    held_payload,
+    ignored_bytes,
+    payload_path,
+    shares_offset,
 )
 from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
 from kafkaspec.model import Buffer, Record
@@ -124,7 +130,7 @@ class EntryConverter:
         """
         self.took = False
         if not batch.crc_valid:
-            raise batch.crc_error()
+            raise crc_error(batch)
         kind = self._choices.kind or batch.kind
         if self._is_outside(batch) or self._is_left_out(batch, kind):
             return
@@ -284,7 +290,7 @@ class EntryConverter:
         if self._choices.kind is None or not isinstance(batch, LegacyBatch) or not batch.is_wrapper:
             return False
         limit = self._choices.max_output
-        regular = batch.regular(batch.held(limit), limit)
+        regular = batch.regular(held_payload(batch, limit), limit)
         if regular is None:
             return any(inner.magic != batch.magic for inner in batch.inner_messages(limit))
         _, shift = regular
@@ -322,7 +328,7 @@ class EntryConverter:
             old, own = self._in_range(batch, old, own)
         if not old and (not batch.kind.has_record_sets or (cut and not self._ends(batch, kind))):
             return None
-        if not (batch.shares_offset and self.offsets.renumbers):
+        if not (shares_offset(batch) and self.offsets.renumbers):
             check_rising(batch, old)
         sets = batch.kind.has_record_sets and kind.has_record_sets
         appended = batch.timestamp_type == LOG_APPEND_TIME and kind.has_timestamps
@@ -399,7 +405,7 @@ class EntryConverter:
         limit = self._choices.max_output
         if not batch.kind.has_record_sets:
             found = batch.records(limit)
-            batch.check_count(len(found))
+            check_count(batch, len(found))
             return list(found), message_values(batch)
         if not batch.num_records:
             return [], None
@@ -408,8 +414,10 @@ class EntryConverter:
         if appended:  # records keep their own timestamps under it (KAFKA-5353)
             message = changed(message, {names.TIMESTAMP_TYPE: TimestampType.CREATE_TIME})
         payload = batch.decompressed(limit)
-        batch.check_count(min(batch.num_records, len(payload)))
-        origin = Origin(batch.file, batch.payload_position, batch.is_compressed, batch.payload_path)
+        check_count(batch, min(batch.num_records, len(payload)))
+        origin = Origin(
+            batch.file, batch.payload_position, batch.is_compressed, payload_path(batch)
+        )
         records = self._codec.decode_records(message, payload, origin=origin)
         own = record_values(batch, message, payload, self._codec)
         if appended and not kind.has_record_sets:
@@ -478,7 +486,7 @@ class EntryConverter:
         """Count the losses of this batch in another format."""
         number = len(records)
         add = self.losses.add
-        if batch.ignored_bytes:
+        if ignored_bytes(batch):
             add(Loss.UNUSED_BYTES, batches=1, records=number)
         if batch.timestamp_type not in (CREATE_TIME, NO_TIMESTAMP_TYPE) and not appended:
             add(Loss.TIMESTAMP_TYPES, batches=1, records=number)

@@ -24,7 +24,7 @@ from kafkaspec.errors import Reason
 from kafkaspec.layout import EntryKind, FieldLayout, Form, Kind, names
 from kafkaspec.layout.framing import BODY, ENTRY
 from kafkaspec.layout.kinds import KINDS, magic_of, record_classes, required
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, check_count, payload_error
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.messageset import PAYLOAD, MessageSetBatch, codec_of
 from kafkaspec.model import Buffer, Record
@@ -132,7 +132,7 @@ def refuse_entry_fields(batch: Batch, codec: Codec) -> None:
         found = dict(_reader(outside)(entry))
         if found:
             detail = f"{', '.join(found)} cannot be carried over into a new entry"
-            raise batch.error(Reason.UNENCODABLE, detail)
+            raise payload_error(batch, Reason.UNENCODABLE, detail)
 
 
 @cache
@@ -247,7 +247,7 @@ def record_values(
     own = own_fields(kind).record
     if not own or _all_default(batch, payload, codec.core):
         return None
-    batch.check_count(min(getattr(header, kind.count), len(payload)))
+    check_count(batch, min(getattr(header, kind.count), len(payload)))
     record_set, _ = codec.parse(kind.record_set, payload, parameters=(header,), complete=True)
     read = _reader(tuple(field for field in own if not _is_of_headers(field.name)))
     inner = [field for field in own if _is_of_headers(field.name)]

@@ -10,7 +10,7 @@ from kafkaspec.conversion.choices import Choices
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, payload_error, shares_offset
 from kafkaspec.model import Record
 
 _OFFSET: Final = itemgetter(Record._fields.index(names.OFFSET))
@@ -86,15 +86,15 @@ def check_rising(batch: Batch, records: list[Record]) -> None:
     Raises:
         KafkaSpecError: ``invalid_value``; ``unencodable``: the records share one offset.
     """
-    if batch.shares_offset and len(records) > 1:
+    if shares_offset(batch) and len(records) > 1:
         detail = (
             f"{len(records)} messages of a compressed set share offset {batch.base_offset}, which "
             "no later format can express: renumber the offsets"
         )
-        raise batch.error(Reason.UNENCODABLE, detail)
+        raise payload_error(batch, Reason.UNENCODABLE, detail)
     offsets = list(map(_OFFSET, records))
     if all(map(lt, offsets, offsets[1:])):
         return
     before, offset = next(pair for pair in pairwise(offsets) if pair[0] >= pair[1])
     detail = f"a record with offset {offset} follows one with {before}"
-    raise batch.error(Reason.INVALID_VALUE, detail)
+    raise payload_error(batch, Reason.INVALID_VALUE, detail)

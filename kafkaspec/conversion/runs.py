@@ -16,7 +16,7 @@ from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.shared import Shared
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
-from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, check_count, held_payload
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.selection import is_timely
 from kafkaspec.writing.editing import put_offset
@@ -103,12 +103,12 @@ class Runs:
         if others and not (compression and carried(others, batch.kind, kind) == others):
             return None  # something is lost, which the path through records counts
         limit = self._choices.max_output
-        payload = batch.held(limit)
+        payload = held_payload(batch, limit)
         regular = batch.regular(payload, limit)
         if regular is None:
             return None
         _, shift = regular
-        batch.check_count(shift.count)
+        check_count(batch, shift.count)
         if payload is None:
             payload = batch.decompressed(limit)
         found = read_wrapped(self._core, batch, payload, shift)

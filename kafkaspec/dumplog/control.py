@@ -10,7 +10,7 @@ from typing import Any, Final
 from kafkaspec._generated.python.model.control_record import EndTransactionMarker
 from kafkaspec.codecs import Codec, Origin
 from kafkaspec.dumplog.families import Family
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, payload_path
 from kafkaspec.log.control import decode_control
 from kafkaspec.messages.java import java_text
 from kafkaspec.model import Record
@@ -25,7 +25,7 @@ def control_text(family: Family, batch: Batch, record: Record, codec: Codec) -> 
     Raises:
         KafkaSpecError: it cannot be decoded.
     """
-    origin = Origin(batch.file, batch.position, path=batch.payload_path)
+    origin = Origin(batch.file, batch.position, path=payload_path(batch))
     found = decode_control(record, codec=codec, origin=origin)
     number = found.key.type
     name = family.controls[number] if 0 <= number < len(family.controls) else "UNKNOWN"

@@ -12,7 +12,7 @@ from kafkaspec.dumplog.options import Found, Options, Texts, utf8
 from kafkaspec.dumplog.reports import Gaps
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, crc_error
 from kafkaspec.log.entries import Tail
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
@@ -136,7 +136,7 @@ class LogLines:
 
     def _report(self, batch: Batch) -> None:
         if not batch.crc_valid:
-            self._found(str(batch.crc_error()))
+            self._found(str(crc_error(batch)))
             return
         try:
             self._strict.batch_at(batch.position).records()

@@ -20,7 +20,7 @@ from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
-from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, stored_offset
 from kafkaspec.log.entries import Tail
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.partition import Partition
@@ -270,7 +270,7 @@ def _of_segment(segment: Segment, number: int, unread: Unread) -> Iterator[Batch
 
 
 def _of_batch(segment: Segment, number: int, batch: Batch) -> BatchRows:
-    first, count = batch.stored_offset, batch.num_records
+    first, count = stored_offset(batch), batch.num_records
     if batch.is_wrapper:
         first, count = _inside(segment, batch.position)
     values = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, TypeVar
 
 from kafkaspec import compression
 from kafkaspec._generated.python.model.recordbatch import CompressionType
@@ -19,6 +20,7 @@ from kafkaspec.layout.kinds import KINDS, compression_of, magic_of, value_names
 from kafkaspec.log.control import ControlRecord, decode_control, decode_controls
 from kafkaspec.log.pieces import HELD_BYTES, MOST_RECORDS
 from kafkaspec.model import Record
+from kafkaspec.options import deprecated
 
 T = TypeVar("T")
 
@@ -175,11 +177,6 @@ class Batch(ABC):
         return self.kind.magic
 
     @property
-    def magic_name(self) -> str:
-        """The magic as text: ``2``; ``1 (0.7)`` for the format of Kafka 0.7."""
-        return f"{self.magic} ({self.log_format})" if self.log_format else str(self.magic)
-
-    @property
     def is_wrapper(self) -> bool:
         """Whether it is a compressed message, which holds other entries."""
         return self.is_compressed and not self.kind.has_record_sets
@@ -215,7 +212,7 @@ class Batch(ABC):
 
     @property
     @abstractmethod
-    def stored_offset(self) -> int:
+    def _stored_offset(self) -> int:
         """Offset field of the entry: first offset of a batch, last one of a wrapper.
 
         Never decompresses.
@@ -232,12 +229,12 @@ class Batch(ABC):
         return self.last_offset + 1
 
     @property
-    def shares_offset(self) -> bool:
+    def _shares_offset(self) -> bool:
         """Whether all its records have the same offset, that of the entry."""
         return False
 
     @property
-    def ignored_bytes(self) -> int:
+    def _ignored_bytes(self) -> int:
         """Bytes that readers skip; of a compressed entry, as far as they are known."""
         return 0
 
@@ -329,25 +326,8 @@ class Batch(ABC):
         """Whether the stored checksum matches the bytes; computed once, on first use."""
         if self._crc_valid is None:
             self._context.check()
-            self._crc_valid = self.computed_crc() == self.crc
+            self._crc_valid = computed_crc(self) == self.crc
         return self._crc_valid
-
-    def computed_crc(self) -> int:
-        """Return the checksum of the stored bytes."""
-        return _computed(checksum_of(self.kind.key), self._bytes, self.framing)
-
-    def crc_error(self) -> KafkaSpecError:
-        """Return the error for a checksum that does not match."""
-        checksum = checksum_of(self.kind.key)
-        return make_error(
-            Reason.CHECKSUM_MISMATCH,
-            f"stored {checksum.algorithm} is {self.crc:#010x},"
-            f" of the bytes it is {self.computed_crc():#010x}",
-            file=self.file,
-            offset=self.position + self.framing.size + checksum.position,
-            path=f"{self.framing.message_path}/{checksum.field}",
-            spec=field_of(self.kind.key, checksum.field).location,
-        )
 
     def _verify_inner(self, inner: InnerMessage) -> None:
         """Raise an error if the checksum of an inner message has to match and does not."""
@@ -362,7 +342,7 @@ class Batch(ABC):
             file=self.file,
             offset=self.payload_position,
             inner_offset=inner.position + self.framing.size + checksum.position,
-            path=f"{self.payload_path}{self.framing.message_path}/{checksum.field}",
+            path=f"{payload_path(self)}{self.framing.message_path}/{checksum.field}",
             spec=field_of(inner.kind.key, checksum.field).location,
         )
 
@@ -370,13 +350,8 @@ class Batch(ABC):
 
     @property
     @abstractmethod
-    def payload_field(self) -> str:
+    def _payload_field(self) -> str:
         """Id of the field that may be compressed."""
-
-    @property
-    def payload_path(self) -> str:
-        """Path of the payload in the data."""
-        return f"{self.framing.message_path}/{self.payload_field}"
 
     @property
     @abstractmethod
@@ -401,7 +376,9 @@ class Batch(ABC):
         self._context.check()
         payload = self.payload
         if payload is None:
-            raise self.error(Reason.NULL_WRAPPER_VALUE, "a compressed message without a value")
+            raise payload_error(
+                self, Reason.NULL_WRAPPER_VALUE, "a compressed message without a value"
+            )
         if not self.is_compressed:
             return payload
         limit = self._context.max_output if max_output is None else max_output
@@ -412,61 +389,7 @@ class Batch(ABC):
         except KafkaSpecError as error:
             raise self._not_decompressed(error) from None
         except MemoryError:
-            raise self.memory_error() from None
-
-    def held(self, max_output: int | None = None) -> Buffer | None:
-        """Return the payload after decompression; None if it is too large to be held in memory.
-
-        Args:
-            max_output: as of ``decompressed``.
-
-        Raises:
-            KafkaSpecError: as ``decompressed``.
-        """
-        limit = self._context.max_output if max_output is None else max_output
-        try:
-            return self.decompressed(min(limit, HELD_BYTES))
-        except KafkaSpecError as error:
-            if error.reason is not Reason.DECOMPRESSED_TOO_LARGE or limit <= HELD_BYTES:
-                raise
-            return None
-
-    def chunks(
-        self, payload: Buffer | None, max_output: int | None = None
-    ) -> Callable[[], Iterator[Buffer]]:
-        """Return a function that returns the payload after decompression, in parts of any size.
-
-        Args:
-            payload: what ``held`` returns.
-            max_output: as of ``decompressed``.
-        """
-
-        def chunks() -> Iterator[Buffer]:
-            if payload is None:
-                return self.decompressed_pieces(max_output)
-            self._context.check()
-            return iter([payload])
-
-        return chunks
-
-    def decompressed_pieces(self, max_output: int | None = None) -> Iterator[Buffer]:
-        """Return what ``decompressed`` does piece by piece.
-
-        Raises:
-            KafkaSpecError: as ``decompressed``, after the pieces before the fault.
-        """
-        self._context.check()
-        payload = self.payload
-        assert payload is not None
-        limit = self._context.max_output if max_output is None else max_output
-        try:
-            yield from compression.decompress_pieces(
-                self.compression, payload, magic=self.magic, max_output=limit
-            )
-        except KafkaSpecError as error:
-            raise self._not_decompressed(error) from None
-        except MemoryError:
-            raise self.memory_error() from None
+            raise memory_error(self) from None
 
     @abstractmethod
     def records(self, max_output: int | None = None) -> Sequence[Record]:
@@ -508,30 +431,19 @@ class Batch(ABC):
 
     def _verify(self) -> None:
         if self._context.crc == "error" and not self.crc_valid:
-            raise self.crc_error()
+            raise crc_error(self)
 
     @property
     def _origin(self) -> Origin:
         """Return the origin of the payload, for errors about its content."""
-        return Origin(self.file, self.payload_position, self.is_compressed, self.payload_path)
-
-    def error(self, reason: Reason, detail: str) -> KafkaSpecError:
-        """Return an error about the payload as a whole."""
-        return make_error(
-            reason,
-            detail,
-            file=self.file,
-            offset=self.payload_position,
-            path=self.payload_path,
-            spec=field_of(self.kind.key, self.payload_field).location,
-        )
+        return Origin(self.file, self.payload_position, self.is_compressed, payload_path(self))
 
     def _not_decompressed(self, error: KafkaSpecError) -> KafkaSpecError:
         """Return the error for a payload that is not decompressed, with the records that it has."""
         detail = error.detail
         if error.reason is Reason.DECOMPRESSED_TOO_LARGE:
             detail = f"{detail}; {self._left_out()}"
-        return self.error(error.reason, detail)
+        return payload_error(self, error.reason, detail)
 
     def _left_out(self) -> str:
         """Say which records do not come if the payload is too large; none of them does."""
@@ -543,21 +455,172 @@ class Batch(ABC):
         records = "record" if self.num_records == 1 else "records"
         return f"its {self.num_records} {records}, {places}, are left out"
 
-    def check_count(self, count: int) -> None:
-        """Raise an error if so many records are not to be in memory as objects."""
-        if count > MOST_RECORDS:
-            detail = f"more than {MOST_RECORDS} records of one batch are only read in pieces"
-            raise self.error(Reason.TOO_LARGE, detail)
+    if not TYPE_CHECKING:  # a type checker is to know these no more
 
-    def memory_error(self) -> KafkaSpecError:
-        """Return the error for a payload that takes more memory than there is."""
-        return self.error(Reason.TOO_LARGE, "there is not enough memory to read it")
+        def __getattr__(self, name: str) -> Any:
+            """Return what a former name stands for, until 0.4.0."""
+            try:
+                function, is_method, instead = FORMER[name]
+            except KeyError:
+                text = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(text, name=name, obj=self) from None
+            deprecated(f"Batch.{name}", instead)
+            return partial(function, self) if is_method else function(self)
 
     def __repr__(self) -> str:
         return (
-            f"<{type(self).__name__} magic {self.magic_name} at {self.position}: {self.size} bytes,"
-            f" last offset {self.last_offset}, {self.compression_name}>"
+            f"<{type(self).__name__} magic {magic_name(self)} at {self.position}:"
+            f" {self.size} bytes, last offset {self.last_offset}, {self.compression_name}>"
         )
+
+
+def check_count(batch: Batch, count: int) -> None:
+    """Raise an error if so many records are not to be in memory as objects."""
+    if count > MOST_RECORDS:
+        detail = f"more than {MOST_RECORDS} records of one batch are only read in pieces"
+        raise payload_error(batch, Reason.TOO_LARGE, detail)
+
+
+def payload_chunks(
+    batch: Batch, payload: Buffer | None, max_output: int | None = None
+) -> Callable[[], Iterator[Buffer]]:
+    """Return a function that returns the payload after decompression, in parts of any size.
+
+    Args:
+        batch: the entry.
+        payload: what ``held_payload`` returns.
+        max_output: as of ``decompressed``.
+    """
+
+    def chunks() -> Iterator[Buffer]:
+        if payload is None:
+            return decompressed_pieces(batch, max_output)
+        batch._context.check()
+        return iter([payload])
+
+    return chunks
+
+
+def crc_error(batch: Batch) -> KafkaSpecError:
+    """Return the error for a checksum that does not match."""
+    checksum = checksum_of(batch.kind.key)
+    return make_error(
+        Reason.CHECKSUM_MISMATCH,
+        f"stored {checksum.algorithm} is {batch.crc:#010x},"
+        f" of the bytes it is {computed_crc(batch):#010x}",
+        file=batch.file,
+        offset=batch.position + batch.framing.size + checksum.position,
+        path=f"{batch.framing.message_path}/{checksum.field}",
+        spec=field_of(batch.kind.key, checksum.field).location,
+    )
+
+
+def computed_crc(batch: Batch) -> int:
+    """Return the checksum of the stored bytes."""
+    return _computed(checksum_of(batch.kind.key), batch._bytes, batch.framing)
+
+
+def decompressed_pieces(batch: Batch, max_output: int | None = None) -> Iterator[Buffer]:
+    """Return what ``decompressed`` does piece by piece.
+
+    Raises:
+        KafkaSpecError: as ``decompressed``, after the pieces before the fault.
+    """
+    batch._context.check()
+    payload = batch.payload
+    assert payload is not None
+    limit = batch._context.max_output if max_output is None else max_output
+    try:
+        yield from compression.decompress_pieces(
+            batch.compression, payload, magic=batch.magic, max_output=limit
+        )
+    except KafkaSpecError as error:
+        raise batch._not_decompressed(error) from None
+    except MemoryError:
+        raise memory_error(batch) from None
+
+
+def payload_error(batch: Batch, reason: Reason, detail: str) -> KafkaSpecError:
+    """Return an error about the payload as a whole."""
+    return make_error(
+        reason,
+        detail,
+        file=batch.file,
+        offset=batch.payload_position,
+        path=payload_path(batch),
+        spec=field_of(batch.kind.key, batch._payload_field).location,
+    )
+
+
+def held_payload(batch: Batch, max_output: int | None = None) -> Buffer | None:
+    """Return the payload after decompression; None if it is too large to be held in memory.
+
+    Args:
+        batch: the entry.
+        max_output: as of ``decompressed``.
+
+    Raises:
+        KafkaSpecError: as ``decompressed``.
+    """
+    limit = batch._context.max_output if max_output is None else max_output
+    try:
+        return batch.decompressed(min(limit, HELD_BYTES))
+    except KafkaSpecError as error:
+        if error.reason is not Reason.DECOMPRESSED_TOO_LARGE or limit <= HELD_BYTES:
+            raise
+        return None
+
+
+def memory_error(batch: Batch) -> KafkaSpecError:
+    """Return the error for a payload that takes more memory than there is."""
+    return payload_error(batch, Reason.TOO_LARGE, "there is not enough memory to read it")
+
+
+def payload_path(batch: Batch) -> str:
+    """Return the path of the payload in the data."""
+    return f"{batch.framing.message_path}/{batch._payload_field}"
+
+
+def magic_name(batch: Batch) -> str:
+    """Return the magic as text: ``2``; ``1 (0.7)`` for the format of Kafka 0.7."""
+    return f"{batch.magic} ({batch.log_format})" if batch.log_format else str(batch.magic)
+
+
+def ignored_bytes(batch: Batch) -> int:
+    """Return the number of bytes that readers skip; of a compressed entry, as far as known."""
+    return batch._ignored_bytes
+
+
+def shares_offset(batch: Batch) -> bool:
+    """Return whether all records of an entry have the same offset, that of the entry."""
+    return batch._shares_offset
+
+
+def stored_offset(batch: Batch) -> int:
+    """Return the offset field of an entry: first offset of a batch, last one of a wrapper.
+
+    Never decompresses.
+    """
+    return batch._stored_offset
+
+
+FORMER: Final[Mapping[str, tuple[Callable[..., Any], bool, str]]] = {
+    "check_count": (check_count, True, "records"),
+    "chunks": (payload_chunks, True, "decompressed"),
+    "computed_crc": (computed_crc, True, "crc_valid"),
+    "crc_error": (crc_error, True, "crc_valid"),
+    "decompressed_pieces": (decompressed_pieces, True, "decompressed"),
+    "error": (payload_error, True, "the errors of records"),
+    "held": (held_payload, True, "decompressed"),
+    "ignored_bytes": (ignored_bytes, False, "verify, which reports them"),
+    "magic_name": (magic_name, False, "magic"),
+    "memory_error": (memory_error, True, "the errors of records"),
+    "payload_field": (attrgetter("_payload_field"), False, "kind.payload"),
+    "payload_path": (payload_path, False, "the path of an error"),
+    "shares_offset": (shares_offset, False, "last_offset"),
+    "stored_offset": (stored_offset, False, "base_offset or last_offset"),
+}
+"""Members of a batch until 0.2: what does it now, whether it is called, what users take instead."""
 
 
 def _computed(checksum: Checksum, data: memoryview, framing: Framing) -> int:

@@ -9,7 +9,14 @@ from kafkaspec._generated.python.model.recordbatch import RecordBatch
 from kafkaspec.codecs import Codec
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import record_classes
-from kafkaspec.log.batch import NONE, Batch
+from kafkaspec.log.batch import (
+    NONE,
+    Batch,
+    check_count,
+    held_payload,
+    memory_error,
+    payload_chunks,
+)
 from kafkaspec.log.pieces import PIECE_BYTES, Pieces, header_of
 from kafkaspec.model import Buffer, Record
 
@@ -27,7 +34,7 @@ class DefaultBatch(Batch):
         return self.message.base_offset
 
     @property
-    def stored_offset(self) -> int:
+    def _stored_offset(self) -> int:
         return self.message.base_offset
 
     @property
@@ -53,7 +60,7 @@ class DefaultBatch(Batch):
         return sequence
 
     @property
-    def payload_field(self) -> str:
+    def _payload_field(self) -> str:
         return self.kind.payload
 
     @property
@@ -68,13 +75,13 @@ class DefaultBatch(Batch):
         self._verify()
         if self.message.num_records == 0:  # Kafka does not look at the payload either (Q9)
             return []
-        payload = self.held(max_output)
+        payload = held_payload(self, max_output)
         if payload is None or len(payload) > PIECE_BYTES:
             return self.pieces(payload, max_output).records()
         try:
             return self._context.codec.decode_records(self.message, payload, origin=self._origin)
         except MemoryError:
-            raise self.memory_error() from None
+            raise memory_error(self) from None
 
     def pieces(
         self, payload: Buffer | None, max_output: int | None = None, *, codec: Codec | None = None
@@ -82,16 +89,16 @@ class DefaultBatch(Batch):
         """Return the records in pieces.
 
         Args:
-            payload: what ``held`` returns.
+            payload: what ``held_payload`` returns.
             max_output: as of ``records``.
             codec: reads them; that of the segment by default.
 
         Raises:
             KafkaSpecError: as ``records``. The CRC is not checked.
         """
-        chunks = self.chunks(payload, max_output)
+        chunks = payload_chunks(self, payload, max_output)
         codec = codec or self._context.codec
-        return Pieces(codec, self.message, self._origin, chunks, self.memory_error)
+        return Pieces(codec, self.message, self._origin, chunks, lambda: memory_error(self))
 
     def header_of(self, count: int) -> Any:
         """Return the header of a batch with so many of its records."""
@@ -111,7 +118,7 @@ class DefaultBatch(Batch):
             classes = record_classes(self.message)
             return classes.record_set(**{classes.parameter: self.message, "records": []})
         payload = self.decompressed(max_output)
-        self.check_count(min(self.message.num_records, len(payload)))
+        check_count(self, min(self.message.num_records, len(payload)))
         record_set, _ = self._context.codec.parse(
             self.kind.record_set,
             payload,

@@ -36,6 +36,10 @@ from kafkaspec.log.batch import (
     Batch,
     Context,
     InnerMessage,
+    held_payload,
+    memory_error,
+    payload_chunks,
+    payload_error,
 )
 from kafkaspec.log.pieces import PIECE_BYTES, Messages, Records, Window
 from kafkaspec.model import Record
@@ -125,12 +129,12 @@ class LegacyBatch(Batch):
     @property
     def base_offset(self) -> int:
         if self._base_offset is None:
-            self._find_shift(self.held())
+            self._find_shift(held_payload(self))
             assert self._base_offset is not None
         return self._base_offset
 
     @property
-    def stored_offset(self) -> int:
+    def _stored_offset(self) -> int:
         return self.message.offset
 
     @property
@@ -142,7 +146,7 @@ class LegacyBatch(Batch):
         return self._num_records
 
     @property
-    def ignored_bytes(self) -> int:
+    def _ignored_bytes(self) -> int:
         return len(self.message.unused)
 
     @property
@@ -155,7 +159,7 @@ class LegacyBatch(Batch):
         return NO_TIMESTAMP if timestamp is None else timestamp
 
     @property
-    def payload_field(self) -> str:
+    def _payload_field(self) -> str:
         return names.VALUE
 
     @property
@@ -172,7 +176,7 @@ class LegacyBatch(Batch):
         if not self.is_compressed:
             return [Record(message.offset, self.max_timestamp, message.key, message.value)]
         try:
-            payload = self.held(max_output)
+            payload = held_payload(self, max_output)
             runs = self._fast_runs(payload, max_output) or self._runs(payload, max_output)
             count = self._num_records
             assert count is not None
@@ -180,7 +184,7 @@ class LegacyBatch(Batch):
                 return Records(count, runs)
             return [record for run in runs() for record in run]
         except MemoryError:
-            raise self.memory_error() from None
+            raise memory_error(self) from None
 
     def regular(
         self, payload: Buffer | None, max_output: int | None = None, *, verify: bool = False
@@ -188,14 +192,14 @@ class LegacyBatch(Batch):
         """Return the messages of a regular wrapper; None if it is not, or the codec cannot tell.
 
         Args:
-            payload: what ``held`` returns.
+            payload: what ``held_payload`` returns.
             max_output: as of ``records``.
             verify: whether all checksums inside have to match.
 
         Raises:
             KafkaSpecError: the wrapper cannot be decompressed.
         """
-        messages = Messages(self._context.codec, self.chunks(payload, max_output), verify)
+        messages = Messages(self._context.codec, payload_chunks(self, payload, max_output), verify)
         appended = self.timestamp_type == LOG_APPEND_TIME
         shift = shift_of(
             messages.survey, self.kind, self.last_offset, self.max_timestamp if appended else None
@@ -235,7 +239,7 @@ class LegacyBatch(Batch):
         Raises:
             KafkaSpecError: the wrapper cannot be read.
         """
-        chunks = self.chunks(payload, max_output)
+        chunks = payload_chunks(self, payload, max_output)
         refused: list[InnerMessage] = []
 
         def check(inner: InnerMessage) -> None:
@@ -273,7 +277,7 @@ class LegacyBatch(Batch):
                 check(inner)
         if not count:
             detail = "a compressed message that holds no message"
-            raise self.error(Reason.EMPTY_WRAPPER, detail)
+            raise payload_error(self, Reason.EMPTY_WRAPPER, detail)
         shift = self._shift(last)
         self._base_offset, self._num_records = signed64(first + shift), count
         return shift
@@ -281,8 +285,8 @@ class LegacyBatch(Batch):
     def _refused(self, inner: InnerMessage) -> KafkaSpecError | None:
         """Return the error for a message that a wrapper may not hold; None for any other."""
         if compression_of(inner.message):
-            error = self.error(
-                Reason.NESTED_COMPRESSION, "a compressed message inside a compressed message"
+            error = payload_error(
+                self, Reason.NESTED_COMPRESSION, "a compressed message inside a compressed message"
             )
             error.inner_position = inner.position
             return error
@@ -316,9 +320,9 @@ class LegacyBatch(Batch):
         """
         if not self.is_compressed:
             return
-        payload = self.held(max_output)
+        payload = held_payload(self, max_output)
         shift = self._find_shift(payload, max_output)
-        for inner in self._messages(self.chunks(payload, max_output)()):
+        for inner in self._messages(payload_chunks(self, payload, max_output)()):
             yield inner._replace(offset=signed64(inner.offset + shift)) if shift else inner
 
     def _find_shift(self, payload: Buffer | None, max_output: int | None = None) -> int:
@@ -329,7 +333,7 @@ class LegacyBatch(Batch):
         """
         found = self.regular(payload, max_output)
         if found is None:
-            return self._measured(self.chunks(payload, max_output))
+            return self._measured(payload_chunks(self, payload, max_output))
         return found[1].offset
 
     def _messages(self, chunks: Iterator[Buffer]) -> Iterator[InnerMessage]:
@@ -369,7 +373,8 @@ class LegacyBatch(Batch):
         if not has_relative_offsets(self.kind) or self.last_offset == 0:
             return 0
         if self.last_offset < last_inner:
-            raise self.error(
+            raise payload_error(
+                self,
                 Reason.WRAPPER_OFFSET,
                 f"the wrapper has offset {self.last_offset}, its last message {last_inner}",
             )

@@ -25,7 +25,14 @@ from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.codecs.base import Parser
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.layout.framing import Framing
-from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE, Batch, Context, InnerMessage
+from kafkaspec.log.batch import (
+    NO_TIMESTAMP,
+    NO_TIMESTAMP_TYPE,
+    Batch,
+    Context,
+    InnerMessage,
+    payload_error,
+)
 from kafkaspec.model import Record
 
 FRAMING: Final = Framing.of("message_set.framed_message")
@@ -64,7 +71,7 @@ class MessageSetBatch(Batch):
         return _CODECS.get(self.compression, f"unknown({self.compression})")
 
     @property
-    def stored_offset(self) -> int:
+    def _stored_offset(self) -> int:
         return self.base_offset
 
     @property
@@ -84,11 +91,11 @@ class MessageSetBatch(Batch):
         return self._num_records
 
     @property
-    def shares_offset(self) -> bool:
+    def _shares_offset(self) -> bool:
         return self.is_compressed
 
     @property
-    def ignored_bytes(self) -> int:
+    def _ignored_bytes(self) -> int:
         return self._dropped
 
     @property
@@ -100,7 +107,7 @@ class MessageSetBatch(Batch):
         return NO_TIMESTAMP
 
     @property
-    def payload_field(self) -> str:
+    def _payload_field(self) -> str:
         return PAYLOAD
 
     @property
@@ -191,7 +198,7 @@ class MessageSetBatch(Batch):
                 codec, message.payload, magic=message.magic, max_output=max_output
             )
         except KafkaSpecError as error:
-            raise self.error(error.reason, error.detail) from None
+            raise payload_error(self, error.reason, error.detail) from None
 
 
 class MessageSetCodec(Codec):

@@ -9,7 +9,7 @@ from typing import Final
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.indexes import OffsetIndex
 from kafkaspec.layout.framing import field_of
-from kafkaspec.log.batch import NONE
+from kafkaspec.log.batch import NONE, crc_error
 from kafkaspec.writing.headers import UNKNOWN, Headers
 from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET, IndexBuilder
 from kafkaspec.writing.producer_state import read_marker
@@ -32,7 +32,7 @@ def first_refused(
     found: list[tuple[int, KafkaSpecError]] = []
     number = headers.wrong_checksum()
     if number is not None:
-        found.append((number, headers.batch(number).crc_error()))
+        found.append((number, crc_error(headers.batch(number))))
     if max(headers.magic) > profile.magic:
         number = next(n for n, magic in enumerate(headers.magic) if magic > profile.magic)
         detail = f"the profile of Kafka {profile.since} does not know magic {headers.magic[number]}"

@@ -14,7 +14,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import FRAMING, checksum_of
 from kafkaspec.layout.kinds import KINDS
-from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch
+from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, NONE, Batch, crc_error
 from kafkaspec.log.segment import Segment
 
 UNKNOWN: Final = -1
@@ -118,7 +118,7 @@ class Headers:
     def crc_error(self, number: int) -> KafkaSpecError:
         """Return the error for an entry whose checksum does not match its bytes."""
         try:
-            return self.batch(number).crc_error()
+            return crc_error(self.batch(number))
         except KafkaSpecError as error:  # it cannot be parsed either
             return error
 

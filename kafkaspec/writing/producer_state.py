@@ -20,7 +20,7 @@ from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import snapshots
 from kafkaspec.files.arrays import serialize_array
 from kafkaspec.layout.framing import field_of
-from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, payload_path
 from kafkaspec.log.control import KEY, ControlRecord
 from kafkaspec.writing.headers import Headers
 from kafkaspec.writing.profiles import MarkerTrace, Profile
@@ -274,7 +274,7 @@ def _read_marker(batch: Batch) -> Marker | None:
     found = batch.marker()
     if found is None:
         return None
-    return marker_of(found, Origin(batch.file, batch.payload_position, path=batch.payload_path))
+    return marker_of(found, Origin(batch.file, batch.payload_position, path=payload_path(batch)))
 
 
 def marker_of(control: ControlRecord, origin: Origin) -> Marker:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kafkaspec as ks
 from kafkaspec import compression
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import ChecksumError, CorruptError, KafkaSpecError, Reason, UnsupportedError
-from kafkaspec.log.batch import Batch, CrcPolicy
+from kafkaspec.log.batch import FORMER, Batch, CrcPolicy
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from tests.log import forge
@@ -268,3 +270,20 @@ def test_a_bomb_stops_at_the_bound(codec_id: int, codec: Codec) -> None:
     assert caught.value.reason is Reason.DECOMPRESSED_TOO_LARGE
     assert caught.value.position == 61
     assert batch.records(max_output=4_000_000)[0].value == bytes(3_000_000)
+
+
+def test_former_members_work_and_warn() -> None:
+    (batch, *_) = ks.Segment(ks.encode([ks.Record(7, 1, b"k", b"v")], compression="gzip"))
+    made: Any = batch
+    for name, (_, is_method, _) in FORMER.items():
+        assert name not in dir(batch)
+        with pytest.warns(DeprecationWarning, match=rf"^Batch\.{name} is deprecated: take "):
+            found = getattr(made, name)
+        assert callable(found) == is_method
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert (made.stored_offset, made.magic_name, made.computed_crc()) == (7, "2", batch.crc)
+        assert made.held() == batch.decompressed()
+        assert b"".join(made.chunks(None)()) == batch.decompressed()
+    with pytest.raises(AttributeError, match="has no attribute 'holds'"):
+        _ = made.holds

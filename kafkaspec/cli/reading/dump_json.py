@@ -20,7 +20,7 @@ from kafkaspec.columns.json_lines import bytes_json
 from kafkaspec.compression import NAMES
 from kafkaspec.conversion.fields import RecordValues, header_values
 from kafkaspec.layout.kinds import MAGICS
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, payload_path
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Headers, Record
 
@@ -200,7 +200,7 @@ def decode_controls(
     """
     if not batch.is_control:
         return None
-    origin = Origin(batch.file, batch.position, path=batch.payload_path)
+    origin = Origin(batch.file, batch.position, path=payload_path(batch))
     return [decode_control(record, codec=codec, origin=origin) for record in records]
 
 

@@ -10,7 +10,7 @@ from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout
 from kafkaspec.layout.names import SCHEMA_VERSION
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, payload_path
 from kafkaspec.messages.decoding import decode_by, decode_message, layouts_of
 from kafkaspec.messages.json_text import expanded_fields, json_text
 from kafkaspec.model import Buffer, Record
@@ -50,7 +50,7 @@ class Messages:
 
     def show(self, batch: Batch, records: Sequence[Record]) -> Iterator[Shown]:
         """Yield each record of a batch with its messages."""
-        origin = Origin(batch.file, batch.position, path=batch.payload_path)
+        origin = Origin(batch.file, batch.position, path=payload_path(batch))
         of_key, of_value = origin.under("/key"), origin.under("/value")
         for record in records:
             key = value = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kafkaspec.cli.options import iso
 from kafkaspec.cli.reading.value_text import bytes_text, headers_text
 from kafkaspec.conversion.fields import header_values
+from kafkaspec.log.batch import magic_name
 from kafkaspec.model import Record
 from kafkaspec.shown import printable
 
@@ -72,7 +73,7 @@ class TextDump:
     def batch_line(self, batch: Batch, file: str) -> str:
         """Return one line for a batch."""
         words = [
-            f"{self._title(file)}{batch.position:>10}  magic {batch.magic_name}",
+            f"{self._title(file)}{batch.position:>10}  magic {magic_name(batch)}",
             f"{batch.size:>8} B",
             f"{batch.compression_name:6}",
         ]

@@ -17,7 +17,7 @@ from kafkaspec.files import names
 from kafkaspec.io.local import read_beside
 from kafkaspec.layout.framing import fixed_size
 from kafkaspec.layout.names import ABORTED_TRANSACTION, OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
-from kafkaspec.log.batch import Batch
+from kafkaspec.log.batch import Batch, computed_crc, held_payload, payload_chunks, payload_path
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.lookup import first_reaching, holds, start_position
 from kafkaspec.log.pieces import PIECE_BYTES, Window
@@ -121,7 +121,7 @@ def _which(fields: list[FieldPosition], byte: int) -> str:
 
 
 def _checksum(batch: Batch) -> Section:
-    right = "right" if batch.crc_valid else f"WRONG: of the bytes it is {batch.computed_crc():#x}"
+    right = "right" if batch.crc_valid else f"WRONG: of the bytes it is {computed_crc(batch):#x}"
     text = f"checksum {batch.crc:#x}: {right}"
     return Section("", b"", 0, [], text, is_wrong=not batch.crc_valid)
 
@@ -154,10 +154,10 @@ def _record_set(
     """Yield the first records, some at a time, and the fault that ends them all."""
     total = batch.num_records
     most = min(max_records, total) if max_records else total
-    chunks = batch.chunks(batch.held())
+    chunks = payload_chunks(batch, held_payload(batch))
     where = _where(batch, sum(map(len, chunks())))
     start = 0 if batch.is_compressed else batch.payload_position
-    origin = Origin(batch.file, start, batch.is_compressed, batch.payload_path)
+    origin = Origin(batch.file, start, batch.is_compressed, payload_path(batch))
     window = Window(chunks())
     number = position = 0
     whole = True
@@ -178,7 +178,7 @@ def _record_set(
         number += wanted
         left = total - number if number == most else 0
         note = f"{left} more records; --records 0 shows all" if left and whole else ""
-        fields = _renumbered(fields, f"{batch.payload_path}/records", number - wanted)
+        fields = _renumbered(fields, f"{payload_path(batch)}/records", number - wanted)
         section = Section(title, window.data, start, fields, note)
         yield section
         if topic is not None:
@@ -187,7 +187,7 @@ def _record_set(
     if not whole:
         return
     try:
-        records = batch.pieces(batch.held(), codec=get_codec()).records()
+        records = batch.pieces(held_payload(batch), codec=get_codec()).records()
     except KafkaSpecError as error:
         yield Section("the first fault after these records", b"", 0, with_error([], error))
         return
@@ -245,7 +245,7 @@ def _inner_messages(
             yield Section("", b"", 0, [], note)
             return
         data = payload[position:end]
-        origin = Origin(batch.file, position, path=batch.payload_path)
+        origin = Origin(batch.file, position, path=payload_path(batch))
         fields = codec.positions(framing.entry, data, origin=origin)
         title = f"message {number}" + (f": {where}" if number == 0 else "")
         section = Section(title, data, position, fields)

@@ -35,6 +35,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.io.local import are_mapped, unmapped
 from kafkaspec.jobs import in_processes
+from kafkaspec.log.batch import magic_name
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
@@ -430,7 +431,7 @@ def _answer(found: Found, codec: str) -> list[str]:
         return ["  not found"]
     lines = [
         f"  batch   at byte {batch.position}: offsets {batch.base_offset} to {batch.last_offset}, "
-        f"magic {batch.magic_name}, {batch.compression_name}"
+        f"magic {magic_name(batch)}, {batch.compression_name}"
     ]
     if record is None:
         return [*lines, "  record  none at or after it is left in the batch"]

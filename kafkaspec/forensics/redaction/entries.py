@@ -13,7 +13,7 @@ from kafkaspec.errors import Reason, make_error
 from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part
 from kafkaspec.layout.framing import ENTRY
 from kafkaspec.layout.kinds import compression_of
-from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
+from kafkaspec.log.batch import LOG_APPEND_TIME, Batch, crc_error
 from kafkaspec.log.encoding import batch_entry
 from kafkaspec.model import Record
 
@@ -87,7 +87,7 @@ def redacted_entry(
         KafkaSpecError: its checksum is wrong, or it cannot be read or written.
     """
     if not batch.crc_valid:
-        raise batch.crc_error()
+        raise crc_error(batch)
     records = batch.records()
     found: list[RedactedField] = []
 
