@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
-from itertools import chain
 from os import PathLike
 from pathlib import Path
 
@@ -36,10 +35,11 @@ from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
+from kafkaspec.intact.division import judge
 from kafkaspec.io.local import are_mapped, open_source, unmapped
 from kafkaspec.io.remote import as_path, exists
 from kafkaspec.jobs import in_processes
-from kafkaspec.log.missing import Why, missing
+from kafkaspec.log.missing import Account, Missing
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -52,7 +52,6 @@ ALL_CODECS = "all"
 _INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
 _NOWHERE = "the link leads nowhere"
 _NOT_READ = (R.UNREADABLE, R.CHANGED)
-_GONE = (Why.START, Why.CUT, Why.END)
 
 
 def verify(
@@ -278,10 +277,10 @@ def _partition(
     seen: set[str] = set()
     whole = True
     start = BrokerStart(directory.path, options.interval)
-    gone = _missing(directory, options)
+    gone = _Gone.in_directory(directory, options)
+    yield from gone.beside()
     for number, path in enumerate(segments):
         before = order.last_offset
-        yield from gone.get(os.fspath(path), ())
         yield from (start.judged(finding, path) for finding in _overlap(path, before))
         done = options.elsewhere(path)
         if done is not None:
@@ -290,6 +289,7 @@ def _partition(
             order.last_offset = done.last_offset
             for run in done.epochs:
                 add_to_runs(order.epochs, run.epoch, run.base_offset, run.last_offset)
+            yield from gone.of(path, check=any(map(_is_damage, done.findings)))
             yield done
             continue
         verifier = SegmentVerifier(
@@ -300,14 +300,13 @@ def _partition(
             is_last=number == len(segments) - 1,
             start=start,
         )
-        for event in _guarded(path, FileKind.SEGMENT, partition, verifier.run()):
+        events = _guarded(path, FileKind.SEGMENT, partition, verifier.run())
+        for event in gone.added(path, events):
             if isinstance(event, FileResult):
                 seen.add(event.file)
-            elif event.reason in _NOT_READ:
+            elif isinstance(event, Finding) and event.reason in _NOT_READ:
                 whole = False
             yield event
-    listed = {os.fspath(path) for path in segments}
-    yield from (item for file, found in gone.items() if file not in listed for item in found)
     _complete(log, segments, order, whole)
     yield from verify_message_sets(directory.of(FileKind.MESSAGE_SET), options, partition)
     for path in directory.of(FileKind.KRAFT_SNAPSHOT):
@@ -368,23 +367,74 @@ def _complete(log: LogState, segments: Sequence[Path], order: LogOrder, whole: b
             log.end_offset = max(last + 1, *bases)
 
 
-def _missing(directory: Directory, options: Options) -> dict[str, list[Finding]]:
-    """Return findings about offsets that are missing, by the segment before them."""
-    if not directory.is_partition and not directory.of(FileKind.SEGMENT, FileKind.MESSAGE_SET):
-        return {}
-    try:
-        return _gone(Partition(directory.path, codec=options.codecs[0]))
-    except KafkaSpecError:  # of a file that is verified by itself
-        return {}
+class _Gone:
+    """Finds what is missing in a log, by the rule of all commands.
+
+    Args:
+        log: the log; None for nothing.
+    """
+
+    def __init__(self, log: Partition | Segment | None) -> None:
+        self._log = log
+        self._account = None if log is None else Account(log, ends_only=True, judge=judge)
+
+    @classmethod
+    def in_directory(cls, directory: Directory, options: Options) -> _Gone:
+        """Return one for a partition, or another directory with segments."""
+        if directory.is_partition or directory.of(FileKind.SEGMENT, FileKind.MESSAGE_SET):
+            with suppress(KafkaSpecError):  # of a file that is verified by itself
+                return cls(Partition(directory.path, codec=options.codecs[0]))
+        return cls(None)
+
+    def beside(self) -> Iterator[Finding]:
+        """Yield findings about offsets before the first segment, or without any."""
+        if self._account is not None:
+            yield from _gone(self._account.beside())
+
+    def of(self, path: Path, *, check: bool) -> Iterator[Finding]:
+        """Yield findings about offsets in and after a segment."""
+        if self._log is None or self._account is None:
+            return
+        try:
+            with self._opened(path) as segment:
+                found = self._account.of(segment, check=check)
+        except KafkaSpecError:  # as above
+            return
+        yield from _gone(found or ())
+
+    def _opened(self, path: Path) -> AbstractContextManager[Segment]:
+        assert self._log is not None
+        if isinstance(self._log, Segment):
+            return nullcontext(self._log)
+        return closing(self._log.open_segment(path))
+
+    def added(self, path: Path, events: Iterable[Event | Settled]) -> Iterator[Event | Settled]:
+        """Yield the events of a segment, and before its result what is missing in it."""
+        wrong, told = False, False
+        for event in events:
+            if isinstance(event, Finding):
+                wrong |= _is_damage(event)
+            elif isinstance(event, Settled):
+                wrong |= any(map(_is_damage, event.findings))
+            elif event.file == os.fspath(path):
+                yield from self.of(path, check=wrong)
+                told = True
+            yield event
+        if not told:
+            yield from self.of(path, check=wrong)
 
 
-def _gone(log: Partition | Segment) -> dict[str, list[Finding]]:
-    found: dict[str, list[Finding]] = {}
-    for item in missing(log, ends_only=True):
-        if item.is_loss and item.why in _GONE and item.last_offset is not None:
+def _is_damage(finding: Finding) -> bool:
+    """Return whether a finding about a segment or its indexes may be one about lost bytes."""
+    torn = finding.reason is R.TORN_TAIL
+    return torn or finding.severity is Severity.ERROR
+
+
+def _gone(items: Iterable[Missing]) -> Iterator[Finding]:
+    for item in items:
+        if item.lost is not None:
             place = Place(item.file, Area.FILES, item.position, item.first_offset)
-            found.setdefault(item.file, []).append(place.warning(R.MISSING_OFFSETS, item.message))
-    return found
+            yield place.warning(R.MISSING_OFFSETS, item.message)
 
 
 def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
@@ -463,11 +513,12 @@ def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
     elif name is None or name.kind == names.LOG:
         if name is None and kind is not FileKind.KRAFT_SNAPSHOT:
             open_log(path, codec=options.codecs[0]).close()
-        if name is not None:
-            with open_log(path, codec=options.codecs[0]) as log_of_file:
-                assert isinstance(log_of_file, Segment)
-                yield from chain.from_iterable(_gone(log_of_file).values())
-        yield from _alone(path, options)
+        if name is None:
+            yield from _alone(path, options)
+            return
+        with open_log(path, codec=options.codecs[0]) as log_of_file:
+            assert isinstance(log_of_file, Segment)
+            yield from _Gone(log_of_file).added(path, _alone(path, options))
     elif name.kind == names.PRODUCER_SNAPSHOT:
         start = BrokerStart(path.parent, options.interval)
         yield from verify_snapshot(path, "", options.codecs, start)

@@ -14,6 +14,7 @@ from kafkaspec.cli.report import Place
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.names import parse_partition
+from kafkaspec.intact.division import judge
 from kafkaspec.log.batch import Batch, CrcPolicy
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.directory import LogDirectory
@@ -175,7 +176,13 @@ class Inputs:
         bounds = [bound for bound in (end_offset, wanted.end_offset) if bound is not None]
         given = {"start_offset": wanted.start_offset, "log_start": wanted.log_start} | options
         try:
-            for item in missing(log, end_offset=min(bounds, default=None), **given):
+            for item in missing(
+                log,
+                end_offset=min(bounds, default=None),
+                judge=judge,
+                check=self.broken > 0,
+                **given,
+            ):
                 self._show(item)
         except KafkaSpecError as error:
             self.cannot_read(error)

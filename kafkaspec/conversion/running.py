@@ -18,6 +18,7 @@ from kafkaspec.conversion.offsets import Offsets
 from kafkaspec.conversion.partition import PartitionConversion, Progress
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
 from kafkaspec.errors import KafkaSpecError, none_of
+from kafkaspec.intact.division import judge
 from kafkaspec.io.local import unmapped
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import missing, passed_over
@@ -217,6 +218,8 @@ def _convert(
                 start_offset=plan.start_offset,
                 end_offset=plan.end_offset,
                 log_start=plan.log_start,
+                judge=judge,
+                check=result.damaged > 0,
             )
         )
     if check:

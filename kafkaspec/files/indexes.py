@@ -280,3 +280,9 @@ def _count(type_key: str, slots: memoryview) -> int:
             continue
         return 0 if number == 1 and is_zero(slots[:size]) else number
     return count
+
+
+LARGEST_RELATIVE_OFFSET: Final = min(
+    field_of(index.type_key, _RELATIVE).largest for index in (OffsetIndex, TimeIndex)
+)
+"""Largest distance of an offset from the base offset of the segment that an entry can express."""

@@ -6,7 +6,7 @@ of a compressed one are found by reading it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -21,6 +21,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, stored_offset
+from kafkaspec.log.damage import Kept
 from kafkaspec.log.entries import Tail
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.partition import Partition
@@ -219,16 +220,29 @@ class Unread:
     tails: dict[int, Tail] = field(default_factory=dict)
 
 
-def tables(log: Partition | Segment, unread: Unread) -> Iterator[BatchRows]:
+def tables(
+    log: Partition | Segment,
+    unread: Unread,
+    kept: Callable[[Segment], Kept | None] | None = None,
+) -> Iterator[BatchRows]:
     """Yield the headers of a log, and note what cannot be read.
 
     Args:
         log: a partition, or a segment of one.
         unread: gets the errors.
+        kept: function that returns the entries to read of a segment; all others are left out.
     """
     for number, segment in _segments(log, unread):
         try:
-            yield from _of_segment(segment, number, unread)
+            chosen = None if kept is None else kept(segment)
+            if chosen is None:
+                yield from _of_segment(segment, number, unread)
+                continue
+            if [(part.start, part.end) for part in chosen.ranges] != [(0, segment.size)]:
+                errors = readable_headers(segment)
+                unread.errors += [item for item in errors if isinstance(item, KafkaSpecError)]
+            for part in chosen.ranges:
+                yield from _of_segment(segment, number, unread, part.start, part.end)
         except KafkaSpecError as error:
             unread.errors.append(error)
 
@@ -255,8 +269,10 @@ def _segments(log: Partition | Segment, unread: Unread) -> Iterator[tuple[int, S
             yield number, segment
 
 
-def _of_segment(segment: Segment, number: int, unread: Unread) -> Iterator[BatchRows]:
-    for item in readable_headers(segment):
+def _of_segment(
+    segment: Segment, number: int, unread: Unread, start: int = 0, stop: int | None = None
+) -> Iterator[BatchRows]:
+    for item in readable_headers(segment, start, stop):
         if isinstance(item, KafkaSpecError):
             unread.errors.append(item)
         elif isinstance(item, Batch):
@@ -265,7 +281,7 @@ def _of_segment(segment: Segment, number: int, unread: Unread) -> Iterator[Batch
             table, base = item
             position = _array(table, "position")
             yield BatchRows(segment, number, position + base if base else position, item)
-    if segment.tail is not None and segment.tail.reason != "zeros":
+    if stop is None and segment.tail is not None and segment.tail.reason != "zeros":
         unread.tails[number] = segment.tail
 
 

@@ -2,14 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.entries import Entries
 
+if TYPE_CHECKING:
+    from kafkaspec.log.segment import Segment
+
 ALWAYS_RAISED: Final = (Reason.CHANGED, Reason.UNREADABLE)
 """Reasons that are about the whole file, so that nothing after the error can be read."""
+
+
+class KeptRange(NamedTuple):
+    """Intact entries that touch each other and whose offsets rise.
+
+    Attributes:
+        start: byte offset of the first one.
+        end: byte offset after the last one.
+        first: first offset.
+        last: last offset.
+        is_there: whether the segment has their bytes, and not those that they must have had.
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+    is_there: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The entries of a segment that are its own and intact.
+
+    Attributes:
+        ranges: the entries.
+        claimed_end: offset after the last one that the headers of broken entries at its end have.
+        stop: byte offset from which on there are only zeros; the size for none.
+    """
+
+    ranges: tuple[KeptRange, ...]
+    claimed_end: int
+    stop: int
+
+
+Judge = Callable[["Segment", int | None], Kept]
+"""Function that finds the intact entries of a segment, given the base offset of the next one:
+``kafkaspec.intact.division.judge``, which lies above this package."""
 
 
 def broken_entry(

@@ -28,7 +28,7 @@ _MOST: Final = (1 << 16) - 8
 
 
 def header_tables(
-    segment: Entries, position: int = 0, *, few: bool = False
+    segment: Entries, position: int = 0, *, few: bool = False, end: int | None = None
 ) -> Iterator[tuple[HeaderTable, int]]:
     """Yield tables of headers from an entry on, as long as entries are regular.
 
@@ -36,6 +36,7 @@ def header_tables(
         segment: the segment; its codec reads the headers.
         position: byte offset of an entry.
         few: whether the caller may stop soon.
+        end: byte offset after the last entry to read, None for all.
 
     Yields:
         A table, and the byte offset that its positions count from. After the last table comes
@@ -46,13 +47,16 @@ def header_tables(
     """
     cursor = segment.cursor(sparse=True)
     capacity = _FIRST if few else _MOST
-    while position < segment.size:
+    stop = segment.size if end is None else end
+    while position < stop:
         segment.check()
         buffer, base = cursor.at(position, LARGEST_HEADER)
-        limit = segment.size - base
+        limit = stop - base
+        buffer = buffer[:limit]
         table = segment.codec.scan(buffer, position - base, limit=limit, capacity=capacity)
         if table is None and limit > len(buffer):  # a kind that shows its header to the end of it
             buffer, base = segment.around(cursor, position)
+            buffer = buffer[: stop - base]
             table = segment.codec.scan(buffer, position - base, capacity=capacity)
         if table is None:
             return
@@ -62,13 +66,14 @@ def header_tables(
 
 
 def readable_headers(
-    segment: Entries, position: int = 0
+    segment: Entries, position: int = 0, end: int | None = None
 ) -> Iterator[tuple[HeaderTable, int] | Batch | KafkaSpecError]:
     """Yield the headers of all entries that can be read, and the error of each other one.
 
     Args:
         segment: the segment; afterwards its ``tail`` says how it ends.
         position: byte offset of an entry.
+        end: byte offset after the last entry to read, None for all.
 
     Yields:
         A table as from ``header_tables``; or alone an entry that the codec does not scan, or an
@@ -79,9 +84,11 @@ def readable_headers(
     """
     while True:
         if segment.format.has_columns:
-            for table, base in header_tables(segment, position):
+            for table, base in header_tables(segment, position, end=end):
                 yield table, base
                 position = base + table.position
+        if end is not None and position >= end:
+            return
         for item in segment.scan(position):
             yield item
             if isinstance(item, Batch):

@@ -23,23 +23,25 @@ end alone are no loss: preallocated files have them.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from operator import lt
 from pathlib import Path
+from typing import Final
 
 from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
-from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex, TimeIndex
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.damage import ALWAYS_RAISED
+from kafkaspec.log.damage import ALWAYS_RAISED, Judge, Kept
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.lookup import start_position
@@ -73,6 +75,10 @@ class Why(StrEnum):
     """Folders in a log directory or partition that are not Kafka's."""
     NAME = "name"
     """A segment, index or snapshot whose number is no offset. Brokers do not start with it."""
+    BROKEN = "broken"
+    """In a segment, no intact batch has them: between those that are, bytes are lost."""
+    BEHIND = "behind"
+    """Batches are intact, and come after bytes that no reader gets past."""
     LEFTOVER = "leftover"
     """Segments that a broker was about to delete, or to put in place of others."""
 
@@ -92,6 +98,7 @@ class Missing:
         size: number of bytes there that are no batch.
         batches: number of batches that are left out, as far as they are known.
         named: whether a file that is there names what is missing.
+        proof: what shows that offsets are missing.
     """
 
     file: str
@@ -104,6 +111,14 @@ class Missing:
     size: int = 0
     batches: int = 0
     named: bool = False
+    proof: str = ""
+
+    @property
+    def lost(self) -> tuple[int, int] | None:
+        """First and last of the offsets that nobody can get back from this log; None for none."""
+        if self.is_loss and self.why in _LOST and self.last_offset is not None:
+            return self.first_offset or 0, self.last_offset
+        return None
 
     @property
     def offsets(self) -> int:
@@ -117,6 +132,9 @@ class Missing:
         return f"{self.file}{place}: {self.message}"
 
 
+_LOST: Final = frozenset({Why.START, Why.BROKEN, Why.CUT, Why.END})
+
+
 @checked
 def missing(
     log: Segment | Partition | LogDirectory,
@@ -125,10 +143,13 @@ def missing(
     end_offset: int | None = None,
     log_start: LogStart = "ignore",
     ends_only: bool = False,
+    judge: Judge | None = None,
+    check: bool = False,
 ) -> Iterator[Missing]:
     """Yield what a log does not deliver between two offsets. Only headers of batches are read.
 
-    Segments and batches that cannot be read are not listed: reading them raises the error.
+    Segments that cannot be read are not listed: reading them raises the error. Lost offsets inside
+    of segments are listed with a judge, without which reading raises the error of each batch.
 
     Args:
         log: the log. Of a segment in a partition directory, the files beside it count too.
@@ -138,6 +159,8 @@ def missing(
         ends_only: whether to read only the end of each segment, from the last entry of its offset
             index on. Gaps inside of segments are then not seen. Of a remote log, nothing else is
             read.
+        judge: finds the intact batches of a local segment whose headers show damage.
+        check: whether to ask the judge about each segment, as where checksums are wrong.
     """
     yield from passed_over(log)
     if isinstance(log, LogDirectory):
@@ -148,6 +171,8 @@ def missing(
                 end_offset=end_offset,
                 log_start=log_start,
                 ends_only=ends_only,
+                judge=judge,
+                check=check,
             )
         return
     low = -1 if start_offset is None else start_offset
@@ -158,28 +183,19 @@ def missing(
         if problem is not None:
             yield problem
     wanted = low if start is None else max(low, start)
-    around = _around(log)
-    inside = _Gaps(wanted, high)
-    ends_only |= not isinstance(log.path, Path | None)
-    if isinstance(log, Partition):
-        found = around.before_first()
-        if found is not None and _concerns(found, wanted, high):
-            yield found
-        if not log.segment_paths:
-            gone = around.without_segments()
-            if gone is not None and _concerns(gone, wanted, high):
-                yield gone
+    account = Account(log, wanted, high, start, ends_only=ends_only, judge=judge)
+    yield from account.beside()
     below = end = 0
     whole = True
     for segment in [log] if isinstance(log, Segment) else _segments(log, low, high):
-        extent = None if segment is None else _extent_of(segment, inside, start, ends_only)
-        if segment is None or extent is None:
+        found = None if segment is None else account.of(segment, check=check)
+        if found is None:
             whole = False  # whoever reads it reports it
             continue
-        below, end = below + extent.below, extent.end
-        found = _after(segment, extent, around, inside)
-        if found is not None and _concerns(found, wanted, high):
-            yield found
+        below, end = below + account.below, account.end
+        yield from found
+    inside, around = account.inside, account.around
+    ends_only = account.ends_only
     if isinstance(log, Partition) and start is not None:
         if whole and start > end and (log.last_base_offset or 0) < high:
             text = f"the log start offset {start} is after the end of the log, {end}: everything is"
@@ -195,6 +211,76 @@ def missing(
             first_offset=inside.first,
             last_offset=inside.last,
         )
+
+
+class Account:
+    """What a log does not deliver between two offsets, segment by segment.
+
+    Args:
+        log: the log.
+        low: the first offset that is wanted.
+        high: the offset after the last one.
+        log_start: the log start offset, None for any.
+        ends_only: see ``missing``.
+        judge: see ``missing``.
+
+    Attributes:
+        ends_only: whether only the ends of segments are read.
+        inside: the gaps that are no loss.
+        around: the files around a segment.
+        below: number of batches below the log start offset in the last segment.
+        end: the offset after it.
+        kept: its intact entries, None where its headers show no damage.
+    """
+
+    def __init__(
+        self,
+        log: Segment | Partition,
+        low: int = -1,
+        high: int = LARGEST_OFFSET,
+        log_start: int | None = None,
+        *,
+        ends_only: bool = False,
+        judge: Judge | None = None,
+    ) -> None:
+        self._log, self._low, self._high, self._start = log, low, high, log_start
+        self.ends_only = ends_only or not isinstance(log.path, Path | None)
+        self._judge = judge
+        self.around = _around(log, judge)
+        self.inside = _Gaps(low, high)
+        self.below = self.end = 0
+        self.kept: Kept | None = None
+
+    def beside(self) -> Iterator[Missing]:
+        """Yield what is missing before the first segment, or without any."""
+        if not isinstance(self._log, Partition):
+            return
+        found = [self.around.before_first()]
+        if not self._log.segment_paths:
+            found.append(self.around.without_segments())
+        yield from self._wanted(found)
+
+    def of(self, segment: Segment, *, check: bool = False) -> list[Missing] | None:
+        """Return what is missing in a segment and after it; None if the file cannot be read.
+
+        Args:
+            segment: the segment.
+            check: whether batches in it are known to be damaged.
+        """
+        limit = self.around.next_base(segment.base_offset)
+        extent = _extent_of(
+            segment, self.inside, self._start, self.ends_only, limit, self._judge, check=check
+        )
+        if extent is None:
+            return None
+        self.below, self.end, self.kept = extent.below, extent.end, extent.kept
+        found = [*extent.lost, *extent.behind, _after(segment, extent, self.around, self.inside)]
+        return list(self._wanted(found))
+
+    def _wanted(self, found: Iterable[Missing | None]) -> Iterator[Missing]:
+        for item in found:
+            if item is not None and _concerns(item, self._low, self._high):
+                yield item
 
 
 def passed_over(log: Segment | Partition | LogDirectory) -> Iterator[Missing]:
@@ -328,36 +414,79 @@ class _Gaps:
         self.first = start if self.first is None else self.first
         self.last = end - 1
 
+    def take(self, other: _Gaps) -> None:
+        """Add the gaps of the next segment."""
+        self.gaps += other.gaps
+        self.offsets += other.offsets
+        self.first = other.first if self.first is None else self.first
+        self.last = self.last if other.last is None else other.last
+
 
 class _Extent:
     """What the headers of a segment say.
 
+    Args:
+        segment: the segment.
+        inside: takes gaps between batches; None for nothing.
+        log_start: the log start offset.
+        ends_only: whether to read only the end.
+        kept: its intact entries, to read no others; None for all.
+
     Attributes:
+        kept: the same.
+        zeros: what is said of zeros after the last batch, None for none.
         end: offset after the last batch; the base offset if there is none.
         stop: byte offset after the last batch.
         cleaned: whether compaction left something out.
         below: number of batches that begin below the log start offset.
+        is_odd: whether an entry cannot be parsed, or offsets do not rise.
+        tail: bytes after the last batch that are none, None if there are none or all are zeros.
+        tail_size: number of bytes after the last batch.
+        claimed_end: offset after the last one of broken headers at the end, 0 for none.
+        lost: offsets that no intact batch has, though batches before and after them are.
+        behind: offsets of intact batches that no reader reaches.
     """
 
     def __init__(
-        self, segment: Segment, inside: _Gaps | None, log_start: int | None, ends_only: bool
+        self,
+        segment: Segment,
+        inside: _Gaps | None,
+        log_start: int | None,
+        ends_only: bool,
+        kept: Kept | None = None,
     ) -> None:
         self.end = segment.base_offset or 0
-        self.cleaned = False
-        self.below = 0
+        self.cleaned = self.is_odd = False
+        self.below = self.claimed_end = 0
+        self.kept = kept
+        self.tail: str | None = None
+        self.zeros: str | None = None
+        self.tail_size = 0
+        self.lost: list[Missing] = []
+        self.behind: list[Missing] = []
         # Between offsets that are positions lie the bytes of the messages.
         are_positions = segment.format.offsets_are_positions
         self._inside = None if are_positions else inside
+        self._segment = segment
         self._log_start = -1 if log_start is None else log_start
+        if kept is not None:
+            self._follows = segment.base_offset is not None
+            self._read_kept(segment, kept)
+            return
         position = start_position(segment, LARGEST_OFFSET)[0] if ends_only else 0
         self._follows = segment.base_offset is not None and position == 0
         self._read(segment, position)
-        self.stop = segment.size if segment.tail is None else segment.tail.position
+        tail = segment.tail
+        self.stop = segment.size if tail is None else tail.position
+        if tail is not None:
+            self.tail_size = tail.size
+            self.tail = None if tail.reason == "zeros" else str(tail)
+            self.zeros = str(tail) if tail.reason == "zeros" else None
         if are_positions:
             self.end, self.cleaned = (segment.base_offset or 0) + self.stop, False
 
-    def _read(self, segment: Segment, position: int) -> None:
-        for item in readable_headers(segment, position):
+    def _read(self, segment: Segment, position: int, stop: int | None = None) -> None:
+        for item in readable_headers(segment, position, stop):
             if isinstance(item, tuple):
                 self._table(item[0])
             elif isinstance(item, Batch):
@@ -365,6 +494,56 @@ class _Extent:
                 self._add(None if count is None else item.base_offset, item.last_offset, count)
             else:
                 self._follows = False  # whoever reads it reports it
+                self.is_odd = True
+
+    def _read_kept(self, segment: Segment, kept: Kept) -> None:
+        self.stop = 0
+        for start, stop, first, last, is_there in kept.ranges:
+            size = start - self.stop
+            if size and first > self.end:
+                text = f"{offsets_text(self.end, first - 1)} missing: "
+                text += f"the {size:,} bytes there are no intact batch of the log"
+                self.lost.append(
+                    Missing(
+                        file=segment.name or "",
+                        why=Why.BROKEN,
+                        message=text,
+                        first_offset=self.end,
+                        last_offset=first - 1,
+                        position=self.stop,
+                        size=size,
+                    )
+                )
+            self._follows = self._follows and not size
+            if is_there:
+                self._read(segment, start, stop)
+            self.end, self.stop = max(self.end, last + 1), stop
+        self.tail_size = segment.size - self.stop
+        if kept.stop > self.stop:
+            self.claimed_end = kept.claimed_end
+            self.tail = f"the last {kept.stop - self.stop:,} bytes are no intact batch of the log"
+        elif self.tail_size:
+            self.zeros = f"the last {self.tail_size:,} bytes are zeros"
+
+    def after(self, stop: int, file: str) -> None:
+        """Note the intact batches after a place at which readers stop."""
+        ranges = [item for item in self.kept.ranges if item.start >= stop] if self.kept else []
+        if not ranges:
+            return
+        first, last = ranges[0].first, ranges[-1].last
+        text = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
+        self.behind.append(
+            Missing(
+                file=file,
+                why=Why.BEHIND,
+                message=f"{text} not delivered: intact batches with them come after bytes that "
+                "cannot be divided into batches; kafkaspec salvage gets them back",
+                first_offset=first,
+                last_offset=last,
+                position=ranges[0].start,
+                size=sum(item.end - item.start for item in ranges),
+            )
+        )
 
     def _table(self, table: HeaderTable) -> None:
         """Take headers; as a whole if no offset is left out between the first and the last."""
@@ -375,7 +554,8 @@ class _Extent:
             lasts, counts = table.column(names.LAST_OFFSET), table.column(names.NUM_RECORDS)
             span = lasts[-1] - firsts[0] + 1
             held = sum(lasts) - sum(firsts) + table.count
-            if self._whole(firsts[0], lasts[-1], table.count, span == held == sum(counts)):
+            dense = span == held == sum(counts) and all(map(lt, lasts, firsts[1:]))
+            if self._whole(firsts[0], lasts[-1], table.count, dense):
                 return
             for first, last, count in zip(firsts, lasts, counts, strict=True):
                 self._add(first, last, count)
@@ -383,7 +563,8 @@ class _Extent:
         packed = table.column(names.COMPRESSION)
         single = not any(packed) and not any(map(sets.get, set(magics)))
         span = firsts[-1] - firsts[0] + 1
-        if self._whole(firsts[0], firsts[-1], table.count, single and span == table.count):
+        dense = single and span == table.count and all(map(lt, firsts, firsts[1:]))
+        if self._whole(firsts[0], firsts[-1], table.count, dense):
             return
         for entry, first in enumerate(firsts):
             if sets[magics[entry]]:
@@ -404,38 +585,94 @@ class _Extent:
         return True
 
     def _add(self, first: int | None, last: int, count: int | None) -> None:
+        self.is_odd |= (last if first is None else first) < self.end and self._follows
         if first is not None:
             if self._follows and first > self.end:
-                self.cleaned = True
-                if self._inside is not None:
-                    self._inside.add(self.end, first)
+                self._gap(first)
             self.cleaned |= count is not None and count < last - first + 1
         self.end = max(self.end, last + 1)
         self._follows = True
         self.below += (last if first is None else first) < self._log_start
 
+    def _gap(self, first: int) -> None:
+        """Take offsets without a batch: compaction removed them, or an index says that it did not.
+
+        The cleaner makes the indexes of what it cleans again.
+        """
+        place = bisect_left(self._listed, self.end)
+        if place < len(self._listed) and self._listed[place] < first:
+            text = f"an index of the segment lists offset {self._listed[place]}"
+            self.lost.append(
+                Missing(
+                    file=self._segment.name or "",
+                    why=Why.BROKEN,
+                    message=f"{offsets_text(self.end, first - 1)} missing: {text}",
+                    first_offset=self.end,
+                    last_offset=first - 1,
+                    named=True,
+                    proof=text,
+                )
+            )
+            return
+        self.cleaned = True
+        if self._inside is not None:
+            self._inside.add(self.end, first)
+
+    @cached_property
+    def _listed(self) -> Sequence[int]:
+        """The offsets that the indexes list, in order; nothing of one that is damaged."""
+        found: set[int] = set()
+        for name in ("offset_index", "time_index"):
+            try:
+                index = getattr(self._segment, name)
+                offsets = [] if index is None else index.slot_columns()[0][: len(index)]
+            except KafkaSpecError:
+                continue  # of files that say nothing about records
+            if all(map(lt, offsets, offsets[1:])):
+                found.update(offsets)
+        return sorted(found)
+
 
 def _extent_of(
-    segment: Segment, inside: _Gaps | None, log_start: int | None, ends_only: bool
+    segment: Segment,
+    inside: _Gaps | None,
+    log_start: int | None,
+    ends_only: bool,
+    limit: int | None,
+    judge: Judge | None,
+    *,
+    check: bool = False,
 ) -> _Extent | None:
-    """Return what the headers of a segment say; None if the file cannot be read."""
+    """Return what a segment has; None if the file cannot be read.
+
+    Its headers say it, and the judge where they show damage, or where it has to check.
+    """
     try:
-        return _Extent(segment, inside, log_start, ends_only)
+        noted = None if inside is None else _Gaps(inside.low, inside.high)
+        extent = _Extent(segment, noted, log_start, ends_only)
+        bound = (segment.base_offset or 0) + LARGEST_RELATIVE_OFFSET + 1
+        too_far = extent.end > (bound if limit is None else min(bound, limit))
+        if (
+            judge is not None
+            and (check or extent.is_odd or extent.tail is not None or too_far)
+            and isinstance(segment.path, Path)
+            and segment.base_offset is not None
+            and segment.format.is_written
+        ):
+            noted = None if inside is None else _Gaps(inside.low, inside.high)
+            plain, kept = extent, judge(segment, limit)
+            extent = _Extent(segment, noted, log_start, ends_only, kept)
+            if plain.tail is not None:
+                extent.after(plain.stop, segment.name or "")
+                if extent.stop == plain.stop:
+                    extent.tail = plain.tail
     except KafkaSpecError as error:
         if error.reason not in ALWAYS_RAISED:
             raise
         return None
-
-
-def known_ends(partition: Partition) -> Iterator[tuple[int, str]]:
-    """Yield offsets at which a log must have ended at least, and what says so.
-
-    Of its producer snapshots, of indexes without their segments, and of the checkpoints of its
-    broker. The log itself is not read.
-    """
-    around = _Around(str(partition.path), partition)
-    yield from around.ends()
-    yield from around.orphans(0, None)
+    if inside is not None and noted is not None:
+        inside.take(noted)
+    return extent
 
 
 # -- what the files around it say -------------------------------------------------------------
@@ -448,9 +685,10 @@ class _Around:
         name: path of the partition, or of a segment alone.
     """
 
-    def __init__(self, name: str, partition: Partition | None) -> None:
+    def __init__(self, name: str, partition: Partition | None, judge: Judge | None) -> None:
         self.name = name
         self._partition = partition
+        self._judge = judge
         self._bases = partition.base_offsets if partition else []
 
     def next_base(self, base: int | None) -> int | None:
@@ -519,6 +757,7 @@ class _Around:
             last_offset=first - 1,
             position=0,
             named=True,
+            proof=proofs,
         )
 
     def without_segments(self) -> Missing | None:
@@ -603,37 +842,44 @@ class _Around:
     @cached_property
     def _shows_compaction(self) -> bool:
         segments = _segments(self._partition, -1, LARGEST_OFFSET) if self._partition else ()
-        extents = (_extent_of(item, None, None, False) for item in segments if item is not None)
+        extents = (
+            _extent_of(item, None, None, False, self.next_base(item.base_offset), self._judge)
+            for item in segments
+            if item is not None
+        )
         return any(extent is not None and extent.cleaned for extent in extents)
 
 
-def _around(log: Segment | Partition) -> _Around:
+def _around(log: Segment | Partition, judge: Judge | None) -> _Around:
     if isinstance(log, Partition):
-        return _Around(str(log.path), log)
+        return _Around(str(log.path), log, judge)
     name = log.name or ""
     path = log.path
     if log.base_offset is None or not isinstance(path, Path):
-        return _Around(name, None)
+        return _Around(name, None, judge)
     try:
         beside = Partition(path.absolute().parent)
     except KafkaSpecError:
-        return _Around(name, None)
+        return _Around(name, None, judge)
     listed = path.name in (item.name for item in beside.segment_paths)
-    return _Around(name, beside if listed else None)
+    return _Around(name, beside if listed else None, judge)
 
 
 def _after(segment: Segment, extent: _Extent, around: _Around, inside: _Gaps) -> Missing | None:
     """Return what is missing between the last batch of a segment and the next segment."""
-    end, tail, following = extent.end, segment.tail, around.next_base(segment.base_offset)
+    end, following = extent.end, around.next_base(segment.base_offset)
     claims = [*_listed(segment, extent)]
+    if extent.claimed_end > end:
+        claims.append((extent.claimed_end, "a header there has them"))
     if following is None:
         claims += around.ends()
     claims = [claim for claim in claims if claim[0] > end] + [*around.orphans(end, following)]
     if following is not None:
         claims += around.begun(end, following)
-    is_loss = bool(claims) or (tail is not None and tail.reason != "zeros")
+    is_loss = bool(claims) or extent.tail is not None
     upto = max((offset for offset, _ in claims), default=end)
-    proofs = ([str(tail)] if tail else []) + [text for _, text in claims]
+    tail = extent.tail or extent.zeros
+    proofs = ([tail] if tail else []) + [text for _, text in claims]
     if following is not None:
         upto = max(following, end)
         if following > end and not is_loss and around.compacted(following):
@@ -658,8 +904,9 @@ def _after(segment: Segment, extent: _Extent, around: _Around, inside: _Gaps) ->
         first_offset=end,
         last_offset=upto - 1 if upto > end else None if following is None else end,
         position=extent.stop,
-        size=tail.size if tail else 0,
+        size=extent.tail_size,
         named=bool(claims),
+        proof="; ".join(proofs),
     )
 
 

@@ -7,11 +7,11 @@ from operator import gt, le
 from typing import Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.files.indexes import OffsetIndex
+from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex
 from kafkaspec.layout.framing import field_of
 from kafkaspec.log.batch import NONE, crc_error
 from kafkaspec.writing.headers import UNKNOWN, Headers
-from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET, IndexBuilder
+from kafkaspec.writing.index_rules import IndexBuilder
 from kafkaspec.writing.producer_state import read_marker
 from kafkaspec.writing.profiles import Profile
 

@@ -16,8 +16,8 @@ from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.arrays import serialize_array
-from kafkaspec.files.indexes import OffsetIndex, TimeIndex
-from kafkaspec.layout.framing import field_of, fixed_size
+from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex, TimeIndex
+from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.headers import Headers
@@ -27,10 +27,6 @@ INDEX_INTERVAL_BYTES: Final = 4096
 """Kafka's default of ``index.interval.bytes``."""
 SEGMENT_INDEX_BYTES: Final = 10 << 20
 """Kafka's default of ``segment.index.bytes``."""
-LARGEST_RELATIVE_OFFSET: Final = min(
-    field_of(index.type_key, "relative_offset").largest for index in (OffsetIndex, TimeIndex)
-)
-"""Largest distance of an offset from the base offset of the segment that an entry can express."""
 
 
 class Rule(StrEnum):

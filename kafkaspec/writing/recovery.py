@@ -18,6 +18,7 @@ from kafkaspec._generated.python.headers import KINDS as HEADERS
 from kafkaspec.codecs import Origin
 from kafkaspec.codecs.headers import Headers as Columns
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import (
     ENTRY,
@@ -37,7 +38,6 @@ from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.headers import UNKNOWN, Headers, of_batches, of_table, read_headers
-from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.producer_state import Marker, marker_of, read_marker
 from kafkaspec.writing.rebuilt import Recovery
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.writing.headers import UNKNOWN, Headers
-from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET, IndexBuilder
+from kafkaspec.writing.index_rules import IndexBuilder
 from kafkaspec.writing.profiles import Profile
 
 

@@ -156,8 +156,8 @@ def test_a_cut_segment_in_front_of_others_is_an_error(tmp_path: Path) -> None:
     write_segment(tmp_path / "t-0", GOOD + NEXT[:-1])
     write_segment(tmp_path / "t-0", batch(3, [record(0, b"x")]), base=3)
     assert reported(verify(tmp_path / "t-0")) == [
-        ("warning", "files", "missing_offsets"),
         ("error", "batch", "torn_tail"),
+        ("warning", "files", "missing_offsets"),
     ]
 
 

@@ -134,7 +134,8 @@ def test_both_positions_of_a_finding(partition: Path) -> None:
     data[batches[2].end - 1] ^= 1
     path.write_bytes(data)
     result = run("verify", "--format", "json", partition)
-    (finding,) = [event for event in lines(result) if event["type"] == "finding"]
+    finding, gone = [event for event in lines(result) if event["type"] == "finding"]
+    assert (gone["reason"], gone["offset"]) == ("missing_offsets", batches[2].base_offset)
     assert finding["entry"] == batches[2].position
     assert batches[2].position < finding["position"] < batches[2].end
     text = run("verify", partition).stdout
@@ -161,6 +162,7 @@ def test_what_follows_from_one_cause_is_one_finding(tmp_path: Path) -> None:
         ("batch", "invalid_value"),
         ("offset_index", "index_unchecked"),
         ("time_index", "index_unchecked"),
+        ("files", "missing_offsets"),
     ]
     # Entries that point after the end of the file are wrong, and share one finding.
     path.write_bytes(data[:4000])
@@ -184,7 +186,8 @@ def test_findings_of_one_kind_are_grouped(partition: Path) -> None:
     assert text.count("[checksum_mismatch]") == 1
     assert f"and {len(batches) - 1} more of this kind in the same file" in text
     assert sum(
-        event["type"] == "finding" for event in lines(run("verify", "--format", "json", partition))
+        event["type"] == "finding" and event["reason"] == "checksum_mismatch"
+        for event in lines(run("verify", "--format", "json", partition))
     ) == len(batches)
 
 
@@ -250,7 +253,8 @@ def test_json_lines(partition: Path) -> None:
     }
     broken = next(event for event in files if event["file"] == str(path))
     assert not broken["clean"]
-    assert broken["findings"] == {"error": 1, "warning": 0, "info": 0}
+    # The warning says which offsets are missing.
+    assert broken["findings"] == {"error": 1, "warning": 1, "info": 0}
     summary = events[-1]
     assert summary["type"] == "summary"
     assert summary["batches"] == sum(event["batches"] for event in files)

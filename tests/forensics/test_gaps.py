@@ -144,7 +144,8 @@ def test_the_producer_of_what_is_missing(tmp_path: Path) -> None:
     (place / f"{0:020}.log").write_bytes(log)
     (row,) = read_gaps(Partition(place)).ranges.to_pylist()
     assert (row["first_offset"], row["last_offset"], row["producer_id"]) == (2, 4, 7)
-    assert (row["why"], row["strength"]) == ("lost", "likely")
+    # A replica of a compacted log has gaps too, and no cleaner of its own may have run.
+    assert (row["why"], row["strength"]) == ("unknown", "unknown")
     (tmp_path / "cleaner-offset-checkpoint").unlink()
     found = read_gaps(Partition(place))
     assert [item.name for item in found.assumptions] == ["cleanup.policy"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kafkaspec.forensics.salvage import Fate
 from kafkaspec.forensics.salvage.plan import SegmentPlan, plan_segment
-from kafkaspec.forensics.salvage.walk import Walker
+from kafkaspec.intact.walk import Walker
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Strength
 from tests import extent

@@ -15,8 +15,9 @@ import kafkaspec as ks
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.files.snapshots import new_producer_entry
-from kafkaspec.forensics.salvage import Fate, SalvagedPartition, heads, salvage
+from kafkaspec.forensics.salvage import Fate, SalvagedPartition, salvage
 from kafkaspec.forensics.salvage.additions import decided_by
+from kafkaspec.intact import heads
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from tests import extent

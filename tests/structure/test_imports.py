@@ -45,6 +45,7 @@ LAYERS = (
     ("kafkaspec.columns",),
     ("kafkaspec.dumplog",),
     ("kafkaspec.writing",),
+    ("kafkaspec.intact",),
     ("kafkaspec.arrow",),
     ("kafkaspec.values",),
     ("kafkaspec.tables",),

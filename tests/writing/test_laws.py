@@ -18,9 +18,9 @@ from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.arrays import serialize_array
+from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.model import Record
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.profiles import PROFILES, get_profile
 from tests.extent import examples
 

@@ -63,7 +63,7 @@ Example: is it compaction or loss? A replica may prove it
 """,
     """\
 Exit codes: 0 what is missing has an explanation that is no loss, 1 something may be
-lost (unreadable, segment_lost, cut, lost, unknown), or cannot be read, 2 wrong
+lost (behind, unreadable, segment_lost, cut, lost, unknown), or cannot be read, 2 wrong
 usage, or nothing of a PATH can be read.
 """,
 )

@@ -22,6 +22,7 @@ from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import Wanted
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
+from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.forensics.cleaner.aborts import AbortIndex, Transactions
 from kafkaspec.forensics.cleaner.dirty import Dirty, between
 from kafkaspec.forensics.cleaner.settings import Settings
@@ -33,7 +34,6 @@ from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.headers import Headers, read_headers
-from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.profiles import Profile
 
 _BATCHES: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)

@@ -25,7 +25,10 @@ from kafkaspec.forensics.doctor.troubles import (
     Trouble,
     TroubleKind,
 )
+from kafkaspec.intact.division import judge
 from kafkaspec.io.local import file_size
+from kafkaspec.log.missing import missing
+from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Strength
 from kafkaspec.writing import recovery
@@ -116,8 +119,30 @@ class Examination:
         yield from self._misnamed(listing)
         if not listing.segments:
             yield from self._empty(listing)
-            return
-        yield from self._segments(listing)
+        else:
+            yield from self._segments(listing)
+        if self._name.state != DELETE:
+            yield from self._lost()
+
+    def _lost(self) -> Iterator[Trouble]:
+        """Yield what nobody can get back from the directory, by the rule of all commands."""
+        with Partition(self._path) as log:
+            for item in missing(log, ends_only=not self._whole, judge=judge, check=self._whole):
+                if item.lost is None:
+                    continue
+                first, last = item.lost
+                yield Trouble(
+                    TroubleKind.LOST_OFFSETS,
+                    Effect.IGNORES,
+                    item.file,
+                    item.message,
+                    "look for them on a replica, or in a backup; salvage gets back what is intact",
+                    f"kafkaspec salvage {quoted(self._path)} -o NEW",
+                    position=item.position,
+                    offsets=(first, last + 1),
+                    size=item.size or None,
+                    strength=Strength.PROOF if item.named else Strength.STRONG,
+                )
 
     def _unreadable(self, path: Path, error: KafkaSpecError | OSError) -> Trouble:
         detail = error.detail if isinstance(error, KafkaSpecError) else str(error)

@@ -66,6 +66,7 @@ class TroubleKind(StrEnum):
     FILE_NUMBER = "file_number"
     NOT_LOADED = "not_loaded"
     BASE_OFFSET = "base_offset"
+    LOST_OFFSETS = "lost_offsets"
     CUT = "cut"
     HIDDEN = "hidden"
     DAMAGED = "damaged"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -74,6 +75,49 @@ class Explained:
         return made.sort_by("first_offset")
 
 
+def divided(rows: Columns, around: list[Missing]) -> Columns:
+    """Return missing ranges, divided where what is lost begins or ends inside of one.
+
+    Compaction may have left the rest of such a range.
+
+    Args:
+        rows: the ranges.
+        around: what is missing, with what shows it.
+    """
+    between = np.flatnonzero(rows["kind"] == KIND_NUMBERS[Kind.BETWEEN])
+    firsts, lasts = (rows[name][between].tolist() for name in ("first_offset", "last_offset"))
+    lost = sorted(item.lost for item in around if item.lost is not None)
+    begins, ends, parents = list[int](), list[int](), list[int]()
+    changed = set[int]()
+    for first, last in lost:
+        place = bisect_right(firsts, first) - 1
+        if place < 0 or last > lasts[place] or (first, last) == (firsts[place], lasts[place]):
+            continue
+        changed.add(place)
+    for place in sorted(changed):
+        low, high = firsts[place], lasts[place]
+        inside = [item for item in lost if low <= item[0] and item[1] <= high]
+        at = low
+        for first, last in (*inside, (high + 1, high + 1)):
+            for begin, end in ((at, first - 1), (first, min(last, high))):
+                if begin <= end:
+                    begins.append(begin)
+                    ends.append(end)
+                    parents.append(int(between[place]))
+            at = last + 1
+    if not changed:
+        return rows
+    kept = np.ones(len(rows["kind"]), bool)
+    kept[between[sorted(changed)]] = False
+    made = {name: np.concatenate([column[kept], column[parents]]) for name, column in rows.items()}
+    whole = int(kept.sum())
+    made["first_offset"][whole:] = begins
+    made["last_offset"][whole:] = ends
+    made["missing"][whole:] = made["last_offset"][whole:] - made["first_offset"][whole:] + 1
+    order = np.argsort(made["first_offset"], kind="stable")
+    return {name: column[order] for name, column in made.items()}
+
+
 def explain(
     rows: Columns,
     compacted: int,
@@ -114,14 +158,8 @@ def explain(
         found.set(below & _covered(aborted, first, last), Why.ABORTED_REMOVED, Strength.STRONG)
         found.set(rows["aborted"] >= 0, Why.ABORTED, Strength.PROOF)
         found.producer[:] = rows["aborted"]
-    rest = between & ~below
-    if compacted == NONE:
-        # The cleaner's checkpoint is here and does not name the partition, or nothing shows one.
-        found.set(rest, Why.LOST, Strength.LIKELY)
-    found.set(rest & (rows["boundary"] != 0), Why.CUT, Strength.LIKELY)
-    found.set(between & (rows["damaged"] != 0), Why.UNREADABLE, Strength.STRONG)
     _name_owners(found, between, owners)
-    _name_lost_segments(around, found, between)
+    _name_losses(around, found, between)
     return found
 
 
@@ -149,11 +187,30 @@ def _name_owners(found: Explained, between: Any, owners: Columns) -> None:
         found.producer[gaps[low:high]] = producer
 
 
-def _name_lost_segments(around: list[Missing], found: Explained, between: Any) -> None:
-    """Look for files that name what is missing at the ends of segments."""
+_LOSSES: Final = {
+    MissingWhy.BROKEN: (Why.UNREADABLE, Strength.STRONG),
+    MissingWhy.CUT: (Why.CUT, Strength.LIKELY),
+}
+
+
+def _name_losses(around: list[Missing], found: Explained, between: Any) -> None:
+    """Take over what the rule of all commands calls lost, and what is there and not reached."""
     rows = {int(found.rows["first_offset"][row]): row for row in np.flatnonzero(between).tolist()}
     for item in around:
-        row = rows.get(NONE if item.first_offset is None else item.first_offset)
-        if row is not None and item.named and item.why is MissingWhy.CUT:
-            found.set(row, Why.SEGMENT_LOST, Strength.PROOF)
-            found.details[row] = item.message
+        first, last = item.first_offset, item.last_offset
+        if first is None or last is None or not item.is_loss:
+            continue
+        if item.why is MissingWhy.BEHIND:
+            found.more.append((first, last, last - first + 1, Kind.WITHHELD, Why.BEHIND,
+                               Strength.PROOF, item.message, item.file))  # fmt: skip
+        row, reason = rows.get(first), _LOSSES.get(item.why)
+        if row is None or reason is None:
+            continue
+        if item.why is MissingWhy.BROKEN and item.named:
+            reason = Why.LOST, Strength.PROOF
+        elif item.why is MissingWhy.CUT and item.named:
+            reason = Why.SEGMENT_LOST, Strength.PROOF
+        elif item.why is MissingWhy.CUT and item.size:
+            reason = Why.UNREADABLE, Strength.STRONG
+        found.set(row, *reason)
+        found.details[row] = item.message

@@ -58,6 +58,8 @@ class Why(StrEnum):
     """The cleaner removed the end of a transaction."""
     SUPERSEDED = "superseded"
     """Another copy has the records, and newer ones with the same keys that were cleaned too."""
+    BEHIND = "behind"
+    """Intact, after bytes that no reader gets past: ``salvage`` gets them back."""
     UNREADABLE = "unreadable"
     """Bytes that cannot be read lie in their place."""
     SEGMENT_LOST = "segment_lost"

@@ -8,7 +8,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.forensics.gaps.around import before_and_after
-from kafkaspec.forensics.gaps.explained import explain
+from kafkaspec.forensics.gaps.explained import divided, explain
 from kafkaspec.forensics.gaps.other_copy import ask_other
 from kafkaspec.forensics.gaps.ranges import Gaps
 from kafkaspec.forensics.gaps.walk import GapWalk
@@ -16,9 +16,11 @@ from kafkaspec.forensics.headers import Unread, segment_paths, tables
 from kafkaspec.forensics.producers.sequences import SequenceHoles
 from kafkaspec.forensics.timeline.indexes import index_paths
 from kafkaspec.forensics.timeline.walk import TransactionWalk
+from kafkaspec.intact.division import judge
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.damage import Kept
 from kafkaspec.log.isolation import Aborted, AbortedTransactions
-from kafkaspec.log.missing import missing
+from kafkaspec.log.missing import Account
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
@@ -27,7 +29,8 @@ from kafkaspec.results import Assumption
 def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None) -> Gaps:
     """Return the offsets of a partition that no consumer gets, and why.
 
-    Only headers are read; with another copy, the keys of its records from the first gap on too.
+    Headers are read, and all bytes for their checksums; with another copy, the keys of its records
+    from the first gap on too.
 
     Args:
         log: the partition, or a segment alone.
@@ -44,20 +47,26 @@ def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None
     # A broker makes a transaction index where one was aborted; what was copied alone has none.
     transactions = TransactionWalk(log, unread) if _lacks(log, indexes) else None
     base = log.first_base_offset if isinstance(log, Partition) else log.base_offset
-    for table in tables(log, unread):
+    account = Account(log, judge=judge)
+    around = list(account.beside())
+
+    def kept(segment: Segment) -> Kept | None:
+        around.extend(account.of(segment, check=True) or ())
+        return account.kept
+
+    for table in tables(log, unread, kept):
         positions |= table.segment.format.offsets_are_positions
         if positions:
             walk.end = max(walk.end or 0, int(table["last_offset"].max()) + 1)
             continue
-        walk.take(table, len(unread.errors) + len(unread.tails), base)
+        walk.take(table, base)
         holes.take(table)
         if transactions is not None:
             transactions.take(table)
     aborted = _aborted(indexes, transactions)
-    rows = walk.joined(aborted)
+    rows = divided(walk.joined(aborted), around)
     assumptions: list[Assumption] = []
     compacted = _compacted(log, walk, assumptions)
-    around = list(missing(log, ends_only=True)) if isinstance(log, Partition) else []
     explained = explain(rows, compacted, aborted, around, holes.owners)
     if other is not None:
         ask_other(log, other, explained, compacted, assumptions)

@@ -33,14 +33,12 @@ class GapWalk:
     """Runs of records of transactions of one producer."""
     _before: tuple[int, int] = (NONE, 0)
     """File of the batch before a table, and whether it is data in a transaction."""
-    _errors: int = 0
 
-    def take(self, table: BatchRows, errors: int, base: int | None) -> None:
+    def take(self, table: BatchRows, base: int | None) -> None:
         """Take the next headers.
 
         Args:
             table: the headers.
-            errors: how much could not be read so far.
             base: the offset that the log begins with by its name, None if it says none.
         """
         first, last, count = table["base_offset"], table["last_offset"], table["num_records"]
@@ -64,7 +62,6 @@ class GapWalk:
                 Kind.BETWEEN, table, rows, previous[rows], first[rows] - 1,
                 transactional=before,
                 boundary=(at_start & (not same_file)).astype(np.int64),
-                damaged=(at_start & (errors > self._errors)).astype(np.int64),
             )  # fmt: skip
         span = last - first + 1
         rows = np.flatnonzero(known & (count >= 0) & (count < span))
@@ -87,7 +84,7 @@ class GapWalk:
         self._note_data(first, last, count, producer, (table["transactional"] != 0) & ~control)
         self.end = max(int(last.max()) + 1, self.end or 0)
         is_data = bool(table["transactional"][-1]) and not control[-1] and producer[-1] >= 0
-        self._before, self._errors = (table.file, int(is_data)), errors
+        self._before = table.file, int(is_data)
 
     def _add(
         self, kind: Kind, table: BatchRows, rows: Column, first: Column, last: Column,
@@ -103,7 +100,6 @@ class GapWalk:
             "position": table.position[rows],
             "transactional": nothing,
             "boundary": nothing,
-            "damaged": nothing,
             "filled": nothing,
         }
         self.found.append(columns | more)
@@ -144,7 +140,7 @@ class GapWalk:
         """Return all that was found, and the ranges of aborted transactions."""
         names = (
             "first_offset", "last_offset", "missing", "kind", "file", "position", "transactional",
-            "boundary", "damaged", "filled",
+            "boundary", "filled",
         )  # fmt: skip
         withheld = self._withheld(aborted)
         count = len(withheld["aborted"])

@@ -15,6 +15,7 @@ from kafkaspec._generated.python.model.control_record import (
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.forensics.salvage.outcomes import Ended, kept_entries
 from kafkaspec.forensics.salvage.plan import Piece, SegmentPlan
 from kafkaspec.forensics.salvage.report import Added, OpenTransaction
@@ -24,7 +25,6 @@ from kafkaspec.log.control import KEY, VALUE
 from kafkaspec.log.encoding import encode
 from kafkaspec.model import Record
 from kafkaspec.results import Strength
-from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 from kafkaspec.writing.producer_state import ProducerState
 from kafkaspec.writing.profiles import Profile
 

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from operator import lt
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files import names as files
-from kafkaspec.files.indexes import OffsetIndex
-from kafkaspec.forensics.salvage.choice import OUTSIDE, REPEATED, UNCLEAR, Verdict, choose
-from kafkaspec.forensics.salvage.heads import Head, head_at
 from kafkaspec.forensics.salvage.repair import (
     Repair,
     Repaired,
     moved,
     repaired,
     with_epoch,
-    with_extents,
 )
 from kafkaspec.forensics.salvage.report import Fate, LostOffsets, Stretch
 from kafkaspec.forensics.salvage.unproven import UnprovenReader, UnprovenRecord
-from kafkaspec.forensics.salvage.walk import Broken, Gap, Item, Run, Walker
+from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNCLEAR, Verdict
+from kafkaspec.intact.division import Division, claimed_end
+from kafkaspec.intact.heads import Head, head_at
+from kafkaspec.intact.walk import Broken, Gap, Item, Run, Walker
 from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.damage import Kept, KeptRange
+from kafkaspec.log.missing import Missing
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Strength
 from kafkaspec.writing.headers import Headers
-from kafkaspec.writing.index_rules import LARGEST_RELATIVE_OFFSET
 
 Sink = Callable[[Path, UnprovenRecord], None]
 """Function that takes each unproven record, with the path of its segment."""
@@ -77,7 +72,7 @@ class SegmentPlan:
         stretches: all of them.
         pieces: entries for the output in order.
         lost: offsets that are lost in it.
-        claimed_end: offset after the last one that a header or the offset index speaks of.
+        claimed_end: offset after the last one that a broken header speaks of.
         is_dense: whether no offset is missing between entries that touch each other.
         broken_magics: magics in the headers of broken entries, as far as they make sense.
     """
@@ -99,15 +94,38 @@ class SegmentPlan:
         return self.pieces[-1].last + 1 if self.pieces else self.base_offset
 
     @property
+    def kept_size(self) -> int:
+        """Byte offset after the last entry of the output."""
+        return self.pieces[-1].end if self.pieces else 0
+
+    @property
+    def kept(self) -> Kept:
+        """The entries of the output, for the rule that says what is missing."""
+        ranges = [
+            KeptRange(piece.start, piece.end, piece.first, piece.last, piece.data is None)
+            for piece in self.pieces
+        ]
+        last = self.stretches[-1] if self.stretches else None
+        stop = last.position if last is not None and last.fate is Fate.UNUSED else self.size
+        return Kept(tuple(ranges), self.claimed_end, stop)
+
+    @property
     def lost_bytes_at_end(self) -> bool:
         """Whether bytes after the last entry of the output are lost."""
-        end = self.pieces[-1].end if self.pieces else 0
+        end = self.kept_size
         return any(item.end > end and item.fate in _LOST for item in self.stretches)
 
     def lose(self, end: int, why: str, strength: Strength, *, bytes_: bool) -> None:
         """Note that the offsets up to one are lost at the end."""
         path = os.fspath(self.path) if bytes_ else None
         self.lost.append(LostOffsets(self.next_offset, end - 1, path, why, strength))
+
+    def lose_between(self, item: Missing) -> None:
+        """Note that offsets between two entries are lost, and their bytes with them."""
+        first, last = item.first_offset or 0, item.last_offset or 0
+        if all(lost.last_offset < first or lost.first_offset > last for lost in self.lost):
+            self.lost.append(LostOffsets(first, last, None, item.proof, Strength.PROOF))
+            self.lost.sort(key=lambda lost: lost.first_offset)
 
 
 def plan_segment(
@@ -155,12 +173,8 @@ class _Planner:
     ) -> None:
         assert segment.base_offset is not None
         assert isinstance(segment.path, Path)
-        self._segment = segment
-        self._bound = segment.base_offset + LARGEST_RELATIVE_OFFSET + 1
-        if limit is not None:
-            self._bound = min(limit, self._bound)
-        self._walker = Walker(segment, self._bound)
-        self._buffer = self._walker.buffer
+        self._division = Division(segment, limit)
+        self._bound, self._buffer = self._division.bound, self._division.buffer
         self._how = how
         self._sink = sink
         self._ambiguous = ambiguous
@@ -173,13 +187,12 @@ class _Planner:
 
     def plan(self) -> SegmentPlan:
         plan = self._plan
-        items = self._walker.items()
-        if self._segment.size and (len(items) > 1 or not isinstance(items[0], Run)):
-            items = with_extents(items, self._buffer)
-        chosen = iter(
-            choose(items, plan.base_offset, plan.limit, self._bound, self._buffer, self._is_indexed)
-        )
-        verdicts = {id(item): next(chosen) for item in items if isinstance(item, Run)}
+        items = self._division.items
+        verdicts = {
+            id(item): verdict
+            for item, verdict in zip(items, self._division.verdicts, strict=True)
+            if verdict is not None
+        }
         following = self._following(items, verdicts)
         self._beside = self._beside_kept(items, verdicts)
         for item, after in zip(items, following, strict=True):
@@ -189,11 +202,9 @@ class _Planner:
                 self._broken(item, after)
             else:
                 self._gap(item)
-        claimed = self._claimed()
+        claimed = claimed_end(self._last + 1, (item for _, item in self._open))
         self._close(plan.limit)
         plan.claimed_end = claimed
-        if any(item.fate in _LOST for item in plan.stretches):
-            plan.claimed_end = max(claimed, self._end_of_index())
         assert sum(item.size for item in plan.stretches) == plan.size
         return plan
 
@@ -225,31 +236,6 @@ class _Planner:
             else:
                 kept |= verdicts[id(item)].keeps
         return found
-
-    # -- the index ----------------------------------------------------------------------------
-
-    @cached_property
-    def _index(self) -> tuple[Sequence[int], Sequence[int]]:
-        return _index_of(self._plan.path)
-
-    def _is_indexed(self, run: Run) -> bool:
-        """Return whether the offset index has an entry of a run: a place and an offset in it."""
-        places, offsets = self._index
-        number = bisect_left(places, max(run.start, 1))
-        while number < len(places) and places[number] < run.end:
-            head = head_at(self._buffer, places[number])
-            offset = offsets[number]
-            if head is not None and head.is_plausible and head.first <= offset <= head.last:
-                return True
-            number += 1
-        return False
-
-    def _end_of_index(self) -> int:
-        places, offsets = self._index
-        kept = self._plan.pieces[-1].end if self._plan.pieces else 0
-        if places and kept <= places[-1] < self._plan.size and self._plan.limit is None:
-            return offsets[-1] + 1
-        return 0
 
     # -- what becomes of bytes ----------------------------------------------------------------
 
@@ -410,26 +396,6 @@ class _Planner:
             return None
         return head.leader_epoch if before in (None, head.leader_epoch) else None
 
-    def _claimed(self) -> int:
-        """Return the offset after the last one of the headers at the end that follow each other.
-
-        The header of a compressed message says only its last offset. It is taken where the message
-        has a byte for each record, at least.
-        """
-        end = self._last + 1
-        for _, item in self._open:
-            head = None if isinstance(item, Run) else item.head
-            if head is None:
-                break
-            if head.count is None:
-                follows = head.is_plausible and end <= head.last < end + head.size
-            else:
-                follows = head.first == end and head.count == head.last - head.first + 1
-            if not follows:
-                break
-            end = head.last + 1
-        return end
-
     def _close(self, limit: int | None) -> None:
         """End what is lost before an offset; None at the end of the log."""
         if not self._open:
@@ -475,21 +441,3 @@ def _within(stretch: Stretch, item: Item, first: int, limit: int | None) -> Stre
     if stretch.first_offset >= first and (limit is None or stretch.last_offset < limit):
         return stretch
     return replace(stretch, first_offset=None, last_offset=None)
-
-
-def _index_of(path: Path) -> tuple[Sequence[int], Sequence[int]]:
-    """Return positions and offsets of the offset index; nothing where it is not sound."""
-    name = files.parse_segment(path.name)
-    if name is None:
-        return (), ()
-    beside = path.with_name(name.sibling(files.OFFSET_INDEX))
-    try:
-        with closing(OffsetIndex(beside)) as index:
-            if index.sanity_check():
-                return (), ()
-            columns = index.slot_columns()
-            offsets, places = (column[: len(index)] for column in columns)
-    except KafkaSpecError:
-        return (), ()
-    rising = all(map(lt, places, places[1:])) and all(map(lt, offsets, offsets[1:]))
-    return (places, offsets) if rising else ((), ())

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Final, Literal
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.salvage.crc import flipped_bit, joined
-from kafkaspec.forensics.salvage.heads import Head, head_at
-from kafkaspec.forensics.salvage.walk import Broken, Gap, Item, Run
+from kafkaspec.intact.crc import flipped_bit
+from kafkaspec.intact.heads import Head, head_at
+from kafkaspec.intact.walk import Broken, Run
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import (
     ENTRY,
@@ -40,10 +39,6 @@ _SOME: Final = 1 << 40
 """An offset from which those inside of a wrapper can be counted back."""
 _AROUND: Final = 3
 """Entries that are compared where leader epochs fall."""
-_LARGEST_EXTENT: Final = 1 << 27
-"""Bytes of an entry whose size is wrong, at most."""
-_FURTHER: Final = 32
-"""Ends that are tried for an entry whose size is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,52 +56,6 @@ class Repaired:
     head: Head
     what: str
     strength: Strength
-
-
-def with_extents(items: list[Item], buffer: memoryview) -> list[Item]:
-    """Return the items with entries of which the checksum proves where they end.
-
-    If only the size of an entry is wrong, its checksum is right over the bytes up to one of the
-    sound entries that follow, or to the end of the segment. All between is its body.
-
-    Args:
-        items: what the segment consists of.
-        buffer: its bytes.
-    """
-    found: list[Item] = []
-    number = 0
-    while number < len(items):
-        item = items[number]
-        number += 1
-        if not isinstance(item, Gap) or item.zeros:
-            found.append(item)
-            continue
-        ends = [each.end for each in islice(items, number - 1, number - 1 + _FURTHER)]
-        whole = _extent(item.start, ends, buffer)
-        if whole is None:
-            found.append(item)
-            continue
-        found.append(whole)
-        while number < len(items) and items[number].start < whole.end:
-            number += 1
-    return found
-
-
-def _extent(start: int, ends: list[int], buffer: memoryview) -> Broken | None:
-    head = head_at(buffer, start)
-    if head is None or not head.has_sense:
-        return None
-    compute, crc, position = CHECKSUMS[head.algorithm], 0, head.covered
-    for end in ends:
-        if end - head.covered > _LARGEST_EXTENT:
-            return None
-        if end > position:
-            part = compute(buffer[position:end])
-            crc = joined(head.algorithm, crc, part, end - position)
-            position = end
-            if crc == head.crc:
-                return Broken(start, end, head, "size")
-    return None
 
 
 def repaired(

@@ -29,6 +29,7 @@ from kafkaspec.forensics.salvage.outcomes import Outcomes
 from kafkaspec.forensics.salvage.plan import SegmentPlan, Sink, plan_segment
 from kafkaspec.forensics.salvage.repair import Repair
 from kafkaspec.forensics.salvage.report import (
+    LostOffsets,
     SalvagedPartition,
     SalvagedSegment,
     SalvageReport,
@@ -36,7 +37,7 @@ from kafkaspec.forensics.salvage.report import (
 from kafkaspec.forensics.salvage.unproven import UnprovenFile
 from kafkaspec.io.local import FileReading, copied, read_beside
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.missing import known_ends, passed_over
+from kafkaspec.log.missing import Account, Missing, Why, passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -203,7 +204,7 @@ class _Salvage:
     def _partition(self, log: Partition | Segment, prefix: str) -> SalvagedPartition:
         plans, unreadable = self._plans(log)
         partition = log if isinstance(log, Partition) else None
-        old_end = self._ends(plans, partition)
+        before, old_end = self._ends(plans, log)
         transactions = []
         outcomes = Outcomes(plans)
         ended = put_back(outcomes.ended)
@@ -258,7 +259,7 @@ class _Salvage:
                 )
                 for plan in plans
             ),
-            tuple(lost for plan in plans for lost in plan.lost),
+            (*before, *(lost for plan in plans for lost in plan.lost)),
             tuple(item.added for item in made),
             tuple(left),
             max(old_end, plans[-1].next_offset),
@@ -304,31 +305,46 @@ class _Salvage:
         self.settings.progress(segment.size, os.fspath(segment.path))
         return plan
 
-    def _ends(self, plans: list[SegmentPlan], partition: Partition | None) -> int:
-        """Note the offsets that are lost between segments and at the end; return the old end."""
-        reached = None if partition is None else _cleaner_offset(partition)
-        dense = all(plan.is_dense for plan in plans)
-        for plan in plans[:-1]:
-            assert plan.limit is not None
-            ends = plan.lost[-1].last_offset + 1 if plan.lost else 0
-            if max(plan.next_offset, ends) < plan.limit and not plan.lost_bytes_at_end:
-                if (reached is not None and plan.limit <= reached) or not dense:
-                    continue  # as compaction leaves it
-                plan.lose(plan.limit, "no segment has them", Strength.LIKELY, bytes_=False)
-        last = plans[-1]
-        claims = [(last.claimed_end, "a header or an index entry has them")]
-        if partition is not None and last.limit is None:
-            claims += known_ends(partition)
-        end, why = max(claims)
-        if end > last.next_offset:
-            causes = dict.fromkeys(
-                item.cause
-                for item in last.stretches
-                if item.cause and item.position >= (last.pieces[-1].end if last.pieces else 0)
-            )
-            why = ", ".join((*causes, why))
-            last.lose(end, why, Strength.STRONG, bytes_=last.lost_bytes_at_end)
-        return end
+    def _ends(
+        self, plans: list[SegmentPlan], log: Partition | Segment
+    ) -> tuple[list[LostOffsets], int]:
+        """Note what is lost after each segment, by the rule of all commands.
+
+        Returns:
+            What is lost before the first one, and the end of the log before the accident.
+        """
+        by_path = {os.fspath(plan.path): plan for plan in plans}
+        account = Account(log, judge=lambda segment, _: by_path[str(segment.path)].kept)
+        before = [
+            LostOffsets(item.first_offset or 0, item.last_offset or 0, None, item.proof,
+                        Strength.PROOF)
+            for item in account.beside()
+        ]  # fmt: skip
+        end = plans[-1].next_offset
+        for plan in plans:
+            with closing(Segment(plan.path)) as segment:
+                found = account.of(segment, check=True) or []
+            for item in found:
+                if item.why is Why.BROKEN and not item.size:
+                    plan.lose_between(item)
+                if item.is_loss and item.why in (Why.CUT, Why.END) and item.last_offset is not None:
+                    end = max(end, item.last_offset + 1)
+                    self._lose(plan, item, item.last_offset + 1)
+        return before, end
+
+    def _lose(self, plan: SegmentPlan, item: Missing, end: int) -> None:
+        if plan.next_offset >= end or (plan.lost and plan.lost[-1].last_offset >= end - 1):
+            return
+        causes = dict.fromkeys(
+            each.cause for each in plan.stretches if each.cause and each.position >= plan.kept_size
+        )
+        is_certain = item.named or plan.limit is None
+        plan.lose(
+            end,
+            ", ".join((*causes, item.proof)),
+            Strength.STRONG if is_certain else Strength.LIKELY,
+            bytes_=plan.lost_bytes_at_end,
+        )
 
     def _decide(self, topic: str | None, partition: int | None) -> Decide | None:
         if self.settings.markers == "none":
@@ -423,13 +439,6 @@ _TAKEN: Final = (None, Recovery.KEEPS)
 
 def _no_segments(partition: Partition) -> KafkaSpecError:
     return make_error(Reason.UNREADABLE, "it has no segments", file=str(partition.path))
-
-
-def _cleaner_offset(partition: Partition) -> int | None:
-    try:
-        return partition.cleaner_offset
-    except KafkaSpecError:
-        return None
 
 
 def _name_of(log: Partition | Segment) -> tuple[str | None, int | None]:

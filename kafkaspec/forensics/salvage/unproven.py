@@ -21,7 +21,7 @@ from kafkaspec.codecs import Codec
 from kafkaspec.codecs.base import Parser
 from kafkaspec.columns.json_lines import bytes_value
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.salvage.heads import SMALLEST, Head, Seeker, head_at
+from kafkaspec.intact.heads import SMALLEST, Head, Seeker, head_at
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import ENTRY, FRAMING, field_of
 from kafkaspec.layout.kinds import KINDS

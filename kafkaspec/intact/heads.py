@@ -13,7 +13,7 @@ from kafkaspec._generated.python.headers import KINDS as HEADERS
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs.headers import Headers as Columns
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.forensics.salvage.crc import Sums
+from kafkaspec.intact.crc import Sums
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import (
     ENTRY,

@@ -15,7 +15,7 @@ from operator import gt, le
 from typing import Final
 
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.forensics.salvage.heads import Head, Seeker, declared_end, head_at
+from kafkaspec.intact.heads import Head, Seeker, declared_end, head_at
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.headers import UNKNOWN, Headers, of_batches, of_table
@@ -336,9 +336,10 @@ class Walker:
         return [run]
 
     def _bounded(self, found: list[Item]) -> list[Item]:
-        """Divide runs at the base offset of the segment, and at that of the next one.
+        """Divide runs at the base offset of the segment, at that of the next one, and at others.
 
-        An offset that the segment cannot have is wrong in that entry alone.
+        An offset that the segment cannot have is wrong in that entry alone. So is, perhaps, one
+        that entries before the run have, if the run goes beyond them.
         """
         limit, items = self._limit, list[Item]()
         inside = list[Item]()
@@ -347,6 +348,17 @@ class Walker:
                 inside += self._divided(item, self._base, by_first=True)
             else:
                 inside.append(item)
+        inside, apart, top = [], inside, -1
+        for item in apart:
+            if not isinstance(item, Run):
+                inside.append(item)
+                continue
+            if item.first <= top < item.last and self._splits < _MOST_SPLITS:
+                self._splits += 1
+                inside += self._divided(item, top + 1, by_first=True)
+            else:
+                inside.append(item)
+            top = max(top, item.last)
         for item in inside:
             if limit is not None and isinstance(item, Run) and item.first < limit <= item.last:
                 items += self._divided(item, limit)

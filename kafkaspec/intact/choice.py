@@ -12,8 +12,8 @@ from enum import IntEnum
 from itertools import accumulate
 from typing import Final
 
-from kafkaspec.forensics.salvage.heads import LENGTH_BYTES, SMALLEST, Head
-from kafkaspec.forensics.salvage.walk import Broken, Gap, Item, Run
+from kafkaspec.intact.heads import LENGTH_BYTES, SMALLEST, Head
+from kafkaspec.intact.walk import Broken, Gap, Item, Run
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.results import Strength

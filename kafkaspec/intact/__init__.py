@@ -1,0 +1,1 @@
+"""Which entries of damaged segments are intact, and which offsets nobody can get back."""
