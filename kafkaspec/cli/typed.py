@@ -26,7 +26,7 @@ Keys and values:
                with --value-schema, --key-schema
   text, json, long, integer, short, float, double, boolean, uuid, list<...>,
   connect-json, ...
-               formats without a schema: docs/guide/values.md
+               formats without a schema: docs/guide/tables.md
 Schemas are found in the topic _schemas beside PATH, or named with --schemas.
 """
 

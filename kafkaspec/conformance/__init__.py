@@ -1,6 +1,6 @@
 """The conformance kit: test any decoder that speaks a small protocol on vectors and segments.
 
-``docs/conformance-protocol.md`` says what a testee must understand; ``kafkaspec conform`` runs one.
+``docs/guide/conform.md`` says what a testee must understand; ``kafkaspec conform`` runs one.
 Names are imported when they are first used.
 """
 

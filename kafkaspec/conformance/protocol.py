@@ -1,5 +1,5 @@
 """The messages between runner and testee: one JSON object a line, as described in
-``docs/conformance-protocol.md``. Bytes are always in base64."""
+``docs/guide/conform.md``. Bytes are always in base64."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from kafkaspec.errors import Reason
 from tests.extent import examples
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENT = (ROOT / "docs" / "conformance-protocol.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "guide" / "conform.md").read_text(encoding="utf-8")
 FAKE = Path(__file__).parent / "fake_testee.py"
 MEMBERS = (
     "error", "skipped", "records", "control_records", "entries", "value", "end", "reason", "path",

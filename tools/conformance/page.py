@@ -1,4 +1,4 @@
-"""Write ``docs/conformance.md`` from the stored results."""
+"""Write ``docs/conformance-results.md`` from the stored results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.quirks import link
 
 RESULTS: Final = Path(__file__).parent / "results.json"
 GENERATED: Final = ROOT / "generated" / "__init__.py"
-PAGE: Final = ROOT / "docs" / "conformance.md"
+PAGE: Final = ROOT / "docs" / "conformance-results.md"
 
 _HEAD = """\
 <!-- Made by `make conformance` from tools/conformance/results.json. DO NOT EDIT. -->
@@ -22,7 +22,7 @@ _HEAD = """\
 # Conformance
 
 Who reads Kafka's files as the specification and the brokers say? `make conformance` puts the cases
-of [kafkaspec conform](conformance-protocol.md#cases) to the decoders below. Each number is a result
+of [kafkaspec conform](guide/conform.md#cases) to the decoders below. Each number is a result
 of that run. The segments come from brokers {versions}.
 """
 

@@ -104,7 +104,7 @@ the same fields and write the same bytes, but for these:
 
 
 def section() -> str:
-    """Return the section of ``docs/kafka-quirks.md`` about messages."""
+    """Return the section of ``docs/reader-differences.md`` about messages."""
     lines = [
         link(f"| Q{quirk.number} | {quirk.name} | {quirk.accepts} | {_releases(quirk)} |\n")
         for quirk in QUIRKS

@@ -13,8 +13,8 @@ def pages() -> dict[str, str]:
     """File names and their text."""
     return {
         "compatibility.md": compatibility.page(),
-        "kafka-quirks.md": quirks.page() + message_quirks.section(),
-        "salvage.md": salvaged.page(),
+        "reader-differences.md": quirks.page() + message_quirks.section(),
+        "salvage-results.md": salvaged.page(),
     }
 
 

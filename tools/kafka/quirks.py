@@ -1,7 +1,7 @@
 """Every difference between Kafka's readers and kafkaspec, with the quirk that explains it.
 
 A difference without an entry is a defect of ours, and so is an entry that no case shows any more:
-``tests/kafka/test_reader.py`` checks both. ``docs/kafka-quirks.md`` is made from this, and
+``tests/kafka/test_reader.py`` checks both. ``docs/reader-differences.md`` is made from this, and
 ``docs/quirks.md`` says what each quirk is.
 """
 

@@ -73,10 +73,9 @@ def _listed() -> Nav:
             "Evidence": [
                 "docs/supported.md",
                 "docs/compatibility.md",
-                "docs/conformance.md",
-                "docs/conformance-protocol.md",
-                "docs/kafka-quirks.md",
-                "docs/salvage.md",
+                "docs/conformance-results.md",
+                "docs/reader-differences.md",
+                "docs/salvage-results.md",
                 {"Golden segments": "tests/golden/README.md"},
                 {"Golden segments of Kafka 0.7": "tests/message_set/golden/README.md"},
                 {"Speed": "benchmarks/RESULTS.md"},

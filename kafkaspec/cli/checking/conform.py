@@ -21,7 +21,7 @@ from kafkaspec.conformance.runner import Run
 from kafkaspec.conformance.vectors import vector_cases
 
 _EPILOG = """\b
-Protocol of a testee: docs/conformance-protocol.md. Ids of cases begin with
+Protocol of a testee: docs/guide/conform.md. Ids of cases begin with
   structure  types of the specification, by its vectors
   record     the vectors of records and messages, each in a log of its own
   segment, control, index, snapshot
