@@ -235,7 +235,7 @@ class Columnar:
             schemas: a ``SchemaLog``, or a path that ``SchemaLog.open`` takes; by default, that of
                 the log, which finds ``_schemas`` beside it.
             value_schema: schema of values: ``FILE``, ``FILE#MESSAGE``, ``SUBJECT``,
-                ``SUBJECT@VERSION`` or a ``kafkaspec.values.definition.Definition``. With
+                ``SUBJECT@VERSION``, one that a ``SchemaLog`` gives, or its definition. With
                 ``decode``, that as which they are read.
             key_schema: schema of keys, likewise.
             evolve: schema of the columns. ``latest``: the newest one of the topic's subject; what

@@ -9,6 +9,7 @@ from kafkaspec.log.columnar import Evolve, ValueErrors
 from kafkaspec.options import checked
 from kafkaspec.values.definition import Definition
 from kafkaspec.values.options import DEFAULT_OPTIONS, Options
+from kafkaspec.values.registry.schema import Schema
 
 BYTES: Final = "bytes"
 TEXT: Final = "text"
@@ -29,8 +30,8 @@ class Wanted:
             ``decode`` if all of a sample can be, else as text if that is what it is, else as
             bytes. ``avro``, ``protobuf``, ``json-schema``: with ``schema``. Or one of
             ``FIXED_FORMATS``.
-        schema: a schema: its definition, a file (``FILE`` or ``FILE#MESSAGE``), or a subject of the
-            registry (``SUBJECT`` or ``SUBJECT@VERSION``).
+        schema: a schema: of a ``SchemaLog``, its definition, a file (``FILE`` or
+            ``FILE#MESSAGE``), or a subject of the registry (``SUBJECT`` or ``SUBJECT@VERSION``).
         evolve: see ``kafkaspec.log.columnar.Evolve``.
         errors: see ``ValueErrors``.
         raw: whether there is a column with the bytes too.
@@ -40,7 +41,7 @@ class Wanted:
     """
 
     format: str = BYTES
-    schema: str | Definition | None = None
+    schema: str | Definition | Schema | None = None
     evolve: Evolve = "latest"
     errors: ValueErrors = "column"
     raw: bool = False

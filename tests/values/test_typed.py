@@ -284,6 +284,33 @@ def test_values_of_an_array(tmp_path: Path) -> None:
         ks.decode_values(array, "orders-value", framing="none", schemas=schemas)
 
 
+def test_schemas_that_a_registry_gives_are_taken() -> None:
+    """As a schema with its registry, alone, or as its definition; with and without imports."""
+    schemas = ks.SchemaLog.open(KARAPACE)
+    values = ks.open(KARAPACE / "orders-0").to_arrow(["value"], layout="binary")["value"]
+    array = values.combine_chunks().drop_null().slice(0, 3)
+    schema = schemas.resolve("orders-value", 1)
+    named = ks.decode_values(array, "orders-value@1", framing="confluent", schemas=schemas)
+    assert named.values.null_count == 0
+    definition = schemas.definition(schema)
+    for given in (schema, schemas.versions("orders-value")[0], definition):
+        found = ks.decode_values(array, given, framing="confluent", schemas=schemas)
+        assert found.values.equals(named.values)
+    assert ks.decode_values(array, definition, framing="confluent").values.equals(named.values)
+    with pytest.raises(ValueError, match="imports others: give the SchemaLog"):
+        ks.decode_values(array, schema, framing="confluent")
+    text = pa.array([b"\x04ab"])
+    alone = next(each for each in schemas.schemas if not each.references and each.type == "AVRO")
+    expected = ks.decode_values(text, schemas.definition(alone))
+    assert ks.decode_values(text, alone).values.equals(expected.values)
+    log = ks.open(KARAPACE / "orders-0")
+    typed = [
+        log.to_arrow(value="decode", value_schema=each, schemas=schemas)
+        for each in (schema, "orders-value@1")
+    ]
+    assert typed[0].equals(typed[1])
+
+
 def test_messages_read_as_another_version() -> None:
     """The schema that is named has to have the messages that rows name."""
     schema = ks.SchemaLog.open(KARAPACE).by_id(14)

@@ -10,9 +10,11 @@ from kafkaspec.values.decoding.compiling import (
 )
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.framing.frames import FRAMINGS
+from kafkaspec.values.options import Bounds
 from kafkaspec.values.plan import Plan, Target, Writer
 from kafkaspec.values.planning.catalog import Same, writer_of
 from kafkaspec.values.registry.log import SchemaLog
+from kafkaspec.values.registry.replay import Replay
 from kafkaspec.values.registry.schema import Schema
 from kafkaspec.values.wanted import GIVEN, Wanted
 
@@ -26,6 +28,14 @@ def given_schema(wanted: Wanted, schemas: SchemaLog | None) -> Target:
     """
     if isinstance(wanted.schema, Definition):
         return Target("", wanted.schema)
+    if isinstance(wanted.schema, Schema):
+        if schemas is None and wanted.schema.references:
+            raise SchemaError(
+                f"the schema of {wanted.schema.subject} imports others: give the SchemaLog that it"
+                " is from as schemas"
+            )
+        found = SchemaLog(Replay(Bounds())) if schemas is None else schemas
+        return target_of(_usable(found, wanted.schema), None)
     if wanted.schema is None:
         raise ValueError(f"the format {wanted.format} needs a schema: a file, or a subject")
     return named_schema(wanted.schema, schemas)

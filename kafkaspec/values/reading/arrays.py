@@ -17,12 +17,13 @@ from kafkaspec.values.planning.deciding import plan_fixed, plan_named
 from kafkaspec.values.planning.given import plan_given
 from kafkaspec.values.reading.request import Schemas
 from kafkaspec.values.registry.log import SchemaLog
+from kafkaspec.values.registry.schema import Schema
 from kafkaspec.values.wanted import DECODE, Wanted
 
 
 def decode_values(
     array: pa.Array,
-    schema: Definition | str | PathLike[str] | None = None,
+    schema: Schema | Definition | str | PathLike[str] | None = None,
     *,
     format: str = DECODE,  # noqa: A002
     framing: str | None = None,
@@ -33,8 +34,9 @@ def decode_values(
 
     Args:
         array: keys or values: ``binary``, ``large_binary`` or ``binary_view``.
-        schema: their schema: its definition, a file (``FILE``, ``FILE#MESSAGE``), or a subject of
-            ``schemas``. Without it, each names its own of ``schemas``.
+        schema: their schema: one that a ``SchemaLog`` gives, with what it imports in ``schemas``;
+            its definition; a file (``FILE``, ``FILE#MESSAGE``); or a subject of ``schemas``.
+            Without it, each names its own of ``schemas``.
         format: with neither of them, a format without a schema: ``long``, ``json`` ...
         framing: what stands before values: ``confluent``, ``apicurio``, ``glue``,
             ``single-object``; None for nothing, or for Confluent's where each names its schema.
@@ -55,7 +57,7 @@ def decode_values(
     registry = schemas if isinstance(schemas, SchemaLog | None) else SchemaLog.open(schemas)
     wanted = Wanted(format=format, options=options)
     if schema is not None:
-        named = schema if isinstance(schema, Definition) else os.fspath(schema)
+        named = schema if isinstance(schema, Schema | Definition) else os.fspath(schema)
         plan = plan_given(replace(wanted, schema=named), registry, framing)
     elif format != DECODE:
         plan = plan_fixed([array], "value", wanted)

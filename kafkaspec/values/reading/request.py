@@ -23,6 +23,7 @@ from kafkaspec.values.options import DEFAULT_OPTIONS, Options
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning.deciding import plan_column
 from kafkaspec.values.registry.log import TOPIC, SchemaLog
+from kafkaspec.values.registry.schema import Schema
 from kafkaspec.values.wanted import BYTES, DECODE, Wanted
 
 SCHEMA_ID: Final = "{}_schema_id"
@@ -124,8 +125,8 @@ def planned(
     value: str = DECODE,
     key: str = BYTES,
     schemas: Schemas = None,
-    value_schema: str | Definition | None = None,
-    key_schema: str | Definition | None = None,
+    value_schema: str | Definition | Schema | None = None,
+    key_schema: str | Definition | Schema | None = None,
     evolve: Evolve = "latest",
     errors: ValueErrors = "column",
     raw: bool = False,
