@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum, StrEnum
+from functools import cache
 from os import PathLike, fspath
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 
 class OffsetRange(NamedTuple):
@@ -23,6 +24,13 @@ class OffsetRange(NamedTuple):
 
     start: int
     end: int | None
+
+    @classmethod
+    def through(cls, first: int | None, last: int | None) -> OffsetRange | None:
+        """Return the range from a first to a last offset; None if the first is not known."""
+        if first is None or first < 0:
+            return None
+        return cls(first, None if last is None else last + 1)
 
     @property
     def size(self) -> int | None:
@@ -62,11 +70,10 @@ class Assumption:
         why: where the value is from.
     """
 
-    ALIASES: ClassVar[dict[str, str]] = {"name": "setting"}
-
     setting: str
     value: str
     why: str
+    ALSO: ClassVar = ("name",)
 
     @property
     def name(self) -> str:
@@ -98,10 +105,16 @@ class Finding:
     strength: Strength = Strength.PROOF
 
 
-def aliases_of(kind: type) -> dict[str, str]:
-    """Return the members that a result has in JSON by another name too, until the next version."""
-    found: dict[str, str] = getattr(kind, "ALIASES", {})
-    return found
+def member_types(kind: Any) -> dict[str, Any]:
+    """Return the members that a dataclass or a named tuple has in JSON, with their types.
+
+    These are its fields, and the properties that it names in ``ALSO``.
+    """
+    hints = get_type_hints(kind)
+    return {
+        name: hints[name] if name in hints else get_type_hints(getattr(kind, name).fget)["return"]
+        for name in _members(kind)
+    }
 
 
 def as_json(value: Any) -> Any:
@@ -114,9 +127,13 @@ def as_json(value: Any) -> Any:
         return value
     if isinstance(value, Enum):
         return value.value
-    if is_dataclass(value) and not isinstance(value, type):
-        names = {each.name: each.name for each in fields(value)} | aliases_of(type(value))
-        return {shown: as_json(getattr(value, name)) for shown, name in names.items()}
+    if isinstance(value, OffsetRange):
+        return [value.start, value.end]
+    if isinstance(value, range):
+        return [value.start, value.stop]
+    if (is_dataclass(value) and not isinstance(value, type)) or hasattr(value, "_fields"):
+        kind: Any = type(value)
+        return {name: as_json(getattr(value, name)) for name in _members(kind)}
     if isinstance(value, Mapping):
         return {str(as_json(key)): as_json(item) for key, item in value.items()}
     if isinstance(value, PathLike):
@@ -124,3 +141,9 @@ def as_json(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [as_json(item) for item in value]
     return str(value)
+
+
+@cache
+def _members(kind: Any) -> tuple[str, ...]:
+    names = [each.name for each in fields(kind)] if is_dataclass(kind) else kind._fields
+    return (*names, *getattr(kind, "ALSO", ()))

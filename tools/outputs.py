@@ -32,6 +32,7 @@ import click
 
 from kafkaspec.cli.main import main as command
 from kafkaspec.cli.report import Output, types_of
+from kafkaspec.results import OffsetRange
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "generated" / "schemas"
 _PLAIN: Final[dict[Any, str]] = {
@@ -147,10 +148,12 @@ def _schema(kind: Any) -> dict[str, Any]:
     if isinstance(kind, type):
         if issubclass(kind, Enum):
             return {"enum": [item.value for item in kind]}
-        if is_dataclass(kind) or is_typeddict(kind):
-            return _object(types_of(kind))
-        if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        if issubclass(kind, OffsetRange):
             return _array(get_type_hints(kind).values())
+        if issubclass(kind, range):
+            return _array([int, int])
+        if is_dataclass(kind) or is_typeddict(kind) or hasattr(kind, "_fields"):
+            return _object(types_of(kind))
         if issubclass(kind, PathLike):
             return {"type": "string"}
         if issubclass(kind, Mapping):

@@ -262,6 +262,12 @@ class Inputs:
         self.unreadable += 1
         warn(str(error))
 
+    def found(self, text: str | None = None) -> None:
+        """Count a finding, and print it."""
+        if text is not None:
+            warn(text)
+        self.findings += 1
+
     def cannot_decode(self, error: KafkaSpecError) -> None:
         """Report an entry that is skipped."""
         self.broken += 1

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.cli.console import count_text, note, print_json, say, warn
-from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
+from kafkaspec.cli.console import count_text, note, say
+from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import ReleaseName, Timestamp, iso, on_error_option
-from kafkaspec.codecs import DEFAULT_CODEC
+from kafkaspec.cli.report import Reporter, line
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files.names import parse_partition
 from kafkaspec.layout.names import MESSAGE_FRAME
@@ -36,9 +36,8 @@ if TYPE_CHECKING:
 else:
     _Name = click.ParamType
 
-_SHOWN: Final = 10
-"""Errors of a log that are shown one by one."""
-
+EVENT: Final = line("kafkaspec.state.history:Event")
+"""The line of ``show_history``."""
 at_option: Final = click.option(
     "--at",
     type=Timestamp(),
@@ -56,13 +55,12 @@ release_option: Final = click.option(
 skip_option: Final = on_error_option("skip")
 
 
-class Logs:
+class Logs(Inputs):
     """The logs that the paths of a command lead to, and the exit code of what is found in them.
 
     Of several replicas of a partition, the one with the largest end counts; the others are named.
 
     Attributes:
-        code: exit code.
         on_error: what happens with a batch that cannot be read, as ``to_batches`` takes it.
     """
 
@@ -88,22 +86,20 @@ class Logs:
         Raises:
             KafkaSpecError: ``unreadable``, if none of them has such a topic.
         """
-        self._inputs = Inputs(paths, DEFAULT_CODEC, selection={"on_error": on_error})
-        self._failed = False
-        self._found = CLEAN
+        super().__init__(paths)
         self._logs: dict[str, list[Segment | Partition]] = defaultdict(list)
         self._chosen: dict[str, list[Segment | Partition]] = {}
         self._beside: list[Segment | Partition] = []
         self._any_topic = beside is not None
-        self.on_error: OnError = self._inputs.cannot_decode if on_error == "skip" else "fail"
+        self.on_error: OnError = self.cannot_decode if on_error == "skip" else "fail"
         for path in paths:
             try:
                 opened = open_log(path)
                 ctx.with_resource(opened)
                 self._open(path, opened, topic)
             except KafkaSpecError as error:
-                warn(str(error))
-                self._failed = True
+                self.cannot_read(error)
+                self.failed += 1
         data = list(self._beside)
         for path in beside or ():
             self._any_topic = False
@@ -116,14 +112,14 @@ class Logs:
         if beside is not None and self._beside:
             return
         if not self._logs[topic]:
-            if self._failed:
+            if self.failed:
                 ctx.exit(USAGE)
             raise unreadable(", ".join(map(str, paths)), f"there is no partition of {topic}")
 
     def _open(self, path: Path, opened: Segment | Partition | LogDirectory, topic: str) -> None:
         if isinstance(opened, LogDirectory):
             for error in opened.unreadable.values():
-                self._inputs.cannot_read(error)
+                self.cannot_read(error)
             for partition in opened.current:
                 self._logs[partition.topic or ""].append(partition)
             self._beside += opened.current
@@ -143,17 +139,6 @@ class Logs:
             raise unreadable(str(path), f"it is of {own}, not of {topic}")
         self._logs[topic].append(opened)
         self._beside += _neighbours(path.absolute(), opened)
-
-    @property
-    def code(self) -> int:
-        """The exit code."""
-        return USAGE if self._failed else max(self._found, self._inputs.exit_code)
-
-    def found(self, text: str | None = None) -> None:
-        """Note that something is not as it should be, and print what."""
-        if text is not None:
-            warn(text)
-        self._found = FINDINGS
 
     def check_there(self, what: str, wanted: Iterable[str], known: Collection[str]) -> None:
         """Report each wanted name that nothing here has, with the nearest that there are."""
@@ -181,29 +166,16 @@ class Logs:
     @contextmanager
     def reading(self, log: Segment | Partition) -> Iterator[None]:
         """Report what cannot be read of a log, and what is missing in it, after it was read."""
-        with self._whole():
-            yield
-        self.ended(log)
-
-    def ended(self, log: Segment | Partition) -> None:
-        """Report what is missing at the end of a log: the rest of a batch that is cut off."""
-        self._inputs.report_missing(log, ends_only=True)
-
-    @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """Report an error about a whole file, and go on with the next one."""
         try:
             yield
+            self.read += 1
         except KafkaSpecError as error:
-            self._inputs.go_on(error)
+            self.go_on(error)
+        self.report_missing(log, ends_only=True)
 
     def left_out(self, log: Segment | Partition, left_out: LeftOut) -> None:
         """Report what could not be decoded in a log."""
-        errors = left_out.errors
-        for error in errors[:_SHOWN]:
-            self.found(str(error))
-        if len(errors) > _SHOWN:
-            warn(f"{log.path}: {count_text(len(errors) - _SHOWN, 'more record')} not decoded")
+        self.undecoded(left_out.errors)
         for number, count in left_out.unknown.items():
             what = "without a type" if number is None else f"of type {number}, which is not known"
             self.found(f"{log.path}: {count_text(count, 'record')} {what}, left out")
@@ -220,13 +192,16 @@ class Logs:
         for log in self.of(topic):
             if isinstance(log, Segment) or not log.cleaner_offset:
                 continue
-            with self._whole():
+            try:
                 first = log.find(offset=log.cleaner_offset).record
-                if first is None or first.timestamp > at:
-                    self.found(
-                        f"{log.path}: compacted up to offset {log.cleaner_offset}: what later "
-                        f"records replaced is missing at {iso(at)}"
-                    )
+            except KafkaSpecError as error:
+                self.go_on(error)
+                continue
+            if first is None or first.timestamp > at:
+                self.found(
+                    f"{log.path}: compacted up to offset {log.cleaner_offset}: what later "
+                    f"records replaced is missing at {iso(at)}"
+                )
 
 
 def _neighbours(path: Path, opened: Segment | Partition) -> Sequence[Partition]:
@@ -263,9 +238,9 @@ def _end(log: Segment | Partition) -> int:
 
 
 def show_history(
-    logs: Logs, topic: Topic, name: str, options: Mapping[str, Any], output_format: str
+    logs: Logs, topic: Topic, name: str, options: Mapping[str, Any], report: Reporter
 ) -> None:
-    """Print the records of a group or transactional id in the logs of a topic."""
+    """Print the records of a group or transactional id in the logs of a topic, and exit."""
     from kafkaspec.state.history import history
     from kafkaspec.state.latest import Latest
 
@@ -274,9 +249,13 @@ def show_history(
         left_out = Latest(str(log.path))
         with logs.reading(log):
             for event in history(log, topic, name, left_out, names=names, **options):
-                _show_event(event, output_format)
+                if report.as_json:
+                    report.line("event", event)
+                else:
+                    _say_event(event)
         logs.left_out(log, left_out)
     logs.check_there(_OWNERS[topic], [name], names)
+    report.finish(logs)
 
 
 _OWNERS: Final[dict[str, str]] = {
@@ -286,10 +265,7 @@ _OWNERS: Final[dict[str, str]] = {
 """What the keys of an internal topic name."""
 
 
-def _show_event(event: Event, output_format: str) -> None:
-    if output_format == "json":
-        print_json("event", event._asdict())
-        return
+def _say_event(event: Event) -> None:
     value = "deleted" if event.named is None else _summary(event.named)
     key = " ".join(f"{item}" for name, item in event.key.items() if name not in MESSAGE_FRAME)
     ended = "" if event.transaction is None else f" ({event.transaction})"

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from importlib import import_module
 from typing import (
     Any,
     Final,
     Literal,
+    NoReturn,
+    NotRequired,
     Protocol,
     TypedDict,
     get_args,
@@ -26,11 +29,13 @@ from typing import (
 import click
 
 from kafkaspec.cli.console import note, print_json, say
-from kafkaspec.results import Assumption, aliases_of, as_json
+from kafkaspec.results import Assumption, OffsetRange, as_json, member_types
 
 _WIDTH: Final = 80
 _AT_ONCE: Final = 1 << 12
 """Rows of a table that are objects at a time."""
+_RANGE: Final = frozenset({"first_offset", "last_offset"})
+"""Members of a line that also has ``offsets``, the same range with its end exclusive."""
 
 
 class Place(TypedDict):
@@ -76,15 +81,17 @@ class Line:
     """The members of a line.
 
     Attributes:
-        sources: what has them: dataclasses, typed dictionaries, Arrow schemas, or functions that
-            return one; as themselves, or as ``module:name``, which is imported when it is needed.
+        sources: what has them: dataclasses, named tuples, typed dictionaries, Arrow schemas, or
+            types by name; as themselves, or as ``module:name``, which is imported when needed.
         members: types of further members, and of those that a source gives no exact type.
         without: members of the sources that the line does not have.
+        optional: members that not every line has.
     """
 
     sources: tuple[Any, ...] = ()
     members: Mapping[str, Any] | None = None
     without: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
 
     def types(self) -> dict[str, Any]:
         """Return the type of each member, in order."""
@@ -92,26 +99,48 @@ class Line:
         for source in self.sources:
             found |= types_of(_resolved(source))
         found |= {name: _resolved(kind) for name, kind in (self.members or {}).items()}
-        return {name: kind for name, kind in found.items() if name not in self.without}
+        if found.keys() >= _RANGE:
+            found.setdefault("offsets", OffsetRange | None)
+        return {
+            name: NotRequired[kind] if name in self.optional else kind
+            for name, kind in found.items()
+            if name not in self.without
+        }
 
 
-def line(*sources: Any, without: Iterable[str] = (), **members: Any) -> Line:
+def line(
+    *sources: Any, without: Iterable[str] = (), optional: Iterable[str] = (), **members: Any
+) -> Line:
     """Declare a line; see ``Line``."""
-    return Line(sources, members, frozenset(without))
+    return Line(sources, members, frozenset(without), frozenset(optional))
 
 
 class Output:
     """The lines that a command prints with ``--format json``, by type; ``summary`` is the last."""
 
-    def __init__(self, summary: Mapping[str, Any] | None = None, **lines: Line) -> None:
+    def __init__(
+        self, summary: Mapping[str, Any] | None = None, more: str | None = None, **lines: Line
+    ) -> None:
         """Declare them.
 
         Args:
             summary: further members of the summary, and their types.
+            more: ``module:name`` of a function that returns types of members, by type of line.
             lines: the lines by type. An underscore at the end is left out: ``break_``.
         """
-        self.lines = {name.rstrip("_"): each for name, each in lines.items()}
-        self.lines["summary"] = Line((Summary,), summary)
+        self._given = {name.rstrip("_"): each for name, each in lines.items()}
+        self._summary = summary
+        self._more = more
+
+    @cached_property
+    def lines(self) -> dict[str, Line]:
+        """The lines by type."""
+        more = _resolved(self._more)() if self._more else {}
+        return {
+            **self._given,
+            **{str(name): Line((members,)) for name, members in more.items()},
+            "summary": Line((Summary,), self._summary),
+        }
 
     def help(self) -> str:
         """Return the paragraph about the lines for ``--help``."""
@@ -172,14 +201,15 @@ class Reporter:
             output_format: ``text`` or ``json``.
         """
         self._ctx = ctx
+        self._output: Output = ctx.command.output  # type: ignore[attr-defined]
         self.as_json = output_format == "json"
 
-    def line(self, kind: str, *parts: Any, **members: Any) -> None:
+    def line(self, kind: str, /, *parts: Any, **members: Any) -> None:
         """Print a line of JSON from the members of some results, and further ones."""
         content: dict[str, Any] = {}
         for part in parts:
             content |= as_json(part)
-        print_json(kind, content | as_json(members))
+        self._print(kind, content | as_json(members))
 
     def rows(self, kind: str, table: Any, *parts: Any) -> None:
         """Print a line of JSON for each row of an Arrow table, after members of other results."""
@@ -188,19 +218,28 @@ class Reporter:
             head |= as_json(part)
         for batch in table.to_batches(max_chunksize=_AT_ONCE):
             for row in batch.to_pylist():
-                print_json(kind, head | row)
+                self._print(kind, head | row)
 
-    def finish(self, counts: Counts, text: str = "", **members: Any) -> None:
+    def _print(self, kind: str, content: dict[str, Any]) -> None:
+        for name in self._output.lines[kind].without:
+            content.pop(name, None)
+        if content.keys() >= _RANGE and content.get("offsets") is None:
+            first, last = content["first_offset"], content["last_offset"]
+            content["offsets"] = as_json(OffsetRange.through(first, last))
+        print_json(kind, content)
+
+    def finish(self, counts: Counts, text: str = "", **members: Any) -> NoReturn:
         """Print the summary, and exit with the code of the counts.
 
         Args:
             counts: what was read and found.
             text: the summary for people.
-            members: further members of the summary in JSON.
+            members: further members of the summary in JSON; null where one is not given.
         """
         if self.as_json:
             head = {"command": self._ctx.command.name, "exit_code": counts.exit_code}
-            print_json("summary", head | counts.summary | as_json(members))
+            own = dict.fromkeys(self._output.lines["summary"].members or ()) | as_json(members)
+            print_json("summary", head | counts.summary | own)
         elif text:
             note(text)
         self._ctx.exit(counts.exit_code)
@@ -221,10 +260,10 @@ def types_of(source: Any) -> dict[str, Any]:
     """
     if is_typeddict(source):
         return get_type_hints(source, include_extras=True)
-    if isinstance(source, type) and is_dataclass(source):
-        hints = get_type_hints(source)
-        names = {each.name: each.name for each in fields(source)} | aliases_of(source)
-        return {shown: hints[name] for shown, name in names.items()}
+    if isinstance(source, Mapping):
+        return dict(source)
+    if isinstance(source, type):
+        return member_types(source)
     return {each.name: _of_arrow(each) for each in source}  # an Arrow schema
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError
@@ -12,6 +13,7 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
+from kafkaspec.results import Finding
 from kafkaspec.state.image import Fields, Image, Kind
 
 
@@ -30,20 +32,29 @@ class Mismatch(StrEnum):
     """Its ``partition.metadata`` cannot be read."""
 
 
-class Difference(NamedTuple):
-    """A partition that differs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference(Finding):
+    """A partition that differs; ``file`` is its directory, None if it is missing.
 
     Attributes:
-        kind: how.
         topic: name of the topic.
         partition: its number.
-        detail: why.
     """
 
-    kind: Mismatch
+    reason: Mismatch
     topic: str
     partition: int
-    detail: str
+    ALSO: ClassVar = ("kind", "detail")
+
+    @property
+    def kind(self) -> Mismatch:
+        """``reason``, by the name that it had before 0.3."""
+        return self.reason
+
+    @property
+    def detail(self) -> str:
+        """``message``, by the name that it had before 0.3."""
+        return self.message
 
 
 def compare_directory(image: Image, directory: LogDirectory) -> Iterator[Difference]:
@@ -70,8 +81,14 @@ def compare_directory(image: Image, directory: LogDirectory) -> Iterator[Differe
             continue
         found = _partition(image, topics, meta.node_id, own, log)
         if found is not None:
-            kind, detail = found
-            yield Difference(kind, log.topic, log.partition, detail)
+            reason, message = found
+            yield Difference(
+                reason=reason,
+                message=message,
+                file=str(log.path),
+                topic=log.topic,
+                partition=log.partition,
+            )
         if log.topic in topics:
             there.add((topics[log.topic], log.partition))
     for key, partition in sorted(image.items[Kind.PARTITION].items(), key=repr):
@@ -84,7 +101,12 @@ def compare_directory(image: Image, directory: LogDirectory) -> Iterator[Differe
             or meta.directory_id is None
             or place == kafka_uuid.to_text(meta.directory_id)
         ):
-            yield Difference(Mismatch.MISSING, name, key[1], f"node {meta.node_id} has a replica")
+            yield Difference(
+                reason=Mismatch.MISSING,
+                message=f"node {meta.node_id} has a replica",
+                topic=name,
+                partition=key[1],
+            )
 
 
 def _partition(

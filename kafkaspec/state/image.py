@@ -77,6 +77,30 @@ MESSAGES: Final[dict[Kind, str]] = {
 """The message whose fields each has; a voter is in a control record."""
 
 
+SECRET: Final = frozenset({"salt", "stored_key", "server_key"})
+"""Fields of SCRAM credentials that are not shown."""
+
+
+def members() -> dict[Kind, dict[str, Any]]:
+    """Return the names of the fields that items of each kind are shown with, and their types."""
+    own = {
+        Kind.VOTER: ("voter_id", "voter_directory_id", "endpoints"),
+        Kind.PRODUCER_IDS: ("next_producer_id",),
+    }
+    hidden = MESSAGE_FRAME | SECRET
+    found: dict[Kind, dict[str, Any]] = {}
+    for kind in Kind:
+        names = own.get(kind) or [
+            column.name
+            for column in message_table(MESSAGES[kind]).layout.root.children
+            if column.name not in hidden
+        ]
+        if kind is Kind.PARTITION:
+            names = ["topic", *names]
+        found[kind] = dict.fromkeys(names, Any)
+    return found
+
+
 class Image:
     """The state after some records; Kafka's ``MetadataImage``.
 

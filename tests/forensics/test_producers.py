@@ -15,6 +15,7 @@ import pytest
 
 from kafkaspec.forensics.producers import Break, Producers, Verdict, by_producer, read_producers
 from kafkaspec.log.partition import Partition
+from kafkaspec.results import member_types
 from tests.cli.helpers import run
 from tests.goldens import GOLDEN, VERSIONS, partitions
 from tests.log import forge
@@ -158,7 +159,8 @@ def test_the_command_counts_what_is_not_legal(tmp_path: Path) -> None:
         "run", "run", "break", "producer", "partition", "summary",
     ]  # fmt: skip
     assert rows[2]["verdict"] == "duplicate"
-    assert set(rows[2]) - {"type", "topic", "partition"} == set(Break.__slots__)
+    assert set(rows[2]) - {"type", "topic", "partition"} == set(member_types(Break))
+    assert rows[2]["offsets"] == [rows[2]["first_offset"], rows[2]["last_offset"] + 1]
     text = run("producers", tmp_path / "t-0")
     assert "[duplicate, not legal, proof]" in text.output
 

@@ -10,9 +10,9 @@ import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
+from kafkaspec.cli.console import count_text, new_table, say, stdout_console
 from kafkaspec.cli.inputs import place_of
-from kafkaspec.cli.internal import Logs, at_option, release_option, show_history, skip_option
+from kafkaspec.cli.internal import EVENT, Logs, at_option, release_option, show_history, skip_option
 from kafkaspec.cli.options import (
     epilog,
     format_option,
@@ -21,8 +21,9 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, line
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.results import as_json
+from kafkaspec.results import Assumption, Strength
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.timeline import Timeline
@@ -30,31 +31,43 @@ if TYPE_CHECKING:
 _MOST_ROWS: Final = 50
 """Transactions that are shown in text; JSON has all."""
 _AT_ONCE: Final = 1 << 12
-_MOST_ERRORS: Final = 10
+_TIMELINE: Final = "kafkaspec.forensics.timeline"
 
+OUTPUT = Output(
+    transactional_id=line("kafkaspec.state.transactions:TRANSACTIONS"),
+    transaction=line(
+        Place,
+        f"{_TIMELINE}:TIMELINE",
+        outcome=f"{_TIMELINE}:Outcome",
+        strength=Strength,
+        transactional_id=str | None,
+    ),
+    partition=line(
+        Place,
+        log_start_offset=int | None,
+        log_end_offset=int,
+        last_stable_offset=int,
+        transactions=int,
+        committed=int,
+        aborted=int,
+        open=int,
+        unknown=int,
+        index_entries=int,
+        assumptions=list[Assumption],
+    ),
+    finding=line(Place, f"{_TIMELINE}:IndexFinding"),
+    open=line(
+        "kafkaspec.forensics.transactions:OPEN",
+        verdict="kafkaspec.forensics.transactions:Verdict",
+        strength=Strength,
+    ),
+    event=EVENT,
+    summary={"transactional_ids": int | None, "open": int | None},
+)
 _EPILOG = epilog(
     """\
-Output of --format json, one object for each line, by "type":
-  transactional_id  transactional_id, state, producer_id, producer_epoch,
-          previous_producer_id, next_producer_id, timeout_ms, partitions,
-          start_timestamp, update_timestamp, log_offset and timestamp of the
-          record that says so
-  open    topic, partition, producer_id, producer_epoch, first_offset,
-          last_timestamp, transactional_id, state, hanging (null: no
-          coordinator's partition was there to ask, or not all of them), verdict
-          (open, ending, hanging, unknown), strength, ends_at
-  transaction  topic, partition, producer_id, producer_epoch, first_offset,
-          last_offset, batches, records, first_timestamp, last_timestamp, marker,
-          marker_epoch, coordinator_epoch, marker_timestamp, duration_ms, outcome
-          (committed, aborted, open, unknown), strength, file, position,
-          transactional_id
-  partition    topic, partition, log_start_offset, log_end_offset,
-          last_stable_offset, transactions, committed, aborted, open,
-          index_entries, assumptions
-  finding  topic, partition, file, entry, offset, message, strength: a
-          transaction index and its log contradict
-  event   with --history: offset, timestamp, name, key, value, transaction
-          (committed, aborted, open; null outside of one)
+"event" lines are those of --history; hanging is null where no coordinator's
+partition was there to ask, or not all of them.
 """,
     """\
 A transaction hangs when its coordinator knows that it has ended, or does not
@@ -73,7 +86,7 @@ nothing of a PATH can be read.
 )
 
 
-@click.command("transactions", epilog=_EPILOG)
+@click.command("transactions", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_argument
 @click.option(
     "--state",
@@ -117,14 +130,14 @@ def transactions_command(
         from kafkaspec.state.transactions import joined, read_transactions
         from kafkaspec.tables.json_values import json_rows
     only_state = at is not None or history is not None
+    report = Reporter(ctx, output_format)
     logs = Logs(
         ctx, paths, Topic.TRANSACTION_STATE, on_error, beside=None if only_state else states
     )
     options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
     logs.compacted(Topic.TRANSACTION_STATE, at)
     if history is not None:
-        show_history(logs, Topic.TRANSACTION_STATE, history, options, output_format)
-        ctx.exit(logs.code)
+        show_history(logs, Topic.TRANSACTION_STATE, history, options, report)
     found = []
     for log in logs.of(Topic.TRANSACTION_STATE):
         with logs.reading(log):
@@ -132,22 +145,18 @@ def transactions_command(
             logs.left_out(log, found[-1])
     ids = joined(found)
     id_rows = json_rows(ids)
-    as_json = output_format == "json"
-    if as_json:
+    if report.as_json:
         for row in id_rows:
-            print_json("transactional_id", row)
+            report.line("transactional_id", row)
     elif id_rows:
         _print_ids(id_rows)
-    counts = _show_partitions(logs, ids, complete, as_json) if at is None else 0
-    if not as_json:
-        from kafkaspec.forensics.transactions import ONGOING
+    opened = _show_partitions(logs, ids, complete, report) if at is None else 0
+    from kafkaspec.forensics.transactions import ONGOING
 
-        ongoing = sum(row["state"] == ONGOING for row in id_rows)
-        opened = (
-            f"{ongoing:,} {ONGOING}" if at is not None else count_text(counts, "open transaction")
-        )
-        note(f"{count_text(len(id_rows), 'transactional id')}, {opened}")
-    ctx.exit(logs.code)
+    ongoing = sum(row["state"] == ONGOING for row in id_rows)
+    text = f"{ongoing:,} {ONGOING}" if at is not None else count_text(opened, "open transaction")
+    text = f"{count_text(len(id_rows), 'transactional id')}, {text}"
+    report.finish(logs, text, transactional_ids=len(id_rows), open=opened)
 
 
 class _Place(NamedTuple):
@@ -156,73 +165,62 @@ class _Place(NamedTuple):
     topic: str | None
     partition: int | None
 
-    @property
-    def fields(self) -> dict[str, Any]:
-        return self._asdict()
 
-
-def _show_partitions(logs: Logs, ids: Any, complete: bool, json: bool) -> int:
+def _show_partitions(logs: Logs, ids: Any, complete: bool, report: Reporter) -> int:
     """Show the transactions of each partition; return the number of open ones."""
     from kafkaspec.forensics.timeline import read_timeline
     from kafkaspec.forensics.transactions import SAME_TIME, Verdict, by_producer, judged
 
     known = by_producer(ids)
     open_rows: list[dict[str, Any]] = []
-    shown: list[tuple[_Place, Timeline, dict[str, Any]]] = []
+    shown: list[tuple[_Place, Timeline]] = []
     for log in logs.given:
         place = _Place(**place_of(log))
         try:
             timeline = read_timeline(log)
         except KafkaSpecError as error:
-            logs.found(str(error))
+            logs.cannot_read(error)
             continue
-        logs.ended(log)
-        for unread in timeline.unread[:_MOST_ERRORS]:
-            logs.found(str(unread))
-        if len(timeline.unread) > _MOST_ERRORS:
-            warn(f"{log.path}: {len(timeline.unread) - _MOST_ERRORS:,} more that cannot be read")
+        logs.read += 1
+        logs.report_missing(log, ends_only=True)
+        logs.undecoded(timeline.unread)
         opened = [
             judged(place, each, known, complete=complete) for each in timeline.open_transactions
         ]
         open_rows += opened
         if any(row["verdict"] == Verdict.HANGING for row in opened):
             logs.found()
-        assumptions = [*timeline.assumptions, *([SAME_TIME] if opened and known else [])]
-        summary = place.fields | {
-            "log_start_offset": timeline.log_start_offset,
-            "log_end_offset": timeline.log_end_offset,
-            "last_stable_offset": timeline.last_stable_offset,
-            "transactions": len(timeline.transactions),
-            **timeline.outcomes,
-            "index_entries": timeline.index_entries,
-            "assumptions": as_json(assumptions),
-        }
         for finding in timeline.index:
-            logs.found(None if json else f"{finding.file}: {finding.message}")
-        if json:
-            _print_timeline(place, timeline, known)
-            print_json("partition", summary)
-            for finding in timeline.index:
-                print_json("finding", place.fields | finding.row())
-            for row in opened:
-                print_json("open", row)
-        elif len(timeline.transactions):
-            shown.append((place, timeline, summary))
-    if not json and shown:
+            logs.found(None if report.as_json else f"{finding.file}: {finding.message}")
+        if not report.as_json:
+            if len(timeline.transactions):
+                shown.append((place, timeline))
+            continue
+        for batch in timeline.transactions.to_batches(max_chunksize=_AT_ONCE):
+            for row in batch.to_pylist():
+                report.line("transaction", place, row, _named(row, known))
+        report.line(
+            "partition",
+            place,
+            log_start_offset=timeline.log_start_offset,
+            log_end_offset=timeline.log_end_offset,
+            last_stable_offset=timeline.last_stable_offset,
+            transactions=len(timeline.transactions),
+            **timeline.outcomes,
+            index_entries=timeline.index_entries,
+            assumptions=[*timeline.assumptions, *([SAME_TIME] if opened and known else [])],
+        )
+        for finding in timeline.index:
+            report.line("finding", place, finding)
+        for row in opened:
+            report.line("open", row)
+    if shown:
         _print_partitions(shown)
         if len(shown) == 1:
             _print_transactions(shown[0][1], known)
-    if not json and open_rows:
+    if not report.as_json and open_rows:
         _print_open(open_rows)
     return len(open_rows)
-
-
-def _print_timeline(
-    place: _Place, timeline: Timeline, known: Mapping[int, Mapping[str, Any]]
-) -> None:
-    for batch in timeline.transactions.to_batches(max_chunksize=_AT_ONCE):
-        for row in batch.to_pylist():
-            print_json("transaction", place.fields | row | _named(row, known))
 
 
 def _named(row: Mapping[str, Any], known: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
@@ -230,17 +228,19 @@ def _named(row: Mapping[str, Any], known: Mapping[int, Mapping[str, Any]]) -> di
     return {"transactional_id": found and found["transactional_id"]}
 
 
-def _print_partitions(shown: list[tuple[_Place, Timeline, dict[str, Any]]]) -> None:
-    from kafkaspec.forensics.timeline.walk import OUTCOMES, UNKNOWN
+def _print_partitions(shown: list[tuple[_Place, Timeline]]) -> None:
+    from kafkaspec.forensics.timeline import Outcome
 
-    rare = OUTCOMES[UNKNOWN]
-    several = any(row[rare] for *_, row in shown)
-    columns = ("transactions", *(name for name in OUTCOMES if several or name != rare))
-    table = new_table("partition", *(f">{name}" for name in columns), ">stable to", ">end")
-    for place, timeline, summary in shown[:_MOST_ROWS]:
+    rare = Outcome.UNKNOWN
+    several = any(timeline.outcomes[rare] for _, timeline in shown)
+    columns = tuple(each for each in Outcome if several or each is not rare)
+    names = (f">{name}" for name in ("transactions", *columns))
+    table = new_table("partition", *names, ">stable to", ">end")
+    for place, timeline in shown[:_MOST_ROWS]:
         table.add_row(
             f"{place.topic}-{place.partition}" if place.topic else "-",
-            *(f"{summary[name]:,}" for name in columns),
+            f"{len(timeline.transactions):,}",
+            *(f"{timeline.outcomes[name]:,}" for name in columns),
             str(timeline.last_stable_offset),
             str(timeline.log_end_offset),
         )

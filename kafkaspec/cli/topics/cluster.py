@@ -13,27 +13,32 @@ from kafkaspec.arrow import provider
 from kafkaspec.cli.console import (
     count_text,
     new_table,
-    note,
-    print_json,
     say,
     stdout_console,
 )
 from kafkaspec.cli.internal import Logs, release_option, skip_option
 from kafkaspec.cli.options import epilog, format_option, reading_options, wrong_usage
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
 from kafkaspec.log.directory import LogDirectory
 
 if TYPE_CHECKING:
     from kafkaspec.state.cluster import Cluster
     from kafkaspec.state.image import Difference, Image, Kind
 
+OUTPUT = Output(
+    cluster=line(snapshot=str | None, end_offset=int, leader=int | None, voters=list[int]),
+    difference=line(
+        kind="kafkaspec.state.image:Kind", before=dict[str, Any] | None, after=dict[str, Any] | None
+    ),
+    mismatch=line("kafkaspec.state.directory:Difference"),
+    more="kafkaspec.state.image:members",
+    summary={"differences": int | None, "mismatches": int | None},
+)
 _EPILOG = epilog(
     """\
-Output of --format json, one object for each line. "type" is cluster (snapshot,
-end_offset, leader, voters), feature, voter, controller, broker, topic, partition, config,
-quota, acl, scram, delegation_token, producer_ids or zk_migration, with the fields
-and numbers that Kafka's records have (text shows names of Kafka's, TOPIC or READ);
-with --diff it is difference (kind, before, after), and with --compare mismatch
-(kind, topic, partition, detail).
+Members that Kafka's records have keep their numbers; text shows Kafka's names of
+them: TOPIC or READ. "difference" lines are those of --diff, "mismatch" those of
+--compare.
 """,
     """\
 --diff A B compares the states before two offsets. --compare LOGS compares with a
@@ -45,11 +50,9 @@ Exit codes: 0 all was read, 1 LOGS does not fit, or something could not be decod
 or is missing in the log, 2 wrong usage, or nothing of PATH can be read.
 """,
 )
-_SECRET = frozenset({"salt", "stored_key", "server_key"})
-"""Fields of SCRAM credentials that are not shown."""
 
 
-@click.command("cluster", epilog=_EPILOG)
+@click.command("cluster", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 @click.option("--at", type=int, metavar="OFFSET", help="The state before this offset.")
 @click.option("--diff", nargs=2, type=int, metavar="A B", help="What changed between two offsets.")
@@ -87,6 +90,7 @@ def cluster_command(
         from kafkaspec.state.cluster import read_cluster
         from kafkaspec.state.directory import compare_directory
         from kafkaspec.state.image import differences
+    report = Reporter(ctx, output_format)
     opened = Logs(ctx, [path], Topic.CLUSTER_METADATA, on_error)
     (source,) = opened.of(Topic.CLUSTER_METADATA)
     bounds = (at,) if diff is None else diff
@@ -97,39 +101,39 @@ def cluster_command(
                 read_cluster(source, at=bound, release=release, on_error=opened.on_error)
             )
     if len(clusters) < len(bounds):
-        ctx.exit(opened.code)
+        report.finish(opened)
     for text in dict.fromkeys(text for cluster in clusters for text in cluster.notes):
         opened.found(f"{path}: {text}")
     for cluster in clusters:
         opened.left_out(source, cluster)
-    as_json = output_format == "json"
     if diff is not None:
         changes = differences(clusters[0].image, clusters[1].image)
         for change in changes:
-            _show_change(change if as_json else change.named(), as_json)
-        note(count_text(len(changes), "difference"))
-    elif logs is not None:
-        with LogDirectory(logs) as directory, wrong_usage(ValueError):
-            found = list(compare_directory(clusters[0].image, directory))
-        for each in found:
-            if as_json:
-                print_json("mismatch", each._asdict())
-            else:
-                say(f"{each.topic}-{each.partition}: {each.kind}: {each.detail}")
-        note(count_text(len(found), "mismatch", "mismatches"))
-        if found:
-            opened.found()
-    else:
-        _show(clusters[0], as_json)
-    ctx.exit(opened.code)
+            _show_change(change, report)
+        report.finish(opened, count_text(len(changes), "difference"), differences=len(changes))
+    if logs is None:
+        _show(clusters[0], report)
+        report.finish(opened)
+    with LogDirectory(logs) as directory, wrong_usage(ValueError):
+        found = list(compare_directory(clusters[0].image, directory))
+    for each in found:
+        opened.found()
+        if report.as_json:
+            report.line("mismatch", each)
+        else:
+            say(f"{each.topic}-{each.partition}: {each.reason}: {each.message}")
+    text = count_text(len(found), "mismatch", "mismatches")
+    report.finish(opened, text, mismatches=len(found))
 
 
-def _show_change(change: Difference, as_json: bool) -> None:
+def _show_change(change: Difference, report: Reporter) -> None:
+    if not report.as_json:
+        change = change.named()
     before, after = (
         None if side is None else _shown(side) for side in (change.before, change.after)
     )
-    if as_json:
-        print_json("difference", {"kind": change.kind, "before": before, "after": after})
+    if report.as_json:
+        report.line("difference", kind=change.kind, before=before, after=after)
         return
     sign = "+" if before is None else "-" if after is None else "~"
     fields = after or before or {}
@@ -143,7 +147,7 @@ def _show_change(change: Difference, as_json: bool) -> None:
     say(f"{sign} {change.kind} " + " ".join(f"{k}={v}" for k, v in fields.items()))
 
 
-def _show(cluster: Cluster, as_json: bool) -> None:
+def _show(cluster: Cluster, report: Reporter) -> None:
     image = cluster.image
     head = {
         "snapshot": None if cluster.snapshot is None else cluster.snapshot.name,
@@ -151,15 +155,15 @@ def _show(cluster: Cluster, as_json: bool) -> None:
         "leader": image.leader,
         "voters": image.voters,
     }
-    if as_json:
-        print_json("cluster", head)
+    if report.as_json:
+        report.line("cluster", head)
     else:
         say("  ".join(f"{name} {_cell(value) or '-'}" for name, value in head.items()))
     for kind, items in image.items.items():
         rows = [_complete(image, kind, fields) for _, fields in sorted(items.items(), key=_order)]
-        if as_json:
+        if report.as_json:
             for row in rows:
-                print_json(kind, row)
+                report.line(kind, row)
         elif rows:
             _print(kind, [image.named(kind, row) for row in rows])
 
@@ -176,7 +180,9 @@ def _complete(image: Image, kind: Kind, fields: Mapping[str, Any]) -> dict[str, 
 
 
 def _shown(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in _SECRET}
+    from kafkaspec.state.image import SECRET
+
+    return {name: value for name, value in fields.items() if name not in SECRET}
 
 
 def _print(kind: str, rows: list[dict[str, Any]]) -> None:

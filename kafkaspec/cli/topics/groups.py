@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, new_table, note, print_json, stdout_console
-from kafkaspec.cli.internal import Logs, at_option, release_option, show_history, skip_option
+from kafkaspec.cli.console import count_text, new_table, stdout_console
+from kafkaspec.cli.internal import EVENT, Logs, at_option, release_option, show_history, skip_option
 from kafkaspec.cli.options import (
     epilog,
     format_option,
@@ -20,25 +20,25 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
+_STATE: Final = "kafkaspec.state"
+
+OUTPUT = Output(
+    group=line(f"{_STATE}.groups:GROUPS"),
+    member=line(f"{_STATE}.groups:MEMBERS"),
+    offset=line(f"{_STATE}.groups:OFFSETS", f"{_STATE}.lag:LAG"),
+    delivery=line(f"{_STATE}.share:DELIVERIES"),
+    event=EVENT,
+    summary={"groups": int | None},
+)
 _EPILOG = epilog(
     """\
-Output of --format json, one object for each line, by "type":
-  group   group, kind (classic, consumer, share, streams), state, protocol_type,
-          protocol, epoch (the generation of a classic group), leader, members,
-          offsets, log_offset and timestamp of the record that says so
-  member  group, member_id, instance_id, client_id, client_host, epoch,
-          subscription, subscription_regex, assignment
-  offset  group, topic, partition, offset, leader_epoch, metadata,
-          commit_timestamp, expire_timestamp, topic_id, pending (in a
-          transaction that is open), log_offset, log_end_offset,
-          log_end_least and log_end_most (bounds of it), lag, lag_ms
-  delivery  of share groups: group, topic_id, partition, snapshot_epoch,
-          state_epoch, leader_epoch, start_offset, batches, log_offset
-  event   with --history: offset, timestamp, name, key, value, transaction
-          (committed, aborted, open; null outside of one)
+"delivery" lines are those of share groups, "event" lines those of --history. An
+offset is pending in a transaction that is open. The epoch of a classic group is
+its generation.
 """,
     """\
 Lag is measured against the data partitions in the log directories: in records,
@@ -59,7 +59,7 @@ proven, or a GROUP is not there, 2 wrong usage, or nothing of a PATH can be read
 )
 
 
-@click.command("groups", epilog=_EPILOG)
+@click.command("groups", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_argument
 @at_option
 @click.option("--group", "wanted", multiple=True, metavar="GROUP", help="Show this group only.")
@@ -86,12 +86,12 @@ def groups_command(
     """
     with wrong_usage(ImportError):
         provider()
+    report = Reporter(ctx, output_format)
     logs = Logs(ctx, paths, Topic.CONSUMER_OFFSETS, on_error)
     options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
     logs.compacted(Topic.CONSUMER_OFFSETS, at)
     if history is not None:
-        show_history(logs, Topic.CONSUMER_OFFSETS, history, options, output_format)
-        ctx.exit(logs.code)
+        show_history(logs, Topic.CONSUMER_OFFSETS, history, options, report)
     names = set[str]()
     shown = 0
     for log in logs.of(Topic.CONSUMER_OFFSETS):
@@ -100,12 +100,11 @@ def groups_command(
             names.update(row["group"] for table in rows.values() for row in table)
             rows = _chosen(rows, wanted)
             _say_assumed(logs, rows["offset"], at)
-            shown += _show(rows, output_format)
-    names |= _show_deliveries(logs, options, wanted, output_format)
-    if output_format == "text" and (shown or not wanted):
-        note(count_text(shown, "group"))
+            shown += _show(rows, report)
+    names |= _show_deliveries(logs, options, wanted, report)
+    text = count_text(shown, "group") if shown or not wanted else ""
     logs.check_there("group", wanted, names)
-    ctx.exit(logs.code)
+    report.finish(logs, text, groups=shown)
 
 
 _Rows = dict[str, list[dict[str, Any]]]
@@ -155,7 +154,7 @@ def _say_assumed(logs: Logs, offsets: list[dict[str, Any]], at: int | None) -> N
 
 
 def _show_deliveries(
-    logs: Logs, options: Mapping[str, Any], wanted: tuple[str, ...], output_format: str
+    logs: Logs, options: Mapping[str, Any], wanted: tuple[str, ...], report: Reporter
 ) -> set[str]:
     """Print what share groups had delivered, and return the names of all of them."""
     from kafkaspec.state.share import read_deliveries
@@ -173,9 +172,9 @@ def _show_deliveries(
             every = json_rows(found.partitions)
             names.update(row["group"] for row in every)
             rows = [row for row in every if not wanted or row["group"] in wanted]
-            if output_format == "json":
+            if report.as_json:
                 for row in rows:
-                    print_json("delivery", row)
+                    report.line("delivery", row)
             elif rows:
                 _print_deliveries(rows)
     return names
@@ -196,12 +195,12 @@ def _print_deliveries(rows: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
-def _show(rows: _Rows, output_format: str) -> int:
+def _show(rows: _Rows, report: Reporter) -> int:
     """Print groups of a log, and return their number."""
-    if output_format == "json":
+    if report.as_json:
         for kind, table in rows.items():
             for row in table:
-                print_json(kind, row)
+                report.line(kind, row)
     else:
         _print(rows)
     return len(rows["group"])

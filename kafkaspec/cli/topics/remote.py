@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -11,8 +12,6 @@ from kafkaspec.arrow import provider
 from kafkaspec.cli.console import (
     count_text,
     new_table,
-    note,
-    print_json,
     size_text,
     stdout_console,
 )
@@ -26,25 +25,35 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
-from kafkaspec.results import as_json
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, line, say_assumptions
+from kafkaspec.results import Assumption, OffsetRange, Strength
 
+_JOIN: Final = "kafkaspec.forensics.remote_objects"
+
+OUTPUT = Output(
+    remote_segment=line(
+        f"{_JOIN}:JOINED",
+        verdict=f"{_JOIN}:Verdict",
+        strength=Strength,
+        offsets=OffsetRange,
+        optional=("verdict", "strength", "objects", "stored_bytes"),
+    ),
+    assumption=line(Assumption),
+    summary={"segments": int},
+)
 _EPILOG = epilog(
     """\
-Output of --format json, one object for each segment: topic, topic_id, partition,
-segment_id, start_offset, end_offset (of the last record), state, size (bytes),
-max_timestamp, leader_epochs, broker_id, started and updated (times of the first
-and the last event).
+end_offset is the last offset of the segment; started and updated are the times of
+the first and the last event.
 """,
     """\
 COPY_SEGMENT_STARTED without an end is a copy that was never finished, and
 DELETE_SEGMENT_STARTED a deletion that was not: --unfinished shows these only.
 """,
     """\
-With --objects, each segment has a verdict too: stored, deleted, copy_unfinished,
-delete_unfinished, left_behind (deleted, and something is there), gone (copied, and
-something that is needed is not there), other_size, orphan (there, and nothing
-names it); strength (proof, strong, likely, consistent, unknown), objects (paths)
-and stored_bytes. "assumption" objects follow: name, value, why.
+With --objects, each segment has a verdict: left_behind is deleted, and something
+is there; gone is copied, and something that is needed is not there; an orphan is
+there, and nothing names it.
   kafkaspec remote /var/lib/kafka --objects s3://bucket/prefix
 """,
     """\
@@ -55,7 +64,7 @@ about a segment that nothing announced, or a verdict is neither stored nor delet
 )
 
 
-@click.command("remote", epilog=_EPILOG)
+@click.command("remote", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_argument
 @at_option
 @click.option("--unfinished", is_flag=True, help="Show copies and deletions that did not end.")
@@ -98,6 +107,7 @@ def remote_command(
         from kafkaspec.forensics.remote_objects import SOUND, join_objects
         from kafkaspec.state.remote import FINISHED, read_remote_segments, together
         from kafkaspec.tables.json_values import json_rows
+    report = Reporter(ctx, output_format)
     logs = Logs(ctx, paths, Topic.REMOTE_LOG_METADATA, on_error)
     read = []
     for log in logs.of(Topic.REMOTE_LOG_METADATA):
@@ -123,11 +133,12 @@ def remote_command(
             logs.found()
     if unfinished:
         rows = [row for row in rows if row["state"] not in FINISHED]
-    if output_format == "json":
+    if report.as_json:
         for row in rows:
-            print_json("remote_segment", row)
+            offsets = OffsetRange.through(row["start_offset"], row["end_offset"])
+            report.line("remote_segment", row, offsets=offsets)
         for item in assumptions:
-            print_json("assumption", as_json(item))
+            report.line("assumption", item)
     elif rows:
         verdict = () if storage is None else ("verdict", "strength")
         table = new_table(
@@ -147,11 +158,9 @@ def remote_command(
             )
         console = stdout_console()
         console.print(table)
-    note(count_text(len(rows), "segment"))
-    if output_format != "json":
-        for item in assumptions:
-            note(str(item))
-    ctx.exit(logs.code)
+    if not report.as_json:
+        say_assumptions(assumptions)
+    report.finish(logs, count_text(len(rows), "segment"), segments=len(rows))
 
 
 def _shown(value: object) -> str:

@@ -19,7 +19,7 @@ from kafkaspec.forensics.producers.sequences import Follows, Rows, Runs
 from kafkaspec.forensics.producers.verdicts import Break, Verdict
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.results import Strength
+from kafkaspec.results import OffsetRange, Strength
 
 
 def breaks_of(
@@ -80,14 +80,13 @@ def breaks_of(
             Follows.REPEAT: f"sequence {previous} is followed by {sequence}: {count} come again",
         }.get(kind, f"begins with sequence {sequence}")
         yield Break(
-            verdict=verdict,
+            reason=verdict,
             producer_id=producer,
             producer_epoch=epoch,
             before=previous,
             sequence=sequence,
             count=count,
-            first_offset=begin,
-            last_offset=max(end, begin),
+            offsets=OffsetRange.through(begin, max(end, begin)),
             idle_ms=idle,
             legal=legal,
             strength=strength,

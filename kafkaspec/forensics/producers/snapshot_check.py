@@ -19,7 +19,7 @@ from kafkaspec.layout.sequences import shorter_way
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.results import Strength
+from kafkaspec.results import OffsetRange, Strength
 from kafkaspec.writing.loading import read_snapshot
 
 _OF_STATE: Final = ("producer_id", "epoch", "last_sequence", "last_offset", "last_timestamp")
@@ -160,19 +160,19 @@ class SnapshotCheck:
     ) -> None:
         self.breaks.append(
             Break(
-                verdict=Verdict.SNAPSHOT,
+                reason=Verdict.SNAPSHOT,
                 producer_id=producer,
                 producer_epoch=entry.producer_epoch if entry else NONE,
                 before=NONE,
                 sequence=entry.last_sequence if entry else NONE,
                 count=0,
-                first_offset=entry.last_offset if entry else NONE,
-                last_offset=entry.last_offset if entry else NONE,
+                offsets=OffsetRange.through(entry.last_offset, entry.last_offset)
+                if entry
+                else None,
                 idle_ms=None,
                 legal=False,
                 strength=strength,
                 message=text,
                 file=os.fspath(path),
-                position=None,
             )
         )

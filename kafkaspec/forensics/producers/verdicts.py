@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
-from kafkaspec.results import Strength
+from kafkaspec.log.batch import NONE
+from kafkaspec.results import Finding
 
 
 class Verdict(StrEnum):
@@ -29,39 +31,44 @@ class Verdict(StrEnum):
     """A producer snapshot and the log contradict."""
 
 
-@dataclass(slots=True)
-class Break:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Break(Finding):
     """A break in the sequence numbers of a producer.
 
+    ``offsets`` are those between both batches; for repeats those that repeat, for epochs the first
+    one of the batch. ``position`` is that of the batch after it; None in a snapshot.
+
     Attributes:
-        verdict: what it means.
         producer_id: of the producer.
         producer_epoch: of the batch after it.
         before: last sequence number before it.
         sequence: the first one after it.
         count: how many numbers are missing, or repeated.
-        first_offset: first offset after the last batch before it; for repeats and epochs the first
-            offset of the batch.
-        last_offset: the offset before the batch after it; for repeats the last one that repeats.
         idle_ms: time between both batches, by their timestamps; None if it is not known.
         legal: whether brokers that work make it; None where the files do not say.
-        strength: how far the verdict is proven.
-        message: what was found, and what can be the reason.
-        file: path of the segment or snapshot.
-        position: byte offset of the batch; None in a snapshot.
     """
 
-    verdict: Verdict
+    reason: Verdict
     producer_id: int
     producer_epoch: int
     before: int
     sequence: int
     count: int
-    first_offset: int
-    last_offset: int
     idle_ms: int | None
     legal: bool | None
-    strength: Strength
-    message: str
-    file: str
-    position: int | None
+    ALSO: ClassVar = ("verdict", "first_offset", "last_offset")
+
+    @property
+    def verdict(self) -> Verdict:
+        """``reason``, by the name that it had before 0.3."""
+        return self.reason
+
+    @property
+    def first_offset(self) -> int:
+        """The first of ``offsets``; -1 for none."""
+        return NONE if self.offsets is None else self.offsets.start
+
+    @property
+    def last_offset(self) -> int:
+        """The last of ``offsets``; -1 for none."""
+        return NONE if self.offsets is None or self.offsets.end is None else self.offsets.end - 1

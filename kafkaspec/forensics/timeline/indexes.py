@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +17,34 @@ from kafkaspec.forensics.headers import Column, Unread, segment_paths, tables
 from kafkaspec.forensics.timeline.walk import ABORTED, Rows
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.results import Strength
+from kafkaspec.results import Finding, Strength
 
 
-@dataclass
-class IndexFinding:
+class IndexReason(StrEnum):
+    """How a transaction index and its log contradict; a closed list."""
+
+    NO_MARKER = "no_marker"
+    """The log has no ABORT marker for an entry."""
+    NO_ENTRY = "no_entry"
+    """The index has no entry for an ABORT marker."""
+    DIFFERENT = "different"
+    """An entry says something else than the log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexFinding(Finding):
     """A contradiction between a transaction index and the log.
 
+    ``file`` is the index, or the segment that has none.
+
     Attributes:
-        file: path of the index, or of the segment that has none.
         entry: number of the entry; None for one that is missing.
         offset: of the marker.
-        message: what is wrong.
-        strength: how far it is proven.
     """
 
-    file: str
+    reason: IndexReason
     entry: int | None
     offset: int
-    message: str
-    strength: Strength = Strength.PROOF
-
-    def row(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return asdict(self) | {"strength": str(self.strength)}
 
 
 def stable_offsets(first: Column, marker: Column, ends: Column) -> Column:
@@ -102,14 +107,14 @@ def check_index(
             offset = int(last[place])
             if offset >= end:
                 text = f"its marker at {offset} is after the end of the log, {end}"
-                found.append(IndexFinding(str(path), place, offset, text))
+                found.append(_without_marker(str(path), place, offset, text))
             else:
                 left.append((str(path), place, offset, int(columns["producer_id"][place])))
     held = _held(log, np.array(sorted({item[2] for item in left}), np.int64))
     for file, place, offset, producer in left:
         if offset in held:
             text = f"there is no ABORT marker of producer {producer} at {offset}"
-            found.append(IndexFinding(file, place, offset, text))
+            found.append(_without_marker(file, place, offset, text))
     paths = segment_paths(log)
     missing = ~np.isin(markers, np.concatenate(listed)) if listed else np.ones(len(markers), bool)
     missing &= ~np.isin(rows["marker_file"][aborts], sorted(without))
@@ -119,8 +124,22 @@ def check_index(
             for name in ("marker", "producer_id", "first_offset", "marker_file")
         )
         text = f"no entry for the transaction of producer {producer} from {begin}"
-        found.append(IndexFinding(paths[number], None, offset, f"{text}, aborted at {offset}"))
+        found.append(
+            IndexFinding(
+                reason=IndexReason.NO_ENTRY,
+                message=f"{text}, aborted at {offset}",
+                file=paths[number],
+                entry=None,
+                offset=offset,
+            )
+        )
     return found, compared
+
+
+def _without_marker(file: str, entry: int, offset: int, text: str) -> IndexFinding:
+    return IndexFinding(
+        reason=IndexReason.NO_MARKER, message=text, file=file, entry=entry, offset=offset
+    )
 
 
 def _entries(path: Path) -> dict[str, Column]:
@@ -161,8 +180,14 @@ def _of_known(
             strength = Strength.LIKELY
             text = f"last stable offset {entry['last_stable_offset']}, by the log {after[number]}"
             problems.append(text)
-        text = "; ".join(problems)
-        yield IndexFinding(str(path), place, entry["last_offset"], text, strength)
+        yield IndexFinding(
+            reason=IndexReason.DIFFERENT,
+            message="; ".join(problems),
+            file=str(path),
+            entry=place,
+            offset=entry["last_offset"],
+            strength=strength,
+        )
 
 
 def index_paths(log: Partition | Segment) -> Iterator[tuple[int, Path | None]]:

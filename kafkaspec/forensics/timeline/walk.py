@@ -8,6 +8,7 @@ emptied ends nothing. Kafka: ``ProducerStateManager``, ``ProducerAppendInfo``; K
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Final
 
 import numpy as np
@@ -20,7 +21,19 @@ from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
-OUTCOMES: Final = ("committed", "aborted", "open", "unknown")
+
+class Outcome(StrEnum):
+    """What became of a transaction; a closed list."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    OPEN = "open"
+    """No marker has ended it."""
+    UNKNOWN = "unknown"
+    """Its marker cannot be read."""
+
+
+OUTCOMES: Final = tuple(str(each) for each in Outcome)
 _COMMITTED, ABORTED, OPEN, UNKNOWN = range(4)
 _EMPTIED: Final = 4
 """A marker that compaction has emptied."""
