@@ -14,8 +14,7 @@ from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexE
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.columns.conditions import BEFORE, Compare, Marks
-from kafkaspec.columns.names import POSITION
-from kafkaspec.columns.wanted import LOWEST
+from kafkaspec.columns.wanted import LOWEST, POSITION
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.names import BASE_OFFSET, LAST_OFFSET, MAGIC, OFFSET, TIMESTAMP
 from kafkaspec.log.batch import NONE

@@ -30,7 +30,7 @@ from kafkaspec.columns.inspection import (
     tables,
 )
 from kafkaspec.columns.messages import Decoding
-from kafkaspec.columns.names import POSITION
+from kafkaspec.columns.wanted import POSITION
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.jobs import in_order
 from kafkaspec.layout import EntryKind, names

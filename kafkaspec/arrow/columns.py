@@ -25,7 +25,7 @@ from kafkaspec.arrow.schema import (
 )
 from kafkaspec.codecs import Codec
 from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, ListColumn
-from kafkaspec.columns.names import (
+from kafkaspec.columns.wanted import (
     BATCH_BASE_OFFSET,
     BATCH_MAGIC,
     BATCH_POSITION,

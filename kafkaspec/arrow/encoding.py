@@ -12,13 +12,12 @@ import pyarrow.compute as pc
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec
-from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout import names as fields
 from kafkaspec.layout.kinds import new_message, require_kind
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE, NONE
-from kafkaspec.log.encoding import batch_entry, encode
+from kafkaspec.log.encoding import MOST_DELTA, RECORD_OVERHEAD, batch_entry, encode
 from kafkaspec.model import Record
 
 COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "timestamp_type")

@@ -22,7 +22,7 @@ from kafkaspec.arrow.schema import (
     whole_numbers,
 )
 from kafkaspec.codecs import HeaderTable
-from kafkaspec.columns.names import POSITION, SIZE
+from kafkaspec.columns.wanted import POSITION, SIZE
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import checksum_of

@@ -17,10 +17,9 @@ from kafkaspec.codecs.native.names import BATCH_FACTS, COLUMN_FACTS, INSPECTED
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.memory import BytesColumn, Columns, ColumnSet, Layout
 from kafkaspec.columns.messages import Decoding
-from kafkaspec.columns.names import POSITION
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.unpacking import Chunk
-from kafkaspec.columns.wanted import Wanted
+from kafkaspec.columns.wanted import POSITION, Wanted
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch

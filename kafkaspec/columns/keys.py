@@ -15,9 +15,8 @@ from kafkaspec.columns.memory import (
     IntegerColumn,
     Layout,
 )
-from kafkaspec.columns.names import BATCH_POSITION
 from kafkaspec.columns.reader import Reader
-from kafkaspec.columns.wanted import Wanted
+from kafkaspec.columns.wanted import BATCH_POSITION, Wanted
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry

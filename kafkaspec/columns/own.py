@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.columns.names import OF_BATCH
+from kafkaspec.columns.wanted import OF_BATCH
 from kafkaspec.layout import FieldLayout, Form, Kind, names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import Batch

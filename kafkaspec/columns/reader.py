@@ -29,11 +29,10 @@ from kafkaspec.columns.memory import (
     Layout,
     Unpacked,
 )
-from kafkaspec.columns.names import OF_BATCH, POSITION
 from kafkaspec.columns.own import objects_of
 from kafkaspec.columns.records import RecordColumns, fact
 from kafkaspec.columns.unpacking import Chunk, Unpacker
-from kafkaspec.columns.wanted import LOWEST, Wanted
+from kafkaspec.columns.wanted import LOWEST, OF_BATCH, POSITION, Wanted
 from kafkaspec.columns.wrappers import apply_shift, apply_shifts
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.window import LEAST_AHEAD
@@ -79,7 +78,7 @@ class Reader:
 
         Args:
             segment: the segment to read, with its codec.
-            names: names of the columns; see ``kafkaspec.columns.names``.
+            names: names of the columns; see ``kafkaspec.columns.wanted``.
             wanted: the records to read.
             layout: layout of byte strings that the core writes; see ``Columns.layout``.
             allocate: allocates memory.

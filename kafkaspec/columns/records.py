@@ -16,8 +16,8 @@ from kafkaspec.columns.memory import (
     Layout,
     ListColumn,
 )
-from kafkaspec.columns.names import BATCH_BASE_OFFSET, BATCH_POSITION, BATCH_SIZE, OF_BATCH
 from kafkaspec.columns.own import OWN, values_of
+from kafkaspec.columns.wanted import BATCH_BASE_OFFSET, BATCH_POSITION, BATCH_SIZE, OF_BATCH
 from kafkaspec.layout.names import (
     COMPRESSION,
     HEADER_KEY,

@@ -12,7 +12,7 @@ from kafkaspec import compression
 from kafkaspec.codecs.native.names import KIND
 from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.memory import Allocate, Unpacked
-from kafkaspec.columns.names import POSITION
+from kafkaspec.columns.wanted import POSITION
 from kafkaspec.columns.wrappers import open_wrapper
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.io.window import Cursor

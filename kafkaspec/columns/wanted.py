@@ -1,11 +1,32 @@
-"""Which records of a segment are read into columns."""
+"""Which records of a segment are read into columns, and names of columns: ids of the specification.
+
+A field of the header of a record's entry has a prefix.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.columnar import CHUNK_BYTES
+
+OF_BATCH: Final = "batch."
+"""Prefix of columns that repeat a field of the header of a record's entry."""
+
+POSITION: Final = "position"
+SIZE: Final = "size"
+"""Size of an entry in bytes; after the name of a byte field, the size of that field."""
+
+BATCH_POSITION: Final = OF_BATCH + POSITION
+"""Position of the entry of a record."""
+BATCH_SIZE: Final = OF_BATCH + SIZE
+BATCH_BASE_OFFSET: Final = OF_BATCH + names.BASE_OFFSET
+"""First offset of the entry of a record, including wrappers."""
+BATCH_MAGIC: Final = OF_BATCH + names.MAGIC
+IS_CONTROL: Final = OF_BATCH + names.IS_CONTROL
+
 
 LOWEST, HIGHEST = -LARGEST_OFFSET - 1, LARGEST_OFFSET
 """Bounds of 64 bits, between which every offset and every timestamp lies."""

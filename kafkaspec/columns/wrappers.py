@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable, survey
 from kafkaspec.columns.memory import AnyColumn, IntegerColumn
-from kafkaspec.columns.names import BATCH_BASE_OFFSET
+from kafkaspec.columns.wanted import BATCH_BASE_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.names import MAGIC, OFFSET, TIMESTAMP, TIMESTAMP_TYPE
 from kafkaspec.log.legacy import Shift, shift_of

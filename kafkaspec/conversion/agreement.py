@@ -13,9 +13,8 @@ from typing import Any, Final
 
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.memory import AnyColumn, BytesColumn, Columns, IntegerColumn, Layout
-from kafkaspec.columns.names import BATCH_MAGIC, OF_BATCH
 from kafkaspec.columns.reader import Reader
-from kafkaspec.columns.wanted import Wanted
+from kafkaspec.columns.wanted import BATCH_MAGIC, OF_BATCH, Wanted
 from kafkaspec.conversion.fields import default_columns, holds_only
 from kafkaspec.conversion.sides import CHUNK_BYTES, Sides
 from kafkaspec.errors import KafkaSpecError

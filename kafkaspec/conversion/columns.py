@@ -23,7 +23,7 @@ from kafkaspec.columns.memory import (
     Layout,
     ListColumn,
 )
-from kafkaspec.columns.names import POSITION, SIZE
+from kafkaspec.columns.wanted import POSITION, SIZE
 from kafkaspec.conversion.fields import fields_outside, own_fields
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names

@@ -14,9 +14,8 @@ from kafkaspec._generated.python.model.recordbatch import TimestampType
 from kafkaspec.codecs import Codec, HeaderTable
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.memory import Columns, IntegerColumn, Layout
-from kafkaspec.columns.names import BATCH_POSITION, BATCH_SIZE, POSITION, SIZE
 from kafkaspec.columns.reader import Reader
-from kafkaspec.columns.wanted import Wanted
+from kafkaspec.columns.wanted import BATCH_POSITION, BATCH_SIZE, POSITION, SIZE, Wanted
 from kafkaspec.conversion.agreement import is_plain, own_names
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.columns import are_plain

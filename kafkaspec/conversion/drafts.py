@@ -1,4 +1,4 @@
-"""Records that become one batch, or messages."""
+"""Records that become one batch, or messages, and what all ways to write them share."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from typing import Any, Final
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec
-from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
+from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.columns import Slice
 from kafkaspec.conversion.fields import RecordValues, Values, encode_records, entry_names
+from kafkaspec.conversion.losses import Losses
+from kafkaspec.conversion.offsets import Offsets
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY
 from kafkaspec.layout.kinds import new_entry, new_message
 from kafkaspec.layout.sequences import sequence_after
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
-from kafkaspec.log.encoding import batch_entry
+from kafkaspec.log.encoding import MOST_DELTA, RECORD_OVERHEAD, batch_entry
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.model import Record
 from kafkaspec.writing.editing import changed
@@ -326,3 +328,28 @@ class Waiting:
         """Return the waiting draft; then none waits."""
         draft, self._draft, self._size = self._draft, None, 0
         return draft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """State of the conversion of one partition.
+
+    Attributes:
+        choices: the plan.
+        codec: reads and writes entries.
+        offsets: mapping of old to new offsets.
+        losses: counts of losses.
+        waiting: records that wait for more.
+        low: smallest offset to convert, None for any.
+        high: first offset not to convert, None for any.
+        outcomes: whether the outcome of a transaction matters.
+    """
+
+    choices: Choices
+    codec: Codec
+    offsets: Offsets
+    losses: Losses
+    waiting: Waiting
+    low: int | None
+    high: int | None
+    outcomes: bool

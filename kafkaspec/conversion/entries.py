@@ -17,7 +17,7 @@ from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec, Origin
 from kafkaspec.conversion.choices import Choices
-from kafkaspec.conversion.drafts import Draft, Traits, Waiting, write
+from kafkaspec.conversion.drafts import Draft, Shared, Traits, Waiting, write
 from kafkaspec.conversion.fields import (
     RecordValues,
     Values,
@@ -29,14 +29,12 @@ from kafkaspec.conversion.fields import (
     record_values,
     refuse_entry_fields,
 )
-from kafkaspec.conversion.header import edited, with_payload
 from kafkaspec.conversion.kept import Kept
 from kafkaspec.conversion.losses import Loss, Losses
 from kafkaspec.conversion.messages import Messages
 from kafkaspec.conversion.offsets import Offsets, check_rising
 from kafkaspec.conversion.regrouped import Regrouped
 from kafkaspec.conversion.runs import Runs
-from kafkaspec.conversion.shared import Shared
 from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
@@ -57,7 +55,7 @@ from kafkaspec.log.batch import (
 )
 from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
 from kafkaspec.model import Buffer, Record
-from kafkaspec.writing.editing import changed
+from kafkaspec.writing.editing import changed, edited, with_payload
 from kafkaspec.writing.settings import BATCH_BYTES
 
 _HEADERS: Final = attrgetter(names.HEADERS)

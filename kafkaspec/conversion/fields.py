@@ -19,7 +19,7 @@ from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.decoding import decode_payload
 from kafkaspec.columns.memory import AnyColumn, BytesColumn, IntegerColumn, ListColumn
-from kafkaspec.columns.names import OF_BATCH
+from kafkaspec.columns.wanted import OF_BATCH
 from kafkaspec.errors import Reason
 from kafkaspec.layout import EntryKind, FieldLayout, Form, Kind, names
 from kafkaspec.layout.framing import BODY, ENTRY

@@ -15,7 +15,7 @@ from kafkaspec import compression as compressions
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.entries import header_size, put_headers
 from kafkaspec.codecs.native.scan import EntryTable
-from kafkaspec.columns.names import POSITION, SIZE
+from kafkaspec.columns.wanted import POSITION, SIZE
 from kafkaspec.conversion.packing import packed, spaced, unpacked
 from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, ByRanges, Range
 from kafkaspec.layout import EntryKind, names

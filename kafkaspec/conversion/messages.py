@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from kafkaspec.conversion.drafts import write
+from kafkaspec.conversion.drafts import Shared, write
 from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.regrouped import Chunk, Groups, Regrouped
-from kafkaspec.conversion.shared import Shared
 from kafkaspec.layout import EntryKind
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.model import Buffer

@@ -10,7 +10,7 @@ from typing import Final
 from kafkaspec import compression as compressions
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable
-from kafkaspec.columns.names import POSITION
+from kafkaspec.columns.wanted import POSITION
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.pieces import WHOLE_BYTES
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from os import PathLike
@@ -18,13 +19,13 @@ from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.regrouped import Chunk, Groups, Regrouped
 from kafkaspec.conversion.report import Damage, PartitionResult, TailNote
 from kafkaspec.conversion.runs import RUN_BYTES
-from kafkaspec.conversion.spans import Spans
 from kafkaspec.conversion.transactions import Transactions
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.jobs import in_order
 from kafkaspec.log.batch import Batch
+from kafkaspec.log.columnar import CHUNK_BYTES
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.segment_writer import SegmentWriter
@@ -390,3 +391,31 @@ def _joined(pieces: Iterator[Buffer]) -> Iterator[Buffer]:
             waiting = bytearray()
     if waiting:
         yield waiting
+
+
+class Spans:
+    """Runs of whole batches, in order, each of bounded size unless a batch alone is larger."""
+
+    def __init__(self) -> None:
+        self._files: list[tuple[Path, array[int]]] = []
+
+    def begin(self, file: Path) -> None:
+        """Continue with another file."""
+        self._files.append((file, array("q")))
+
+    def add(self, start: int, stop: int) -> None:
+        """Add whole batches of the current file.
+
+        Args:
+            start: position of the first one, after those that were added.
+            stop: position after the last one.
+        """
+        spans = self._files[-1][1]
+        if spans and spans[-1] == start and stop - spans[-2] <= CHUNK_BYTES:
+            spans[-1] = stop
+        else:
+            spans.extend((start, stop))
+
+    def __iter__(self) -> Iterator[tuple[Path, Iterator[tuple[int, int]]]]:
+        for file, spans in self._files:
+            yield file, zip(spans[::2], spans[1::2], strict=True)

@@ -11,8 +11,8 @@ from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.entries import header_size, intact
 from kafkaspec.codecs.native.scan import EntryTable, scan
-from kafkaspec.columns.names import POSITION, SIZE
-from kafkaspec.conversion.shared import Shared
+from kafkaspec.columns.wanted import POSITION, SIZE
+from kafkaspec.conversion.drafts import Shared
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET, checksum_of
 from kafkaspec.layout.kinds import KINDS

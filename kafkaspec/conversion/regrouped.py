@@ -20,21 +20,19 @@ from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.entries import header_size, put_headers, put_payloads
 from kafkaspec.codecs.native.scan import EntryTable, blank_table
 from kafkaspec.columns.conditions import BEFORE, Compare, Condition, Marks
-from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.columns.memory import Columns, Layout
-from kafkaspec.columns.names import OF_BATCH, POSITION, SIZE
 from kafkaspec.columns.reader import Reader
-from kafkaspec.columns.wanted import Wanted
+from kafkaspec.columns.wanted import OF_BATCH, POSITION, SIZE, Wanted
 from kafkaspec.conversion.columns import RecordRows, Slice
-from kafkaspec.conversion.drafts import Draft, Traits, write
+from kafkaspec.conversion.drafts import Draft, Shared, Traits, write
 from kafkaspec.conversion.fields import default_columns, fields_outside, holds_only, own_fields
 from kafkaspec.conversion.packing import packed
 from kafkaspec.conversion.ranges import KNOWN, ByRanges, Range
-from kafkaspec.conversion.shared import Shared
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.encoding import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer

@@ -8,15 +8,14 @@ from typing import Final
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs import Buffer
-from kafkaspec.columns.limits import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.conversion.columns import MessageColumns, Slice, read_run, read_wrapped
-from kafkaspec.conversion.drafts import Draft, Traits, write
+from kafkaspec.conversion.drafts import Draft, Shared, Traits, write
 from kafkaspec.conversion.fields import carried, header_values
 from kafkaspec.conversion.losses import Loss
-from kafkaspec.conversion.shared import Shared
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, check_count, held_payload
+from kafkaspec.log.encoding import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.selection import is_timely
 from kafkaspec.writing.editing import put_offset

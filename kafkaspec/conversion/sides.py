@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kafkaspec.codecs import Codec
-from kafkaspec.columns.names import BATCH_MAGIC, IS_CONTROL, OF_BATCH
+from kafkaspec.columns.wanted import BATCH_MAGIC, IS_CONTROL, OF_BATCH
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.partition import PartitionConversion, Progress

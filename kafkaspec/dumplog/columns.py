@@ -27,16 +27,16 @@ from kafkaspec.columns.json_lines import (
     strings,
 )
 from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, null_rows
-from kafkaspec.columns.names import (
+from kafkaspec.columns.reader import Reader
+from kafkaspec.columns.wanted import (
     BATCH_BASE_OFFSET,
     BATCH_MAGIC,
     BATCH_POSITION,
     BATCH_SIZE,
     OF_BATCH,
     POSITION,
+    Wanted,
 )
-from kafkaspec.columns.reader import Reader
-from kafkaspec.columns.wanted import Wanted
 from kafkaspec.dumplog.families import Family
 from kafkaspec.dumplog.fields import FALSE, NO_HORIZON, TRUE
 from kafkaspec.dumplog.options import Options, Parse, Texts

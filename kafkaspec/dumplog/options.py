@@ -28,8 +28,6 @@ class Parse(Protocol):
 Found = Callable[[str], None]
 """Function that takes what is wrong with the data, and is no line of the tool."""
 
-MAX_MESSAGE_SIZE = 5 << 20
-
 
 @dataclass(frozen=True, kw_only=True)
 class Options:

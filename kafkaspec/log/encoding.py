@@ -16,9 +16,10 @@ from kafkaspec.codecs import Buffer, Codec, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.framing import ENTRY
+from kafkaspec.layout.framing import ENTRY, field_of
 from kafkaspec.layout.kinds import (
     CURRENT,
+    KINDS,
     compression_of,
     kind_of,
     magic_of,
@@ -32,6 +33,17 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.options import checked, one_of
 from kafkaspec.times import Time, milliseconds
+
+RECORD_OVERHEAD: Final = 21
+"""Bytes Kafka adds to the size of a record (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
+
+MOST_DELTA: Final = min(
+    field_of(kind.key, names.LAST_OFFSET_DELTA).largest
+    for kind in KINDS.values()
+    if kind.has_record_sets
+)
+"""Largest difference between the offsets of a batch (Kafka: ``MemoryRecordsBuilder``)."""
+
 
 _COMPUTED: Final = frozenset(
     (

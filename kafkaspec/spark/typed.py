@@ -32,14 +32,13 @@ from kafkaspec.values.decoding.column import Column as Decoding
 from kafkaspec.values.decoding.column import Parts
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.framing.frames import SIDES, Side
-from kafkaspec.values.options import Options
+from kafkaspec.values.options import BYTES, DECODE, Options, Wanted
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning.catalog import Catalog
 from kafkaspec.values.planning.deciding import plan_column
 from kafkaspec.values.reading.batches import error_codes
 from kafkaspec.values.reading.request import ERROR, MESSAGE, SCHEMA_ID, is_internal, registry_of
 from kafkaspec.values.registry.log import TOPIC, SchemaLog
-from kafkaspec.values.wanted import BYTES, DECODE, Wanted
 
 _HEADERS: Final = "headers"
 _ID: Final = pa.int32()

@@ -17,9 +17,9 @@ from kafkaspec.tables.exports import FILE_CHUNK, FileOptions, Output, opened_fil
 from kafkaspec.tables.folders import SCHEMA, SPLITS, TOPIC, Folders, columns_of
 from kafkaspec.tables.writers import write_all, writer_of
 from kafkaspec.values.fixed import CONNECT_CONFIG, topic_formats
+from kafkaspec.values.options import DECODE
 from kafkaspec.values.reading.batches import Reader
 from kafkaspec.values.reading.request import Schemas, ValueReport, is_internal, registry_of, typed
-from kafkaspec.values.wanted import DECODE
 from kafkaspec.writing.atomic import DirectoryAside
 from kafkaspec.writing.places import check_output
 

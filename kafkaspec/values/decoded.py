@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,4 +94,26 @@ class Decoder(Protocol):
 
         A payload never raises an error: what is wrong with it is its failure, and the other rows
         are decoded all the same.
+        """
+
+
+@runtime_checkable
+class RecordDecoder(Protocol):
+    """Decodes records of one format to a column.
+
+    Whoever has records asks ``isinstance(decoder, RecordDecoder)``, and else uses a ``Decoder``.
+    """
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of the column."""
+
+    def decode_records(self, values: pa.Array, headers: pa.Array) -> Decoded:
+        """Decode records.
+
+        Args:
+            values: ``binary``, as many.
+            headers: lists of structs of ``key`` and ``value``, as many.
+
+        A record never raises an error; see ``Decoder.decode``.
         """

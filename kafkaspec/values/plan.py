@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kafkaspec.values.definition import Definition
 from kafkaspec.values.framing.frames import SchemaKey, Side
-from kafkaspec.values.wanted import Wanted
+from kafkaspec.values.options import Wanted
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,11 +101,6 @@ class IndexBuilder:
         return max(left, 0)
 
     @property
-    def last_position(self) -> int:
-        """Position in the log that the last entry of the offset index points to."""
-        return self._positions[-1] if self._positions else 0
-
-    @property
     def entries(self) -> tuple[list[int], list[int]]:
         """Offsets and positions of the entries of the offset index."""
         return [self.base_offset + offset for offset in self._offsets], list(self._positions)

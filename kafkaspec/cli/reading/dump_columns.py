@@ -28,9 +28,8 @@ from kafkaspec.columns.json_lines import (
     numbers,
 )
 from kafkaspec.columns.memory import Columns, IntegerColumn
-from kafkaspec.columns.names import BATCH_MAGIC, BATCH_POSITION, OF_BATCH
 from kafkaspec.columns.reader import Reader
-from kafkaspec.columns.wanted import HIGHEST, LOWEST, Wanted
+from kafkaspec.columns.wanted import BATCH_MAGIC, BATCH_POSITION, HIGHEST, LOWEST, OF_BATCH, Wanted
 from kafkaspec.conversion.fields import has_values
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import RemotePath

@@ -17,9 +17,8 @@ from typing import Final
 
 from kafkaspec.columns.key_table import GONE, SLOT_BYTES, KeyTable, Verdict
 from kafkaspec.columns.memory import Columns, IntegerColumn
-from kafkaspec.columns.names import BATCH_POSITION
 from kafkaspec.columns.reader import Reader
-from kafkaspec.columns.wanted import Wanted
+from kafkaspec.columns.wanted import BATCH_POSITION, Wanted
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
@@ -526,7 +525,6 @@ def _stays(verdict: int, expired: bool) -> bool:
     return not verdict & GONE and not (expired and verdict & Verdict.VALUELESS)
 
 
-_VALUELESS: Final = _table_of(lambda verdict: verdict & Verdict.VALUELESS)
 _SUPERSEDED: Final = _table_of(lambda verdict: verdict & Verdict.SUPERSEDED)
 _KEYLESS: Final = _table_of(lambda verdict: verdict & Verdict.KEYLESS)
 _STAYS: Final = {

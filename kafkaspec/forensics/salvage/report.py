@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.missing import Missing
@@ -235,8 +234,3 @@ class SalvageReport:
         """Whether there was nothing to salvage."""
         failed = self.failed or self.checkpoints.errors
         return not failed and all(item.is_sound for item in self.partitions)
-
-
-def as_dict(item: Any) -> dict[str, Any]:
-    """Return a part of a report for JSON: its fields by name."""
-    return {name: getattr(item, name) for name in item.__dataclass_fields__}

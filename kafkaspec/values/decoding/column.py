@@ -24,8 +24,8 @@ from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.fixed import CONNECT_CONFIG, RecordDecoder, fixed
 from kafkaspec.values.fixed.debezium import unwrap, unwrapped_type
 from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Split
+from kafkaspec.values.options import DECODE, GIVEN
 from kafkaspec.values.plan import Plan, Target, Writer
-from kafkaspec.values.wanted import DECODE, GIVEN
 
 if TYPE_CHECKING:
     from kafkaspec.values.framing.rows import Integers

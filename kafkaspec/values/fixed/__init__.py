@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from kafkaspec.values.decoded import RecordDecoder
 from kafkaspec.values.fixed.formats import CONNECT_CONFIG, FIXED_FORMATS, fixed, topic_formats
-from kafkaspec.values.fixed.records import RecordDecoder
 
 __all__ = ["CONNECT_CONFIG", "FIXED_FORMATS", "RecordDecoder", "fixed", "topic_formats"]

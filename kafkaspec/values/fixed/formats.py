@@ -9,14 +9,13 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafkaspec.values.decoded import Decoder
+from kafkaspec.values.decoded import Decoder, RecordDecoder
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.fixed import internal
 from kafkaspec.values.fixed.cloud_events import CloudEventsDecoder
 from kafkaspec.values.fixed.connect_json import PAYLOAD, SCHEMA, ConnectJsonDecoder, plan
 from kafkaspec.values.fixed.debezium import DebeziumDecoder, envelope_shape
 from kafkaspec.values.fixed.layouts import LayoutDecoder, Suffix
-from kafkaspec.values.fixed.records import RecordDecoder
 from kafkaspec.values.fixed.serializers import SERIALIZERS, ListDecoder, constant_size
 from kafkaspec.values.fixed.streams import (
     JoinSideKeyDecoder,

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.values.decoded import Code, Failure
-from kafkaspec.values.framing import layouts, names
+from kafkaspec.values.framing import layouts
 from kafkaspec.values.framing.rows import Rows, after, integers, last_headers
 from kafkaspec.values.options import Bounds
 
@@ -27,6 +27,18 @@ if TYPE_CHECKING:
 
 Side = Literal["key", "value"]
 """Which half of a record."""
+
+_CONFLUENT_HEADERS: Final = {"key": "__key_schema_id", "value": "__value_schema_id"}
+"""``SchemaId.KEY_SCHEMA_ID_HEADER`` and ``VALUE_SCHEMA_ID_HEADER`` of Confluent's registry."""
+
+_APICURIO_HEADERS: Final = {
+    side: (f"apicurio.{side}.globalId", f"apicurio.{side}.contentId") for side in ("key", "value")
+}
+"""Apicurio's ``KafkaSerdeHeaders``, the ones with an id."""
+
+_CONTENT_TYPE: Final = "content-type"
+_AZURE_AVRO: Final = "avro/binary"
+"""What Azure's serializer writes there before ``+`` and the id of a schema."""
 
 
 class KeyKind(StrEnum):
@@ -226,7 +238,7 @@ def confluent(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     """
     made = _Made(values)
     if headers is not None:
-        made.read_headers(*last_headers(headers, names.CONFLUENT_HEADERS[side]))
+        made.read_headers(*last_headers(headers, _CONFLUENT_HEADERS[side]))
     made.read_prefixes()
     made.fail_rest(layouts.BY_ID.octets, layouts.BY_GUID.octets, least=layouts.BY_ID.size)
     return made.done()
@@ -238,7 +250,7 @@ def apicurio(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     With 4-byte ids, the default since its version 3, they write what Confluent's write.
     """
     made = _Made(values)
-    for name in names.APICURIO_HEADERS[side] if headers is not None else ():
+    for name in _APICURIO_HEADERS[side] if headers is not None else ():
         rows, found = last_headers(headers, name)
         numbers = Rows.of(found)
         whole = np.flatnonzero((numbers.sizes == 8) & made.open[rows])
@@ -275,11 +287,11 @@ def azure(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     """Read the id of Azure's schema registry, which is in the header ``content-type``."""
     made = _Made(values)
     if headers is not None:
-        rows, types = last_headers(headers, names.CONTENT_TYPE)
+        rows, types = last_headers(headers, _CONTENT_TYPE)
         texts = [text.decode("utf-8", "replace") for text in types.to_pylist()]
         for row, text in zip(rows.tolist(), texts, strict=True):
             kind, _, name = text.partition("+")
-            if made.open[row] and kind == names.AZURE_AVRO and name:
+            if made.open[row] and kind == _AZURE_AVRO and name:
                 made.name(row, name)
     made.fail_rest(least=0)
     return made.done()

@@ -17,7 +17,6 @@ from kafkaspec.values.json_schema.text import to_text
 REST: Final = "_rest"
 """Column with the properties that have none of their own, as JSON text."""
 
-_LARGEST_LONG: Final = (1 << 63) - 1
 _EXACT: Final = 1 << 53  # integers up to here are exact as floating-point numbers
 _WIDE_DIGITS: Final = 38
 _DATE_TIME: Final = re.compile(

@@ -17,6 +17,7 @@ from kafkaspec.values.decoding.column import Column
 from kafkaspec.values.definition import SchemaError, SchemaType
 from kafkaspec.values.fixed import RecordDecoder, fixed, topic_formats
 from kafkaspec.values.framing.frames import FRAMINGS, SIDES, Side
+from kafkaspec.values.options import AUTO, BYTES, CONNECT_JSON, DECODE, GIVEN, TEXT, Wanted
 from kafkaspec.values.plan import Plan, Target, Writer
 from kafkaspec.values.planning.catalog import Catalog, Same, writer_of
 from kafkaspec.values.planning.given import given_schema, plan_given, target_of
@@ -24,7 +25,6 @@ from kafkaspec.values.planning.sampling import Sample, Source, rows_of
 from kafkaspec.values.planning.seen import Seen, has_type, schemas_seen, types_of_given
 from kafkaspec.values.registry.log import SchemaLog
 from kafkaspec.values.registry.schema import DEFAULT_CONTEXT, Schema
-from kafkaspec.values.wanted import AUTO, BYTES, CONNECT_JSON, DECODE, GIVEN, TEXT, Wanted
 
 
 def plan_column(

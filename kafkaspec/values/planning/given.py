@@ -10,13 +10,12 @@ from kafkaspec.values.decoding.compiling import (
 )
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.framing.frames import FRAMINGS
-from kafkaspec.values.options import Bounds
+from kafkaspec.values.options import GIVEN, Bounds, Wanted
 from kafkaspec.values.plan import Plan, Target, Writer
 from kafkaspec.values.planning.catalog import Same, writer_of
 from kafkaspec.values.registry.log import SchemaLog
 from kafkaspec.values.registry.replay import Replay
 from kafkaspec.values.registry.schema import Schema
-from kafkaspec.values.wanted import GIVEN, Wanted
 
 
 def given_schema(wanted: Wanted, schemas: SchemaLog | None) -> Target:

@@ -17,6 +17,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.decoding.column import Column, Parts
 from kafkaspec.values.framing.frames import Side
+from kafkaspec.values.options import BYTES, DECODE
 from kafkaspec.values.reading.request import (
     ERROR,
     MESSAGE,
@@ -26,7 +27,6 @@ from kafkaspec.values.reading.request import (
     Typed,
     typed,
 )
-from kafkaspec.values.wanted import BYTES, DECODE
 
 
 class Reader:

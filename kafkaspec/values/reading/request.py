@@ -19,12 +19,11 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.framing.frames import SIDES, Side
-from kafkaspec.values.options import DEFAULT_OPTIONS, Options
+from kafkaspec.values.options import BYTES, DECODE, DEFAULT_OPTIONS, Options, Wanted
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning.deciding import plan_column
 from kafkaspec.values.registry.log import TOPIC, SchemaLog
 from kafkaspec.values.registry.schema import Schema
-from kafkaspec.values.wanted import BYTES, DECODE, Wanted
 
 SCHEMA_ID: Final = "{}_schema_id"
 

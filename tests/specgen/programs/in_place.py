@@ -20,9 +20,9 @@ from kafkaspec import compression
 from kafkaspec.cli.main import main
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.compression import CompressionType
-from kafkaspec.conversion.header import with_payload
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.layout.kinds import KINDS, MAGICS
+from kafkaspec.writing.editing import with_payload
 from tests.specgen.programs.checks import run
 
 CODECS = codec_names()
