@@ -6,7 +6,7 @@ JSON: an enumeration is its word, a range of offsets ``[start, end]`` with the e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum, StrEnum
 from functools import cache
@@ -117,11 +117,12 @@ def member_types(kind: Any) -> dict[str, Any]:
     }
 
 
-def as_json(value: Any) -> Any:
+def as_json(value: Any, without: Container[str] = ()) -> Any:
     """Return a result as JSON has it.
 
     Args:
         value: a dataclass, a mapping, a sequence, an enumeration, a path, or a plain value.
+        without: members of it to leave out.
     """
     if value is None or isinstance(value, bool | int | float) or type(value) is str:
         return value
@@ -133,7 +134,9 @@ def as_json(value: Any) -> Any:
         return [value.start, value.stop]
     if (is_dataclass(value) and not isinstance(value, type)) or hasattr(value, "_fields"):
         kind: Any = type(value)
-        return {name: as_json(getattr(value, name)) for name in _members(kind)}
+        return {
+            name: as_json(getattr(value, name)) for name in _members(kind) if name not in without
+        }
     if isinstance(value, Mapping):
         return {str(as_json(key)): as_json(item) for key, item in value.items()}
     if isinstance(value, PathLike):

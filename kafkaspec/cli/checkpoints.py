@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from kafkaspec.cli.console import count_text, print_json, say, warn
+from kafkaspec.cli.report import Reporter, line
 from kafkaspec.results import as_json
 from kafkaspec.writing.carried import Carried, listed_counts
 
@@ -12,6 +13,21 @@ CHECKPOINT_EPILOG: Final = """\
   checkpoint  file, topic, partition, offset, new_offset, carriage (carried,
               adapted, cut, dropped), why
 """
+
+
+CHECKPOINT: Final = line("kafkaspec.writing.carried:CarriedEntry")
+"""The line of an entry."""
+
+
+def report_carried(carried: Carried, report: Reporter) -> None:
+    """Print each entry as JSON, or how many had which fate; name checkpoints that are broken."""
+    if not report.as_json:
+        show_carried(carried, in_json=False)
+        return
+    for error in carried.errors:
+        warn(f"not carried: {error}")
+    for entry in carried.entries:
+        report.line("checkpoint", entry)
 
 
 def show_carried(carried: Carried, *, in_json: bool) -> None:

@@ -208,7 +208,7 @@ class Reporter:
         """Print a line of JSON from the members of some results, and further ones."""
         content: dict[str, Any] = {}
         for part in parts:
-            content |= as_json(part)
+            content |= as_json(part, self._output.lines[kind].without)
         self._print(kind, content | as_json(members))
 
     def rows(self, kind: str, table: Any, *parts: Any) -> None:
@@ -221,8 +221,6 @@ class Reporter:
                 self._print(kind, head | row)
 
     def _print(self, kind: str, content: dict[str, Any]) -> None:
-        for name in self._output.lines[kind].without:
-            content.pop(name, None)
         if content.keys() >= _RANGE and content.get("offsets") is None:
             first, last = content["first_offset"], content["last_offset"]
             content["offsets"] = as_json(OffsetRange.through(first, last))

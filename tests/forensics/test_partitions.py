@@ -163,7 +163,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert "before, it had 4 partitions" in done.stdout
     done = CliRunner().invoke(main, ["partitions", "--format", "json", str(tmp_path)])
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {line["type"] for line in lines} == {"fit", "partition", "assumption"}
+    assert {line["type"] for line in lines} == {"fit", "partition", "assumption", "summary"}
     assert lines[0]["before"] == 4
     assert CliRunner().invoke(main, ["partitions", str(tmp_path / "none")]).exit_code == 2
     few = ["partitions", "--count", "2", str(tmp_path)]

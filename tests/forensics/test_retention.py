@@ -82,8 +82,9 @@ def test_the_command_in_text_and_json(partition: Path) -> None:
     assert shown.stdout.count("deleted: time") == 4
     assert "retention.ms = 604800000, default of Kafka" in shown.stdout
     in_json = run("retention", "--at", str(NOW), "--format", "json", partition)
-    *segments, last = [json.loads(line) for line in in_json.stdout.splitlines()]
+    *segments, last, summary = [json.loads(line) for line in in_json.stdout.splitlines()]
     assert [each["type"] for each in segments] == ["segment"] * 4
+    assert (summary["deleted"], summary["findings"]) == (4, 4)
     assert all(each["rule"] == "time" and each["deleted"] for each in segments)
     assert (last["deleted"], last["log_start"], last["rolls"]) == (4, 45, True)
     assert fingerprint(partition) == before

@@ -114,8 +114,3 @@ def views(
 def open_inputs(paths: Sequence[Path]) -> Inputs:
     """Return the inputs of a command."""
     return Inputs(paths, DEFAULT_CODEC)
-
-
-def named(view: LogView) -> dict[str, Any]:
-    """Return what objects of JSON begin with."""
-    return {"topic": view.partition.topic, "partition": view.partition.partition}

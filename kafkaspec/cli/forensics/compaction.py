@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import click
 
-from kafkaspec.cli.checkpoints import CHECKPOINT_EPILOG, show_carried
-from kafkaspec.cli.console import count_text, print_json, say, size_text
-from kafkaspec.cli.exits import FINDINGS
+from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
+from kafkaspec.cli.console import count_text, say, size_text
 from kafkaspec.cli.forensics.cleaning import (
     asked,
     cleaning_options,
-    named,
     open_inputs,
     views,
 )
+from kafkaspec.cli.inputs import place_of
 from kafkaspec.cli.options import (
     epilog,
     format_option,
@@ -27,16 +26,45 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
-from kafkaspec.cli.report import say_assumptions
+from kafkaspec.cli.report import (
+    Output,
+    Place,
+    ReportCommand,
+    Reporter,
+    line,
+    say_assumptions,
+)
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
+from kafkaspec.forensics.cleaner.dirty import Dirty
 from kafkaspec.forensics.cleaner.passes import Removed
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
-from kafkaspec.results import as_json
+from kafkaspec.results import OffsetRange
 from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.carried import WrittenLog, carry
 from kafkaspec.writing.places import check_output
 
+
+class HeldBy(NamedTuple):
+    """The segment that a pass of the cleaner does not go beyond, for its timestamp."""
+
+    segment: int
+    timestamp: int
+
+
+OUTPUT = Output(
+    record=line(Place, Removed, file=str),
+    group=line(Place, file=str, position=int, offsets=OffsetRange, segments=list[int], bytes=int),
+    compaction=line(
+        Place,
+        Dirty,
+        Compaction,
+        held_by=HeldBy | None,
+        without=("dirty", "holder", "groups"),
+    ),
+    checkpoint=CHECKPOINT,
+    summary={"removed": int},
+)
 _EPILOG = epilog(
     """\
 Example, two days from now, with the cleaned log in a new log directory:
@@ -52,19 +80,6 @@ log.cleaner.dedupe.buffer.size, log.cleaner.io.buffer.size and
 log.cleaner.io.buffer.load.factor. A pass is shown even if it is not due.
 """,
     """\
-Output of --format json, one object for each line, by "type":
-  record      with --records: topic, partition, file, position, offset, rule, newest
-              (the last offset with its key)
-  group       topic, partition, file (that they become), position (0), offsets,
-              segments, bytes
-  compaction  topic, partition, checkpoint, first_dirty, first_uncleanable, bound,
-              held_by (segment, timestamp), clean_bytes, cleanable_bytes, ratio,
-              least_ratio, overdue, not_yet, end_offset, keys, full, records,
-              removed (records by rule), batches (by what becomes of them), horizons,
-              horizon, fails, strength, assumptions (name, value, why)
-"""
-    + CHECKPOINT_EPILOG,
-    """\
 With -o, OUT has the checkpoints that hold: the log start offset, the high
 watermark, and the end of the pass as first dirty offset.
 """,
@@ -76,7 +91,7 @@ written, and there is no output.
 )
 
 
-@click.command("compaction", epilog=_EPILOG)
+@click.command("compaction", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @cleaning_options
 @click.option("--records", is_flag=True, help="Show each record that goes, and why.")
 @click.option(
@@ -106,8 +121,9 @@ def compaction_command(
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
     given, now, rules = asked(config, at, profile)
+    report = Reporter(ctx, output_format)
     inputs = open_inputs(paths)
-    in_json, found = output_format == "json", False
+    gone = 0
     logs: list[WrittenLog] = []
     with ExitStack() as stack:
         aside: DirectoryAside | None = None
@@ -127,7 +143,7 @@ def compaction_command(
             def note(
                 segment: SegmentView, removed: Sequence[Removed], view: LogView = view
             ) -> None:
-                _print_records(view, segment, removed, in_json=in_json)
+                _print_records(view, segment, removed, report)
 
             try:
                 with wrong_usage(ValueError):
@@ -139,79 +155,48 @@ def compaction_command(
                     raise
                 inputs.cannot_read(error)
                 continue
-            found |= bool(made.removed_records or made.fails)
-            (_print_json if in_json else _print_text)(view, made)
+            gone += made.removed_records
+            inputs.findings += made.removed_records + (made.fails is not None)
+            if report.as_json:
+                _report(report, view, made)
+            else:
+                _print_text(view, made)
             if target is not None:
                 logs.append(WrittenLog(view.partition, target, cleaned=made.cleaned))
         if aside is not None and inputs.exit_code < 2:
             carried = carry(aside, logs)
             aside.commit()
-            show_carried(carried, in_json=in_json)
-            found |= bool(carried.errors)
-    ctx.exit(max(FINDINGS if found else 0, inputs.exit_code))
+            report_carried(carried, report)
+            inputs.unreadable += len(carried.errors)
+    report.finish(inputs, removed=gone)
 
 
 def _print_records(
-    view: LogView, segment: SegmentView, removed: Sequence[Removed], *, in_json: bool
+    view: LogView, segment: SegmentView, removed: Sequence[Removed], report: Reporter
 ) -> None:
     for record in removed:
-        if not in_json:
-            newest = "" if record.newest is None else f" by {record.newest}"
-            say(f"{segment.path.name}: offset {record.offset}: {record.rule}{newest}")
+        if report.as_json:
+            report.line("record", place_of(view.partition), record, file=segment.path)
             continue
-        content = {
-            **named(view),
-            "file": str(segment.path),
-            "position": record.position,
-            "offset": record.offset,
-            "rule": record.rule,
-            "newest": record.newest,
-        }
-        print_json("record", content)
+        newest = "" if record.newest is None else f" by {record.newest}"
+        say(f"{segment.path.name}: offset {record.offset}: {record.rule}{newest}")
 
 
-def _print_json(view: LogView, made: Compaction) -> None:
+def _report(report: Reporter, view: LogView, made: Compaction) -> None:
+    place = place_of(view.partition)
     for group in made.groups:
-        content: dict[str, Any] = {
-            **named(view),
-            "file": str(group[0].path),
-            "position": 0,
-            "offsets": [group[0].base_offset, group[-1].following],
-            "segments": [segment.base_offset for segment in group],
-            "bytes": sum(segment.size for segment in group),
-        }
-        print_json("group", content)
-    dirty = made.dirty
-    holder = dirty.holder
-    print_json(
-        "compaction",
-        {
-            **named(view),
-            "checkpoint": dirty.checkpoint,
-            "first_dirty": dirty.first_dirty,
-            "first_uncleanable": dirty.first_uncleanable,
-            "bound": dirty.bound,
-            "held_by": holder
-            and {"segment": holder.base_offset, "timestamp": holder.largest.value},
-            "clean_bytes": dirty.clean_bytes,
-            "cleanable_bytes": dirty.cleanable_bytes,
-            "ratio": dirty.ratio,
-            "least_ratio": dirty.least_ratio,
-            "overdue": dirty.overdue,
-            "not_yet": dirty.not_yet,
-            "end_offset": made.end_offset,
-            "keys": made.keys,
-            "full": made.full,
-            "records": made.records,
-            "removed": {str(rule): count for rule, count in made.removed.items()},
-            "batches": {action.value: count for action, count in made.batches.items()},
-            "horizons": made.horizons,
-            "horizon": made.horizon,
-            "fails": made.fails,
-            "strength": made.strength,
-            "assumptions": as_json(made.assumptions),
-        },
-    )
+        report.line(
+            "group",
+            place,
+            file=group[0].path,
+            position=0,
+            offsets=OffsetRange(group[0].base_offset, group[-1].following),
+            segments=[segment.base_offset for segment in group],
+            bytes=sum(segment.size for segment in group),
+        )
+    holder = made.dirty.holder
+    held_by = holder and HeldBy(holder.base_offset, holder.largest.value)
+    report.line("compaction", place, made.dirty, made, held_by=held_by)
 
 
 def _print_text(view: LogView, made: Compaction) -> None:

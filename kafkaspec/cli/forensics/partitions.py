@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
-from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.console import count_text, new_table, note, say, stdout_console, warn
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     codec_option,
@@ -22,10 +21,11 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.partition import Partition
 from kafkaspec.options import not_there
-from kafkaspec.results import as_json
+from kafkaspec.results import Assumption
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
@@ -34,20 +34,28 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """Misplaced records in the text; JSON has all of them."""
 
+_FITTING = "kafkaspec.forensics.partitions.fitting"
+_TOPIC = {"topic": str}
+
+OUTPUT = Output(
+    fit=line(_TOPIC, {"count": int}, f"{_FITTING}:Fit"),
+    partition=line(
+        _TOPIC,
+        f"{_FITTING}:Placement",
+        file=str,
+        changed_offset=int | None,
+        changed_timestamp=int | None,
+        before_change=int | None,
+        without=("path", "growth"),
+    ),
+    misplaced=line(f"{_FITTING}:MISPLACED"),
+    assumption=line(_TOPIC, Assumption),
+    summary={"topics": int, "misplaced": int},
+)
 _EPILOG = epilog(
     """\
 Example, of a topic that has 12 partitions, some of which are here:
   kafkaspec partitions --topic orders --count 12 /var/kafka-logs
-""",
-    """\
-Output of --format json, one object for each line, by "type":
-  fit        topic, count, hash, partitioners, fits, earlier (records that fit an
-             earlier number of partitions), before (that number), keyed,
-             distinct, strength; the best first
-  partition  topic, partition, file, keyed, null_keys, empty_keys, fits,
-             misplaced, changed_offset, changed_timestamp, before_change
-  misplaced  topic, partition, offset, belongs
-  assumption topic, name, value, why
 """,
     """\
 Exit codes: 0 every key is where its partitioner puts it, 1 findings: misplaced
@@ -57,7 +65,7 @@ cannot be read, 2 wrong usage, or nothing of a PATH can be read.
 )
 
 
-@click.command("partitions", epilog=_EPILOG)
+@click.command("partitions", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_argument
 @click.option("--topic", metavar="NAME", help="Only this topic.")
 @click.option(
@@ -89,6 +97,7 @@ def partitions_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.forensics.partitions import place_keys
+    report = Reporter(ctx, output_format)
     inputs = Inputs(paths, codec)
     counts: dict[str, int] = {}
     topics = set[str]()
@@ -106,7 +115,7 @@ def partitions_command(
             logs[log.topic].setdefault(log.partition, log)
     if topic is not None and topic not in logs and not inputs.failed:
         raise click.UsageError(not_there("topic", topic, topics))
-    wrong = False
+    misplaced = 0
     for name, found in sorted(logs.items()):
         with wrong_usage(ValueError):
             known = counts.get(name, 0)
@@ -119,12 +128,13 @@ def partitions_command(
             inputs.cannot_decode(error)
         for log in found.values():
             inputs.report_missing(log, ends_only=True)
-        wrong |= _is_wrong(keys)
-        if output_format == "json":
-            _as_json(keys)
+        inputs.findings += _is_wrong(keys)
+        misplaced += len(keys.misplaced)
+        if report.as_json:
+            _report(report, keys)
         else:
             _as_text(keys)
-    ctx.exit(inputs.exit_code or (FINDINGS if wrong else CLEAN))
+    report.finish(inputs, topics=len(logs), misplaced=misplaced)
 
 
 def _counts(log: Partition) -> dict[str, int]:
@@ -152,35 +162,24 @@ def _is_wrong(keys: TopicKeys) -> bool:
     return bool(len(keys.misplaced)) or any(item.growth for item in keys.placements)
 
 
-def _as_json(keys: TopicKeys) -> None:
+def _report(report: Reporter, keys: TopicKeys) -> None:
+    topic = {"topic": keys.topic}
     for fit in keys.fits:
-        values = {
-            name: getattr(fit, name)
-            for name in ("hash", "partitioners", "fits", "earlier", "before", "keyed", "distinct")
-        }
-        shown = {"topic": keys.topic, "count": keys.count, **values, "strength": str(fit.strength)}
-        print_json("fit", shown)
+        report.line("fit", topic, {"count": keys.count}, fit)
     for item in keys.placements:
         growth = item.growth
-        row: dict[str, Any] = {
-            "topic": keys.topic,
-            "partition": item.partition,
-            "file": item.path,
-            "keyed": item.keyed,
-            "null_keys": item.null_keys,
-            "empty_keys": item.empty_keys,
-            "fits": item.fits,
-            "misplaced": item.misplaced,
-            "changed_offset": growth and growth.offset,
-            "changed_timestamp": growth and growth.timestamp,
-            "before_change": growth and growth.records,
-        }
-        print_json("partition", row)
-    for batch in keys.misplaced.to_batches(max_chunksize=1000):
-        for row in batch.to_pylist():
-            print_json("misplaced", row)
+        report.line(
+            "partition",
+            topic,
+            item,
+            file=item.path,
+            changed_offset=growth and growth.offset,
+            changed_timestamp=growth and growth.timestamp,
+            before_change=growth and growth.records,
+        )
+    report.rows("misplaced", keys.misplaced)
     for each in keys.assumptions:
-        print_json("assumption", {"topic": keys.topic, **as_json(each)})
+        report.line("assumption", topic, each)
 
 
 def _as_text(keys: TopicKeys) -> None:

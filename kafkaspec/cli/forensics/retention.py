@@ -10,19 +10,17 @@ from kafkaspec.cli.console import (
     count_text,
     limited,
     new_table,
-    print_json,
     say,
     size_text,
     stdout_console,
 )
-from kafkaspec.cli.exits import FINDINGS
 from kafkaspec.cli.forensics.cleaning import (
     asked,
     cleaning_options,
-    named,
     open_inputs,
     views,
 )
+from kafkaspec.cli.inputs import place_of
 from kafkaspec.cli.options import (
     epilog,
     format_option,
@@ -30,11 +28,35 @@ from kafkaspec.cli.options import (
     profile_option,
     reading_options,
 )
-from kafkaspec.cli.report import say_assumptions
-from kafkaspec.forensics.cleaner.retention import Fate, Hold, Retention, retention
+from kafkaspec.cli.report import (
+    Output,
+    Place,
+    ReportCommand,
+    Reporter,
+    line,
+    say_assumptions,
+)
+from kafkaspec.forensics.cleaner.retention import Fate, Hold, Holder, Retention, retention
 from kafkaspec.forensics.cleaner.view import LogView
-from kafkaspec.results import as_json
+from kafkaspec.results import OffsetRange
 
+OUTPUT = Output(
+    segment=line(
+        Place,
+        Fate,
+        file=str,
+        position=int,
+        offsets=OffsetRange,
+        size=int,
+        largest_timestamp=int,
+        timestamp_source=str,
+        deleted=bool,
+        held_by=Holder | None,
+        without=("segment", "holder"),
+    ),
+    retention=line(Place, Retention, deleted=int, deleted_bytes=int, held=int, without=("fates",)),
+    summary={"deleted": int, "held": int},
+)
 _EPILOG = epilog(
     """\
 Example, a week from now under other limits:
@@ -48,16 +70,6 @@ stops at the first that stays, so that one record with a future timestamp holds 
 segment and all later ones. The active segment is deleted too.
 """,
     """\
-Output of --format json, one object for each line, by "type":
-  segment    topic, partition, file, position (0), offsets ([first, end]), size,
-             largest_timestamp, timestamp_source, deleted, rule, hold, held_by
-             (timestamp, offset, position of the record with a future timestamp),
-             due (would go if no earlier segment stayed), goes_at
-  retention  topic, partition, deleted and deleted_bytes, held, log_start, log_end,
-             rolls (a new empty segment begins), strength, assumptions (name, value,
-             why)
-""",
-    """\
 Exit codes: 0 nothing would be deleted, and nothing is held; 1 segments would be
 deleted, or are held by an earlier one or a future time, or something cannot be
 read; 2 wrong usage, or nothing of a PATH can be read.
@@ -65,7 +77,7 @@ read; 2 wrong usage, or nothing of a PATH can be read.
 )
 
 
-@click.command("retention", epilog=_EPILOG)
+@click.command("retention", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @cleaning_options
 @profile_option("Version of Kafka whose rules apply.")
 @reading_options
@@ -85,55 +97,44 @@ def retention_command(
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
     given, now, rules = asked(config, at, profile)
+    report = Reporter(ctx, output_format)
     inputs = open_inputs(paths)
-    found = False
+    deleted = held = 0
     for view, settings in views(inputs, given, high_watermark):
         result = retention(view, settings, now, rules)
-        found |= bool(result.deleted or result.held)
-        (_print_json if output_format == "json" else _print_text)(view, result)
-    ctx.exit(max(FINDINGS if found else 0, inputs.exit_code))
+        deleted, held = deleted + len(result.deleted), held + len(result.held)
+        inputs.findings += len(result.deleted) + len(result.held)
+        if report.as_json:
+            _report(report, view, result)
+        else:
+            _print_text(view, result)
+    report.finish(inputs, deleted=deleted, held=held)
 
 
-def _print_json(view: LogView, result: Retention) -> None:
+def _report(report: Reporter, view: LogView, result: Retention) -> None:
+    place = place_of(view.partition)
     for fate in result.fates:
         segment = fate.segment
-        holder = fate.holder
-        print_json(
+        report.line(
             "segment",
-            {
-                **named(view),
-                "file": str(segment.path),
-                "position": 0,
-                "offsets": [segment.base_offset, segment.following],
-                "size": segment.size,
-                "largest_timestamp": segment.largest.value,
-                "timestamp_source": segment.largest.source,
-                "deleted": fate.rule is not None,
-                "rule": fate.rule,
-                "hold": fate.hold,
-                "held_by": holder
-                and {
-                    "timestamp": holder.timestamp,
-                    "offset": holder.offset,
-                    "position": holder.position,
-                },
-                "due": fate.due,
-                "goes_at": fate.goes_at,
-            },
+            place,
+            fate,
+            file=segment.path,
+            position=0,
+            offsets=OffsetRange(segment.base_offset, segment.following),
+            size=segment.size,
+            largest_timestamp=segment.largest.value,
+            timestamp_source=segment.largest.source,
+            deleted=fate.rule is not None,
+            held_by=fate.holder,
         )
-    print_json(
+    report.line(
         "retention",
-        {
-            **named(view),
-            "deleted": len(result.deleted),
-            "deleted_bytes": sum(fate.segment.size for fate in result.deleted),
-            "held": len(result.held),
-            "log_start": result.log_start,
-            "log_end": result.log_end,
-            "rolls": result.rolls,
-            "strength": result.strength,
-            "assumptions": as_json(result.assumptions),
-        },
+        place,
+        result,
+        deleted=len(result.deleted),
+        deleted_bytes=sum(fate.segment.size for fate in result.deleted),
+        held=len(result.held),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import ClassVar
 
 from kafkaspec.forensics.cleaner.settings import COMPACT, Settings
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
@@ -60,6 +61,7 @@ class Dirty:
     least_ratio: float
     overdue: bool
     not_yet: NotYet | None
+    ALSO: ClassVar = ("ratio",)
 
     @property
     def ratio(self) -> float:
