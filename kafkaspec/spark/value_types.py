@@ -11,8 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.nested import nulls_of, rebuilt
-from kafkaspec.tables.shapes import unique_names
+from kafkaspec.tables.shapes import converted, unique_names
 
 _TIMES: Final = pa.time64("us")
 """Times of a day are numbers of µs: Spark has a type for them, and writes it to no file."""
@@ -75,31 +74,22 @@ def as_spark(values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[int]]:
         kind: what ``spark_value`` returns for their type.
     """
     try:
-        return _converted(values, kind), []
+        return converted(values, kind, _cast), []
     except pa.ArrowInvalid:
         made, beyond = [], []
         for row in range(len(values)):
             try:
-                made.append(_converted(values.slice(row, 1), kind))
+                made.append(converted(values.slice(row, 1), kind, _cast))
             except pa.ArrowInvalid:
                 made.append(pa.nulls(1, kind))
                 beyond.append(row)
         return pa.concat_arrays(made), beyond
 
 
-def _converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    own, types = array.type, pa.types
-    if own == kind:
-        return array
-    if types.is_struct(own) and not own.num_fields:
-        return pc.if_else(array.is_valid(), pa.scalar(True), pa.scalar(None, kind))
-    if types.is_struct(own) or types.is_map(own) or types.is_list(own):
-        return rebuilt(array, kind, lambda item, to: _converted(item, to.type), nulls_of(array))
-    if types.is_dictionary(own):
-        return _converted(array.dictionary_decode(), kind)
-    if isinstance(own, pa.BaseExtensionType):
+def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    if isinstance(array, pa.ExtensionArray):
         array = array.storage
-    if types.is_time(own):
+    if pa.types.is_time(array.type):
         array = array.cast(_TIMES)
     options = pc.CastOptions(target_type=kind, allow_time_truncate=True)
     return pc.cast(array, options=options)

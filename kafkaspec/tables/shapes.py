@@ -9,6 +9,9 @@ import pyarrow.compute as pc
 
 from kafkaspec.arrow.nested import nulls_of, rebuilt
 
+Leaf = Callable[[pa.Array, pa.DataType], pa.Array]
+"""Converts an array to a type."""
+
 
 def flattened(batch: pa.RecordBatch, separator: str) -> pa.RecordBatch:
     """Return a batch with the fields of structs as columns of their own, at all levels.
@@ -84,8 +87,16 @@ def _field(field: pa.Field, leaf: Callable[[pa.DataType], pa.DataType]) -> pa.Fi
     return field.with_type(_mapped(field.type, leaf))
 
 
-def converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return an array in a type that ``for_parquet`` or ``without_dictionaries`` has returned."""
+def converted(array: pa.Array, kind: pa.DataType, leaf: Leaf | None = None) -> pa.Array:
+    """Return an array in another type of the same shape.
+
+    A struct without fields becomes a boolean, a dictionary its values.
+
+    Args:
+        array: the array.
+        kind: the type, such as ``for_parquet`` and ``without_dictionaries`` return.
+        leaf: converts what is neither nested nor a dictionary; None if that has its type already.
+    """
     own, types = array.type, pa.types
     if own == kind:
         return array
@@ -93,5 +104,7 @@ def converted(array: pa.Array, kind: pa.DataType) -> pa.Array:
         flags = pa.repeat(pa.scalar(True), len(array))
         return pc.if_else(array.is_valid(), flags, pa.scalar(None, kind))
     if types.is_dictionary(own):
-        return array.dictionary_decode()
-    return rebuilt(array, kind, lambda child, field: converted(child, field.type), nulls_of(array))
+        return converted(array.dictionary_decode(), kind, leaf)
+    if leaf is not None and not types.is_nested(own):
+        return leaf(array, kind)
+    return rebuilt(array, kind, lambda part, to: converted(part, to.type, leaf), nulls_of(array))

@@ -343,3 +343,12 @@ def test_csv_says_that_it_has_no_headers() -> None:
     assert found.exit_code == 0
     assert "headers of records are left out" in found.stderr
     assert found.stdout.splitlines()[0] == '"offset"'
+
+
+def test_bytes_in_lists_are_shown_as_in_json() -> None:
+    query = 'SELECT headers FROM headers ORDER BY "offset" LIMIT 2'
+    first, second = lines(run("sql", HEADERS, query, "--format", "json"))
+    assert first == {"headers": []}
+    (pair,) = second["headers"]
+    shown = json.loads(run("sql", HEADERS, query).stdout.splitlines()[4])
+    assert shown == [dict(zip(("key", "value"), pair, strict=True))]

@@ -254,21 +254,17 @@ def _cells(array: pa.Array) -> Iterable[str]:
     if str(array.type).startswith("timestamp[us"):
         counts = array.cast("int64").to_pylist()
         return (iso(None if each is None else each // 1000) for each in counts)
+    if array.type.num_fields:
+        from kafkaspec.tables.json_values import json_values
+
+        return (json.dumps(each, ensure_ascii=False) for each in json_values(array))
     return map(_cell, array.to_pylist())
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bytes):
+    if value is None or isinstance(value, bytes):
         return bytes_text(value)
-    if isinstance(value, dict | list):
-        return json.dumps(value, default=_plain, ensure_ascii=False)
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _plain(value: Any) -> str:
-    return bytes_text(value) if isinstance(value, bytes) else str(value)
 
 
 def _write(result: pa.RecordBatchReader, file: IO[bytes], to: Format) -> int:
