@@ -74,6 +74,14 @@ class KafkaSpecError(ValueError):
         spec: file and path in the specification, ``recordbatch.ksy#/types/record/seq/3``.
     """
 
+    reason: Reason
+    detail: str
+    file: str | None
+    position: int | None
+    inner_position: int | None
+    path: str
+    spec: str
+
     def __init__(
         self,
         detail: str,

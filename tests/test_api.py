@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import pydoc
+import re
 import rlcompleter
 import shutil
 import subprocess
 import sys
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +18,8 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec._names import NAMES
+from kafkaspec.log.batch import FORMER
+from tools import api
 from tools.names import TABLE, lazy_packages, public_names, table
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -137,3 +142,36 @@ def test_a_directory_answers_for_all_partitions() -> None:
     assert sum(1 for _ in directory.batches()) == sum(
         1 for partition in directory.partitions for _ in partition.batches()
     )
+
+
+def test_the_page_of_the_api_is_whole() -> None:
+    """Each name, member and argument of what is public is there, with a type."""
+    page = api.PAGE.read_text(encoding="utf-8")
+    for name in ks.__all__:
+        value = getattr(ks, name)
+        assert f"{name}\n" in page, name
+        if not isinstance(value, type) or issubclass(value, ks.Reason):
+            continue
+        start = page.index(f"# {name}\n")
+        part = page[start : page.find("\n## ", start)] if issubclass(value, ks.Log) else page
+        for member in vars(value):
+            shown = value.__dict__[member]
+            if member.startswith("_") or member in api._FORMER.get(value, ()):
+                continue
+            if callable(shown) or isinstance(shown, classmethod):
+                assert f"{name}.{member}(" in page, (name, member)
+            elif inspect.getdoc(shown) and isinstance(shown, property | cached_property):
+                assert f"| `{member}` | `" in part, (name, member)
+        for attribute, _ in api._attributes(value):
+            assert f"| `{attribute}` | `" in part, (name, attribute)
+    rows = re.findall(r"^\| `(\w+)` \| `([^`]*)` \|", page, re.MULTILINE)
+    assert [name for name, kind in rows if kind in ("", "<class 'inspect._empty'>")] == []
+    assert len(rows) > 300
+
+
+def test_the_page_of_the_api_has_nothing_private() -> None:
+    page = api.PAGE.read_text(encoding="utf-8")
+    private = r"kafkaspec\._\w+|ks\._[a-z]\w*|\| `_\w+|\._[a-z]\w+\(|<class|ForwardRef"
+    assert re.findall(private, page) == []
+    for name in FORMER:
+        assert f"Batch.{name}(" not in page

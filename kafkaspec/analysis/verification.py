@@ -64,11 +64,27 @@ def verify(
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
     jobs: int = 1,
 ) -> Report:
-    """Check everything under a path; see ``verify_events`` for arguments and errors.
+    """Check everything under a path. Nothing is ever written.
+
+    Args:
+        path: a segment, an index, producer snapshot or KRaft snapshot, a partition directory or a
+            log directory; a URL of one; or segments in remote storage, as ``open_log`` takes them.
+        codec: name of the codec that reads the data, or ``all``: then every installed codec
+            reads it, and each difference between them is a finding.
+        max_output: largest decompressed size of a batch in bytes.
+        progress: function that takes the bytes read since its last call and the path of the file.
+        beside: other log directories of the same broker, which must have the same ids.
+        index_interval_bytes: ``index.interval.bytes``, by which recovery makes indexes.
+        jobs: number of threads that work on parts of a large segment, and of processes that work on
+            partitions of many small ones; the report stays the same.
 
     Returns:
         All findings and results. Files are read one batch at a time; the report grows only with the
         number of files and findings.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: the path does not exist, or has no file of Kafka's.
+        ValueError: no such codec.
     """
     report = Report(codecs=codecs_of(codec))
     for event in verify_events(
@@ -103,17 +119,14 @@ def verify_events(
     """Check everything under a path. Nothing is ever written.
 
     Args:
-        path: a segment, an index, producer snapshot or KRaft snapshot, a partition directory or a
-            log directory; a URL of one; or segments in remote storage, as ``open_log`` takes them.
-        codec: name of the codec that reads the data, or ``all``: then every installed codec
-            reads it, and each difference between them is a finding.
+        path: as ``verify`` takes it, and so are the others.
+        codec: name of the codec.
         max_output: largest decompressed size of a batch in bytes.
-        progress: function that takes the bytes read since its last call and the path of the file.
-        beside: other log directories of the same broker, which must have the same ids.
+        progress: see ``verify``.
+        beside: other log directories of the same broker.
         elsewhere: function that returns the results of segments that were verified elsewhere.
-        index_interval_bytes: ``index.interval.bytes``, by which recovery makes indexes.
-        jobs: number of threads that work on parts of a large segment, and of processes that work on
-            partitions of many small ones; the events stay the same.
+        index_interval_bytes: ``index.interval.bytes``.
+        jobs: number of threads or processes.
 
     Yields:
         Findings, and a result for each file after all of its findings.

@@ -143,11 +143,14 @@ class Batch(ABC):
     inner_name: ClassVar[str] = "the message with offset {}"
     """Text for a message inside it, with a place for its offset, for errors."""
 
+    kind: EntryKind
+    position: int
+    size: int
     message: Any
 
     def __init__(self, message: Any, position: int, data: memoryview, context: Context) -> None:
         self.message = message
-        self.kind: EntryKind = self.kinds[magic_of(message)]
+        self.kind = self.kinds[magic_of(message)]
         self.position = position
         self.size = len(data)
         self._bytes = data

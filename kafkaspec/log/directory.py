@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Unpack
 
 from kafkaspec.errors import KafkaSpecError, unreadable
@@ -31,6 +32,9 @@ class LogDirectory(Log):
         path: of the directory.
         folders: paths of folders in it that are neither partitions nor Kafka's.
     """
+
+    path: Path
+    folders: list[Path]
 
     @checked
     def __init__(self, path: str | PathLike[str], **options: Unpack[SegmentOptions]) -> None:

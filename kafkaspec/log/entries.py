@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Literal, TypedDict
 
 from kafkaspec.codecs import Codec, Origin, get_codec
@@ -23,7 +23,7 @@ from kafkaspec.io.local import Source, open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading
 from kafkaspec.log.batch import Batch, Context, CrcPolicy
-from kafkaspec.log.formats import FORMATS, FormatName, format_of
+from kafkaspec.log.formats import FORMATS, Format, FormatName, format_of
 from kafkaspec.model import Buffer
 from kafkaspec.options import checked
 
@@ -87,6 +87,15 @@ class Entries(SegmentFiles):
             the last entry ended where the file does, or if no pass has reached the end yet.
     """
 
+    path: Path | None
+    name: str | None
+    base_offset: int | None
+    size: int
+    modified: int | None
+    format: Format
+    codec: Codec
+    tail: Tail | None
+
     @checked
     def __init__(
         self,
@@ -136,7 +145,7 @@ class Entries(SegmentFiles):
         self.name = self._source.name
         self.size = self._source.size
         self.modified = self._source.modified
-        self.tail: Tail | None = None
+        self.tail = None
         parsed = None
         if self.path is not None:
             parsed = names.parse_segment(self.path.name)

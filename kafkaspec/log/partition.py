@@ -49,6 +49,13 @@ class Partition(Log):
         folders: paths of folders in it, which have nothing of the partition.
     """
 
+    path: Path
+    topic: str | None
+    partition: int | None
+    state: str
+    files: list[Path]
+    folders: list[Path]
+
     @checked
     def __init__(
         self,
@@ -76,8 +83,8 @@ class Partition(Log):
         self.topic = parsed.topic if parsed else None
         self.partition = parsed.partition if parsed else None
         self.state = parsed.state if parsed else ""
-        self.files: list[Path] = []
-        self.folders: list[Path] = []
+        self.files = []
+        self.folders = []
         try:
             for item in sorted(self.path.iterdir()):
                 # A broken link is a file: it must show when it is opened.

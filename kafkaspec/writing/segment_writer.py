@@ -61,6 +61,10 @@ class SegmentWriter:
         next_offset: log end offset: the last offset so far plus one.
     """
 
+    directory: Path
+    profile: Profile
+    next_offset: int
+
     def __init__(
         self,
         directory: str | PathLike[str],

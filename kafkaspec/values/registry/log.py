@@ -49,6 +49,13 @@ class SchemaLog:
         records: number of records read.
     """
 
+    path: str
+    schemas: tuple[Schema, ...]
+    configs: Mapping[str, Mapping[str, Any]]
+    modes: Mapping[str, str]
+    problems: tuple[Problem, ...]
+    records: int
+
     def __init__(self, found: Replay, path: str = "") -> None:
         """Take what was found at a path; ``open`` finds it."""
         self.path = path
