@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, new_table, note, print_json, say, stdout_console, warn
-from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.console import count_text, new_table, note, say, stdout_console
+from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import epilog, format_option, iso, reading_options, wrong_usage
+from kafkaspec.cli.report import (
+    Output,
+    Place,
+    ReportCommand,
+    Reporter,
+    line,
+    say_assumptions,
+)
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.forensics.replicas.comparison import (
     Comparison,
@@ -23,32 +30,43 @@ from kafkaspec.forensics.replicas.comparison import (
     Truncation,
     compare_replicas,
 )
+from kafkaspec.forensics.replicas.entries import Side
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.missing import missing
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
-from kafkaspec.results import as_json
+from kafkaspec.results import Assumption, OffsetRange
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.replicas.elections import UncleanElection
 
+
+class _Copy(NamedTuple):
+    """One of the copies."""
+
+    path: Path
+    first_offset: int | None
+    end_offset: int
+    entries: int
+
+
+OUTPUT = Output(
+    difference=line(Place, Difference),
+    truncation=line(
+        Place,
+        Truncation,
+        leader=Literal["A", "B"],
+        removed=OffsetRange | None,
+        acknowledged=OffsetRange | None,
+    ),
+    election=line("kafkaspec.forensics.replicas.elections:UncleanElection"),
+    assumption=line(Place, Assumption),
+    partition=line(Place, a=_Copy, b=_Copy, divergence=int | None, same=bool, same_segments=bool),
+    summary={"same": int, "differences": int},
+)
 _EPILOG = epilog(
     """\
 Example:
   kafkaspec diff broker1/logs/orders-0 broker2/logs/orders-0
-""",
-    """\
-Output of --format json, one object for each line, by "type":
-  difference  topic, partition, kind, offsets (first, last), a and b (entries,
-          bytes, epochs, file, position; null for nothing there), records,
-          legal, strength, why
-  truncation  topic, partition, leader, offset, end_offset, high_watermark,
-          removed, acknowledged (first, last; null for none), agrees, steps
-  election    topic, partition, offset, timestamp, leader, leader_epoch,
-          former_leader, former_isr: an unclean one, from __cluster_metadata
-  assumption  topic, partition, name, value, why
-  partition   topic, partition, a and b (path, first_offset, end_offset,
-          entries), divergence, same, same_segments
 """,
     """\
 Kinds: log_start, end, cleaned are legal; diverged, missing, changed, damaged
@@ -61,7 +79,7 @@ read, 2 wrong usage, or nothing of A or B can be read.
 )
 
 
-@click.command("diff", epilog=_EPILOG)
+@click.command("diff", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @click.argument("a", metavar="A", type=click.Path(path_type=Path))
 @click.argument("b", metavar="B", type=click.Path(path_type=Path))
 @click.option(
@@ -81,35 +99,34 @@ def diff_command(
     directories, of which the partitions that both have are compared. Unclean elections are shown
     where a log directory has the metadata of its cluster.
     """
-    code = CLEAN
+    report = Reporter(ctx, output_format)
+    counts = Inputs(())
     opened = [ctx.with_resource(open_log(path)) for path in (a, b)]
-    same = 0
+    same = differences = 0
     for log in opened:
         if isinstance(log, LogDirectory):
             for error in log.unreadable.values():
-                warn(str(error))
-                code = FINDINGS
+                counts.cannot_read(error)
     for first, second in _pairs(opened):
         with wrong_usage(ImportError):
             found = compare_replicas(first, second, leader=_name(leader))
-        for error in found.errors:
-            warn(str(error))
-        elections, whole = _elections(first, second)
+        counts.read += 2
+        counts.undecoded(found.errors)
+        elections = _elections(first, second, counts)
         for log in (first, second):
-            for item in missing(log, ends_only=True):
-                warn(str(item) if item.is_loss else f"note: {item}")
-                whole &= not item.is_loss
-        if not found.same or elections or not whole:
-            code = FINDINGS
+            counts.report_missing(log, ends_only=True)
+        counts.findings += len(elections) + sum(not each.legal for each in found.differences)
         place = _place(first, second)
-        if output_format == "json":
-            _print_json(place, found, elections)
+        if report.as_json:
+            _report(report, place, found, elections)
         elif found.differences or elections or not isinstance(opened[0], LogDirectory):
-            _print(place, found, elections)
+            _print(found, elections)
         same += not found.differences
+        differences += len(found.differences)
+    text = ""
     if isinstance(opened[0], LogDirectory):
-        note(f"{count_text(same, 'partition')} the same")
-    ctx.exit(code)
+        text = f"{count_text(same, 'partition')} the same"
+    report.finish(counts, text, same=same, differences=differences)
 
 
 def _name(leader: str | None) -> Any:
@@ -134,16 +151,15 @@ def _pairs(opened: list[Any]) -> Iterator[tuple[Log, Log]]:
         yield each, there[each.topic, each.partition]
 
 
-def _place(a: Log, b: Log) -> dict[str, Any]:
+def _place(a: Log, b: Log) -> Place:
     for log in (a, b):
         if isinstance(log, Partition) and log.topic is not None:
             return {"topic": log.topic, "partition": log.partition}
     return {"topic": None, "partition": None}
 
 
-def _elections(a: Log, b: Log) -> tuple[list[UncleanElection], bool]:
-    """Return the unclean elections that the log directories tell of, and whether all was read."""
-    errors: list[KafkaSpecError] = []
+def _elections(a: Log, b: Log, counts: Inputs) -> list[UncleanElection]:
+    """Return the unclean elections that the log directories tell of."""
     for log in (a, b):
         if not isinstance(log, Partition):
             continue
@@ -155,89 +171,60 @@ def _elections(a: Log, b: Log) -> tuple[list[UncleanElection], bool]:
             from kafkaspec.forensics.replicas.elections import unclean_elections
         except ImportError as missed:
             note(f"{metadata}: not searched for unclean elections: {missed}")
-            return [], True
+            return []
         try:
             with Partition(metadata) as records:
-                every = unclean_elections(records, on_error=errors.append)
+                every = unclean_elections(records, on_error=counts.cannot_decode)
         except KafkaSpecError as error:
-            errors.append(error)
+            counts.cannot_read(error)
             continue
         own = log.topic, log.partition
-        _warn(errors)
-        return [each for each in every if (each.topic, each.partition) == own], not errors
-    _warn(errors)
-    return [], not errors
-
-
-def _warn(errors: list[KafkaSpecError]) -> None:
-    for error in errors:
-        warn(str(error))
+        return [each for each in every if (each.topic, each.partition) == own]
+    return []
 
 
 # -- JSON ------------------------------------------------------------------------------------------
 
 
-def _print_json(place: dict[str, Any], found: Comparison, elections: list[UncleanElection]) -> None:
+def _report(
+    report: Reporter, place: Place, found: Comparison, elections: list[UncleanElection]
+) -> None:
     for each in found.differences:
-        fields = {
-            "kind": each.kind,
-            "offsets": [each.first_offset, each.last_offset],
-            "a": _extent(each.a),
-            "b": _extent(each.b),
-            "records": each.records,
-            "legal": each.legal,
-            "strength": each.strength,
-            "why": each.why,
-        }
-        print_json("difference", place | fields)
+        report.line("difference", place, each)
     for truncation in found.truncations:
-        fields = asdict(truncation) | {
-            "leader": truncation.leader.upper(),
-            "removed": _ends(truncation.removed),
-            "acknowledged": _ends(truncation.acknowledged),
-        }
-        print_json("truncation", place | fields)
+        report.line(
+            "truncation",
+            place,
+            truncation,
+            leader=truncation.leader.upper(),
+            removed=truncation.removed or None,
+            acknowledged=truncation.acknowledged or None,
+        )
     for election in elections:
-        print_json("election", asdict(election))
+        report.line("election", election)
     for assumption in found.assumptions:
-        print_json("assumption", place | as_json(assumption))
-    sides = {
-        name: {
-            "path": str(side.log.path),
-            "first_offset": side.first_offset,
-            "end_offset": side.end_offset,
-            "entries": side.entries,
-        }
-        for name, side in (("a", found.a), ("b", found.b))
-    }
-    whole = {
-        "divergence": found.divergence,
-        "same": found.same,
-        "same_segments": found.same_segments,
-    }
-    print_json("partition", place | sides | whole)
+        report.line("assumption", place, assumption)
+    report.line(
+        "partition",
+        place,
+        a=_copy(found.a),
+        b=_copy(found.b),
+        divergence=found.divergence,
+        same=found.same,
+        same_segments=found.same_segments,
+    )
 
 
-def _extent(extent: Extent | None) -> dict[str, Any] | None:
-    if extent is None:
-        return None
-    return {
-        "entries": extent.entries,
-        "bytes": extent.size,
-        "epochs": [extent.first_epoch, extent.last_epoch],
-        "file": extent.file,
-        "position": extent.position,
-    }
-
-
-def _ends(offsets: range) -> list[int] | None:
-    return [offsets.start, offsets.stop - 1] if offsets else None
+def _copy(side: Side) -> _Copy:
+    path = side.log.path
+    assert path is not None
+    return _Copy(path, side.first_offset, side.end_offset, side.entries)
 
 
 # -- text ------------------------------------------------------------------------------------------
 
 
-def _print(place: dict[str, Any], found: Comparison, elections: list[UncleanElection]) -> None:
+def _print(found: Comparison, elections: list[UncleanElection]) -> None:
     for name, side in (("A", found.a), ("B", found.b)):
         end = (
             "nothing"
@@ -268,8 +255,7 @@ def _print(place: dict[str, Any], found: Comparison, elections: list[UncleanElec
             f"{election.topic}-{election.partition} in epoch {election.leader_epoch} "
             f"(proof: record {election.offset} of {Topic.CLUSTER_METADATA})"
         )
-    for assumption in found.assumptions:
-        note(str(assumption))
+    say_assumptions(found.assumptions)
     if not found.differences:
         say("the same" + ("" if found.same_segments else ", in other segments"))
 

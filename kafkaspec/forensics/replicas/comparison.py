@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from kafkaspec.arrow import provider
 from kafkaspec.errors import KafkaSpecError
@@ -18,7 +18,7 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
-from kafkaspec.results import Assumption, Strength
+from kafkaspec.results import Assumption, Finding, OffsetRange, Strength
 
 Log = Partition | Segment
 Name = Literal["a", "b"]
@@ -67,6 +67,17 @@ class Extent:
     last_epoch: int
     file: str | None
     position: int
+    ALSO: ClassVar = ("bytes", "epochs")
+
+    @property
+    def bytes(self) -> int:
+        """``size``, by the name that it has in JSON."""
+        return self.size
+
+    @property
+    def epochs(self) -> tuple[int, int]:
+        """The smallest and the largest leader epoch."""
+        return self.first_epoch, self.last_epoch
 
     def add(self, place: Place) -> None:
         """Add a batch."""
@@ -76,35 +87,49 @@ class Extent:
         self.last_epoch = max(self.last_epoch, place.epoch)
 
 
-@dataclass(slots=True)
-class Difference:
-    """A range of offsets in which two logs differ.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference(Finding):
+    """A range of offsets in which two logs differ; ``message`` explains it.
 
     Attributes:
-        kind: how.
-        first_offset: of the range.
-        last_offset: of the range.
         a: what A has there that is not the same in B; None for nothing.
         b: what B has there that is not the same in A; None for nothing.
-        strength: how far ``why`` is proven.
-        why: an explanation.
         records: number of records that only one log has, or that differ, where records were
             compared; None where batches were.
     """
 
-    kind: Kind
-    first_offset: int
-    last_offset: int
-    a: Extent | None
-    b: Extent | None
-    strength: Strength
-    why: str
+    reason: Kind
+    offsets: OffsetRange
+    a: Extent | None = None
+    b: Extent | None = None
     records: int | None = None
+    ALSO: ClassVar = ("kind", "first_offset", "last_offset", "legal", "why")
+
+    @property
+    def kind(self) -> Kind:
+        """``reason``, by the name that it had before 0.3."""
+        return self.reason
+
+    @property
+    def why(self) -> str:
+        """``message``, by the name that it had before 0.3."""
+        return self.message
+
+    @property
+    def first_offset(self) -> int:
+        """The first of ``offsets``."""
+        return self.offsets.start
+
+    @property
+    def last_offset(self) -> int:
+        """The last of ``offsets``."""
+        assert self.offsets.end is not None
+        return self.offsets.end - 1
 
     @property
     def legal(self) -> bool:
         """Whether sound replicas differ in this way."""
-        return self.kind in LEGAL
+        return self.reason in LEGAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,17 +258,19 @@ class _Sorter:
             self._found.divergence = pair.first_offset
         last = self._differences[-1] if self._differences else None
         if last is not None and last.kind is kind and _alike(last, pair):
-            _joined(last, kind, pair)
+            self._differences[-1] = _joined(last, kind, pair)
         else:
             self._differences.append(_joined(None, kind, pair))
 
     def finish(self) -> list[Difference]:
         """Return all differences."""
+        differences = []
         for each in self._differences:
-            each.strength, each.why = self._reason(each)
+            strength, message = self._reason(each)
+            differences.append(replace(each, strength=strength, message=message))
         if self._cleaned is not None:
-            self._differences += self._compare_records(self._cleaned)
-        return sorted(self._differences, key=lambda each: each.first_offset)
+            differences += self._compare_records(self._cleaned)
+        return sorted(differences, key=lambda each: each.first_offset)
 
     def _kind(self, pair: Pair) -> Kind | None:
         """Return how two logs differ in a pair; None if their records have to be compared."""
@@ -303,15 +330,13 @@ class _Sorter:
         logs = self._found.a.log, self._found.b.log
         start, end = span.first_offset, span.last_offset + 1
         only_a, only_b = compare_cleaned(*logs, start, end, *self._cleaners)
-        result = []
         gone = [*only_a.superseded, *only_a.expired, *only_b.superseded, *only_b.expired]
         proven = not only_a.expired and not only_b.expired
-        span.records = len(gone)
-        span.strength = Strength.PROOF if proven else Strength.CONSISTENT
-        span.why = "a newer record of the same key is there" + (
+        message = "a newer record of the same key is there" + (
             "" if proven else ", or the record has no value or no key, or was aborted"
         )
-        result.append(span)
+        strength = Strength.PROOF if proven else Strength.CONSISTENT
+        result = [replace(span, records=len(gone), strength=strength, message=message)]
         for name, own in (("A", only_a), ("B", only_b)):
             self._found.errors += own.errors
             for kind, offsets, why in (
@@ -324,23 +349,33 @@ class _Sorter:
             ):
                 strength = Strength.UNKNOWN if kind is Kind.MISSING else Strength.PROOF
                 for each in _runs(offsets):
-                    extents = (None, None)
-                    item = Difference(kind, each[0], each[-1], *extents, strength, why, len(each))
+                    item = Difference(
+                        reason=kind,
+                        message=why,
+                        offsets=OffsetRange(each[0], each[-1] + 1),
+                        strength=strength,
+                        records=len(each),
+                    )
                     result.append(item)
         return result
 
 
 def _joined(item: Difference | None, kind: Kind, pair: Pair) -> Difference:
     """Return a difference with one more pair in it, a new one if there is none yet."""
+    first, last = pair.first_offset, pair.last_offset
     if item is None:
-        first, last = pair.first_offset, pair.last_offset
-        item = Difference(kind, first, last, None, None, Strength.UNKNOWN, "")
-    item.first_offset = min(item.first_offset, pair.first_offset)
-    item.last_offset = max(item.last_offset, pair.last_offset)
-    item.a, item.b = (
-        _with(extent, place) for extent, place in ((item.a, pair.a), (item.b, pair.b))
+        item = Difference(
+            reason=kind,
+            message="",
+            offsets=OffsetRange(first, last + 1),
+            strength=Strength.UNKNOWN,
+        )
+    return replace(
+        item,
+        offsets=OffsetRange(min(item.first_offset, first), max(item.last_offset, last) + 1),
+        a=_with(item.a, pair.a),
+        b=_with(item.b, pair.b),
     )
-    return item
 
 
 def _with(extent: Extent | None, place: Place | None) -> Extent | None:
