@@ -1,7 +1,7 @@
 """Say what a broker that starts does about a finding in a partition: its loader decides.
 
 The table of consequences says what a finding can lead to; whether it does depends on the rest of
-the log. ``kafkaspec.writing.loading`` predicts that, for ``rebuild_indexes`` too.
+the log. ``kafkaspec.broker.loading`` predicts that, for ``rebuild_indexes`` too.
 """
 
 from __future__ import annotations
@@ -24,12 +24,9 @@ from kafkaspec.analysis.consequences import (
 )
 from kafkaspec.analysis.findings import Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files import names
-from kafkaspec.log.partition import Partition
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
-from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.loading import (
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, Rule
+from kafkaspec.broker.leader_epochs import LeaderEpochs
+from kafkaspec.broker.loading import (
     Load,
     LoadedSegment,
     Loader,
@@ -37,9 +34,12 @@ from kafkaspec.writing.loading import (
     find_snapshots,
     read_snapshot,
 )
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
-from kafkaspec.writing.rebuild_run import Settings
-from kafkaspec.writing.rebuilt import Recovery
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
+from kafkaspec.broker.recovery import Recovery
+from kafkaspec.broker.segment_run import Settings
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names
+from kafkaspec.log.partition import Partition
 
 _LOG_AREAS: Final = (Area.BATCH, Area.RECORDS, Area.WRAPPER)
 _INDEX_AREAS: Final = (Area.OFFSET_INDEX, Area.TIME_INDEX, Area.TRANSACTION_INDEX)

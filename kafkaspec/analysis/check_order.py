@@ -15,12 +15,12 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.checkpoints.log_state import EpochRun, add_to_runs
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
 from kafkaspec.columns.conditions import BEFORE, Compare, Condition
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.names import OFFSET_INDEX_ENTRY
 from kafkaspec.layout.sequences import is_later, sequence_after
-from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
 
 if TYPE_CHECKING:
     from kafkaspec.layout import EntryKind

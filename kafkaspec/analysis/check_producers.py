@@ -30,22 +30,22 @@ from kafkaspec.analysis.consequences import (
 )
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout.sequences import is_later
-from kafkaspec.log.batch import NONE, Batch
-from kafkaspec.log.partition import Partition
-from kafkaspec.log.segment import Segment
-from kafkaspec.writing import recovery
-from kafkaspec.writing.headers import Headers
-from kafkaspec.writing.loading import (
+from kafkaspec.broker import recovery
+from kafkaspec.broker.headers import Headers
+from kafkaspec.broker.loading import (
     PRODUCER_EXPIRATION_MS,
     Load,
     Snapshots,
     read_snapshot,
     replay,
 )
-from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, MarkerTrace, get_profile
+from kafkaspec.broker.producer_state import ProducerState
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, MarkerTrace, get_profile
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout.sequences import is_later
+from kafkaspec.log.batch import NONE, Batch
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
 
 _NS_PER_MS: Final = 1_000_000
 

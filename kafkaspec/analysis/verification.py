@@ -32,6 +32,7 @@ from kafkaspec.analysis.verify_index import verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_remote_index import verify_remote_index
 from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
@@ -44,7 +45,6 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.tiered.mount import mounted
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 
 ALL_CODECS = "all"
 """Instead of the name of a codec: all installed codecs, compared with each other."""

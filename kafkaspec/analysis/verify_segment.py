@@ -26,6 +26,7 @@ from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.regular import PART_BYTES, Part, RegularReader, Row
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.codecs import Origin
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
@@ -38,7 +39,6 @@ from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Record
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
 
 Event = Finding | FileResult
 """An event of verification: a finding, or the result of a file that is done."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from kafkaspec.arrow import provider
+from kafkaspec.broker.profiles import DEFAULT_PROFILE
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.compression import bounded
 from kafkaspec.errors import KafkaSpecError
@@ -24,7 +25,6 @@ from kafkaspec.release import parse_release
 from kafkaspec.shown import without_credentials
 from kafkaspec.tiered.mount import SCHEME
 from kafkaspec.times import EPOCH, milliseconds
-from kafkaspec.writing.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where

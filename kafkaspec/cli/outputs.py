@@ -13,8 +13,8 @@ import click
 
 from kafkaspec.cli.console import Escaped
 from kafkaspec.cli.options import Command
-from kafkaspec.writing.atomic import cannot_write, file_aside
-from kafkaspec.writing.places import check_output
+from kafkaspec.output.atomic import cannot_write, file_aside
+from kafkaspec.output.places import check_output
 
 force_option: Final = click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 

@@ -6,9 +6,9 @@ from typing import Final
 
 import click
 
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
-from kafkaspec.writing.profiles import Profile, get_profile
-from kafkaspec.writing.settings import BOUNDS
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
+from kafkaspec.broker.profiles import Profile, get_profile
+from kafkaspec.broker.settings import BOUNDS
 
 
 def rules_of(profile: str) -> Profile:

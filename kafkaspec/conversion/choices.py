@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.broker.profiles import DEFAULT_PROFILE
+from kafkaspec.broker.settings import LARGEST_EPOCH, SEGMENT_BYTES
 from kafkaspec.compression import NAMES, compress
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind
@@ -17,8 +19,6 @@ from kafkaspec.log.selection import LogStart, is_timely
 from kafkaspec.model import Record
 from kafkaspec.options import checked, one_of
 from kafkaspec.times import Time
-from kafkaspec.writing.profiles import DEFAULT_PROFILE
-from kafkaspec.writing.settings import LARGEST_EPOCH, SEGMENT_BYTES
 
 OffsetChoice = Literal["keep", "shift", "renumber"]
 """``keep``: offsets stay as they are. ``shift``: all move by the same number, and gaps stay.

@@ -15,6 +15,7 @@ from typing import Final
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
+from kafkaspec.broker.settings import BATCH_BYTES
 from kafkaspec.codecs import Codec, Origin
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, Waiting, write
@@ -56,7 +57,6 @@ from kafkaspec.log.batch import (
 from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import changed, edited, with_payload
-from kafkaspec.writing.settings import BATCH_BYTES
 
 _HEADERS: Final = attrgetter(names.HEADERS)
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
+from kafkaspec.broker.settings import LARGEST_TIME
 from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
@@ -29,7 +30,6 @@ from kafkaspec.log.columnar import CHUNK_BYTES
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.segment_writer import SegmentWriter
-from kafkaspec.writing.settings import LARGEST_TIME
 
 Progress = Callable[[str, int], None]
 """Called with the name of a file and the number of bytes read from it since the last call."""

@@ -27,10 +27,10 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import check_isolation
 from kafkaspec.options import checked
+from kafkaspec.output.atomic import DirectoryAside, require_new
+from kafkaspec.output.places import check_output
 from kafkaspec.times import with_milliseconds
-from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.carried import WrittenLog, carry
-from kafkaspec.writing.places import check_output
 
 _LOST: Final = (
     "left out: the state of producers before the first segment: its offsets and sequence numbers"

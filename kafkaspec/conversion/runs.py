@@ -7,6 +7,7 @@ from operator import lt
 from typing import Final
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
+from kafkaspec.broker.settings import BATCH_BYTES
 from kafkaspec.codecs import Buffer
 from kafkaspec.conversion.columns import MessageColumns, Slice, read_run, read_wrapped
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, write
@@ -19,7 +20,6 @@ from kafkaspec.log.encoding import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.selection import is_timely
 from kafkaspec.writing.editing import put_offset
-from kafkaspec.writing.settings import BATCH_BYTES
 
 RUN_BYTES: Final = 1 << 20
 """Bytes of entries to examine at a time."""

@@ -14,11 +14,11 @@ from itertools import compress, count
 from operator import gt, le
 from typing import Final
 
+from kafkaspec.broker.headers import UNKNOWN, Headers, of_batches, of_table
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.intact.heads import Head, Seeker, declared_end, head_at
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.headers import UNKNOWN, Headers, of_batches, of_table
 
 _FIRST_TABLE: Final = 64
 _LARGEST_TABLE: Final = 1 << 14

@@ -11,10 +11,10 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from kafkaspec.output.atomic import DirectoryAside
 from kafkaspec.reports.drawing import amount
 from kafkaspec.shown import printable
 from kafkaspec.stats.charts import Chart
-from kafkaspec.writing.atomic import DirectoryAside
 
 FORMATS: Final = ("png", "svg")
 _INCHES: Final = (9, 5)

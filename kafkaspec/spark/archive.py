@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.writing.atomic import file_aside
+from kafkaspec.output.atomic import file_aside
 
 SUFFIXES: Final = (".tar.gz", ".tgz")
 """Endings by which Spark knows how to unpack the archive."""

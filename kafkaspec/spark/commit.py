@@ -20,10 +20,10 @@ from typing import Any, Final
 
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
+from kafkaspec.output.atomic import cannot_write, force_directory, put, writing
 from kafkaspec.spark.partition_commit import Additions, prepare
 from kafkaspec.spark.staging import Run, Staging, all_staging
 from kafkaspec.spark.write_options import WriteOptions
-from kafkaspec.writing.atomic import cannot_write, force_directory, put, writing
 
 PLAN: Final = "plan.json"
 """In the staging directory of a write: the renames that are left."""

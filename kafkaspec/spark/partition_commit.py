@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kafkaspec.broker.headers import read_headers
+from kafkaspec.broker.profiles import get_profile
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint
@@ -15,11 +17,9 @@ from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.io.local import read_beside
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.output.atomic import put, writing
 from kafkaspec.spark.staging import Run, gap
 from kafkaspec.spark.write_options import WriteOptions
-from kafkaspec.writing.atomic import put, writing
-from kafkaspec.writing.headers import read_headers
-from kafkaspec.writing.profiles import get_profile
 from kafkaspec.writing.renumbering import move_offsets
 
 _DIGITS: Final = len(names.SegmentName(0, "").sibling(""))

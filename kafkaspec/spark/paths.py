@@ -20,8 +20,8 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
+from kafkaspec.output.places import check_output
 from kafkaspec.tiered.mount import is_mounted, mounted
-from kafkaspec.writing.places import check_output
 
 LOGGER: Final = logging.getLogger("kafkaspec.spark")
 

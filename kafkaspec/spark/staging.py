@@ -17,11 +17,11 @@ from typing import Final
 import pyarrow as pa
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.output.atomic import writing
+from kafkaspec.output.leftovers import STALE_SECONDS, age_of, age_text
 from kafkaspec.spark.paths import LOGGER
 from kafkaspec.spark.write_columns import by_partition, together
 from kafkaspec.spark.write_options import WriteOptions
-from kafkaspec.writing.atomic import writing
-from kafkaspec.writing.leftovers import STALE_SECONDS, age_of, age_text
 from kafkaspec.writing.segment_writer import SegmentWriter
 
 PREFIX: Final = "_staging-"

@@ -10,6 +10,9 @@ from typing import Final
 from uuid import UUID
 
 from kafkaspec import compression
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
+from kafkaspec.broker.settings import BATCH_BYTES, BOUNDS, SEGMENT_BYTES
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout.kinds import MAGICS
 from kafkaspec.options import did_you_mean
@@ -24,9 +27,6 @@ from kafkaspec.spark.parsing import (
     whole,
 )
 from kafkaspec.spark.paths import local
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
-from kafkaspec.writing.settings import BATCH_BYTES, BOUNDS, SEGMENT_BYTES
 
 _MOST_TOPIC: Final = 249
 """Characters of the name of a topic (Kafka: ``Topic.MAX_NAME_LENGTH``)."""

@@ -25,10 +25,10 @@ from kafkaspec.log.selection import OnError
 from kafkaspec.messages.topics import another_topic
 from kafkaspec.model import Buffer
 from kafkaspec.options import checked
+from kafkaspec.output.atomic import file_aside
+from kafkaspec.output.places import check_output
 from kafkaspec.tables import Format
 from kafkaspec.tables.writers import write_all, writer_of
-from kafkaspec.writing.atomic import file_aside
-from kafkaspec.writing.places import check_output
 
 Output = str | os.PathLike[str] | IO[bytes]
 

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec.output.atomic import DirectoryAside
 from kafkaspec.tables import Format
 from kafkaspec.tables.writers import Writer, writer_of
 from kafkaspec.values.reading.request import SCHEMA_ID
-from kafkaspec.writing.atomic import DirectoryAside
 
 TOPIC: Final = "topic"
 PARTITION: Final = "partition"

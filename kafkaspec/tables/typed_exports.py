@@ -12,6 +12,8 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.columnar import DecodingOptions
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.options import checked
+from kafkaspec.output.atomic import DirectoryAside
+from kafkaspec.output.places import check_output
 from kafkaspec.tables import Format
 from kafkaspec.tables.exports import FILE_CHUNK, FileOptions, Output, opened_file
 from kafkaspec.tables.folders import SCHEMA, SPLITS, TOPIC, Folders, columns_of
@@ -20,8 +22,6 @@ from kafkaspec.values.fixed import CONNECT_CONFIG, topic_formats
 from kafkaspec.values.options import DECODE
 from kafkaspec.values.reading.batches import Reader
 from kafkaspec.values.reading.request import Schemas, ValueReport, is_internal, registry_of, typed
-from kafkaspec.writing.atomic import DirectoryAside
-from kafkaspec.writing.places import check_output
 
 
 class TypedFileOptions(FileOptions, DecodingOptions, total=False):

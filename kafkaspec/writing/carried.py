@@ -28,7 +28,7 @@ from kafkaspec.files import names
 from kafkaspec.files.checkpoints import offset_checkpoint
 from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
 from kafkaspec.log.partition import Partition
-from kafkaspec.writing.atomic import DirectoryAside
+from kafkaspec.output.atomic import DirectoryAside
 
 _LISTED: Final[Mapping[str, Callable[[Partition], int | None]]] = {
     names.LOG_START_OFFSETS: attrgetter("log_start_checkpoint"),

@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from kafkaspec.broker.index_rules import Rule
+from kafkaspec.broker.profiles import Profile, Unit
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names, snapshots
@@ -15,8 +17,6 @@ from kafkaspec.files.indexes import OffsetIndex, TimeIndex, is_zero
 from kafkaspec.files.snapshots import ProducerSnapshot
 from kafkaspec.io.local import Source
 from kafkaspec.layout.framing import fixed_size
-from kafkaspec.writing.index_rules import Rule
-from kafkaspec.writing.profiles import Profile, Unit
 
 
 class Comparison(StrEnum):

@@ -15,10 +15,13 @@ from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import CompressionType, Entry
+from kafkaspec.broker.headers import Headers
 from kafkaspec.codecs import Codec
+from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, Kind, names
 from kafkaspec.layout.framing import ENTRY, FRAMING, field_of, field_position
-from kafkaspec.log.batch import Batch
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.batch import NONE, Batch
 from kafkaspec.model import Buffer
 
 OFFSET: Final = (
@@ -176,3 +179,39 @@ def edited(batch: Batch, offset: int, leader_epoch: int, codec: Codec) -> Buffer
     if place is not None:
         put(data, 0, place, leader_epoch)
     return data
+
+
+def with_epoch(headers: Headers, first: int, last: int, epoch: int) -> tuple[memoryview, Headers]:
+    """Return the bytes of some entries with another leader epoch.
+
+    Args:
+        headers: headers of the entries.
+        first: number of the first entry.
+        last: number after the last entry.
+        epoch: leader epoch to write.
+
+    Returns:
+        The bytes, and the headers of all entries with that epoch.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a batch would get another size.
+    """
+    places = {magic: epoch_place(kind) for magic, kind in KINDS.items() if kind.has_leader_epochs}
+    data = bytearray(headers.data(first, last))
+    start = headers.position[first]
+    for number in range(first, last):
+        magic, at = headers.magic[number], headers.position[number] - start
+        if magic not in places:
+            continue
+        place = places[magic]
+        if place is not None:
+            put(data, at, place, epoch)
+            continue
+        stop = at + headers.size[number]
+        entry = written(headers.segment.codec, data[at:stop], {names.LEADER_EPOCH: epoch})
+        if len(entry) != stop - at:
+            detail = "a batch with another leader epoch would have another size"
+            raise make_error(Reason.UNENCODABLE, detail, offset=headers.position[number])
+        data[at:stop] = entry
+    epochs = [epoch if magic in places else NONE for magic in headers.magic]
+    return memoryview(data), headers.with_epochs(epochs)

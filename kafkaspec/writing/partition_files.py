@@ -9,11 +9,11 @@ from os import PathLike
 from typing import IO, Final
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.broker.index_rules import IndexBuilder
+from kafkaspec.broker.producer_state import transaction_index
+from kafkaspec.broker.profiles import Profile
 from kafkaspec.files import names
-from kafkaspec.writing.atomic import DirectoryAside, writing
-from kafkaspec.writing.index_rules import IndexBuilder
-from kafkaspec.writing.producer_state import transaction_index
-from kafkaspec.writing.profiles import Profile
+from kafkaspec.output.atomic import DirectoryAside, writing
 
 _BUFFER: Final = 1 << 20
 

@@ -14,6 +14,20 @@ from os import PathLike
 from pathlib import Path
 from threading import Event
 
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, Rule
+from kafkaspec.broker.leader_epochs import LeaderEpochs
+from kafkaspec.broker.loading import (
+    LoadedSegment,
+    Loader,
+    Snapshots,
+    find_snapshots,
+    list_segments,
+    read_snapshot,
+)
+from kafkaspec.broker.producer_state import ProducerState
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
+from kafkaspec.broker.recovery import Recovery
+from kafkaspec.broker.segment_run import SegmentRun, Settings
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of
 from kafkaspec.files import names
@@ -24,25 +38,12 @@ from kafkaspec.log.missing import passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.output.atomic import DirectoryAside, require_new
+from kafkaspec.output.places import check_output
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
-from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.loading import (
-    LoadedSegment,
-    Loader,
-    Snapshots,
-    find_snapshots,
-    list_segments,
-    read_snapshot,
-)
-from kafkaspec.writing.places import check_output
-from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.writing.rebuild_epochs import rebuilt_checkpoint
 from kafkaspec.writing.rebuild_files import SegmentFiles
-from kafkaspec.writing.rebuild_run import SegmentRun, Settings
-from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, RebuiltSegment, Recovery
+from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, RebuiltSegment
 
 Progress = Callable[[int, str], None]
 """Called with the number of bytes read and the name of the file."""

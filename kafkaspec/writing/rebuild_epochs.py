@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from kafkaspec.broker.leader_epochs import LeaderEpochs, begun_at
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.text import Text
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.leader_epochs import LeaderEpochs, begun_at
 from kafkaspec.writing.rebuilt import RebuiltFile
 
 _FORMAT = "a broker removes it when it loads a log whose message format is below magic 2"

@@ -10,9 +10,15 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.broker import recovery
+from kafkaspec.broker.headers import UNKNOWN
+from kafkaspec.broker.index_rules import IndexBuilder
+from kafkaspec.broker.producer_state import ProducerState, transaction_index
+from kafkaspec.broker.profiles import TimeEntry
+from kafkaspec.broker.recovery import Recovery
+from kafkaspec.broker.segment_run import SegmentRun
 from kafkaspec.files import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
-from kafkaspec.writing import recovery
 from kafkaspec.writing.comparison import (
     BY_BATCH,
     INDEXES,
@@ -22,12 +28,7 @@ from kafkaspec.writing.comparison import (
     compare,
     entries_of,
 )
-from kafkaspec.writing.headers import UNKNOWN
-from kafkaspec.writing.index_rules import IndexBuilder
-from kafkaspec.writing.producer_state import ProducerState, transaction_index
-from kafkaspec.writing.profiles import TimeEntry
-from kafkaspec.writing.rebuild_run import SegmentRun
-from kafkaspec.writing.rebuilt import RebuiltFile, RebuiltSegment, Recovery
+from kafkaspec.writing.rebuilt import RebuiltFile, RebuiltSegment
 
 _SAME: Final = (Comparison.EQUAL, Comparison.PREALLOCATED)
 

@@ -4,36 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from kafkaspec.broker.index_rules import Rule
+from kafkaspec.broker.profiles import Profile
+from kafkaspec.broker.recovery import Recovery
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.missing import Missing
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.index_rules import Rule
-from kafkaspec.writing.profiles import Profile
-
-
-class Recovery(StrEnum):
-    """Action of a broker on a segment when it recovers a log after a crash, with indexes present.
-
-    Kafka: ``LogSegment.recover``, ``LogLoader.recoverLog``, ``LogLoader.retryOnOffsetOverflow``, as
-    in the loader of 4.4; loaders of releases before 4.1 were not tested.
-    """
-
-    KEEPS = "keeps"
-    """Keeps all of it."""
-    CUTS = "cuts"
-    """Keeps it up to ``valid_bytes``; the rest is lost, and so are the segments after it."""
-    EMPTIES = "empties"
-    """Keeps nothing: offsets are out of order at an index entry. The segments after it are lost
-    too. If an index is missing, the broker refuses the log instead."""
-    SPLITS = "splits"
-    """Keeps all of it, in several segments: from ``valid_bytes`` on, offsets do not fit into this
-    one (KAFKA-6264)."""
-    REFUSES = "refuses"
-    """Fails at ``valid_bytes`` and does not load the log."""
-    REMOVES = "removes"
-    """Keeps nothing: a segment before it was cut or emptied."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from kafkaspec.broker.headers import read_headers
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.atomic import writing
+from kafkaspec.output.atomic import writing
 from kafkaspec.writing.editing import OFFSET
-from kafkaspec.writing.headers import read_headers
 
 
 def move_offsets(path: Path, distance: int, *, sync: bool = True) -> None:

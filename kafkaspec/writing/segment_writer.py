@@ -15,6 +15,18 @@ from uuid import UUID
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.broker.acceptance import first_refused, too_large
+from kafkaspec.broker.headers import Headers, read_all_headers, read_headers
+from kafkaspec.broker.index_rules import (
+    INDEX_INTERVAL_BYTES,
+    SEGMENT_INDEX_BYTES,
+    IndexBuilder,
+)
+from kafkaspec.broker.leader_epochs import LeaderEpochs
+from kafkaspec.broker.producer_state import ProducerState
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
+from kafkaspec.broker.rolling import RollRules
+from kafkaspec.broker.settings import BATCH_BYTES, SEGMENT_BYTES, SEGMENT_MS, check_settings
 from kafkaspec.codecs import Buffer, Codec, get_codec
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import partition_metadata
@@ -26,21 +38,10 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.options import checked
+from kafkaspec.output.atomic import cannot_write
 from kafkaspec.provider import provider
-from kafkaspec.writing.acceptance import first_refused, too_large
-from kafkaspec.writing.atomic import cannot_write
-from kafkaspec.writing.headers import Headers, read_all_headers, read_headers
-from kafkaspec.writing.index_rules import (
-    INDEX_INTERVAL_BYTES,
-    SEGMENT_INDEX_BYTES,
-    IndexBuilder,
-)
-from kafkaspec.writing.leader_epochs import LeaderEpochs, with_epoch
+from kafkaspec.writing.editing import with_epoch
 from kafkaspec.writing.partition_files import PartitionFiles, WrittenSegment
-from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
-from kafkaspec.writing.rolling import RollRules
-from kafkaspec.writing.settings import BATCH_BYTES, SEGMENT_BYTES, SEGMENT_MS, check_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa

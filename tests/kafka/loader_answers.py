@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kafkaspec.analysis import Area, BrokerAction, verify
+from kafkaspec.broker.index_rules import Rule
+from kafkaspec.broker.leader_epochs import LeaderEpochs
+from kafkaspec.broker.loading import Loader, find_snapshots
+from kafkaspec.broker.profiles import get_profile
+from kafkaspec.broker.recovery import Recovery
+from kafkaspec.broker.segment_run import Settings
 from kafkaspec.files.names import PRODUCER_SNAPSHOT
 from kafkaspec.log.partition import Partition
-from kafkaspec.writing.index_rules import Rule
-from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.loading import Loader, find_snapshots
-from kafkaspec.writing.profiles import get_profile
-from kafkaspec.writing.rebuild_run import Settings
-from kafkaspec.writing.rebuilt import Recovery
 from tests.kafka.loader_cases import Case
 from tools.kafka.loader import Loaded
 

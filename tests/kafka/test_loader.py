@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.broker.recovery import Recovery
 from kafkaspec.files import names
-from kafkaspec.writing.rebuilt import RebuiltSegment, Recovery
+from kafkaspec.writing.rebuilt import RebuiltSegment
 from tests.kafka import cases, loader_answers, loader_cases
 from tests.kafka.chosen import SAMPLE, VERSIONS
 from tests.kafka.partitions import INDEX_INTERVAL_BYTES

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.broker.profiles import PROFILES, get_profile
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.spark.write_options import parse_write_options
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.profiles import PROFILES, get_profile
 from tests.spark.writing import contents, listing, offsets, rows, without, write, writer_for
 
 HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))

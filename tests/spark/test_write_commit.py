@@ -15,10 +15,11 @@ import pytest
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.output import leftovers
 from kafkaspec.spark import commit, staging
 from kafkaspec.spark.staging import Staging
 from kafkaspec.spark.write_options import parse_write_options
-from kafkaspec.writing import leftovers, segment_writer
+from kafkaspec.writing import segment_writer
 from tests.spark.writing import contents, listing, offsets, rows, write, writer_for
 
 NAMES = rows("a", 0, [0]).schema.names

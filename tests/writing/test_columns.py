@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import kafkaspec as ks
 from kafkaspec.analysis.reasons import FindingReason
+from kafkaspec.broker.profiles import PROFILES
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.model import Record
-from kafkaspec.writing.profiles import PROFILES
 from tests.extent import examples
 from tests.goldens import Directory, directories
 from tests.log import strategies

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 import kafkaspec as ks
 from kafkaspec.analysis.reasons import FindingReason
+from kafkaspec.broker.profiles import PROFILES, get_profile
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.arrays import serialize_array
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.model import Record
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.profiles import PROFILES, get_profile
 from tests.extent import examples
 
 VERSIONS = [row.since for row in PROFILES]

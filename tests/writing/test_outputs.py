@@ -22,8 +22,8 @@ import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files.names import parse_partition
 from kafkaspec.model import Record
+from kafkaspec.output import atomic
 from kafkaspec.tables.exports import export
-from kafkaspec.writing import atomic
 from tests.cli.helpers import fingerprint, golden, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -266,7 +266,7 @@ def test_a_killed_run_leaves_no_part_of_an_output(logs: Path) -> None:
 
 _HOLDING = """
     import sys
-    from kafkaspec.writing.atomic import DirectoryAside, file_aside
+    from kafkaspec.output.atomic import DirectoryAside, file_aside
 
     aside = DirectoryAside(sys.argv[1])
     aside.write("a", b"a")

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.broker.index_rules import Rule
+from kafkaspec.broker.recovery import Recovery
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.writing import comparison
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.index_rules import Rule
-from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, Recovery
+from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile
 from tests import goldens
 from tests.loops import each
 from tests.writing.golden_settings import index_interval, is_modern, numbers, partitions

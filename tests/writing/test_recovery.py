@@ -12,7 +12,8 @@ import crc32c
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.writing.rebuilt import RebuiltSegment, Recovery
+from kafkaspec.broker.recovery import Recovery
+from kafkaspec.writing.rebuilt import RebuiltSegment
 
 LAST = (1 << 31) - 1
 """Largest distance of an offset from the base offset of a segment."""

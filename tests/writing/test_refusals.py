@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.broker.profiles import get_profile
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.model import Record
-from kafkaspec.writing.profiles import get_profile
 from tests import goldens
 
 PLAIN = (goldens.GOLDEN / "4.3.1/logs/segments-0/00000000000000000000.log").read_bytes()

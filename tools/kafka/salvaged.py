@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from kafkaspec.broker.recovery import Recovery
 from kafkaspec.forensics.salvage.plan import plan_segment
 from kafkaspec.forensics.salvage.report import Fate
 from kafkaspec.log.segment import Segment
 from kafkaspec.writing.rebuild import rebuild_indexes
-from kafkaspec.writing.rebuilt import Recovery
 from tools.golden.accidents import ACCIDENTS, happen
 from tools.golden.corpus import Log, corpus
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from kafkaspec.broker.profiles import Profile
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import Command, Timestamp, paths_argument
@@ -20,7 +21,6 @@ from kafkaspec.forensics.cleaner.opening import opened
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.log.partition import Partition
-from kafkaspec.writing.profiles import Profile
 
 config_option: Final = click.option(
     "--config",

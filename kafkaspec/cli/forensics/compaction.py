@@ -39,10 +39,10 @@ from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
 from kafkaspec.forensics.cleaner.dirty import Dirty
 from kafkaspec.forensics.cleaner.passes import Removed
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
+from kafkaspec.output.atomic import DirectoryAside, require_new
+from kafkaspec.output.places import check_output
 from kafkaspec.results import OffsetRange
-from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.carried import WrittenLog, carry
-from kafkaspec.writing.places import check_output
 
 
 class HeldBy(NamedTuple):

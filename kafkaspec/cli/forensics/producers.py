@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from kafkaspec.arrow import provider
+from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
 from kafkaspec.cli.console import (
     count_text,
     limited,
@@ -28,7 +29,6 @@ from kafkaspec.cli.options import (
 from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, line, say_assumptions
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.results import Assumption
-from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.producers import Break, Producer, Producers

@@ -23,8 +23,8 @@ from kafkaspec.cli.outputs import opened_report, report_options, require_all, re
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import are_mapped
 from kafkaspec.io.remote import as_path
-from kafkaspec.writing.atomic import require_new
-from kafkaspec.writing.places import check_output
+from kafkaspec.output.atomic import require_new
+from kafkaspec.output.places import check_output
 
 if TYPE_CHECKING:
     from kafkaspec.stats.figures import Figures

@@ -23,8 +23,8 @@ from kafkaspec.cli.console import (
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import LogPath, epilog, format_option, reading_options, wrong_usage
 from kafkaspec.options import not_there
-from kafkaspec.writing.atomic import DirectoryAside
-from kafkaspec.writing.places import check_output
+from kafkaspec.output.atomic import DirectoryAside
+from kafkaspec.output.places import check_output
 
 if TYPE_CHECKING:
     from kafkaspec.values.registry.log import SchemaLog

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.errors import unreadable
 from kafkaspec.forensics.cleaner.dirty import Dirty, dirty
 from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, Pass, Removed, Rule
@@ -14,7 +15,6 @@ from kafkaspec.forensics.cleaner.view import CLOCK, LogView, SegmentView
 from kafkaspec.forensics.cleaner.writing import copy_files, write_cleaned
 from kafkaspec.results import Assumption, Strength
 from kafkaspec.tiered.mount import is_mounted
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 
 Note = Callable[[SegmentView, Sequence[Removed]], object]
 """Takes the records of a segment that go."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar
 
+from kafkaspec.broker.profiles import Profile
 from kafkaspec.forensics.cleaner.settings import COMPACT, Settings
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
-from kafkaspec.writing.profiles import Profile
 
 
 class Bound(StrEnum):

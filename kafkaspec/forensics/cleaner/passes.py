@@ -15,6 +15,8 @@ from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Final
 
+from kafkaspec.broker.headers import Headers, read_headers
+from kafkaspec.broker.profiles import Profile
 from kafkaspec.columns.key_table import GONE, SLOT_BYTES, KeyTable, Verdict
 from kafkaspec.columns.memory import Columns, IntegerColumn
 from kafkaspec.columns.reader import Reader
@@ -32,8 +34,6 @@ from kafkaspec.log.batch import NONE, Batch
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.headers import Headers, read_headers
-from kafkaspec.writing.profiles import Profile
 
 _BATCHES: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
 

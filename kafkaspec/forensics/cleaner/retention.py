@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.settings import CLEANUP_POLICY, DELETE, Settings
 from kafkaspec.forensics.cleaner.view import CLOCK, LogView, SegmentView
 from kafkaspec.log.lookup import find_max_timestamp
 from kafkaspec.results import Assumption, Strength
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 
 
 class Rule(StrEnum):

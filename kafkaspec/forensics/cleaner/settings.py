@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, SEGMENT_INDEX_BYTES
+from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
+from kafkaspec.broker.settings import SEGMENT_BYTES
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import is_directory
 from kafkaspec.layout.framing import FRAMING, LARGEST_OFFSET
 from kafkaspec.log.partition import Partition
 from kafkaspec.results import Assumption
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, SEGMENT_INDEX_BYTES
-from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
-from kafkaspec.writing.settings import SEGMENT_BYTES
 
 CLEANUP_POLICY: Final = "cleanup.policy"
 COMPACT, DELETE = "compact", "delete"

@@ -8,6 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from kafkaspec.broker.headers import read_headers
+from kafkaspec.broker.loading import find_snapshots, read_snapshot
+from kafkaspec.broker.producer_state import ProducerState
+from kafkaspec.broker.profiles import Profile
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP
@@ -16,10 +20,6 @@ from kafkaspec.log.lookup import LargestTimestamp
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
-from kafkaspec.writing.headers import read_headers
-from kafkaspec.writing.loading import find_snapshots, read_snapshot
-from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.profiles import Profile
 
 HIGH_WATERMARK: Final = "high watermark"
 CLOCK: Final = "clock"

@@ -15,6 +15,10 @@ from itertools import compress
 from pathlib import Path
 from typing import Any, Final
 
+from kafkaspec.broker.headers import read_headers
+from kafkaspec.broker.index_rules import IndexBuilder, Rule
+from kafkaspec.broker.producer_state import transaction_index
+from kafkaspec.broker.profiles import Profile, Unit
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
@@ -31,11 +35,7 @@ from kafkaspec.layout.kinds import CURRENT
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, Batch
 from kafkaspec.log.encoding import encode
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.atomic import writing
-from kafkaspec.writing.headers import read_headers
-from kafkaspec.writing.index_rules import IndexBuilder, Rule
-from kafkaspec.writing.producer_state import transaction_index
-from kafkaspec.writing.profiles import Profile, Unit
+from kafkaspec.output.atomic import writing
 
 _WRITTEN_BYTES: Final = 1 << 20
 """Bytes that are written, and indexed, at once."""

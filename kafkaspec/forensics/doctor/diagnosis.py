@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, Rule
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
+from kafkaspec.broker.segment_run import Settings
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid, quorum_state
@@ -22,10 +25,7 @@ from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Diagnosis, Effect, Trouble, TroubleKind
 from kafkaspec.release import parse_release, release_text
 from kafkaspec.results import Assumption, Strength
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES, Rule
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.writing.rebuild import Progress
-from kafkaspec.writing.rebuild_run import Settings
 
 _METADATA: Final = f"{Topic.CLUSTER_METADATA}-0"
 _NO_ZOOKEEPER: Final = (

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from kafkaspec.broker.headers import read_headers
+from kafkaspec.broker.loading import LoadedSegment
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Effect, Trouble, TroubleKind
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.headers import read_headers
-from kafkaspec.writing.loading import LoadedSegment
 
 _DELETED: Final = names.STATES[0]
 _CLEANED: Final = names.STATES[1]

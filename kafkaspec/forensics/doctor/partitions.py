@@ -11,6 +11,12 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
+from kafkaspec.broker import recovery
+from kafkaspec.broker.leader_epochs import LeaderEpochs
+from kafkaspec.broker.loading import Load, LoadedSegment, Loader
+from kafkaspec.broker.producer_state import ProducerState
+from kafkaspec.broker.recovery import Recovery
+from kafkaspec.broker.segment_run import Settings
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
@@ -31,12 +37,6 @@ from kafkaspec.log.missing import missing
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Strength
-from kafkaspec.writing import recovery
-from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.loading import Load, LoadedSegment, Loader
-from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.rebuild_run import Settings
-from kafkaspec.writing.rebuilt import Recovery
 
 _INDEXES: Final[dict[str, type[OffsetIndex] | type[TimeIndex]]] = {
     names.OFFSET_INDEX: OffsetIndex,

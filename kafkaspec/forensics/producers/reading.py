@@ -9,6 +9,7 @@ from typing import Final, TypedDict
 import numpy as np
 import pyarrow as pa
 
+from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.headers import (
     EPOCH,
@@ -26,7 +27,6 @@ from kafkaspec.forensics.producers.verdicts import Break
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
-from kafkaspec.writing.loading import PRODUCER_EXPIRATION_MS
 
 RUNS: Final = pa.schema([
     ("producer_id", pa.int64()),

@@ -10,6 +10,7 @@ import numpy as np
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec.analysis.check_producers import batch_at, contradictions
+from kafkaspec.broker.loading import read_snapshot
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files import snapshots
@@ -20,7 +21,6 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import OffsetRange, Strength
-from kafkaspec.writing.loading import read_snapshot
 
 _OF_STATE: Final = ("producer_id", "epoch", "last_sequence", "last_offset", "last_timestamp")
 

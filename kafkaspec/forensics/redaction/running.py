@@ -13,6 +13,9 @@ from tempfile import TemporaryDirectory
 from typing import IO, Final
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.broker.headers import Headers, read_headers
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
+from kafkaspec.broker.leader_epochs import begun_at
 from kafkaspec.columns.keys import batches_with
 from kafkaspec.conversion.cut import cut_entry
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of, unreadable
@@ -30,12 +33,9 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import OnError, report
 from kafkaspec.options import checked
-from kafkaspec.writing.atomic import DirectoryAside, require_new
+from kafkaspec.output.atomic import DirectoryAside, require_new
+from kafkaspec.output.places import check_output
 from kafkaspec.writing.carried import Carried, WrittenLog, carry
-from kafkaspec.writing.headers import Headers, read_headers
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
-from kafkaspec.writing.leader_epochs import begun_at
-from kafkaspec.writing.places import check_output
 from kafkaspec.writing.rebuild import rebuild_indexes
 
 _INDEXES: Final = (names.OFFSET_INDEX, names.TIME_INDEX)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from kafkaspec.broker.headers import UNKNOWN, Headers, read_headers
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.headers import UNKNOWN, Headers, read_headers
 
 _MOST_BYTES: Final = 4 << 20
 """Bytes that are compared at once."""

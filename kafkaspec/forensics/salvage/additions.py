@@ -13,6 +13,8 @@ from kafkaspec._generated.python.model.control_record import (
     EndTransactionMarker,
 )
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
+from kafkaspec.broker.producer_state import ProducerState
+from kafkaspec.broker.profiles import Profile
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
@@ -25,8 +27,6 @@ from kafkaspec.log.control import KEY, VALUE
 from kafkaspec.log.encoding import encode
 from kafkaspec.model import Record
 from kafkaspec.results import Strength
-from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.profiles import Profile
 
 Markers = Literal["none", "abort", "state"]
 """What to do with a transaction that is open, if offsets after it are lost. ``none``: leave it

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.broker.headers import Headers
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
@@ -20,7 +21,6 @@ from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.isolation import Aborted, AbortedTransactions
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.headers import Headers
 
 _NO_INDEX: Final = "a marker may be lost at offsets {}-{}, and no transaction index says so"
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from kafkaspec.broker.headers import Headers
 from kafkaspec.forensics.salvage.repair import (
     Repair,
     Repaired,
@@ -28,7 +29,6 @@ from kafkaspec.log.damage import Kept, KeptRange
 from kafkaspec.log.missing import Missing
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Strength
-from kafkaspec.writing.headers import Headers
 
 Sink = Callable[[Path, UnprovenRecord], None]
 """Function that takes each unproven record, with the path of its segment."""

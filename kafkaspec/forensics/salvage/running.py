@@ -11,6 +11,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
+from kafkaspec.broker.headers import read_headers
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
+from kafkaspec.broker.recovery import Recovery
 from kafkaspec.conversion.cut import cut_entry
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of
 from kafkaspec.files import names
@@ -42,15 +46,11 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
+from kafkaspec.output.atomic import DirectoryAside, require_new
+from kafkaspec.output.places import check_output
 from kafkaspec.results import Assumption, Strength
-from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.carried import WrittenLog, carry
-from kafkaspec.writing.headers import read_headers
-from kafkaspec.writing.index_rules import INDEX_INTERVAL_BYTES
-from kafkaspec.writing.places import check_output
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.writing.rebuild import rebuild_into
-from kafkaspec.writing.rebuilt import Recovery
 
 Progress = Callable[[int, str], None]
 """Called with the number of bytes read and the name of the file."""

@@ -28,7 +28,7 @@ from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
-from kafkaspec.writing.atomic import file_aside, writing
+from kafkaspec.output.atomic import file_aside, writing
 
 _WARNING: Final = (
     "the batches of these records have wrong checksums: some records are wrong, and nothing says "

@@ -14,17 +14,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.errors import KafkaSpecError, none_of, unreadable
 from kafkaspec.forensics.cleaner.compaction import compaction
 from kafkaspec.forensics.cleaner.opening import opened
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.log.partition import Partition
+from kafkaspec.output.atomic import DirectoryAside, require_new
+from kafkaspec.output.places import check_output
 from kafkaspec.spark.jobs.units import computed, size_of
 from kafkaspec.spark.paths import check_place, find_logs
-from kafkaspec.writing.atomic import DirectoryAside, require_new
 from kafkaspec.writing.carried import CarriedEntry, WrittenLog, carry
-from kafkaspec.writing.places import check_output
-from kafkaspec.writing.profiles import DEFAULT_PROFILE, get_profile
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kafkaspec.files import names
+from kafkaspec.output.atomic import cannot_write
 from kafkaspec.shown import without_credentials
-from kafkaspec.writing.atomic import cannot_write
 
 _Identity = tuple[int, int]
 

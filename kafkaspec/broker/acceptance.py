@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from operator import gt, le
 from typing import Final
 
+from kafkaspec.broker.headers import UNKNOWN, Headers
+from kafkaspec.broker.index_rules import IndexBuilder
+from kafkaspec.broker.producer_state import read_marker
+from kafkaspec.broker.profiles import Profile
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex
 from kafkaspec.layout.framing import field_of
 from kafkaspec.log.batch import NONE, crc_error
-from kafkaspec.writing.headers import UNKNOWN, Headers
-from kafkaspec.writing.index_rules import IndexBuilder
-from kafkaspec.writing.producer_state import read_marker
-from kafkaspec.writing.profiles import Profile
 
 LARGEST_SEGMENT: Final = field_of(OffsetIndex.type_key, "position").largest
 """Most bytes of a segment that a broker opens: an index cannot hold larger positions."""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Final
 
+from kafkaspec.broker.headers import Headers
+from kafkaspec.broker.profiles import IndexKey, Profile, TimeEntry, Unit
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
@@ -20,8 +22,6 @@ from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex, TimeIn
 from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing.headers import Headers
-from kafkaspec.writing.profiles import IndexKey, Profile, TimeEntry, Unit
 
 INDEX_INTERVAL_BYTES: Final = 4096
 """Kafka's default of ``index.interval.bytes``."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from kafkaspec.broker.acceptance import LARGEST_SEGMENT
 from kafkaspec.files.indexes import TimeIndex
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET, field_of, fixed_size
 from kafkaspec.layout.kinds import KINDS
-from kafkaspec.writing.acceptance import LARGEST_SEGMENT
 
 SEGMENT_BYTES: Final = 1 << 30
 """Kafka's default of ``segment.bytes``."""

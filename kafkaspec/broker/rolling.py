@@ -8,11 +8,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from kafkaspec.broker.headers import UNKNOWN, Headers
+from kafkaspec.broker.index_rules import IndexBuilder
+from kafkaspec.broker.profiles import Profile
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.log.batch import NO_TIMESTAMP
-from kafkaspec.writing.headers import UNKNOWN, Headers
-from kafkaspec.writing.index_rules import IndexBuilder
-from kafkaspec.writing.profiles import Profile
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,12 @@ from typing import Final
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.broker import recovery
+from kafkaspec.broker.headers import Headers
+from kafkaspec.broker.leader_epochs import LeaderEpochs
+from kafkaspec.broker.producer_state import ProducerState
+from kafkaspec.broker.recovery import Recovery
+from kafkaspec.broker.segment_run import SegmentRun, Settings, refused_entry
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
@@ -23,12 +29,6 @@ from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 from kafkaspec.io.local import file_size
 from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing import recovery
-from kafkaspec.writing.headers import Headers
-from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.rebuild_run import SegmentRun, Settings, refused_entry
-from kafkaspec.writing.rebuilt import Recovery
 
 _WARM: Final = 8192 // fixed_size(OffsetIndex.type_key)
 """Entries at the end of an index that a look-up searches first (``AbstractIndex.warmEntries``)."""

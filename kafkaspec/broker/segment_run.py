@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.broker import recovery
+from kafkaspec.broker.acceptance import unreadable_markers
+from kafkaspec.broker.headers import Headers, read_headers
+from kafkaspec.broker.index_rules import IndexBuilder, Rule
+from kafkaspec.broker.leader_epochs import LeaderEpochs
+from kafkaspec.broker.producer_state import ProducerState
+from kafkaspec.broker.profiles import Profile
+from kafkaspec.broker.recovery import Recovery
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.segment import Segment
-from kafkaspec.writing import recovery
-from kafkaspec.writing.acceptance import unreadable_markers
-from kafkaspec.writing.headers import Headers, read_headers
-from kafkaspec.writing.index_rules import IndexBuilder, Rule
-from kafkaspec.writing.leader_epochs import LeaderEpochs
-from kafkaspec.writing.producer_state import ProducerState
-from kafkaspec.writing.profiles import Profile
-from kafkaspec.writing.rebuilt import Recovery
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import IO, Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.writing.leftovers import LOCK, hold, remove_leftovers
+from kafkaspec.output.leftovers import LOCK, hold, remove_leftovers
 
 _ASIDE: Final = "-delete"
 """A broker removes partition directories whose names end like this."""

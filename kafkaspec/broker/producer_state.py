@@ -15,6 +15,8 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordType, EndTransactionMarker
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.broker.headers import Headers
+from kafkaspec.broker.profiles import MarkerTrace, Profile
 from kafkaspec.codecs import Codec, Origin
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import snapshots
@@ -22,8 +24,6 @@ from kafkaspec.files.arrays import serialize_array
 from kafkaspec.layout.framing import field_of
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, payload_path
 from kafkaspec.log.control import KEY, ControlRecord
-from kafkaspec.writing.headers import Headers
-from kafkaspec.writing.profiles import MarkerTrace, Profile
 
 
 @dataclass(slots=True)

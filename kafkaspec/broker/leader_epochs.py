@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafkaspec.errors import Reason, make_error
+from kafkaspec.broker.headers import Headers
+from kafkaspec.broker.profiles import EpochFile
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.layout import names
-from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NONE
-from kafkaspec.writing.editing import epoch_place, put, written
-from kafkaspec.writing.headers import Headers
-from kafkaspec.writing.profiles import EpochFile
 
 
 class LeaderEpochs:
@@ -84,39 +80,3 @@ def begun_at(entries: Sequence[EpochEntry], start_offset: int) -> tuple[EpochEnt
     below = [entry for entry in entries if entry.start_offset <= start_offset]
     begun = [EpochEntry(below[-1].epoch, start_offset)] if below else []
     return (*begun, *entries[len(below) :])
-
-
-def with_epoch(headers: Headers, first: int, last: int, epoch: int) -> tuple[memoryview, Headers]:
-    """Return the bytes of some entries with another leader epoch.
-
-    Args:
-        headers: headers of the entries.
-        first: number of the first entry.
-        last: number after the last entry.
-        epoch: leader epoch to write.
-
-    Returns:
-        The bytes, and the headers of all entries with that epoch.
-
-    Raises:
-        KafkaSpecError: ``unencodable``: a batch would get another size.
-    """
-    places = {magic: epoch_place(kind) for magic, kind in KINDS.items() if kind.has_leader_epochs}
-    changed = bytearray(headers.data(first, last))
-    start = headers.position[first]
-    for number in range(first, last):
-        magic, at = headers.magic[number], headers.position[number] - start
-        if magic not in places:
-            continue
-        place = places[magic]
-        if place is not None:
-            put(changed, at, place, epoch)
-            continue
-        stop = at + headers.size[number]
-        entry = written(headers.segment.codec, changed[at:stop], {names.LEADER_EPOCH: epoch})
-        if len(entry) != stop - at:
-            detail = "a batch with another leader epoch would have another size"
-            raise make_error(Reason.UNENCODABLE, detail, offset=headers.position[number])
-        changed[at:stop] = entry
-    epochs = [epoch if magic in places else NONE for magic in headers.magic]
-    return memoryview(changed), headers.with_epochs(epochs)

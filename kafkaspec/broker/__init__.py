@@ -1,0 +1,1 @@
+"""Rules of Kafka's brokers: what they accept, write beside a log, load, and recover."""

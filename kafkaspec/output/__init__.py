@@ -1,0 +1,1 @@
+"""Outputs that are complete or not there, and that touch no input."""
