@@ -230,6 +230,8 @@ def _shown(annotation: object) -> str:
 
 
 def _default(value: object, own: bool) -> str:
+    if isinstance(value, enum.StrEnum):
+        value = str(value)
     return repr(value) if own and isinstance(value, str | int | tuple | bool | None) else "..."
 
 
@@ -279,7 +281,8 @@ def _class(name: str, class_: type, linked: _Linked, title: str) -> list[str]:
         lines += _made(name, class_, linked)
     elif issubclass(class_, tuple):
         lines += ["```py", _signature(name, inspect.signature(class_)), "```", ""]
-    lines += _paragraphs(_SECTION.split(doc)[0])
+    meaning = _paragraphs(_SECTION.split(doc)[0])
+    lines += [f"`{name}`. {meaning[0]}", *meaning[1:]]
     return lines + _members(name, class_, linked)
 
 

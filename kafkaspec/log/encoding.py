@@ -134,7 +134,7 @@ def encode(
             ``LogAppendTime`` must all have the same.
         producer_id: id of the idempotent or transactional producer, -1 for none.
         producer_epoch: its epoch.
-        base_sequence: sequence number of the first record.
+        base_sequence: sequence number of the first record; batches of a producer have one.
         transactional: whether the records belong to a transaction.
         control: whether they are control records.
         partition_leader_epoch: epoch of the leader, -1 if unknown.

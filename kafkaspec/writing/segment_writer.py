@@ -85,8 +85,8 @@ class SegmentWriter:
         """Begin a log.
 
         Args:
-            directory: directory of the partition, such as ``topic-0``. It need not exist, and must
-                not contain a segment.
+            directory: directory of the partition, such as ``topic-0``. It need not exist, but that
+                above it has to; it must not contain a segment.
             base_offset: base offset of the first segment.
             profile: version of Kafka whose files to write, such as ``4.3`` or ``2.8.2``.
             segment_bytes: most bytes of a segment; only its first append may be larger.
