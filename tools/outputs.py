@@ -31,7 +31,7 @@ from typing import (
 import click
 
 from kafkaspec.cli.main import main as command
-from kafkaspec.cli.report import Output, types_of
+from kafkaspec.cli.report import Line, Output, types_of
 from kafkaspec.results import OffsetRange
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "generated" / "schemas"
@@ -64,7 +64,7 @@ def schema_of(name: str, output: Output) -> dict[str, Any]:
         "$comment": "Made by `python -m tools.outputs`. DO NOT EDIT.",
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A line of kafkaspec {name} --format json",
-        "anyOf": [_line(kind, each.types()) for kind, each in output.lines.items()],
+        "anyOf": [_line(kind, each) for kind, each in output.lines.items()],
     }
 
 
@@ -103,8 +103,9 @@ def _commands(group: click.Group, prefix: str) -> Iterator[tuple[str, click.Comm
             yield prefix + name, each
 
 
-def _line(kind: str, members: Mapping[str, Any]) -> dict[str, Any]:
-    made = _object(members)
+def _line(kind: str, line: Line) -> dict[str, Any]:
+    made = _object(line.types())
+    made["additionalProperties"] = line.rest is not None
     made["properties"] = {"type": {"const": kind}, **made["properties"]}
     made["required"].insert(0, "type")
     return made

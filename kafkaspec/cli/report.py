@@ -86,12 +86,14 @@ class Line:
         members: types of further members, and of those that a source gives no exact type.
         without: members of the sources that the line does not have.
         optional: members that not every line has.
+        rest: what further members are, which have no list; None if there are none.
     """
 
     sources: tuple[Any, ...] = ()
     members: Mapping[str, Any] | None = None
     without: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
+    rest: str | None = None
 
     def types(self) -> dict[str, Any]:
         """Return the type of each member, in order."""
@@ -109,10 +111,14 @@ class Line:
 
 
 def line(
-    *sources: Any, without: Iterable[str] = (), optional: Iterable[str] = (), **members: Any
+    *sources: Any,
+    without: Iterable[str] = (),
+    optional: Iterable[str] = (),
+    rest: str | None = None,
+    **members: Any,
 ) -> Line:
     """Declare a line; see ``Line``."""
-    return Line(sources, members, frozenset(without), frozenset(optional))
+    return Line(sources, members, frozenset(without), frozenset(optional), rest)
 
 
 class Output:
@@ -148,6 +154,7 @@ class Output:
         width = max(len(name) for name in self.lines)
         for name, each in self.lines.items():
             members = [_member(*item) for item in each.types().items()]
+            members += [] if each.rest is None else [each.rest]
             indent = " " * (width + 4)
             text += textwrap.fill(
                 ", ".join(members),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final, Literal
 from uuid import UUID
 
 import click
@@ -15,13 +15,12 @@ from kafkaspec.cli.console import (
     limited,
     new_table,
     note,
-    print_json,
     say,
     stdout_console,
-    warn,
 )
-from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import LogPath, epilog, format_option, reading_options, wrong_usage
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
 from kafkaspec.options import not_there
 from kafkaspec.output.atomic import DirectoryAside
 from kafkaspec.output.places import check_output
@@ -30,15 +29,26 @@ if TYPE_CHECKING:
     from kafkaspec.values.registry.log import SchemaLog
     from kafkaspec.values.registry.schema import Schema
 
+_REGISTRY: Final = "kafkaspec.values.registry"
+
+OUTPUT = Output(
+    schema=line(
+        f"{_REGISTRY}.schema:Schema",
+        guid=str,
+        schema_type=str,
+        context=str,
+        encrypted=Literal["", "metadata", "fields", "values"],
+        without=("type", "md5"),
+    ),
+    config=line(subject=str, rest="the settings"),
+    mode=line(subject=str, mode=str),
+    problem=line(f"{_REGISTRY}.problems:Problem"),
+    summary={"schemas": int},
+)
 _EPILOG = epilog(
     """\
-Output of --format json, one object for each line, by "type":
-  schema   id, guid, subject, version, schema_type, state (live, deleted, removed,
-           replaced), context, references, metadata, rules, encrypted (what needs
-           keys: metadata, fields, values), offset, text
-  config   subject (empty for all), and the settings
-  mode     subject (empty for all), mode
-  problem  kind, reason, offset
+The subject of a "config" or "mode" line is empty for all subjects; encrypted is
+what needs keys.
 """,
     """\
 A deleted schema is shown as long as the log has a record with its text: values
@@ -56,7 +66,7 @@ Exit codes: 0 done, 1 something could not be read or resolved, or was not found,
 )
 
 
-@click.command("schemas", epilog=_EPILOG)
+@click.command("schemas", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @click.argument("path", metavar="PATH", type=LogPath(urls=True))
 @click.option("--id", "number", type=int, metavar="N", help="Show the text of this schema.")
 @click.option("--guid", type=click.UUID, metavar="GUID", help="Show the text of this schema.")
@@ -103,23 +113,27 @@ def schemas_command(
         from kafkaspec.values.registry.log import TOPIC, SchemaLog
     if sum(each is not None for each in (number, guid, subject)) > 1:
         raise click.UsageError("--id, --guid and --subject exclude each other")
+    report = Reporter(ctx, output_format)
+    counts = Inputs(())
     log = SchemaLog.open(path, topic=TOPIC if topic is None else topic)
     try:
         wanted = _wanted(log, number, guid, subject, context)
     except SchemaError as error:
-        warn(f"{path}: {error}")
-        ctx.exit(FINDINGS)
+        counts.found(f"{path}: {error}")
+        report.finish(counts, schemas=0)
+    counts.read = 1
     found = log.schemas if wanted is None else wanted
     if output is not None:
         _write(log, path, found, output)
-    elif output_format == "json":
-        _print_objects(log, found, whole=wanted is None)
+    elif report.as_json:
+        _report(report, log, found, whole=wanted is None)
     elif wanted is not None:
         for line in wanted[0].text.split("\n"):
             say(line.replace("\t", "    "))
     else:
         _print_table(log)
-    ctx.exit(_report(log))
+    _say_problems(log, counts)
+    report.finish(counts, schemas=len(found))
 
 
 def _wanted(
@@ -168,35 +182,24 @@ def _write(log: SchemaLog, path: Path, found: Sequence[Schema], output: Path) ->
     note(f"{output}: {count_text(len(found), 'schema')}, and what they import")
 
 
-def _print_objects(log: SchemaLog, found: Sequence[Schema], *, whole: bool) -> None:
+def _report(report: Reporter, log: SchemaLog, found: Sequence[Schema], *, whole: bool) -> None:
     for schema in found:
-        print_json("schema", _object(schema))
+        report.line(
+            "schema",
+            schema,
+            guid=schema.guid,
+            schema_type=schema.type,
+            context=schema.context,
+            encrypted=schema.encrypted,
+        )
     if not whole:
         return
     for subject, config in sorted(log.configs.items()):
-        print_json("config", {"subject": subject, **config})
+        report.line("config", {"subject": subject}, config)
     for subject, mode in sorted(log.modes.items()):
-        print_json("mode", {"subject": subject, "mode": mode})
+        report.line("mode", subject=subject, mode=mode)
     for problem in log.problems:
-        print_json("problem", problem._asdict())
-
-
-def _object(schema: Schema) -> dict[str, Any]:
-    return {
-        "id": schema.id,
-        "guid": schema.guid,
-        "subject": schema.subject,
-        "version": schema.version,
-        "schema_type": schema.type,
-        "state": schema.state,
-        "context": schema.context,
-        "references": [reference._asdict() for reference in schema.references],
-        "metadata": schema.metadata,
-        "rules": schema.rules,
-        "encrypted": schema.encrypted,
-        "offset": schema.offset,
-        "text": schema.text,
-    }
+        report.line("problem", problem)
 
 
 def _print_table(log: SchemaLog) -> None:
@@ -228,12 +231,11 @@ def _print_table(log: SchemaLog) -> None:
         say(f"{subject or 'all subjects'}: mode {mode}")
 
 
-def _report(log: SchemaLog) -> int:
+def _say_problems(log: SchemaLog, counts: Inputs) -> None:
     from kafkaspec.values.registry.problems import HARMLESS
 
     for problem in log.problems:
         if problem.kind in HARMLESS:
             note(f"{log.path}: {problem}")
         else:
-            warn(str(problem) if log.path in problem.reason else f"{log.path}: {problem}")
-    return FINDINGS if any(each.kind not in HARMLESS for each in log.problems) else CLEAN
+            counts.found(str(problem) if log.path in problem.reason else f"{log.path}: {problem}")

@@ -49,7 +49,7 @@ def test_one_text(options: list[str], number: int) -> None:
     expected = ks.SchemaLog.open(LOGS).by_id(number)
     assert expected is not None
     assert run("schemas", *options, LOGS).stdout == f"{expected.text}\n"
-    (item,) = lines(run("schemas", *options, "--format", "json", LOGS))
+    item, _ = lines(run("schemas", *options, "--format", "json", LOGS))
     assert (item["id"], item["text"]) == (number, expected.text)
 
 
