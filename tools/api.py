@@ -91,10 +91,10 @@ def page() -> str:
     lines += ["### Reason", "", _meaning(kafkaspec.Reason), "", *_words(kafkaspec.Reason), ""]
     results: dict[type, list[str]] = {}
     while left := linked.classes.keys() - results.keys():  # these name others
-        for class_ in sorted(left, key=lambda each: each.__name__):
+        for class_ in sorted(left, key=_by_name):
             results[class_] = _result(class_, linked)
     others = ["## Results", ""]
-    for class_ in sorted(results, key=lambda each: each.__name__):
+    for class_ in sorted(results, key=_by_name):
         others += results[class_]
     types = ["## Types", "", "| name | what it is |", "|---|---|"]
     types += [f"| `{name}` | {text} |" for name, text in sorted(linked.aliases.items())]
@@ -129,7 +129,7 @@ class _Linked:
             deep: whether classes in it are results.
             only_data: whether they are only if they do nothing but hold data.
         """
-        for name in set(_NAME.findall(str(annotation))):
+        for name in sorted(set(_NAME.findall(str(annotation)))):
             home = _home(module, name)
             if home is None:
                 continue
@@ -286,6 +286,10 @@ def _class(name: str, class_: type, linked: _Linked, title: str) -> list[str]:
     return lines + _members(name, class_, linked)
 
 
+def _by_name(class_: type) -> tuple[str, str]:
+    return class_.__name__, class_.__module__
+
+
 def _result(class_: type, linked: _Linked) -> list[str]:
     """Return what a class that comes out holds, without its functions."""
     title = [f"### {class_.__name__}", "", f"`{class_.__module__}`. {_meaning(class_)}", ""]
@@ -353,7 +357,7 @@ def _typed(class_: type, linked: _Linked, *, only_data: bool) -> dict[str, tuple
     for base in reversed(class_.__mro__):
         if not base.__module__.startswith("kafkaspec"):
             continue
-        for name, kind in vars(base).get("__annotations__", {}).items():
+        for name, kind in inspect.get_annotations(base).items():
             if not name.startswith("_") and name in texts:
                 found[name] = (_shown(kind), texts[name])
                 linked.note(kind, base.__module__, only_data=only_data)
@@ -393,7 +397,7 @@ def _options(keys: type, linked: _Linked) -> list[str]:
     """Return the options of a typed dictionary."""
     rows = []
     for base in reversed(keys.__mro__):
-        rows += list(vars(base).get("__annotations__", {}).items())
+        rows += list(inspect.get_annotations(base).items())
     named = {name: _shown(kind) for name, kind in rows}
     texts = _said(_EXPLAINED.get(keys, kafkaspec.Log.to_batches))
     texts = _said(kafkaspec.Log.to_typed) | texts
