@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
@@ -76,6 +76,28 @@ class Counts(Protocol):
     def summary(self) -> dict[str, int]: ...
 
 
+@dataclass
+class Tally:
+    """Counts of a command that does not read logs by ``Inputs``; the members are as there.
+
+    Attributes:
+        exit_code: that of the command.
+        logs: see ``Summary``, as for the others.
+    """
+
+    exit_code: int
+    logs: int = 0
+    unreadable: int = 0
+    undecoded: int = 0
+    missing: int = 0
+    findings: int = 0
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """The counts as the last line of a report has them."""
+        return {name: count for name, count in vars(self).items() if name != "exit_code"}
+
+
 @dataclass(frozen=True)
 class Line:
     """The members of a line.
@@ -125,17 +147,21 @@ class Output:
     """The lines that a command prints with ``--format json``, by type; ``summary`` is the last."""
 
     def __init__(
-        self, summary: Mapping[str, Any] | None = None, more: str | None = None, **lines: Line
+        self,
+        summary: Line | Mapping[str, Any] | None = None,
+        more: str | None = None,
+        **lines: Line,
     ) -> None:
         """Declare them.
 
         Args:
-            summary: further members of the summary, and their types.
+            summary: further members of the summary.
             more: ``module:name`` of a function that returns types of members, by type of line.
             lines: the lines by type. An underscore at the end is left out: ``break_``.
         """
         self._given = {name.rstrip("_"): each for name, each in lines.items()}
-        self._summary = summary
+        own = summary if isinstance(summary, Line) else Line(members=summary)
+        self._summary = replace(own, sources=(Summary, *own.sources))
         self._more = more
 
     @cached_property
@@ -145,7 +171,7 @@ class Output:
         return {
             **self._given,
             **{str(name): Line((members,)) for name, members in more.items()},
-            "summary": Line((Summary,), self._summary),
+            "summary": self._summary,
         }
 
     def help(self) -> str:
@@ -242,12 +268,19 @@ class Reporter:
             members: further members of the summary in JSON; null where one is not given.
         """
         if self.as_json:
-            head = {"command": self._ctx.command.name, "exit_code": counts.exit_code}
+            head = {"command": _words(self._ctx), "exit_code": counts.exit_code}
             own = dict.fromkeys(self._output.lines["summary"].members or ()) | as_json(members)
             print_json("summary", head | counts.summary | own)
         elif text:
             note(text)
         self._ctx.exit(counts.exit_code)
+
+
+def _words(ctx: click.Context) -> str:
+    """Return the command as it is called: ``spark verify``."""
+    name = ctx.command.name or ""
+    above = ctx.parent
+    return f"{_words(above)} {name}".strip() if above is not None and above.parent else name
 
 
 def _resolved(source: Any) -> Any:

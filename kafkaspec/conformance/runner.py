@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.expected import ExpectedFailure
@@ -45,6 +45,36 @@ class Result:
     failure: Failure | None = None
     detail: str = ""
     expected: ExpectedFailure | None = None
+
+
+class Stale(TypedDict):
+    """A line of a list of expected failures that is not true, or no longer."""
+
+    pattern: str
+    line: int
+    problem: str
+
+
+class Sums(TypedDict):
+    """The sums of a run.
+
+    Attributes:
+        testee: name of what was tested; None if it did not start, as for the version.
+        version: of what was tested.
+        as_expected: whether there is no unexpected failure, and no stale line in the list.
+        breakdowns: how often it crashed, hung, or answered nonsense.
+        categories: numbers of cases by category and outcome.
+        failures: numbers of failures by kind.
+        stale: lines of the list that are not true.
+    """
+
+    testee: str | None
+    version: str | None
+    as_expected: bool
+    breakdowns: int
+    categories: dict[str, dict[str, int]]
+    failures: dict[str, int]
+    stale: list[Stale]
 
 
 @dataclass
@@ -136,11 +166,10 @@ class Run:
             counts[result.case.category][result.outcome] += 1
         return dict(counts)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Sums:
         """Return the sums, as ``--format json`` prints them last."""
         hello = self.hello
         return {
-            "type": "summary",
             "testee": hello.name if hello else None,
             "version": hello.version if hello else None,
             "as_expected": self.as_expected,

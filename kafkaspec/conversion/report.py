@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
 
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.conversion.losses import Losses
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.missing import Missing, Why
+from kafkaspec.results import as_json
 from kafkaspec.writing.carried import Carried
 
 MOST_SHOWN: Final = 100
@@ -122,6 +123,7 @@ class PartitionResult:
     missing: list[Missing] = field(default_factory=list)
     comparison: Comparison | None = None
     findings: list[Finding] = field(default_factory=list)
+    ALSO: ClassVar = ("clean", "verified")
 
     @property
     def verified(self) -> bool:
@@ -156,26 +158,9 @@ class PartitionResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result for JSON."""
-        return {
-            "source": self.source,
-            "target": self.target,
-            "clean": self.clean,
-            "verified": self.verified,
-            "segments": self.segments,
-            "written_segments": self.written_segments,
-            "size": self.size,
-            "written_size": self.written_size,
-            "batches": self.batches,
-            "taken": self.taken,
-            "losses": self.losses.as_dict(),
-            "damaged": self.damaged,
-            "damages": [asdict(item) for item in self.damages],
-            "unread": [asdict(item) for item in self.unread],
-            "tails": [asdict(item) for item in self.tails],
-            "missing": [asdict(item) for item in self.missing],
-            "comparison": None if self.comparison is None else asdict(self.comparison),
-            "findings": [finding.as_dict() for finding in self.findings],
-        }
+        content: dict[str, Any] = as_json(self, ("losses", "findings"))
+        findings = [finding.as_dict() for finding in self.findings]
+        return content | {"losses": self.losses.as_dict(), "findings": findings}
 
 
 @dataclass(slots=True)
@@ -218,7 +203,7 @@ class ConversionReport:
             "partitions": len(results),
             "left_out": [{"path": path, "why": why} for path, why in self.left_out],
             "failed": [
-                {"path": path} | asdict(Damage.of(error)) for path, error in self.failed.items()
+                {"path": path} | as_json(Damage.of(error)) for path, error in self.failed.items()
             ],
             "segments": sum(item.segments for item in results),
             "written_segments": sum(item.written_segments for item in results),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -34,6 +34,26 @@ Row = dict[str, Any]
 Place = tuple[Any, ...]
 
 
+LINES: Final = ("producer", "transaction", "gap", "size", "time", "error")
+"""Tables whose rows are shown as they are; their names are in the plural."""
+
+
+def members() -> dict[str, pa.Schema]:
+    """Return the columns of what is shown as a row of JSON, by its kind."""
+    nothing = Figures({name: shape.schema.empty_table() for name, shape in TABLES.items()})
+    sums = list(nothing.total)
+    ratio = [name for name in _ratio({}) if name not in TABLES["codecs"].schema.names]
+    found = {kind: TABLES[f"{kind}s"].schema for kind in LINES}
+    found["codec"] = pa.schema([*TABLES["codecs"].schema, *_schema(ratio)])
+    own = "first_offset", "last_offset", "stable_offset"
+    found["partition"] = _schema([*LOG, *(name for name in sums if name != "partitions"), *own])
+    return found | {"topic": _schema([*TOPIC, *sums]), "total": _schema(sums)}
+
+
+def _schema(names: Iterable[str]) -> pa.Schema:
+    return pa.schema([(name, _KINDS.get(name, pa.int64())) for name in names])
+
+
 class Figures:
     """A measurement, to be looked at.
 
@@ -54,8 +74,7 @@ class Figures:
         """The rows of logs as a table."""
         rows = self.partitions
         names = list(rows[0]) if rows else list(LOG)
-        schema = pa.schema([(name, _KINDS.get(name, pa.int64())) for name in names])
-        return pa.Table.from_pylist(rows, schema)
+        return pa.Table.from_pylist(rows, _schema(names))
 
     @cached_property
     def topics(self) -> list[Row]:

@@ -31,8 +31,9 @@ def test_the_table_names_each_file_and_what_equals(tmp_path: Path) -> None:
 
 def test_json_says_the_same(tmp_path: Path) -> None:
     code, text = run(SEGMENTS, "-o", tmp_path / "out", "--interval", 200, "--format", "json")
-    rows = [json.loads(line) for line in text.splitlines()]
+    *rows, last = [json.loads(line) for line in text.splitlines()]
     assert code == 0
+    assert (last["type"], last["segments"]) == ("summary", 4)
     assert len(rows) == 4
     for row in rows:
         assert row["valid_bytes"] == row["size"]

@@ -135,7 +135,6 @@ DEFERRED = (
     ("kafkaspec.cli.reading.stats", "kafkaspec.reports", _EXTRA),
     ("kafkaspec.cli.checking.verify", "kafkaspec.reports", _EXTRA),
     ("kafkaspec.cli.reading.stats", "kafkaspec.cli.reading.stats_text", _RICH),
-    ("kafkaspec.cli.spark.stats", "kafkaspec.cli.reading.stats_text", _RICH),
     ("kafkaspec.stats.distinct", "datasketches", "logs with few keys do without"),
     ("kafkaspec.cli.spark.*", "kafkaspec.spark.jobs", _EXTRA),
     ("kafkaspec.cli.spark.session", "pyspark", _EXTRA),

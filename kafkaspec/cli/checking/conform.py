@@ -10,16 +10,21 @@ from pathlib import Path
 
 import click
 
-from kafkaspec.cli.console import print_object
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, format_option
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.expected import ExpectedFailuresError, read_expected
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
 from kafkaspec.conformance.process import StartError, Testee
-from kafkaspec.conformance.runner import Run
+from kafkaspec.conformance.protocol import Failure
+from kafkaspec.conformance.runner import Outcome, Run
 from kafkaspec.conformance.vectors import vector_cases
 
+OUTPUT = Output(
+    case=line(id=str, outcome=Outcome, failure=Failure | None, detail=str, why=str),
+    summary=line("kafkaspec.conformance.runner:Sums"),
+)
 _EPILOG = """\b
 Protocol of a testee: docs/guide/conform.md. Ids of cases begin with
   structure  types of the specification, by its vectors
@@ -41,18 +46,12 @@ pattern that matches nothing is an error too, unless --only, or no --cases,
 leaves cases out.
 
 \b
-Output of --format json, one object a line, with its "type":
-  case     id, outcome (passed, failed, expected_failure, skipped), failure,
-           detail, why (what the case is about)
-  summary  the last line: as_expected, categories, failures, stale
-
-\b
 Exit codes: 0 all as expected, 1 not as expected, 2 wrong usage or a testee that does not
 start.
 """
 
 
-@click.command("conform", epilog=_EPILOG)
+@click.command("conform", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @click.option(
     "--testee", metavar="CMD", help="Command that speaks the protocol. No shell interprets it."
 )
@@ -97,20 +96,33 @@ def conform_command(
     it crashes, hangs or answers nonsense, the case fails, and it is started again for the next.
     """
     command = _command(testee, codec)
+    report = Reporter(ctx, output_format)
     try:
         expected = read_expected(expected_file) if expected_file else []
         with Testee(command, timeout=timeout) as process:
             run = Run(process, expected, partial=bool(only) or not cases)
             chosen = _chosen(cases, only)
-            if output_format == "json":
-                _print_json(run, chosen)
-            else:
-                _print_text(run, chosen)
+            for result in run.all(chosen):
+                if report.as_json:
+                    report.line(
+                        "case",
+                        id=result.case.id,
+                        outcome=result.outcome,
+                        failure=result.failure,
+                        detail=result.detail,
+                        why=result.case.why,
+                    )
+            if run.results and not report.as_json:
+                from kafkaspec.cli.checking.conform_text import print_run
+
+                print_run(run)
     except (ExpectedFailuresError, GoldenError, StartError) as error:
         raise click.UsageError(str(error)) from None
     if not run.results:
         raise click.UsageError("no case matches --only")
-    ctx.exit(CLEAN if run.as_expected else FINDINGS)
+    failed = sum(result.outcome is Outcome.FAILED for result in run.results)
+    tally = Tally(CLEAN if run.as_expected else FINDINGS, findings=failed + len(run.stale))
+    report.finish(tally, **run.summary())
 
 
 def _command(testee: str | None, codec: str | None) -> list[str]:
@@ -136,26 +148,3 @@ def _chosen(folders: tuple[Path, ...], only: tuple[str, ...]) -> Iterator[Case]:
     for case in all_of_them():
         if not only or any(fnmatchcase(case.id, pattern) for pattern in only):
             yield case
-
-
-def _print_json(run: Run, cases: Iterator[Case]) -> None:
-    for result in run.all(cases):
-        line = {
-            "type": "case",
-            "id": result.case.id,
-            "outcome": result.outcome.value,
-            "failure": result.failure.value if result.failure else None,
-            "detail": result.detail,
-            "why": result.case.why,
-        }
-        print_object(line)
-    print_object(run.summary())
-
-
-def _print_text(run: Run, cases: Iterator[Case]) -> None:
-    from kafkaspec.cli.checking.conform_text import print_run
-
-    for _ in run.all(cases):
-        pass
-    if run.results:
-        print_run(run)

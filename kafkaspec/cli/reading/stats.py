@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, NoReturn
 
 import click
 
-from kafkaspec.cli.console import print_json, progress_bar, stdout_console
-from kafkaspec.cli.exits import FINDINGS
+from kafkaspec.cli.console import progress_bar, stdout_console
 from kafkaspec.cli.inputs import Inputs, log_bytes
 from kafkaspec.cli.options import (
     epilog,
@@ -20,6 +19,7 @@ from kafkaspec.cli.options import (
     wrong_usage,
 )
 from kafkaspec.cli.outputs import opened_report, report_options, require_all, require_html
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import are_mapped
 from kafkaspec.io.remote import as_path
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     from kafkaspec.stats.figures import Figures
     from kafkaspec.stats.units import Unit
 
-JSON_EPILOG: Final = """\
-Output of --format json, one object for each line, by "type":
-  codec        directory, topic, partition, magic, compression, timestamp_type,
-               batches, records, bytes, payload, uncompressed, ratio
-  producer     ... producer_id, producer_epoch, batches, records, bytes, markers,
-               first_offset, last_offset, last_sequence, first and last_timestamp
-  transaction  ... outcome, transactions, batches, records, longest_ms, first_offset
-  gap          ... kind, why, ranges, missing, largest
-  size         ... what (batch, record, key, value), size_from, count, bytes
-  time         ... time and width (ms), batches, records, bytes
-  key          ... count (at least), at_most, size; key in hex with --show-keys
-  error        ... file, position, reason, message
-  partition    directory, topic, partition, sums of everything
-  topic        topic, the same sums
-  total        the last line: the same sums
-"""
+OUTPUT: Final = Output(
+    key=line(
+        directory=str,
+        topic=str | None,
+        partition=int | None,
+        count=int,
+        at_most=int,
+        size=int,
+        key=str,
+        optional=("key",),
+    ),
+    more="kafkaspec.stats.figures:members",
+)
 _EPILOG = epilog(
-    JSON_EPILOG,
+    """\
+The count of a key is the least, at_most the most; with --show-keys the key is there,
+in hex. "total" has the sums of everything.
+""",
     """\
 Keys are data: no output has one without --show-keys. Names of topics and paths of
 files are always there.
@@ -68,10 +68,8 @@ plots_option: Final = click.option(
     help="Write each chart as PNG and SVG into a new or empty directory.",
 )
 
-_TABLES: Final = ("producer", "transaction", "gap", "size", "time", "error")
 
-
-@click.command("stats", epilog=_EPILOG)
+@click.command("stats", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_or_urls_argument
 @click.option(
     "--headers-only",
@@ -107,20 +105,14 @@ def stats_command(
         check_output(plots, *paths)
         require_new(plots)
     with opened_report(report, *paths, replace=force) as file:
-        figures, exit_code = _measured(paths, jobs, records=not headers_only)
+        figures, found = _measured(paths, jobs, records=not headers_only)
         write_page(file, figures, show_keys=show_keys)
     write_plots(plots, figures)
-    if output_format == "json":
-        print_figures(figures, show_keys=show_keys)
-    else:
-        from kafkaspec.cli.reading.stats_text import print_text
-
-        print_text(figures, stdout_console(), show_keys=show_keys)
-    ctx.exit(max(exit_code, FINDINGS if figures.total["errors"] else 0))
+    show_figures(Reporter(ctx, output_format), figures, found, show_keys=show_keys)
 
 
-def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Figures, int]:
-    """Return the figures, and the exit code of what could not be opened."""
+def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Figures, Inputs]:
+    """Return the figures, and what could not be opened."""
     from kafkaspec.stats.running import measure
     from kafkaspec.stats.units import units_of_log
 
@@ -137,7 +129,7 @@ def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Fig
                 with suppress(OSError, KafkaSpecError):  # the figures say why
                     advance(as_path(path).stat().st_size, path)
 
-        return measure(list(units), jobs=jobs, done=done), found.exit_code
+        return measure(list(units), jobs=jobs, done=done), found
 
 
 def require_stats(*, html: bool = False, plots: bool = False) -> None:
@@ -175,18 +167,29 @@ def write_plots(directory: Path | None, figures: Figures) -> list[Path]:
     return plot(charts_of(figures), directory)
 
 
-def print_figures(figures: Figures, *, show_keys: bool) -> None:
-    """Print all tables as JSON lines."""
+def show_figures(
+    report: Reporter, figures: Figures, counts: Inputs, *, show_keys: bool
+) -> NoReturn:
+    """Print the figures, and exit."""
+    counts.broken += figures.total["errors"]
+    if not report.as_json:
+        from kafkaspec.cli.reading.stats_text import print_text
+
+        print_text(figures, stdout_console(), show_keys=show_keys)
+        report.finish(counts)
+    from kafkaspec.stats.figures import LINES
+
     for row in figures.codecs():
-        print_json("codec", row)
-    for kind in _TABLES:
+        report.line("codec", row)
+    for kind in LINES:
         for row in figures.rows(f"{kind}s"):
-            print_json(kind, row)
+            report.line(kind, row)
     for row in figures.heaviest():
         shown = {name: row[name] for name in row if name not in ("digest", "key")}
-        print_json("key", shown | ({"key": row["key"].hex()} if show_keys else {}))
+        report.line("key", shown | ({"key": row["key"].hex()} if show_keys else {}))
     for row in figures.partitions:
-        print_json("partition", row)
+        report.line("partition", row)
     for row in figures.topics:
-        print_json("topic", row)
-    print_json("total", figures.total)
+        report.line("topic", row)
+    report.line("total", figures.total)
+    report.finish(counts)

@@ -6,19 +6,20 @@ from pathlib import Path
 
 import click
 
-from kafkaspec.cli.console import note, stdout_console
-from kafkaspec.cli.exits import FINDINGS
+from kafkaspec.cli.console import note
+from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import epilog, format_option, wrong_usage
 from kafkaspec.cli.outputs import opened_report, report_options
 from kafkaspec.cli.reading.stats import (
-    JSON_EPILOG,
+    OUTPUT,
     keys_option,
     plots_option,
-    print_figures,
     require_stats,
+    show_figures,
     write_page,
     write_plots,
 )
+from kafkaspec.cli.report import ReportCommand, Reporter
 from kafkaspec.cli.spark.options import output_option, paths_argument, tasks_option
 from kafkaspec.cli.spark.session import check_outputs, name_missing, save, session
 from kafkaspec.spark.paths import local
@@ -26,8 +27,9 @@ from kafkaspec.spark.paths import local
 
 @click.command(
     "stats",
+    cls=ReportCommand,
+    output=OUTPUT,
     epilog=epilog(
-        JSON_EPILOG,
         "Exit codes: 0 all was read; 1 something is missing, or cannot be read; 2 wrong usage,\n"
         "or unreadable.",
     ),
@@ -76,11 +78,6 @@ def stats_command(
         write_page(file, figures, show_keys=show_keys)
     for path in write_plots(plots, figures):
         note(f"wrote {path}")
-    if output_format == "json":
-        print_figures(figures, show_keys=show_keys)
-    else:
-        from kafkaspec.cli.reading.stats_text import print_text
-
-        print_text(figures, stdout_console(), show_keys=show_keys)
-    if lost or figures.total["errors"]:
-        ctx.exit(FINDINGS)
+    counts = Inputs(())
+    counts.lost = int(lost)
+    show_figures(Reporter(ctx, output_format), figures, counts, show_keys=show_keys)

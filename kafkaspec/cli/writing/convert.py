@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from kafkaspec.analysis.files import segment_bytes as bytes_of
-from kafkaspec.cli.checkpoints import CHECKPOINT_EPILOG, show_carried
-from kafkaspec.cli.console import print_json, progress_bar, stdout_console
+from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
+from kafkaspec.cli.console import progress_bar, stdout_console
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
@@ -25,10 +25,42 @@ from kafkaspec.cli.options import (
     selection_options,
     wrong_usage,
 )
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
 from kafkaspec.compression import NAMES
+from kafkaspec.conversion.losses import Loss
+from kafkaspec.conversion.report import PartitionResult
 from kafkaspec.conversion.running import convert
 from kafkaspec.layout.kinds import MAGICS
 
+_Lost = dict[Loss, dict[str, Any]]
+"""Batches and records by kind of loss, and of other fields by name."""
+
+OUTPUT = Output(
+    partition=line(PartitionResult, losses=_Lost, findings=list[dict[str, Any]]),
+    checkpoint=CHECKPOINT,
+    summary={
+        "clean": bool,
+        "verified": bool,
+        "partitions": int,
+        "left_out": list[dict[str, str]],
+        "failed": list[dict[str, Any]],
+        **dict.fromkeys(
+            (
+                "segments",
+                "written_segments",
+                "size",
+                "written_size",
+                "batches",
+                "records_compared",
+                "differences",
+                "damaged",
+                "lost",
+            ),
+            int,
+        ),
+        "losses": _Lost,
+    },
+)
 _EPILOG = epilog(
     """\
 Data that old formats cannot hold is counted by kind and shown: headers,
@@ -50,18 +82,6 @@ An error of one partition of a log directory stays with it: it is named, and the
 others are in OUT. With --on-error skip, what can be read of it is in OUT too.
 OUT appears as a whole at the end, or not at all.
 """,
-    """\
-Output of --format json, one object per line, with its "type":
-  partition  source, target, clean, verified, segments, written_segments, size,
-             written_size, batches, taken, losses (batches and records by
-             kind, and of other fields by name), damaged, damages, unread,
-             tails, missing, comparison, findings
-"""
-    + CHECKPOINT_EPILOG
-    + """\
-  summary    the last line: sums, left_out, and failed: partitions that could
-             not be converted
-""",
     MISSING_EPILOG,
     """\
 Exit codes: 0 all was converted and verified, 1 something is missing, cannot be
@@ -71,7 +91,7 @@ nothing can be read, or OUT cannot be written: there is no OUT.
 )
 
 
-@click.command("convert", epilog=_EPILOG)
+@click.command("convert", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @click.argument("path", metavar="PATH", type=LogPath())
 @output_option("New directory for the partition, or for all partitions.")
 @click.option(
@@ -154,11 +174,19 @@ def convert_command(
             **selection,
             **choices,
         )
-    if output_format == "json":
+    reporter = Reporter(ctx, output_format)
+    if reporter.as_json:
         for result in report.partitions:
-            print_json("partition", result.as_dict())
-        show_carried(report.checkpoints, in_json=True)
-        print_json("summary", report.as_dict())
+            reporter.line("partition", result.as_dict())
+        report_carried(report.checkpoints, reporter)
     else:
         print_conversion(report, stdout_console())
-    ctx.exit(CLEAN if report.clean else FINDINGS)
+    results = report.partitions
+    tally = Tally(
+        CLEAN if report.clean else FINDINGS,
+        logs=len(results),
+        unreadable=len(report.failed) + sum(len(result.unread) for result in results),
+        undecoded=sum(result.damaged for result in results),
+        missing=sum(result.lost for result in results),
+    )
+    reporter.finish(tally, **report.as_dict())

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 
+from kafkaspec.broker.recovery import Recovery
 from kafkaspec.cli.console import (
     count_text,
     limited,
     new_table,
-    print_object,
     progress_bar,
     size_text,
     stdout_console,
@@ -28,12 +28,37 @@ from kafkaspec.cli.options import (
     profile_option,
     reading_options,
 )
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
 from kafkaspec.cli.rules import interval_option, rules_of
 from kafkaspec.log.opening import open_log
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuild import rebuild_indexes
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment
 
+
+class _File(TypedDict):
+    """A file that was made; why is null where nothing is to explain."""
+
+    name: str
+    size: int
+    entries: int
+    compared: Comparison
+    why: str | None
+
+
+OUTPUT = Output(
+    segment=line(
+        file=str,
+        size=int,
+        valid_bytes=int,
+        error=str | None,
+        refused=list[str],
+        recovery=Recovery | None,
+        note=str | None,
+        files=list[_File],
+    ),
+    summary={"segments": int},
+)
 _EPILOG = """\b
 Compared with the file beside the log:
   equal         byte for byte
@@ -59,7 +84,7 @@ nothing can be read or written, and there is no output.
 """
 
 
-@click.command("index", epilog=_EPILOG)
+@click.command("index", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @click.argument("path", metavar="PATH", type=LogPath())
 @output_option("New directory for the files.")
 @click.option(
@@ -91,6 +116,7 @@ def index_command(
     to a new directory, and nothing under PATH is changed.
     """
     rules = rules_of(profile)
+    reporter = Reporter(ctx, output_format)
     with open_log(path) as opened, progress_bar("index", log_bytes(opened)) as bar:
         report = rebuild_indexes(
             opened,
@@ -101,38 +127,47 @@ def index_command(
             progress=bar,
             jobs=jobs,
         )
-    if output_format == "json":
+    if reporter.as_json:
         for segment in report.segments:
-            print_object(_as_json(segment))
+            _report(reporter, segment)
     else:
         _as_text(report)
     for note in report.notes:
         warn(f"note: {note}")
     for place, why in report.failed.items():
         warn(f"not read: {why.at(place)}")
-    ctx.exit(CLEAN if report.is_sound else FINDINGS)
+    broken = sum(not segment.is_sound for segment in report.segments)
+    counts = Tally(
+        CLEAN if report.is_sound else FINDINGS,
+        logs=len(report.segments),
+        unreadable=len(report.failed),
+        findings=broken,
+    )
+    reporter.finish(counts, segments=len(report.segments))
 
 
-def _as_json(segment: RebuiltSegment) -> dict[str, object]:
-    return {
-        "file": segment.path,
-        "size": segment.size,
-        "valid_bytes": segment.valid_bytes,
-        "error": None if segment.error is None else str(segment.error),
-        "refused": [str(error) for error in segment.refused],
-        "recovery": segment.recovery,
-        "note": segment.note or None,
-        "files": [
-            {
-                "name": file.name,
-                "size": file.size,
-                "entries": file.entries,
-                "compared": str(file.comparison),
-                "why": file.why or None,
-            }
-            for file in segment.files
-        ],
-    }
+def _report(reporter: Reporter, segment: RebuiltSegment) -> None:
+    files: list[_File] = [
+        {
+            "name": file.name,
+            "size": file.size,
+            "entries": file.entries,
+            "compared": file.comparison,
+            "why": file.why or None,
+        }
+        for file in segment.files
+    ]
+    reporter.line(
+        "segment",
+        file=segment.path,
+        size=segment.size,
+        valid_bytes=segment.valid_bytes,
+        error=segment.error,
+        refused=segment.refused,
+        recovery=segment.recovery,
+        note=segment.note or None,
+        files=files,
+    )
 
 
 def _as_text(report: RebuildReport) -> None:
