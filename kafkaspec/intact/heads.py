@@ -11,10 +11,12 @@ from typing import Final, NamedTuple
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.headers import KINDS as HEADERS
 from kafkaspec.checksum import CHECKSUMS
+from kafkaspec.codecs import get_codec
 from kafkaspec.codecs.headers import Headers as Columns
 from kafkaspec.codecs.native.core import Core
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.intact.crc import Sums
-from kafkaspec.layout import names
+from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import (
     ENTRY,
     FRAMING,
@@ -55,6 +57,9 @@ _MINIMUM: Final = {
 _RULES: Final = {magic: checksum_of(kind.key) for magic, kind in KINDS.items()}
 _LEAST: Final = {names.LAST_OFFSET_DELTA: 0, names.NUM_RECORDS: 0, names.PRODUCER_ID: NONE}
 """The least numbers in the header of a batch."""
+_NUMBERS: Final = (
+    names.LAST_OFFSET_DELTA, names.NUM_RECORDS, names.LEADER_EPOCH, names.PRODUCER_ID,
+)  # fmt: skip
 SMALLEST: Final = {magic: FRAMING + size for magic, size in _MINIMUM.items()}
 """Fewest bytes of an entry, by magic."""
 
@@ -196,20 +201,14 @@ def head_at(buffer: memoryview, position: int, magic: int | None = None) -> Head
     stored = attributes.in_entry(buffer, position)
     codec = attributes.compression(stored)
     if kind.has_record_sets:
-        layout = _COLUMNS[kind.key]
-        columns = Columns(
-            layout, [0, layout.size], bytes(buffer[position : position + layout.size])
-        )
-
-        def field(name: str) -> int:
-            return columns.column(name)[0]
-
-        delta, count = field(names.LAST_OFFSET_DELTA), field(names.NUM_RECORDS)
+        numbers = _numbers(kind, buffer, position, size)
+        if numbers is None:
+            return None
+        delta, count, epoch, producer = numbers
         return Head(
-            position, size, magic, crc, codec, offset, offset + delta, count,
-            field(names.LEADER_EPOCH), field(names.PRODUCER_ID),
+            position, size, magic, crc, codec, offset, offset + delta, count, epoch, producer,
             0 <= offset <= LARGEST_OFFSET and delta >= 0
-            and 0 <= count <= delta + 1 and field(names.PRODUCER_ID) >= NONE
+            and 0 <= count <= delta + 1 and producer >= NONE
             and attributes.have_sense(stored),
             size >= SMALLEST[magic],
         )  # fmt: skip
@@ -218,6 +217,20 @@ def head_at(buffer: memoryview, position: int, magic: int | None = None) -> Head
         0 <= offset <= LARGEST_OFFSET and attributes.have_sense(stored),
         size == _size_by_strings(buffer, position, magic),
     )  # fmt: skip
+
+
+def _numbers(kind: EntryKind, buffer: memoryview, position: int, size: int) -> list[int] | None:
+    """Return the numbers in the header of a batch: ``_NUMBERS``; None if it cannot be read."""
+    layout = _COLUMNS.get(kind.key)
+    if layout is not None:
+        header = bytes(buffer[position : position + layout.size])
+        columns = Columns(layout, [0, layout.size], header)
+        return [columns.column(name)[0] if name in columns.names else NONE for name in _NUMBERS]
+    try:  # its fields are not at fixed places
+        entry, _ = get_codec("python").parse(ENTRY, buffer[position : position + max(size, 0)])
+    except KafkaSpecError:
+        return None
+    return [getattr(entry.message, name, NONE) for name in _NUMBERS]
 
 
 def _size_by_strings(buffer: memoryview, position: int, magic: int) -> int | None:
@@ -356,8 +369,11 @@ def _bounds(magic: int) -> array[int]:
     attributes = _ATTRIBUTES[magic]
     found.extend((attributes.position, attributes.size, 0, attributes.used))
     if kind.has_record_sets:
-        fields = _COLUMNS[kind.key].integers
+        columns = _COLUMNS.get(kind.key)
+        fields = {} if columns is None else columns.integers
         for name, least in _LEAST.items():
+            if name not in fields:
+                continue
             most = field_of(kind.key, name).largest
             found.extend((fields[name].position, fields[name].size, least, most))
     return found
