@@ -37,6 +37,7 @@ from kafkaspec.broker.loading import (
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.broker.recovery import Recovery
 from kafkaspec.broker.segment_run import Settings
+from kafkaspec.broker.text_files import stopped_cleanly
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.partition import Partition
@@ -86,9 +87,7 @@ class BrokerStart:
     def stopped_cleanly(self) -> bool | None:
         """Whether the broker was stopped cleanly; None if its log directory does not show it."""
         root = self._directory.absolute().parent
-        if (root / names.CLEAN_SHUTDOWN).exists():
-            return True
-        return False if (root / names.RECOVERY_POINTS).exists() else None
+        return stopped_cleanly(lambda name: (root / name).exists())
 
     @cached_property
     def after_crash(self) -> Load:

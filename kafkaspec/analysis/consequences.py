@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.broker.text_files import FileFault
 
 STUCK = "A consumer fails at this batch and does not get past it by itself."
 _FINE = "Reads on and does not notice."
@@ -73,12 +74,30 @@ _INDEX_HARMLESS = Consequence(
     "Look-ups find the same records.",
     "Brokers up to 2.2 may recover the segment; later ones do not look.",
 )
-_OFFLINE = Consequence(
-    _NO_READER,
-    "Takes the whole log directory offline, with all partitions in it; where a number is "
-    "malformed, the broker stops.",
-    BrokerAction.REFUSES_LOG,
+BAD_FILE: dict[FileFault, Consequence] = {
+    FileFault.OFFLINE: Consequence(
+        _NO_READER,
+        "Takes the whole log directory offline, with all partitions in it.",
+        BrokerAction.REFUSES_LOG,
+    ),
+    FileFault.ENDS: Consequence(
+        _NO_READER, "Does not start, with none of its log directories.", BrokerAction.REFUSES_START
+    ),
+    FileFault.EMPTY: Consequence(
+        _NO_READER, "Goes on as if the file were empty.", BrokerAction.RESETS_OFFSET
+    ),
+}
+"""For a text file with an error, by what a broker does about it."""
+DECIDED = (
+    Area.LEADER_EPOCH_CHECKPOINT,
+    Area.PARTITION_METADATA,
+    Area.HIGH_WATERMARKS,
+    Area.RECOVERY_POINTS,
+    Area.LOG_START_OFFSETS,
+    Area.CLEANER_OFFSETS,
 )
+"""Text files for which the error decides what a broker does."""
+_OFFLINE = BAD_FILE[FileFault.OFFLINE]
 
 # Kafka 0.7: ``ByteBufferMessageSet``, ``FileMessageSet.recover``, ``Log.validateSegments``.
 _STUCK_0_7 = "A consumer fails at this message and does not get past it by itself."
@@ -88,12 +107,7 @@ _Rows = dict[tuple[R, ...], Consequence]
 """By reasons; () stands for all others."""
 
 _OFFSET_CHECKPOINT: _Rows = {
-    (): Consequence(
-        _NO_READER,
-        "Takes the whole log directory offline; where only a number is malformed, it goes on as if "
-        "the file were empty.",
-        BrokerAction.REFUSES_LOG,
-    ),
+    (): _OFFLINE,
     (R.CHECKPOINT_PARTITION,): Consequence(
         "Does not find the partition here.",
         "Ignores the entry, and omits it when it writes the file again.",

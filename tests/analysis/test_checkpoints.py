@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkaspec.analysis import FileKind, FindingReason, verify
+from kafkaspec.analysis.areas import BrokerAction
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
@@ -19,6 +20,7 @@ from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from tests.analysis.forge import reported, write_segment
 from tests.extent import examples
 from tests.goldens import GOLDEN, named
+from tests.kafka import start_answers, start_cases
 from tests.log.forge import batch, legacy, record
 
 LOGS = GOLDEN / "4.3.1" / "logs"
@@ -44,6 +46,37 @@ def logs(tmp_path: Path) -> Path:
         (place / name).write_text("".join(f"{line}\n" for line in ["0", str(len(kept)), *kept]))
     assert verify(place).findings == []
     return place
+
+
+_FATES = {
+    name: starts
+    for name, (starts, _) in start_answers.recorded()["4.3.1"].items()
+    if name.startswith(("two, leader epochs", "two, partition.metadata"))
+}
+
+
+@pytest.mark.parametrize("name", _FATES)
+def test_a_broker_that_ends_is_told_from_one_that_gives_a_directory_up(
+    name: str, tmp_path: Path
+) -> None:
+    """Of two log directories, one has a bad file: 4.3.1 went on with the other, or did not."""
+    (case,) = (case for case in start_cases.cases() if case.name == name)
+    _, second = case.make("4.3.1", tmp_path)
+    file = names.LEADER_EPOCHS if "leader epochs" in name else names.PARTITION_METADATA
+    place = second / "plain-0" / file
+    found = {item.action for item in verify(place).findings}
+    assert found == {BrokerAction.REFUSES_LOG if _FATES[name] else BrokerAction.REFUSES_START}
+
+
+@pytest.mark.parametrize("name", names.OFFSET_CHECKPOINTS)
+def test_only_a_malformed_number_lets_a_broker_start(name: str, tmp_path: Path) -> None:
+    answers = start_answers.recorded()["4.3.1"]
+    kept = {True: BrokerAction.RESETS_OFFSET, False: BrokerAction.REFUSES_LOG}
+    for what in ("is garbage", "has a wrong version", "has a wrong count", "has a bad number"):
+        (case,) = (case for case in start_cases.cases() if case.name == f"{name} {what}")
+        (logs,) = case.make("4.3.1", tmp_path / what)
+        found = {item.action for item in verify(logs / name).findings}
+        assert found == {kept[answers[case.name][0]]}, what
 
 
 # -- leader epochs ----------------------------------------------------------------------------

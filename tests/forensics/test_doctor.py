@@ -29,7 +29,7 @@ from tests import extent
 from tests.cli.test_mutations import damage
 from tests.goldens import GOLDEN, VERSIONS
 from tests.kafka import index_cases, start_answers
-from tests.kafka.start_cases import DIES, OTHER_ID, STARTS, cases
+from tests.kafka.start_cases import DIES, OTHER_ID, STARTS, Case, cases
 
 EVERY = {"4.3.1": 4, "3.9.2": 12, "2.8.2": 12}
 """One of so many cases here; `make test-kafka` has all of them."""
@@ -48,6 +48,20 @@ def test_a_broker_did_what_is_predicted(version: str, tmp_path: Path) -> None:
         wrong += start_answers.differences(case, version, answers[case.name], place)
         shutil.rmtree(place)
     assert not wrong, f"{len(wrong)} of {len(looked_at)}:\n" + "\n".join(wrong[:20])
+
+
+_TEXT_FILES = [
+    case
+    for case in cases()
+    if case.name.startswith(("two, leader epochs", "two, partition.metadata"))
+]
+
+
+@pytest.mark.parametrize("case", _TEXT_FILES, ids=[case.name for case in _TEXT_FILES])
+def test_a_bad_text_file_ends_the_start_or_costs_a_directory(case: Case, tmp_path: Path) -> None:
+    for version in start_answers.RECORDED_WITH:
+        answer = start_answers.recorded()[version][case.name]
+        assert start_answers.differences(case, version, answer, tmp_path / version) == []
 
 
 def test_a_segment_that_an_empty_one_takes_the_place_of_is_named(tmp_path: Path) -> None:

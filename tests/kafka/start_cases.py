@@ -242,6 +242,48 @@ def _two_directories() -> Iterator[Case]:
     bad = _file_in_second("recovery-point-offset-checkpoint", b"x")
     yield Case("two, a bad checkpoint in the second", bad, two=True)
     yield Case("two, one stopped cleanly", _remove_from_second(names.CLEAN_SHUTDOWN), two=True)
+    yield from _text_files_of_a_second()
+
+
+def _text_files_of_a_second() -> Iterator[Case]:
+    """Yield files for which a broker gives one of its two directories up, or ends."""
+    moved = _all(_copy_to_second("plain-0", "plain-0"), _remove("plain-0"))
+    for name, data in {
+        "leader epochs are garbage": (names.LEADER_EPOCHS, b"garbage"),
+        "leader epochs have a wrong count": (names.LEADER_EPOCHS, b"0\n5\n0 0\n"),
+        "leader epochs have a bad line": (names.LEADER_EPOCHS, b"0\n1\n0\n"),
+        "leader epochs have a bad number": (names.LEADER_EPOCHS, b"0\n1\n0 x\n"),
+        "leader epochs have a bad number and a wrong count": (
+            names.LEADER_EPOCHS,
+            b"0\n5\n0 x\n",
+        ),
+        "leader epochs have a negative epoch": (names.LEADER_EPOCHS, b"0\n1\n-1 0\n"),
+        "leader epochs have a negative offset": (names.LEADER_EPOCHS, b"0\n1\n0 -5\n"),
+        "partition.metadata is empty": (names.PARTITION_METADATA, b""),
+        "partition.metadata has one line": (names.PARTITION_METADATA, b"version: 0\n"),
+        "partition.metadata is garbage": (names.PARTITION_METADATA, b"garbage"),
+        "partition.metadata has a bad version": (
+            names.PARTITION_METADATA,
+            OTHER_ID.replace(b"0", b"x", 1),
+        ),
+        "partition.metadata has a negative version": (
+            names.PARTITION_METADATA,
+            OTHER_ID.replace(b"0", b"-1", 1),
+        ),
+        "partition.metadata has a bad id": (
+            names.PARTITION_METADATA,
+            b"version: 0\ntopic_id: !",
+        ),
+        "partition.metadata has no id": (names.PARTITION_METADATA, b"version: 0\ntopic_id"),
+        "partition.metadata has the id zero": (
+            names.PARTITION_METADATA,
+            b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA",
+        ),
+    }.items():
+        file, content = data
+        yield Case(
+            f"two, {name}", _all(moved, _file_in_second(f"plain-0/{file}", content)), two=True
+        )
 
 
 def _root_files() -> Iterator[Case]:

@@ -11,10 +11,13 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kafkaspec.analysis.checkpoints.log_state import EpochRun, LogState
+from kafkaspec.analysis.consequences import BAD_FILE
 from kafkaspec.analysis.findings import Finding, Place
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.broker.text_files import FileFault, first_negative
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 
 
@@ -32,12 +35,12 @@ def check_leader_epochs(
         log_start_offset: first offset that a broker would deliver; lower offsets have no epoch.
         place: the checkpoint.
     """
-
-    for entry in entries:
-        if entry.epoch < 0 or entry.start_offset < 0:
-            text = f"epoch {entry.epoch} from offset {entry.start_offset}"
-            yield place.error(R.INVALID_VALUE, f"{text}: neither may be negative", entry.position)
-            return
+    wrong = first_negative(entries)
+    if wrong is not None:
+        text = f"epoch {wrong.epoch} from offset {wrong.start_offset}: neither may be negative"
+        found = place.error(R.INVALID_VALUE, text, wrong.position)
+        yield replace(found, predicted=BAD_FILE[FileFault.ENDS])
+        return
     for before, entry in itertools.pairwise(entries):
         if entry.epoch <= before.epoch or entry.start_offset <= before.start_offset:
             yield place.warning(

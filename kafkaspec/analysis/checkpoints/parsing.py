@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from kafkaspec.analysis.consequences import BAD_FILE, DECIDED
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.report import FileKind, FileResult
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.broker.text_files import fault_of
+from kafkaspec.errors import KafkaSpecError, Reason
 
 
 def verify_text(
@@ -39,19 +42,28 @@ def verify_text(
     try:
         content = read(path)
     except KafkaSpecError as error:
-        yield place.refused(error, severity)
+        yield _refused(path, place, error, error, severity)
     except OSError:
         result.size = 0
     else:
         if isinstance(content, list):
-            for item in content:
-                if isinstance(item, KafkaSpecError):
-                    yield place.refused(item, severity)
+            errors = [item for item in content if isinstance(item, KafkaSpecError)]
+            for item in errors:
+                yield _refused(path, place, item, errors[0], severity)
             content = [item for item in content if not isinstance(item, KafkaSpecError)]
             result.entries = len(content)
         if check is not None:
             yield from check(content, place)
     yield result
+
+
+def _refused(
+    path: Path, place: Place, error: KafkaSpecError, first: KafkaSpecError, severity: Severity
+) -> Finding:
+    """Return the finding for an error, with what a broker does about the first one in the file."""
+    found = place.refused(error, severity)
+    decided = place.area in DECIDED and first.reason not in (Reason.UNREADABLE, Reason.CHANGED)
+    return replace(found, predicted=BAD_FILE[fault_of(path, first)]) if decided else found
 
 
 def size_of(path: Path) -> int:

@@ -13,6 +13,7 @@ from kafkaspec.analysis.checkpoints.parsing import size_of, verify_text
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
+from kafkaspec.broker.text_files import stopped_cleanly
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import clean_shutdown, meta_properties, offset_checkpoint
 from kafkaspec.files.checkpoints.meta_properties import MetaProperties
@@ -77,7 +78,7 @@ def check_stop(paths: Sequence[Path]) -> Iterator[Finding]:
         paths: text files in the root of a log directory.
     """
     by_name = {path.name: path for path in paths}
-    if names.CLEAN_SHUTDOWN in by_name or names.RECOVERY_POINTS not in by_name:
+    if stopped_cleanly(by_name.__contains__) is not False:
         return
     yield Place(os.fspath(by_name[names.RECOVERY_POINTS]), Area.CLEAN_SHUTDOWN).info(
         R.UNCLEAN_STOP,

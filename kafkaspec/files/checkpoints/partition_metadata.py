@@ -49,14 +49,7 @@ def parse(data: bytes, *, file: str | None = None) -> PartitionMetadata:
         UnsupportedError: the version is negative.
     """
     text = Text(data, file)
-    lines = text.lines()
-    first = _value(text, next(lines, None), "/version")
-    version = text.number(first, INT_BITS, "/version")
-    if version < VERSION:
-        raise text.error(
-            Reason.UNSUPPORTED_VERSION, f"version {version} is negative", first, "/version"
-        )
-    second = _value(text, next(lines, None), "/topic_id")
+    version, second = _values(text)
     topic_id = text.uuid(second, "/topic_id")
     if topic_id == kafka_uuid.ZERO:
         detail = f"{shown(second.text)} is zero, which no topic has"
@@ -83,6 +76,27 @@ def serialize(topic_id: UUID) -> bytes:
     if topic_id == kafka_uuid.ZERO:
         raise make_error(Reason.UNENCODABLE, "no topic has the id zero", path="/topic_id")
     return f"version: {VERSION}\ntopic_id: {kafka_uuid.to_text(topic_id)}".encode("ascii")
+
+
+def topic_id_text(text: Text) -> Piece:
+    """Return the text of the topic id, whatever it is.
+
+    Raises:
+        KafkaSpecError: as ``parse``, for what comes before it.
+    """
+    return _values(text)[1]
+
+
+def _values(text: Text) -> tuple[int, Piece]:
+    """Return the version, and the text of the topic id."""
+    lines = text.lines()
+    first = _value(text, next(lines, None), "/version")
+    version = text.number(first, INT_BITS, "/version")
+    if version < VERSION:
+        raise text.error(
+            Reason.UNSUPPORTED_VERSION, f"version {version} is negative", first, "/version"
+        )
+    return version, _value(text, next(lines, None), "/topic_id")
 
 
 def _value(text: Text, line: Piece | None, path: str) -> Piece:

@@ -150,7 +150,7 @@ class _Diagnosing:
         for root in self._roots:
             if self._clean is not None:
                 continue
-            if not root.clean and (root.path / names.RECOVERY_POINTS).exists():
+            if root.stopped_cleanly is False:
                 yield Trouble(
                     TroubleKind.UNCLEAN_STOP,
                     Effect.RECOVERS,
@@ -176,7 +176,7 @@ class _Diagnosing:
             )
 
     def _is_clean(self, root: Root) -> bool:
-        return root.clean if self._clean is None else self._clean
+        return bool(root.stopped_cleanly) if self._clean is None else self._clean
 
     def _quorum(self) -> Iterator[Trouble]:
         """Yield what is wrong with the metadata log, and read the metadata."""

@@ -17,6 +17,7 @@ from kafkaspec.broker.loading import Load, LoadedSegment, Loader
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.recovery import Recovery
 from kafkaspec.broker.segment_run import Settings
+from kafkaspec.broker.text_files import FileFault, first_negative
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
@@ -25,11 +26,13 @@ from kafkaspec.files.names import PartitionName
 from kafkaspec.forensics.doctor.listing import Listing, held, list_files
 from kafkaspec.forensics.doctor.text import move_away, quoted
 from kafkaspec.forensics.doctor.troubles import (
+    FAULTS,
     Effect,
     Outcome,
     SegmentOutcome,
     Trouble,
     TroubleKind,
+    bad_file,
 )
 from kafkaspec.intact.division import judge
 from kafkaspec.io.local import file_size
@@ -173,29 +176,38 @@ class Examination:
                 self.topic_id = partition_metadata.read(metadata).topic_id
             except KafkaSpecError as error:
                 self.bad_id = True
+                effect, text = bad_file(metadata, error)
                 yield Trouble(
                     TroubleKind.PARTITION_METADATA,
-                    Effect.OFFLINE,
+                    effect,
                     str(metadata),
-                    f"{error.detail}; the broker gives the log directory up",
+                    f"{error.detail}; {text}",
                     "write the topic's id into it, as kafka-topics.sh --describe or "
                     "`kafkaspec cluster` shows it",
                     f"printf 'version: 0\\ntopic_id: %s' TOPIC_ID > {quoted(metadata)}",
                     position=error.position,
                 )
         if epochs is not None:
-            try:
-                leader_epoch_checkpoint.read(epochs)
-            except KafkaSpecError as error:
-                yield Trouble(
-                    TroubleKind.LEADER_EPOCHS,
-                    Effect.OFFLINE,
-                    str(epochs),
-                    f"{error.detail}; the broker gives the log directory up",
-                    "rebuild it from the log, or move it away: recovery makes another",
-                    f"kafkaspec index {quoted(self._path)} -o NEW",
-                    position=error.position,
-                )
+            yield from self._leader_epochs(epochs)
+
+    def _leader_epochs(self, path: Path) -> Iterator[Trouble]:
+        try:
+            wrong = first_negative(leader_epoch_checkpoint.read(path))
+            if wrong is None:
+                return
+            detail = f"epoch {wrong.epoch} from offset {wrong.start_offset} is negative"
+            position, (effect, text) = wrong.position, FAULTS[FileFault.ENDS]
+        except KafkaSpecError as error:
+            detail, position, (effect, text) = error.detail, error.position, bad_file(path, error)
+        yield Trouble(
+            TroubleKind.LEADER_EPOCHS,
+            effect,
+            str(path),
+            f"{detail}; {text}",
+            "rebuild it from the log, or move it away: recovery makes another",
+            f"kafkaspec index {quoted(self._path)} -o NEW",
+            position=position,
+        )
 
     # -- segments -------------------------------------------------------------------------------
 

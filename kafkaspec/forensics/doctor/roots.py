@@ -9,12 +9,13 @@ from typing import Final
 
 from kafkaspec.analysis.checkpoints.nodes import check_ids
 from kafkaspec.analysis.findings import Area, FindingReason, Place
+from kafkaspec.broker.text_files import stopped_cleanly
 from kafkaspec.errors import KafkaSpecError, Reason, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import meta_properties, offset_checkpoint
 from kafkaspec.files.checkpoints.meta_properties import MetaProperties
 from kafkaspec.forensics.doctor.text import above, move_away, quoted
-from kafkaspec.forensics.doctor.troubles import Effect, Trouble, TroubleKind
+from kafkaspec.forensics.doctor.troubles import Effect, Trouble, TroubleKind, bad_file
 from kafkaspec.io.remote import is_directory
 
 _WHAT: Final = {
@@ -34,8 +35,6 @@ _KINDS: Final = {
     FindingReason.OTHER_NODE: TroubleKind.OTHER_NODE,
     FindingReason.DIRECTORY_ID: TroubleKind.DIRECTORY_ID,
 }
-_LINE_OF_NUMBER: Final = 3
-"""Parts of the path of a number in an entry, ``/entries/0/offset``."""
 
 Offsets = dict[tuple[str, int], int]
 
@@ -46,7 +45,7 @@ class Root:
 
     Attributes:
         path: of it.
-        clean: whether the flag of a clean stop is there.
+        stopped_cleanly: whether the broker was stopped cleanly; None if nothing shows it.
         meta: content of ``meta.properties``, None without one that can be read.
         offsets: by name of the checkpoint, what it says.
         troubles: found in its files.
@@ -54,7 +53,7 @@ class Root:
     """
 
     path: Path
-    clean: bool = False
+    stopped_cleanly: bool | None = None
     meta: MetaProperties | None = None
     offsets: dict[str, Offsets] = field(default_factory=dict)
     troubles: list[Trouble] = field(default_factory=list)
@@ -72,7 +71,7 @@ def read_root(path: Path) -> Root:
     try:
         found = sorted(path.iterdir())
         root.children = [item for item in found if is_directory(item)]
-        root.clean = (path / names.CLEAN_SHUTDOWN).exists()
+        root.stopped_cleanly = stopped_cleanly(lambda name: (path / name).exists())
         meta = path / names.META_PROPERTIES
         root.has_meta = meta.is_file()
     except OSError as error:
@@ -108,25 +107,22 @@ def _read_offsets(root: Root, path: Path) -> Iterator[Trouble]:
     try:
         found = offset_checkpoint.scan(path)
     except KafkaSpecError as error:
-        yield _bad(path, error, number=False)
+        yield _bad(path, error)
         return
     errors = [item for item in found if isinstance(item, KafkaSpecError)]
-    # Kafka reads line by line, and ends at the first error; the count comes last.
     if errors:
-        number = errors[0].path.count("/") == _LINE_OF_NUMBER
-        yield _bad(path, errors[0], number=number)
+        yield _bad(path, errors[0])
         return
     entries = [item for item in found if not isinstance(item, KafkaSpecError)]
     listed = offset_checkpoint.by_partition(entries)
     root.offsets[path.name] = {key: entry.offset for key, entry in listed.items()}
 
 
-def _bad(path: Path, error: KafkaSpecError, *, number: bool) -> Trouble:
+def _bad(path: Path, error: KafkaSpecError) -> Trouble:
     without = f"without its {_WHAT[path.name]}: {_WITHOUT[path.name]}"
-    if number:
-        effect, text = Effect.RESETS, f"the broker goes on {without}"
-    else:
-        effect, text = Effect.OFFLINE, "the broker gives the log directory up"
+    effect, text = bad_file(path, error)
+    if effect is Effect.RESETS:
+        text += f" {without}"
     return Trouble(
         TroubleKind.CHECKPOINT,
         effect,

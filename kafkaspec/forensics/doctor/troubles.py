@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from kafkaspec.broker.text_files import FileFault, fault_of
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.results import Assumption, Strength
 
 
@@ -38,6 +40,19 @@ class Effect(StrEnum):
     """The broker does not notice, and something stays wrong."""
     NOTHING = "nothing"
     """Nothing; worth knowing."""
+
+
+FAULTS: Final = {
+    FileFault.OFFLINE: (Effect.OFFLINE, "the broker gives the log directory up"),
+    FileFault.ENDS: (Effect.KILLS, "the broker does not start"),
+    FileFault.EMPTY: (Effect.RESETS, "the broker goes on"),
+}
+"""What a broker does about a text file that it cannot use, and the same in words."""
+
+
+def bad_file(path: Path, error: KafkaSpecError) -> tuple[Effect, str]:
+    """Return what a broker does about a text file with an error."""
+    return FAULTS[fault_of(path, error)]
 
 
 class TroubleKind(StrEnum):
