@@ -655,7 +655,8 @@ def _extent_of(
         if (
             judge is not None
             and (check or extent.is_odd or extent.tail is not None or too_far)
-            and isinstance(segment.path, Path)
+            # Of a remote segment, who checks it has read all of it; others read its ends only.
+            and (check or isinstance(segment.path, Path))
             and segment.base_offset is not None
             and segment.format.is_written
         ):
