@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import Enum
@@ -142,6 +143,8 @@ def _schema(kind: Any) -> dict[str, Any]:
         return {"type": "array", "items": _schema(inner[0])}
     if origin is tuple:
         return _array(inner)
+    if origin is Counter:
+        return {"type": "object", "additionalProperties": {"type": "integer"}}
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return {"type": "object", "additionalProperties": _schema(inner[1])}
     if isinstance(origin, type) and issubclass(origin, Collection):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partialmethod
-from typing import Any
+from typing import Any, ClassVar
 
+from kafkaspec import results
 from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.consequences import consequence_of
 from kafkaspec.analysis.reasons import FindingReason
@@ -27,17 +28,14 @@ class Severity(StrEnum):
     """Legal and worth knowing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(results.Finding):
     """One thing that is wrong, or is worth knowing.
 
     Attributes:
-        file: path of the file that it is about.
         severity: how much it matters.
         area: kind of structure that it is about.
         reason: from the closed list ``FindingReason``.
-        message: one sentence for people.
-        position: absolute byte offset in the file, None if it is about the whole file.
         offset: log offset that it is about, None for none.
         path: path of the field in the data, ids of the specification joined by ``/``, or "".
         codec: name of the codec that found it, "" if that does not matter.
@@ -53,13 +51,12 @@ class Finding:
     severity: Severity
     area: Area
     reason: FindingReason
-    message: str
-    position: int | None = None
     offset: int | None = None
     path: str = ""
     codec: str = ""
     entry: int | None = None
     predicted: Consequence | None = None
+    ALSO: ClassVar = ("reader", "broker", "action")
 
     @property
     def reader(self) -> str:
@@ -84,14 +81,8 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all values, ready for JSON."""
-        values = {name: getattr(self, name) for name in _SHOWN}
-        return {
-            name: str(value) if isinstance(value, StrEnum) else value
-            for name, value in values.items()
-        }
-
-
-_SHOWN = (*(field.name for field in fields(Finding)[:-1]), "reader", "broker", "action")
+        content: dict[str, Any] = results.as_json(self, ("predicted",))
+        return content
 
 
 @dataclass(slots=True)

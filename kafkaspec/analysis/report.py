@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from kafkaspec.analysis.findings import Finding, Severity
+from kafkaspec.results import as_json
 
 
 class FileKind(StrEnum):
@@ -56,6 +57,7 @@ class _Counts:
     magics: Counter[str] = field(default_factory=Counter)
     codecs: Counter[str] = field(default_factory=Counter)
     findings: Counter[Severity] = field(default_factory=Counter)
+    ALSO: ClassVar[tuple[str, ...]] = ("clean",)
 
     @property
     def clean(self) -> bool:
@@ -70,8 +72,10 @@ class _Counts:
         self.magics.update(other.magics)
         self.codecs.update(other.codecs)
 
-    def _values(self, names: str) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in names.split()} | {
+    def as_dict(self) -> dict[str, Any]:
+        """Return all values, ready for JSON."""
+        content: dict[str, Any] = as_json(self)
+        return content | {
             "magics": dict(sorted(self.magics.items())),
             "codecs": dict(sorted(self.codecs.items())),
             "findings": {str(severity): self.findings[severity] for severity in Severity},
@@ -108,6 +112,7 @@ class FileResult(_Counts):
     control_batches: int = 0
     first_offset: int | None = None
     last_offset: int | None = None
+    ALSO: ClassVar = ("checked", "clean")
 
     @property
     def checked(self) -> bool:
@@ -122,14 +127,6 @@ class FileResult(_Counts):
             self.first_offset = more.first_offset
         if more.last_offset is not None:
             self.last_offset = more.last_offset
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all values, ready for JSON."""
-        values = self._values(
-            "file kind partition checked clean size entries padding batches control_batches "
-            "records unread magics codecs first_offset last_offset findings"
-        )
-        return values | {"kind": str(self.kind)}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -164,9 +161,8 @@ class Totals(_Counts):
 
     def as_dict(self) -> dict[str, Any]:
         """Return all values, ready for JSON."""
-        values = self._values("clean files size batches records unread magics codecs findings")
         files = {str(kind): self.files[kind] for kind in FileKind if self.files[kind]}
-        return values | {"files": files}
+        return _Counts.as_dict(self) | {"files": files}
 
 
 @dataclass(slots=True)

@@ -43,7 +43,7 @@ def test_the_page_shows_the_figures_and_asks_for_nothing(logs: Path, tmp_path: P
     result = run("stats", logs, "--html", report, "--format", "json")
     assert result.exit_code == 1
     page = Page(report.read_bytes())
-    total = lines(result)[-1]
+    total = lines(result)[-2]
     assert f"{total['records']:,}" in page.texts
     assert f"{total['errors']} could not be read." in page.text
     assert "checksum_mismatch" in page.text

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
 from kafkaspec.analysis.files import segment_bytes
-from kafkaspec.analysis.findings import Severity
+from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.analysis.reasons import FindingReason
-from kafkaspec.analysis.report import FileResult, Report
+from kafkaspec.analysis.report import LOG_KINDS, FileResult, Report, Totals
 from kafkaspec.analysis.verification import codecs_of, verify_events
 from kafkaspec.analysis.verify_segment import Event
-from kafkaspec.cli.console import print_json, progress_bar, stdout_console, warn
+from kafkaspec.cli.console import progress_bar, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import (
     codec_option,
@@ -25,31 +26,22 @@ from kafkaspec.cli.options import (
     wrong_usage,
 )
 from kafkaspec.cli.outputs import opened_report, report_options, require_html
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
 from kafkaspec.errors import KafkaSpecError
 
+OUTPUT = Output(
+    finding=line(Finding, without=("predicted",)),
+    file=line(FileResult),
+    failure=line(file=str, message=str),
+    summary=line(Totals, codecs_used=list[str]),
+)
 _EPILOG = """\b
-Output of --format json, one object per line, with its "type":
-  finding  file, severity (error, warning, info), area, reason, message,
-           position (byte offset or null), offset (log offset or null), path,
-           codec, entry (byte offset of the batch that holds position, or null),
-           reader and broker (what they do with it), action (the same
-           for programs: nothing, cuts_log, refuses_log, empties_segment,
-           splits_segment, hides_records, keeps_unreadable, fails_to_load,
-           rebuilds_index, forgets_producers, mistakes_producers, deletes_file,
-           deletes_log, recovers_log, resets_offset, refuses_start)
-  file     file, kind, partition, checked, clean, size, entries, padding,
-           batches, control_batches, records, unread, magics, codecs,
-           first_offset, last_offset, findings (number by severity)
-  failure  file, message: a PATH that could not be read at all
-  summary  the last line: clean, sums over all files, codecs_used
-
-\b
 Exit codes: 0 clean, 1 errors or warnings (info does not count), 2 wrong usage,
 or nothing of a PATH can be read.
 """
 
 
-@click.command("verify", epilog=_EPILOG)
+@click.command("verify", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_or_urls_argument
 @codec_option("all", text="Codec that reads the data; all: every installed one, compared.")
 @max_output_option
@@ -106,8 +98,10 @@ def verify_command(
     if report is not None:
         with wrong_usage(ImportError):
             require_html()
+    reporter = Reporter(ctx, output_format)
     with opened_report(report, *paths, replace=force) as file:
         result, failures, unreadable = _verified(
+            reporter,
             paths,
             codec=codec,
             max_output=max_output,
@@ -115,7 +109,6 @@ def verify_command(
             least=Severity(least),
             quiet=quiet,
             jobs=jobs,
-            as_json=output_format == "json",
             keep=file is not None,
         )
         if file is not None:
@@ -124,12 +117,31 @@ def verify_command(
 
             then = next_command(result.findings)
             file.write(verify_page(result, failures=failures, then=then))
-    if failures or unreadable:
-        ctx.exit(USAGE)
-    ctx.exit(CLEAN if result.clean else FINDINGS)
+    finish(reporter, result, failed=len(failures) + unreadable)
+
+
+def finish(reporter: Reporter, report: Report, *, failed: int = 0) -> NoReturn:
+    """Print the summary as JSON, and exit.
+
+    Args:
+        reporter: prints it.
+        report: what was found.
+        failed: number of paths of which nothing could be read.
+    """
+    totals = report.totals
+    clean = report.clean and not failed
+    tally = Tally(
+        USAGE if failed else CLEAN if clean else FINDINGS,
+        logs=sum(totals.files[kind] for kind in LOG_KINDS),
+        unreadable=failed,
+        undecoded=totals.unread,
+    )
+    sums = totals.as_dict() | {"clean": clean, "codecs_used": report.codecs}
+    reporter.finish(tally, **sums)
 
 
 def _verified(
+    reporter: Reporter,
     paths: tuple[Path, ...],
     *,
     codec: str,
@@ -138,7 +150,6 @@ def _verified(
     least: Severity,
     quiet: bool,
     jobs: int,
-    as_json: bool,
     keep: bool,
 ) -> tuple[Report, list[str], bool]:
     """Verify and print; return the report, what failed, and whether nothing of a path was read.
@@ -167,23 +178,19 @@ def _verified(
                         checked |= event.checked
                         report.totals.add(event)
                         if keep or not quiet:
-                            _keep(event, report, as_json and not quiet, keep=keep or not as_json)
+                            _keep(event, report, reporter, quiet=quiet, keep=keep)
                         continue
                     refused |= event.reason is FindingReason.UNREADABLE
                     if event.severity in severities:
-                        _keep(event, report, as_json, keep=keep or not as_json)
+                        _keep(event, report, reporter, keep=keep)
             except KafkaSpecError as error:
                 failures.append(str(error))
-                if as_json:
-                    print_json("failure", {"file": str(path), "message": str(error)})
+                if reporter.as_json:
+                    reporter.line("failure", file=path, message=str(error))
             unreadable |= refused and not checked
     for message in failures:
         warn(message)
-    if as_json:
-        clean = report.clean and not failures
-        summary = report.totals.as_dict() | {"clean": clean, "codecs_used": report.codecs}
-        print_json("summary", summary)
-    elif report.totals.files and not (quiet and report.clean):
+    if not reporter.as_json and report.totals.files and not (quiet and report.clean):
         from kafkaspec.cli.checking.verify_text import print_report
 
         shown = replace(report, files=[]) if quiet else report
@@ -191,11 +198,14 @@ def _verified(
     return report, failures, unreadable
 
 
-def _keep(event: Event, report: Report, as_json: bool, *, keep: bool) -> None:
+def _keep(
+    event: Event, report: Report, reporter: Reporter, *, keep: bool, quiet: bool = False
+) -> None:
     """Print an event as JSON, or keep it for the report, or both."""
-    if as_json:
-        print_json("file" if isinstance(event, FileResult) else "finding", event.as_dict())
-    if not keep:
+    is_file = isinstance(event, FileResult)
+    if reporter.as_json and not quiet:
+        reporter.line("file" if is_file else "finding", event.as_dict())
+    if not keep and reporter.as_json:
         return
     if isinstance(event, FileResult):
         report.files.append(event)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import click
 
 from kafkaspec.analysis.reasons import FindingReason
+from kafkaspec.cli.checking.verify import OUTPUT, finish
 from kafkaspec.cli.checking.verify_text import print_report
-from kafkaspec.cli.console import print_json, stdout_console
-from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
+from kafkaspec.cli.console import stdout_console
 from kafkaspec.cli.options import codec_option, format_option
+from kafkaspec.cli.report import ReportCommand, Reporter
 from kafkaspec.cli.spark.options import output_option, paths_argument, split_option, tasks_option
 from kafkaspec.cli.spark.session import check_outputs, save, session
 
 
-@click.command("verify")
+@click.command("verify", cls=ReportCommand, output=OUTPUT)
 @paths_argument
 @codec_option("all", text="Codec that reads the data; all: every installed one, compared.")
 @split_option
@@ -44,15 +45,13 @@ def verify_command(
         done = verify(spark, paths, codec=codec, split_bytes=split_bytes, tasks=tasks)
         save(output, findings=done.findings, files=done.files)
     report = done.report
-    if output_format == "json":
+    reporter = Reporter(ctx, output_format)
+    if reporter.as_json:
         for finding in report.findings:
-            print_json("finding", finding.as_dict())
+            reporter.line("finding", finding.as_dict())
         for result in report.files:
-            print_json("file", result.as_dict())
-        print_json("summary", report.totals.as_dict() | {"codecs_used": report.codecs})
+            reporter.line("file", result.as_dict())
     else:
         print_report(report, stdout_console())
     refused = any(finding.reason is FindingReason.UNREADABLE for finding in report.findings)
-    if refused and not report.totals.checked:
-        ctx.exit(USAGE)
-    ctx.exit(CLEAN if report.clean else FINDINGS)
+    finish(reporter, report, failed=int(refused and not report.totals.checked))
