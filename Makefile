@@ -44,7 +44,7 @@ compatibility:  ## Make the pages about Kafka's versions and quirks again, compa
 	@$(BIN)/python -m tools.import_messages --check --all
 	@$(BIN)/python -m tools.kafka.pages
 
-check:  ## Formatting, lint, types, and generated code against the specification
+check:  ## Formatting, lint, types, English, and generated code against the specification
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -52,6 +52,7 @@ check:  ## Formatting, lint, types, and generated code against the specification
 	$(BIN)/python tools/codegen.py --check
 	$(BIN)/python -m tools.names --check
 	$(BIN)/python -m tools.outputs --check
+	$(BIN)/python -m tools.english
 
 wheels:  ## Build the sdist and a wheel in dist/ twice, judge and try them (Linux; OPTIONS=--bare: in a bare Debian)
 	@tools/setup/venv.sh $(VENV)-release release

@@ -110,7 +110,7 @@ def main() -> None:
 
 
 class _Linked:
-    """What signatures name: classes that are not of the top level, aliases, and options."""
+    """The names in signatures: classes that are not of the top level, aliases, and options."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._known = set(map(id, values.values()))

@@ -21,7 +21,7 @@ class ClassData:
     Args:
         home: the directory of a cache.
         java: the command.
-        class_path: whatever follows it on the class path of a JVM is no matter.
+        class_path: whatever follows it on the class path of a JVM does not matter.
     """
 
     def __init__(self, home: Path, java: str, class_path: Sequence[str]) -> None:

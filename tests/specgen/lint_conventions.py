@@ -175,7 +175,7 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         "naming in Java's way",
         "      - id: kind\n",
         "      - id: messageKind\n",
-        [f"{MESSAGE}/seq/6: naming: messageKind is no id; write lower_case words joined by _"],
+        [f"{MESSAGE}/seq/6: naming: messageKind is not an id; write lower_case words joined by _"],
     ),
     (
         "naming of the original",

@@ -121,7 +121,7 @@ SHAPES: list[tuple[str, str, str, list[str]]] = [
         ),
         [
             "sample.ksy#/types/choice/seq/1: S6: a switch is the only field of its type; make"
-            " a type of its own for it"
+            " a separate type for it"
         ],
     ),
     (
@@ -248,8 +248,8 @@ SHAPES: list[tuple[str, str, str, list[str]]] = [
         "      - id: color\n",
         "      - id: None\n",
         [
-            "sample.ksy#/types/message/seq/4: naming: None is no id; write lower_case words joined "
-            "by _"
+            "sample.ksy#/types/message/seq/4: naming: None is not an id; write lower_case words "
+            "joined by _"
         ],
     ),
     (

@@ -192,7 +192,7 @@ SUBSET: list[tuple[str, str, str, list[str]]] = [
         [
             f"{MESSAGE}/seq/5: S8: if: may test whether the size of a nullable payload, or the "
             "count of a nullable array, is negative, or a parameter or an earlier field with "
-            "valid: against numbers, nothing else; make a type of its own",
+            "valid: against numbers, nothing else; make a separate type",
         ],
     ),
     (

@@ -188,5 +188,5 @@ def test_the_first_release_that_knows_a_key_stays_and_is_compared(tmp_path: Path
 def test_a_schema_without_an_end_of_its_versions(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="validVersions has no end"):
         schemas(tmp_path, changed("validVersions", "0+"))
-    with pytest.raises(SchemaError, match=r"'1\.\.2' is no range of versions"):
+    with pytest.raises(SchemaError, match=r"'1\.\.2' is not a range of versions"):
         schemas(tmp_path, changed("validVersions", "1..2"))

@@ -80,7 +80,7 @@ class Node:
 
 
 class Broker:
-    """A broker in a directory of its own; it can run more than once.
+    """A broker in a separate directory; it can run more than once.
 
     Attributes:
         version: its release.
@@ -128,7 +128,7 @@ class Broker:
     def running(self) -> Iterator[Self]:
         """Start it; stop it cleanly at the end of the block.
 
-        When the block raises, everything is killed instead: nothing of that run may be kept.
+        When the block raises, everything is killed instead: nothing from that run may be kept.
         """
         try:
             for server in self._servers:

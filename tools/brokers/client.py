@@ -18,7 +18,7 @@ _COMMANDS = {
     Feature.DYNAMIC_QUORUM: "Administer",
     Feature.STREAMS_GROUPS: "Stream",
 }
-"""Commands of their own, which not every client can do."""
+"""Separate commands, which not every client can do."""
 
 START_MS = 1_609_459_200_000
 """2021-01-01T00:00:00Z, in ms: the timestamp of records that are given no other."""

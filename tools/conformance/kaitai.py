@@ -1,6 +1,6 @@
 """Build testees from the specification, compiled for other languages by the official compiler.
 
-Nothing of it is checked in: it is made below ``build/conformance``.
+No part of it is checked in: it is made below ``build/conformance``.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ UNSEEN: Final = frozenset(
 
 
 AMBIGUOUS: Final = frozenset({"a bit, zeros and noise", "a header and the one after next"})
-"""Those that leave entries around which nothing says that they are not inside of a value."""
+"""Those that leave entries with no evidence that they are not inside a value."""
 
 MOVING: Final = frozenset({"two sectors in each other's place"})
 """Those that put entries into another order."""

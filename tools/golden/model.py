@@ -150,11 +150,11 @@ class Stream(Step):
 
 @dataclass(frozen=True)
 class AwaitRemoteDeleted(Step):
-    """Wait until nothing of the topic is in remote storage any more."""
+    """Wait until remote storage has no part of the topic any more."""
 
 
 class Occasion(enum.StrEnum):
-    """A broker of its own, with log directories of its own."""
+    """A separate broker, with its own log directories."""
 
     CLEAN = "clean"
     """Stopped cleanly."""

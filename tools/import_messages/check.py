@@ -43,7 +43,7 @@ READ_LATER = {
 }  # fmt: skip
 """Keys in the jars of releases whose readers do not know them."""
 READ_BEFORE = {"LegacyOffsetCommitKey"}
-"""Keys that readers knew before they had a schema of their own."""
+"""Keys that readers knew before they had their own schema."""
 RENAMED = {
     (schema, old[0].upper() + old[1:]): new[0].upper() + new[1:]
     for (schema, new), (_, old) in decoders.RENAMED.items()

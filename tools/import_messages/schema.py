@@ -178,6 +178,6 @@ def _versions(text: str | None) -> Versions | None:
         return None
     match = _RANGE.fullmatch(text)
     if match is None:
-        raise SchemaError(f"{text!r} is no range of versions")
+        raise SchemaError(f"{text!r} is not a range of versions")
     low = int(match[1])
     return Versions(low, None if match[3] else int(match[2] or low))

@@ -4,7 +4,7 @@ Conventions, which ``check`` and the readers of the specification rely on:
 
 * An id is Kafka's name in snake case, and ``-orig-id`` has Kafka's name where that is another.
 * A file has all versions: fields are there ``if:`` the version says so. Where some versions are
-  flexible and some are not, each kind has a body of its own.
+  flexible and some are not, each kind has a separate body.
 * A tagged field is a case of a switch over the tag, in bytes of the size before it; what it holds
   is a structure with one field, whose ``-default`` is what a reader takes where the tag is absent.
 * What nobody can derive from a schema, the sentences, begin with ``TODO``, which the linter
@@ -35,7 +35,7 @@ _FOLDERS = {
 }  # fmt: skip
 """Folders of ``spec/messages`` by module of Kafka; a folder is named like its topic."""
 _OF_CORE = {"Transaction": "transaction_state"}
-"""Folders of what the core had before 3.5 and 3.9, by the begin of the name."""
+"""Folders of what the core had before 3.5 and 3.9, by the start of the name."""
 _SHARED = ("varint", "flexible", "primitive", "enumeration")
 """Files of types and enumerations that messages share."""
 _FRAMED = ("cluster_metadata", "remote_log_metadata")

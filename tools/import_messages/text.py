@@ -17,7 +17,7 @@ _LAST = ("valid", "if", "doc", "doc-ref", *_PLACES)
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes lists inside of what they belong to, as the other files have them."""
+    """Writes lists indented below their key, as the other files have them."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
@@ -27,7 +27,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 class _Block(str):
-    """A text that gets lines of its own."""
+    """A text that gets separate lines."""
 
     __slots__ = ()
 

@@ -20,7 +20,7 @@ DAY_MS: Final = 86_400_000
 
 @dataclass(frozen=True)
 class Cleaned:
-    """What the cleaner did.
+    """The result of a pass of the cleaner.
 
     Attributes:
         first_dirty: first offset that it had not reached.

@@ -170,14 +170,14 @@ _HEAD = """\
 - **w**, written: a broker of the release was given partitions that kafkaspec wrote, once as plain
   `.log` files and once by `SegmentWriter` with all their other files, after a clean stop and as
   after a crash. It loaded them without a complaint and served every record to its own consumer with
-  equal offset, timestamp, key, value and headers, in both isolation levels. It answered look-ups by
+  equal offset, timestamp, key, value and headers, in both isolation levels. It answered lookups by
   offset and, from 0.10.1, by timestamp as `kafkaspec find` does, appended at our log end offset,
   and recovered the indexes that `kafkaspec index` makes.
 - **p**, produced: a broker took batches of ours in a plain produce request, and served them.
 - `-`: the release does not have the feature.
 
 Plain `.log` files have two limits. Releases from 1.1 to 2.2 do not notice after a clean stop that
-an index is missing and rebuild nothing, so that look-ups by time only know the time of the file,
+an index is missing and rebuild nothing, so that lookups by time only know the time of the file,
 and transactions are forgotten. 0.8.0 does not start without indexes; `kafkaspec index` made them
 there. 0.8.0 also recovers the last segment only, and its consumer does not get past offsets that
 are missing at the end of a segment; the partitions had none.

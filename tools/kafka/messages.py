@@ -15,7 +15,7 @@ _JUDGE = "MessageJudge"
 
 
 class Reading(NamedTuple):
-    """What a reader makes of a message.
+    """A message as a reader decodes it.
 
     Attributes:
         json: text of its fields; None where it is refused.

@@ -32,7 +32,7 @@ codecs, transactions, compacted, idempotent, and values that hold other segments
 | intact | that are in the damaged file as they were |
 | Kafka keeps | of these, when a broker recovers the segment; all later segments are lost too |
 | salvage | of these, in the output of [`salvage`](guide/salvage.md) |
-| ambiguous | of these, left out since they may be inside of a value |
+| ambiguous | of these, left out since they may be inside a value |
 | repaired | that were not intact, and are right again with `--repair bits,headers` |
 
 Nothing in any output was foreign: each entry is one of the log, but for fields that no checksum
@@ -69,7 +69,7 @@ def _row(name: str, found: Counter[str]) -> str:
 
 
 def _counts(log: Log, accident: str, path: Path) -> Counter[str]:
-    """Return what is there of a log after an accident."""
+    """Count what is left of a log after an accident."""
     data = happen(accident, log.data, log.places)
     path.write_bytes(data)
     intact = {entry for entry in log.entries if entry in data}

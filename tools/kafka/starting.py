@@ -23,7 +23,7 @@ Tree = dict[str, dict[str, int]]
 
 
 class Started(NamedTuple):
-    """What became of log directories.
+    """The state of log directories after a start.
 
     Attributes:
         starts: whether the broker started, and stayed.

@@ -40,7 +40,7 @@ PLACES = (
 """What uses the extension; the rest of ``writing`` is in Python, above what these try."""
 TESTS = ("--quick", "--core", *(f"tests/{name}" for name in PLACES))
 LEFT_OUT = "not kafka and not memory"
-"""Marks: Kafka's own readers have tests of their own, and a sanitizer takes terabytes of address
+"""Marks: Kafka's own readers have separate tests, and a sanitizer takes terabytes of address
 space, and keeps memory that was freed."""
 IGNORED = shutil.ignore_patterns(
     "__pycache__", "*.so", ".git", ".*_cache", ".hypothesis", ".venv*", "build"

@@ -3,9 +3,9 @@
     python -m tools.release DIRECTORY
 
 An sdist, twice; from the unpacked sdist a wheel, twice; the SBOMs. Judged are equal bytes, texts,
-the ABI, the libraries in the wheel, an installation in an environment of its own, and with
-``--bare`` one in the smallest Debian (needs root and debootstrap). Wheels of other systems are left
-to the workflow, which calls the same scripts.
+the ABI, the libraries in the wheel, an installation in a separate environment, and with
+``--bare`` one in the smallest Debian (needs root and debootstrap). The workflow makes
+wheels for other systems with the same scripts.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _segments(folder: Path) -> Iterator[Path]:
 
 
 def _install(wheel: Path, folder: Path) -> None:
-    _say("an environment of its own")
+    _say("a separate environment")
     place = folder / "alone"
     _run(sys.executable, "-m", "venv", place)
     python = place / "bin" / "python"

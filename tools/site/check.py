@@ -90,7 +90,7 @@ def _wrong(site: Path, read: dict[str, _Page], name: str, address: str, *, loade
     if link.scheme or link.netloc:
         if loaded:
             return "is loaded from another host"
-        return "" if link.scheme == "https" and link.hostname else "is no address of https"
+        return "" if link.scheme == "https" and link.hostname else "is not an https address"
     target = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(link.path)))
     if not link.path:
         target = name

@@ -63,6 +63,7 @@ def _listed() -> Nav:
             "Formats": [
                 {"All formats": FORMATS},
                 {"Quirks of Kafka": "docs/quirks.md"},
+                "docs/glossary.md",
                 {"The specification": "spec/README.md"},
                 *_formats(),
             ]
@@ -183,7 +184,7 @@ def staged(page: str, text: str, repository: str) -> tuple[str, str]:
     Args:
         page: path of the page below the root of the repository.
         text: its Markdown.
-        repository: where the repository can be seen: files that are no pages are linked there.
+        repository: where the repository can be seen: files that are not pages are linked there.
     """
     where = place(page)
     here = {*pages(), *shown()}

@@ -145,7 +145,7 @@ class Node:
         found = self.child(key)
         for name in found.content:
             if not isinstance(name, str):
-                raise found.fail(f"{name!r} is no id; write lower_case words joined by _")
+                raise found.fail(f"{name!r} is not an id; write lower_case words joined by _")
         return [(name, found.child(name)) for name in found.content]
 
     def nodes(self, key: str) -> list[Node]:

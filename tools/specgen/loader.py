@@ -149,7 +149,7 @@ def join(specs: tuple[Spec, ...]) -> Model:
             raise SpecError(
                 f"{spec.file_name}#/meta/imports",
                 f"{spec.id} imports itself, perhaps through others; move the types that both need "
-                "to a file of their own",
+                "to a separate file",
             )
         for type_ in spec.types:
             for parameter in type_.parameters:

@@ -240,7 +240,7 @@ class Parameter(Described):
 
 
 Node = Field | PeekInstance | ValueInstance
-"""What has expressions of its own."""
+"""A thing that has expressions."""
 
 Member = Parameter | Node
 """What an expression can name."""
@@ -256,7 +256,7 @@ class EnumValue(Described):
 
     @property
     def shown(self) -> str:
-        """What Kafka shows: the name of its constant, or ``-orig-id``."""
+        """The name that Kafka shows: that of its constant, or ``-orig-id``."""
         return self.original_id or self.id.upper()
 
 
@@ -380,7 +380,7 @@ class Spec:
 
     @property
     def folder(self) -> str | None:
-        """``consumer_offsets`` of ``messages/consumer_offsets``, None for what is no message."""
+        """``consumer_offsets`` of ``messages/consumer_offsets``, or None."""
         parts = PurePosixPath(self.file_name).parts
         return parts[1] if parts[0] == MESSAGES and len(parts) == 3 else None
 

@@ -94,7 +94,7 @@ def cell(text: str) -> str:
 
 
 def type_text(model: Model, field: Field, page: str) -> str:
-    """Return the type of a field, with a link where it has a section of its own."""
+    """Return the type of a field, with a link if it has a section."""
     kind = field.type
     match kind:
         case IntegerType(size=size, signed=signed):

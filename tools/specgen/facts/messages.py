@@ -90,7 +90,7 @@ def _head_field(field: Field) -> HeadField:
             return HeadField(field.id, "", size, signed)
         case TypeReference(spec_id, name):
             return HeadField(field.id, f"{spec_id}.{name}", 0, signed=False)
-    raise AssertionError(f"{field.location} is no integer")
+    raise AssertionError(f"{field.location} is not an integer")
 
 
 def _topic(spec: Spec) -> str:

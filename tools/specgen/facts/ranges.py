@@ -91,7 +91,7 @@ def is_text(model: Model, type_: Type) -> bool:
 
 
 def first_version(field: Field) -> int:
-    """Return the first version that has a field, 0 where that is no question of the version."""
+    """Return the first version that has a field, 0 if that does not depend on the version."""
     for version in range(1, MOST_VERSIONS):
         before, here = (exists(field, number) for number in (version - 1, version))
         if here and before is False:

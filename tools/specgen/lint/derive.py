@@ -73,7 +73,7 @@ def _derive(model: Model, type_: Type, field: Field, derive: Derive) -> Messages
         yield f"{target.id} has no size: that could use it; write size: {field.id}"
     if derive.function is DeriveFunction.PRESENT and null_mark(type_, target) is None:
         yield (
-            f"{target.id} is no structure that may be null by this mark; "
+            f"{target.id} is not a structure that may be null by this mark; "
             f"write if: {field.id} >= 0, or {field.id}.value >= 1"
         )
     holds_items = target.repeat is not None or isinstance(target.type, BytesType)
@@ -184,7 +184,7 @@ def _constant(field: Field) -> Messages:
     if field.valid is not None and field.valid.equal is not None and field.constant is None:
         yield "a writer must know the constant; write a number, or -derive it"
     if field.derive is not None and field.constant is not None:
-        yield "a derived field is no constant; leave -derive or valid out"
+        yield "a derived field is not a constant; leave -derive or valid out"
 
 
 def _bounds(model: Model, field: Field) -> Messages:

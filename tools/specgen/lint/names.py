@@ -97,7 +97,7 @@ def _optional(type_: Type) -> Messages:
                 field,
                 "if: may test whether the size of a nullable payload, or the count of a nullable "
                 "array, is negative, or a parameter or an earlier field with valid: against "
-                "numbers, nothing else; make a type of its own",
+                "numbers, nothing else; make a separate type",
             )
         for other in type_.fields:
             for key, expression in expressions(other):

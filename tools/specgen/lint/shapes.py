@@ -180,7 +180,7 @@ def _parameters(model: Model, type_: Type) -> Messages:
         if kind.arguments or kind.size is not None or kind.size_eos:
             yield f"parameter {parameter.id} may have an id and a type only; leave out the rest"
         if model.type(kind).is_transparent:
-            yield f"parameter {parameter.id} must be a structure with fields of its own"
+            yield f"parameter {parameter.id} must be a structure with its own fields"
 
 
 def _scalar(model: Model, type_: Type) -> Messages:
@@ -262,7 +262,7 @@ def _size(model: Model, type_: Type, field: Field) -> Messages:
 
 def _switch(model: Model, type_: Type, field: Field, kind: SwitchType) -> Messages:
     if not type_.is_choice or field.repeat or field.condition or type_.scalar:
-        yield "a switch is the only field of its type; make a type of its own for it"
+        yield "a switch is the only field of its type; make a separate type for it"
     ids = {peek.id for peek in type_.peek_instances}
     ids |= {p.id for p in type_.parameters if isinstance(p.type, IntegerType)}
     if not isinstance(kind.on, Name) or kind.on.id not in ids:
@@ -272,7 +272,7 @@ def _switch(model: Model, type_: Type, field: Field, kind: SwitchType) -> Messag
     arguments: dict[str, TypeReference] = {}
     for _, reference in kind.cases:
         if model.type(reference).is_transparent:
-            yield f"{reference.name} is no structure of its own; choose structures"
+            yield f"{reference.name} is not a separate structure; choose structures"
         if arguments.setdefault(reference.name, reference) != reference:
             yield f"{reference.name} takes other arguments in another case; make them one"
 

@@ -120,7 +120,7 @@ def _keys(location: str, actual: Sequence[str], known: Sequence[str]) -> Iterato
 
 def _name(name: str, original: str | None) -> Messages:
     if not _ID.fullmatch(name):
-        yield f"{name} is no id; write lower_case words joined by _"
+        yield f"{name} is not an id; write lower_case words joined by _"
     if original == name:
         yield f"-orig-id repeats the id {name}; leave it out"
 

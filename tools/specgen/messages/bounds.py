@@ -1,4 +1,4 @@
-"""What an integer may be: its width, its bounds, and what it is compared with."""
+"""The range of an integer: its width, its bounds, and what it is compared with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def width(model: Model, item: Field) -> tuple[int, bool]:
         return item.type.size, item.type.signed
     if scalar_of(model, item) is Scalar.UNSIGNED_VARINT32:
         return 0, False
-    raise Unsupported(f"{item.location} is no integer of messages")
+    raise Unsupported(f"{item.location} is not an integer of messages")
 
 
 def bounds(model: Model, item: Field) -> tuple[int, int, int | None]:
@@ -38,7 +38,7 @@ def bounds(model: Model, item: Field) -> tuple[int, int, int | None]:
             continue
         number = literal(expression)
         if number is None:
-            raise Unsupported(f"{item.location} has a bound that is no number")
+            raise Unsupported(f"{item.location} has a bound that is not a number")
         low, high = (number, high) if bound == "low" else (low, number)
     if valid.equal is not None:
         number = literal(valid.equal)
@@ -76,7 +76,7 @@ def _allowed(model: Model, item: Field, valid: Valid) -> list[int]:
     if valid.any_of:
         found = [literal(expression) for expression in valid.any_of]
         if None in found:
-            raise Unsupported(f"{item.location} allows what is no number")
+            raise Unsupported(f"{item.location} allows values that are not numbers")
         return [number for number in found if number is not None]
     assert item.enum is not None
     return [value.value for value in model.enum(item.enum).values]

@@ -1,8 +1,8 @@
 """Derive the columns and the program of a message from its type.
 
 Every version is followed on its own: conditions and switches that depend on the version alone have
-one answer then, so that a program has no expressions. What is left to decide by bytes is whether
-something is null, and which tags are there.
+one answer then, so that a program has no expressions. Only two questions remain for the bytes:
+whether something is null, and which tags are there.
 """
 
 from __future__ import annotations
@@ -345,7 +345,7 @@ class _Deriver:
     def _tags(self, item: Field, section: Section, place: Place) -> Line:
         low, high, remaining = bounds(self.model, section.count)
         if remaining != 0 or width(self.model, section.count) != (0, False):
-            raise Unsupported(f"{section.count.location} is no count of tagged fields")
+            raise Unsupported(f"{section.count.location} is not a count of tagged fields")
         cases = dict(section.cases)
         lines = []
         for number in sorted(number for number in cases if number is not None):
@@ -435,7 +435,7 @@ class _Deriver:
         assert isinstance(kind, TypeReference)
         type_ = self.model.type(kind)
         if len(type_.fields) != 2 or item.valid is not None:
-            raise Unsupported(f"{item.location} is no size and bytes")
+            raise Unsupported(f"{item.location} is not a size and bytes")
         length = type_.fields[0]
         assert length.derive is not None
         low, high, _ = bounds(self.model, length)

@@ -46,7 +46,7 @@ def _columns_of(
 ) -> list[Column]:
     """Return the columns of a record: value instances, numbers, byte strings, lists of structures.
 
-    Fields of structures without a size of their own have dotted ids.
+    Fields of structures without a size have dotted ids.
     """
     found = []
     if not prefix:

@@ -289,7 +289,7 @@ class NearDecoder(RecordDecoder):
 
     A record ends where its size says, and nothing but a record that ends there is taken; so a
     number inside is read without a look at the end, as long as the buffer has some bytes after
-    the record. All else, and a record at the end of the buffer, is left to the other loop.
+    the record. The other loop handles all else, and a record at the end of the buffer.
     """
 
     fail = full = "goto otherwise;"

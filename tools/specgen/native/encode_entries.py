@@ -15,7 +15,7 @@ from tools.specgen.writer import CodeWriter
 
 
 class MessageEncoder(FieldWriter):
-    """Writer of ``encode_<message>``: each row as an entry of its own, checksum included."""
+    """Writer of ``encode_<message>``: each row as a separate entry, checksum included."""
 
     def __init__(self, segment: Segment, kind: Type, numbers: Numbers, out: CodeWriter) -> None:
         super().__init__(segment.model, out)

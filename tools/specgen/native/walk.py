@@ -88,7 +88,7 @@ class Walk:
             self.out.when(f"{scope.end} - p < {size}", self.fail)
 
     def enter(self, scope: Scope, size: str) -> None:
-        """Write the check that a structure of a size of its own is inside of this one."""
+        """Write the check that a structure with a separate size is inside this one."""
         self.out.when(f"KS_UNLIKELY({size} < 0 || {size} > {scope.end} - p)", self.fail)
 
     def leave(self, end: str) -> None:
