@@ -1,4 +1,4 @@
-"""``transactions``, ``producers`` and ``gaps`` against reading the headers of the same log."""
+"""``transactions``, ``producers`` and ``gaps`` against reading what they need of the same log."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ _GOLDEN = Path("tests/golden/4.3.1/logs/transactions-0")
 _SEGMENT = 128 * MIB
 _HEADERS = "headers, `batch_table()`"
 _MARKERS = "headers, and markers by `batch_at()`"
-_AGAINST = {"transactions": _MARKERS, "producers": _HEADERS, "gaps": _HEADERS}
-"""What a command has to read: the records of markers too, for transactions."""
+_CHECKSUMS = "checksums too, `verify`"
+_AGAINST = {"transactions": _MARKERS, "producers": _HEADERS, "gaps": _CHECKSUMS}
+"""What a command has to read: the records of markers too, for transactions; all bytes, for gaps,
+as a batch with a wrong checksum is a gap."""
 
 
 def _write(directory: Path, records: int, value: int, size: int) -> int:
@@ -103,6 +105,12 @@ def _headers(directory: Path) -> int:
     return int(Partition(directory).batch_table().num_rows)
 
 
+def _verified(directory: Path) -> int:
+    report = ks.verify(directory)
+    assert not report.findings
+    return report.totals.batches
+
+
 def _with_markers(directory: Path) -> int:
     batches = 0
     for segment in Partition(directory).segments_from(None):
@@ -156,13 +164,14 @@ def run(settings: Settings) -> Outcome:
         candidates = [
             Candidate(_HEADERS, partial(_headers, directory), batches),
             Candidate(_MARKERS, partial(_with_markers, directory), batches),
+            Candidate(_CHECKSUMS, partial(_verified, directory), batches),
         ]
         candidates += [
             Candidate(name, partial(run_one, directory, batches), batches)
             for name, run_one in _COMMANDS.items()
         ]
         found = measure(candidates, settings.rounds(5))
-        for name in (_HEADERS, _MARKERS):
+        for name in (_HEADERS, _MARKERS, _CHECKSUMS):
             table.rows.append((shape, name, number(found.median(name)), "", ""))
         for name in _COMMANDS:
             ratio = found.ratio(name, _HEADERS)
