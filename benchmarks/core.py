@@ -47,6 +47,7 @@ def read_objects(codec: NativeCodec, data: bytes) -> int:
     rows = position = 0
     while position < len(data):
         found = codec.plain_records(data, position, True, len(data))
+        assert found is not None
         for _ in found:
             rows += 1
         position = found.end

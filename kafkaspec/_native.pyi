@@ -64,6 +64,7 @@ def select(
     count: int,
     roles: tuple[int, ...],
     rules: tuple[int, ...],
+    left_out: Buffer | None,
     batches: Buffer,
     /,
 ) -> tuple[int, int, int, int]: ...
@@ -95,6 +96,7 @@ class Records(Generic[_T]):
         plan: tuple[int, ...],
         text: int,
         check: Callable[[], object] | None,
+        skipped: Buffer | None,
         /,
     ) -> Self: ...
     def __iter__(self) -> Self: ...

@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -58,11 +57,6 @@ SOURCES: Final[dict[str, tuple[str, ...]]] = {
 }
 """Columns of the specification that each column needs."""
 
-_TRANSACTION: Final = (
-    BATCH_BASE_OFFSET, OF_BATCH + names.PRODUCER_ID, OF_BATCH + names.IS_TRANSACTIONAL
-)  # fmt: skip
-"""Columns that show to which transaction a record belongs."""
-
 
 def allocate(size: int) -> pa.Buffer:
     """Allocate memory from Arrow's pool."""
@@ -81,8 +75,6 @@ def sources_of(request: Request) -> tuple[str, ...]:
         found[names.OFFSET] = None
     if request.by_timestamp:
         found[names.TIMESTAMP] = None
-    if request.aborted:
-        found |= dict.fromkeys(_TRANSACTION)
     return tuple(found) or (names.OFFSET,)
 
 
@@ -132,26 +124,10 @@ class Arrays:
             stamps = _integers(columns, names.TIMESTAMP)
             parts.append(pc.not_equal(stamps, NO_TIMESTAMP))
             parts += _between(stamps, request.start_timestamp, request.end_timestamp)
-        if request.aborted:
-            parts += self._not_aborted(columns)
         mask = parts.pop() if parts else None
         for part in parts:
             mask = pc.and_(mask, part)
         return mask
-
-    def _not_aborted(self, columns: Columns) -> list[pa.Array]:
-        """Return a mask of the rows outside aborted transactions, if some may be inside."""
-        base_offsets, producers, transactional = (
-            _integers(columns, name).to_numpy(zero_copy_only=False) for name in _TRANSACTION
-        )
-        starts = np.flatnonzero(base_offsets[1:] != base_offsets[:-1]) + 1
-        starts = np.append(0, starts)[: len(base_offsets)]
-        dropped = self._request.aborted.among(producers[starts], base_offsets[starts])
-        dropped &= transactional[starts] == 1
-        if not dropped.any():
-            return []
-        counts = np.diff(np.append(starts, len(base_offsets)))
-        return [pa.array(np.repeat(~dropped, counts))]
 
     def _array(self, name: str, columns: Columns) -> pa.Array:
         if name in self._special:

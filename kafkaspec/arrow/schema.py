@@ -249,6 +249,7 @@ class Request:
             start_timestamp=self.start_timestamp,
             include_control=self.include_control,
             max_bytes=self.max_bytes,
+            aborted=self.aborted,
             start_position=self.start_position,
             end_position=self.end_position,
         )

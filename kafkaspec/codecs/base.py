@@ -131,7 +131,7 @@ class PlainRecords(Protocol):
     """Records of some batches, one at a time.
 
     Attributes:
-        end: end of the last of these batches, so far.
+        end: end of the last of these batches, or of one that was passed over, so far.
     """
 
     @property
@@ -243,6 +243,7 @@ class Codec(ABC):
         verify: bool,
         most: int,
         check: Callable[[], object] | None = None,
+        headers: tuple[HeaderTable, bytes | bytearray] | None = None,
     ) -> PlainRecords | None:
         """Return the records of batches from ``start`` on that need only decoding.
 
@@ -256,6 +257,8 @@ class Codec(ABC):
             most: bytes from which on a batch counts as unusual.
             check: raises an error if the buffer may no longer be read. It is called before each
                 batch, and records are made from a copy of the batch. None: it may always be read.
+            headers: those of the entries, as ``scan`` returns them, and a byte for each one to look
+                at: 0, or 1 if it is passed over. Then control batches are data as well.
 
         Returns:
             The records of the first batches, as long as they are uncompressed data batches; no

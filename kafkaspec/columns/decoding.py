@@ -31,7 +31,7 @@ def described(core: Core, table: EntryTable, count: int) -> array[int]:
     module = core.module
     rules = (UNTIMED, LOWEST, 0, LOWEST, module.CONTROL, module.VERIFY, HIGHEST)
     _, number, _, _ = core.module.select(
-        table.values, table.capacity, 0, count, core.roles, rules, room
+        table.values, table.capacity, 0, count, core.roles, rules, None, room
     )
     return room[: number * core.module.BATCH_FIELDS]
 

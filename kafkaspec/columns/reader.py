@@ -176,10 +176,18 @@ class Reader:
         region = buffer[: table.position]
         room = array("q", bytes(8 * module.BATCH_FIELDS * table.count))
         rules = self._rules(core)
+        left_out = self._wanted.aborted.left_out(table)
         first = 0
         while first < table.count and not self._done:
             first, number, rows, facts = module.select(
-                table.values, table.capacity, first, table.count, core.roles, rules, room
+                table.values,
+                table.capacity,
+                first,
+                table.count,
+                core.roles,
+                rules,
+                left_out,
+                room,
             )
             if number:
                 entries = room[: number * module.BATCH_FIELDS]
@@ -349,6 +357,7 @@ class Reader:
         passed = low is not None and batch.last_offset < low
         timed = not stands_alone and not (wanted.apart and batch.is_control)
         passed |= earliest is not None and timed and batch.max_timestamp < earliest
+        passed |= wanted.aborted.holds(batch)
         if not passed and (wanted.include_control or not batch.is_control):
             large = batch.size > self._most and not stands_alone
             if self._core is not None and large and not self._wanted.apart:

@@ -11,6 +11,7 @@ from typing import Final
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.columnar import CHUNK_BYTES
+from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 
 OF_BATCH: Final = "batch."
 """Prefix of columns that repeat a field of the header of a record's entry."""
@@ -43,6 +44,7 @@ class Wanted:
             ``apart`` no control batches.
         include_control: whether to read control records.
         max_bytes: most bytes of Kafka data in a chunk.
+        aborted: transactions whose batches are not read.
         start_position: byte position of the first entry to read.
         end_position: byte position of the first entry not to read, None for the end.
         apart: whether entries of which columns do not say everything are left to the caller, see
@@ -55,6 +57,7 @@ class Wanted:
     start_timestamp: int | None = None
     include_control: bool = False
     max_bytes: int = CHUNK_BYTES
+    aborted: AbortedTransactions = NO_TRANSACTIONS
     start_position: int = 0
     end_position: int | None = None
     apart: bool = False

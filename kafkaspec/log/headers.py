@@ -23,6 +23,8 @@ RECORD_SETS: Final = frozenset(magic for magic, kind in KINDS.items() if kind.ha
 """Magics of entries that all have the fields of a batch."""
 _FIRST: Final = 64
 """Number of headers of the first table if few may be enough; each next one has twice as many."""
+HEADERS_AT_ONCE: Final = (1 << 12) - 8
+"""Number of headers of a table that stays in the cache, in memory that is used again."""
 _MOST: Final = (1 << 16) - 8
 """Not a power of two: columns that far apart would share a few lines of the cache."""
 

@@ -12,10 +12,19 @@ from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.entries import Entries
-from kafkaspec.log.headers import skip
+from kafkaspec.log.headers import HEADERS_AT_ONCE, skip
 from kafkaspec.log.pieces import WHOLE_BYTES, runs_of
-from kafkaspec.log.selection import Options, Selection, check_isolation, selected, selection_of
-from kafkaspec.model import Record
+from kafkaspec.log.selection import (
+    Options,
+    Selection,
+    check_isolation,
+    chosen,
+    first_position,
+    left_out,
+    selected,
+    selection_of,
+)
+from kafkaspec.model import Buffer, Record
 from kafkaspec.options import checked
 from kafkaspec.times import Time, milliseconds
 
@@ -92,7 +101,7 @@ class Segment(Entries, Log):
             return chain.from_iterable(records for _, records in selected(self, wanted))
         # Between two records any time may pass, in which a mapped file may become shorter.
         check = self.check if self.path and self._source.mapped else None
-        return chain.from_iterable(self._runs(check, wanted.start_offset, wanted.control))
+        return chain.from_iterable(self._runs(check, wanted))
 
     def find(
         self,
@@ -162,29 +171,26 @@ class Segment(Entries, Log):
         return f"<Segment {self.name or 'buffer'}: {self.size} bytes>"
 
     def _runs(
-        self, check: Callable[[], None] | None, start_offset: int | None, control: bool
+        self, check: Callable[[], None] | None, wanted: Selection
     ) -> Iterator[Iterable[Record]]:
         """Yield the records of one batch or of many, which iterate without running Python code.
 
         Args:
             check: see ``Codec.plain_records``.
-            start_offset: smallest wanted offset.
-            control: whether to include control records.
+            wanted: the records; ``is_plain``.
 
         Raises:
             KafkaSpecError: a batch cannot be read.
         """
-        position = 0
+        position = first_position(self, wanted)
         cursor = self.cursor()
         plain: PlainRecords | None = None
-        while True:
-            while start_offset is None and position < self.size:
+        more = True
+        while more:
+            while wanted.start_offset is None and position < self.size:
                 self.check()
                 buffer, base = self.around(cursor, position)
-                verify = self.crc == "error"
-                plain = self.codec.plain_records(
-                    buffer, position - base, verify, WHOLE_BYTES, check
-                )
+                plain = self._plain(buffer, position - base, check, wanted)
                 if plain is None:
                     break
                 yield plain
@@ -192,15 +198,28 @@ class Segment(Entries, Log):
                     break
                 position = base + plain.end
             # Entries that need more than decoding, one after the other.
-            for batch in self.batches(position, start_offset=start_offset):
-                position = batch.end
-                if not batch.is_control or control:
-                    for records in runs_of(batch.records()):
-                        if start_offset is not None:  # offsets may go back: check each
-                            records = [item for item in records if item.offset >= start_offset]
-                        yield records
-                alone = batch.is_control or not batch.is_compressed
-                if plain is not None and alone and batch.kind.has_record_sets:
+            for item in self.entries(position):
+                position = item.end
+                batch, more = chosen(item, wanted)
+                for records in runs_of(batch.records()) if batch is not None else ():
+                    if wanted.is_range:  # offsets may go back: check each
+                        records = [record for record in records if wanted.keeps(record)]
+                    yield records
+                alone = item.is_control or not item.is_compressed
+                if not more or (plain is not None and alone and item.kind.has_record_sets):
                     break  # plain ones may follow again
             else:
                 return
+
+    def _plain(
+        self, buffer: Buffer, start: int, check: Callable[[], None] | None, wanted: Selection
+    ) -> PlainRecords | None:
+        """Return the records of the next batches as far as they need only decoding."""
+        headers = None
+        if not wanted.takes_all:
+            table = self.codec.scan(buffer, start, capacity=HEADERS_AT_ONCE)
+            if table is None:
+                return None
+            headers = table, left_out(table, wanted)
+        verify = self.crc == "error"
+        return self.codec.plain_records(buffer, start, verify, WHOLE_BYTES, check, headers)

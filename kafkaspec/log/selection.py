@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Literal, TypedDict, TypeVar, Unpack
 
+from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import Entries
-from kafkaspec.log.headers import skip
+from kafkaspec.log.headers import RECORD_SETS, skip
 from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.lookup import Isolation, start_position
 from kafkaspec.log.pieces import runs_of
@@ -86,9 +89,14 @@ class Selection:
 
     @property
     def is_plain(self) -> bool:
-        """Whether at most the first offset is limited, and errors are raised."""
-        bounds = (self.end_offset, self.start_timestamp, self.end_timestamp)
-        return bounds == (None, None, None) and self.on_error == "fail" and not self.aborted
+        """Whether at most offsets are limited, and errors are raised."""
+        bounds = (self.start_timestamp, self.end_timestamp)
+        return bounds == (None, None) and self.on_error == "fail"
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether every data batch is wanted."""
+        return not self.is_range and not self.aborted
 
     @property
     def is_range(self) -> bool:
@@ -186,6 +194,29 @@ def chosen(item: Batch | KafkaSpecError, wanted: Selection) -> tuple[Batch | Non
         return None, False
     kept = (low is None or item.last_offset >= low) and _may_hold(item, wanted, is_set)
     return item if kept else None, high is None or item.last_offset < high - 1
+
+
+def left_out(table: HeaderTable, wanted: Selection) -> bytearray:
+    """Return which entries hold nothing wanted, 1 for each, up to one that ``chosen`` has to judge.
+
+    Args:
+        table: headers of entries.
+        wanted: the records; no first offset, no timestamps.
+    """
+    marks = bytearray(wanted.aborted.left_out(table) or table.count)
+    if not set(table.column(names.MAGIC)) <= RECORD_SETS:
+        return marks[:0]
+    if not wanted.control:
+        for entry in compress(range(table.count), table.column(names.IS_CONTROL)):
+            marks[entry] = 1
+    end = wanted.end_offset
+    if end is None:
+        return marks
+    firsts, lasts = table.column(names.BASE_OFFSET), table.column(names.LAST_OFFSET)
+    if max(lasts) < end - 1 and max(firsts) < end:
+        return marks
+    reach = enumerate(zip(firsts, lasts, strict=True))
+    return marks[: next(entry for entry, (a, b) in reach if b >= end - 1 or a >= end)]
 
 
 def selected(segment: Entries, wanted: Selection) -> Iterator[tuple[Batch, Sequence[Record]]]:

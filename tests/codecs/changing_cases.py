@@ -148,7 +148,7 @@ def _iterator(
 ) -> Iterator[Any]:
     found: Iterator[Any] = native.Records(
         data, 0, table.values, table.capacity, table.count, CORE.plain_roles, 0,
-        len(data), record, CORE.record_plan, CORE.record_text, check,
+        len(data), record, CORE.record_plan, CORE.record_text, check, None,
     )  # fmt: skip
     return found
 
@@ -218,7 +218,7 @@ def a_table_of_headers_with_absurd_numbers() -> None:
     rules = (0, -1 << 63, 0, -1 << 63, 0, 0, len(DATA))
     assert len(CORE.roles) == len(ROLES)
     following, number, rows, facts = native.select(
-        table.values, table.capacity, 0, table.count, CORE.roles, rules, batches
+        table.values, table.capacity, 0, table.count, CORE.roles, rules, None, batches
     )
     assert (following, number, rows) == (0, 0, 0)
     assert facts & native.OTHERWISE

@@ -71,6 +71,8 @@ class Rules:
     high: int | None
     earliest: int
     control: bool
+    left_out: bytes | None = None
+    """A byte for each entry."""
 
 
 def expected(
@@ -88,7 +90,7 @@ def expected(
         if above and (batch or not entry.compression):
             return number, chosen, facts | native.ENDED
         ends = rules.high is not None and last >= rules.high - 1
-        skipped = last < rules.low
+        skipped = last < rules.low or bool(rules.left_out and rules.left_out[number])
         if batch:
             skipped |= bool(entry.is_control) and not rules.control
             skipped |= entry.max_timestamp < rules.earliest
@@ -128,7 +130,14 @@ def expected(
     table=st.lists(entries, max_size=8),
     first=st.integers(0, 8),
     spare=st.integers(0, 2),
-    rules=st.builds(Rules, low=near, high=st.none() | near, earliest=near, control=st.booleans()),
+    rules=st.builds(
+        Rules,
+        low=near,
+        high=st.none() | near,
+        earliest=near,
+        control=st.booleans(),
+        left_out=st.none() | st.binary(min_size=8, max_size=8),
+    ),
 )
 def test_as_the_rules_say(table: list[Entry], first: int, spare: int, rules: Rules) -> None:
     first = min(first, len(table))
@@ -149,7 +158,7 @@ def test_as_the_rules_say(table: list[Entry], first: int, spare: int, rules: Rul
     arguments = (UNTIMED, rules.low, rules.high or 0, rules.earliest, options, 1, HIGHEST)
     room = array("q", [7]) * (native.BATCH_FIELDS * (len(table) - first))
     end, count, rows, facts = native.select(
-        values, capacity, first, len(table), roles, arguments, room
+        values, capacity, first, len(table), roles, arguments, rules.left_out, room
     )
     where, chosen, said = expected(table, first, rules)
     assert (end, count, facts) == (where, len(chosen), said)
@@ -180,7 +189,7 @@ def test_kinds_that_do_not_exist(kind: int) -> None:
     values[names.index(KIND)] = kind
     room = array("q", bytes(8 * native.BATCH_FIELDS))
     roles = tuple(names.index(name) for name in ROLES)
-    assert native.select(values, 1, 0, 1, roles, (0, LOWEST, 0, 0, 0, 0, HIGHEST), room) == (
+    assert native.select(values, 1, 0, 1, roles, (0, LOWEST, 0, 0, 0, 0, HIGHEST), None, room) == (
         1,
         1,
         1,
@@ -194,19 +203,21 @@ def test_tables_that_are_none_are_refused() -> None:
     room = array("q", bytes(8 * 2 * native.BATCH_FIELDS))
     roles = tuple(names.index(name) for name in ROLES)
     rules = (1, 0, 0, 0, 0, 0, HIGHEST)
-    native.select(values, 2, 0, 2, roles, rules, room)
+    native.select(values, 2, 0, 2, roles, rules, None, room)
     for wrong in (
-        (values[:5], 2, 0, 2, roles, rules, room),
-        (values, 2, 0, 3, roles, rules, room),
-        (values, 2, -1, 2, roles, rules, room),
-        (values, 2, 2, 1, roles, rules, room),
-        (values, 1 << 62, 0, 2, roles, rules, room),
-        (values, 2, 0, 2, roles[1:], rules, room),
-        (values, 2, 0, 2, (*roles[1:], len(names)), rules, room),
-        (values, 2, 0, 2, (*roles[1:], -1), rules, room),
-        (values, 2, 0, 2, roles, rules[1:], room),
-        (values, 2, 0, 2, roles, rules, room[:9]),
-        (values, 2, 0, 2, roles, rules, bytes(1000)),
+        (values[:5], 2, 0, 2, roles, rules, None, room),
+        (values, 2, 0, 3, roles, rules, None, room),
+        (values, 2, -1, 2, roles, rules, None, room),
+        (values, 2, 2, 1, roles, rules, None, room),
+        (values, 1 << 62, 0, 2, roles, rules, None, room),
+        (values, 2, 0, 2, roles[1:], rules, None, room),
+        (values, 2, 0, 2, (*roles[1:], len(names)), rules, None, room),
+        (values, 2, 0, 2, (*roles[1:], -1), rules, None, room),
+        (values, 2, 0, 2, roles, rules[1:], None, room),
+        (values, 2, 0, 2, roles, rules, None, room[:9]),
+        (values, 2, 0, 2, roles, rules, None, bytes(1000)),
+        (values, 2, 0, 2, roles, rules, bytes(1), room),
+        (values, 2, 0, 2, roles, rules, 7, room),
     ):
         with pytest.raises((TypeError, ValueError, BufferError)):
             native.select(*wrong)

@@ -138,11 +138,11 @@ def test_an_ended_iterator_stays_ended() -> None:
 def test_arguments_that_do_not_fit_are_refused() -> None:
     native = pytest.importorskip("kafkaspec._native", reason="the extension was not built")
     table = bytes(8 * 64)
-    good = (b"", 0, table, 1, 1, (0,) * 3, 0, 0, Record, (), 0, None)
+    good = (b"", 0, table, 1, 1, (0,) * 3, 0, 0, Record, (), 0, None, None)
     native.Records(*good)
     for place, value in (
         (1, "0"), (2, b""), (3, 0), (4, -1), (4, 2), (5, (0,) * 2), (5, (99,) * 3), (5, (-1,) * 3),
-        (8, int), (9, (1000,)), (9, (-1,)),
+        (8, int), (9, (1000,)), (9, (-1,)), (12, b""), (12, 0),
     ):  # fmt: skip
         arguments = [*good[:place], value, *good[place + 1 :]]
         with pytest.raises((TypeError, ValueError)):
@@ -151,6 +151,12 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
         columns = b"".join(value.to_bytes(8, "little", signed=True) for value in (position, size))
         values = columns + bytes(8 * 62)
         roles = (3, 3, 3)
-        empty = native.Records(b"abc", 0, values, 1, 1, roles, 0, 99, Record, (), 0, None)
-        assert list(empty) == []
-        assert empty.end == 0
+        given = (b"abc", 0, values, 1, 1, roles, 0, 99, Record, (), 0, None)
+        for skipped, end in (
+            (None, 0),
+            (b"\0", 0),
+            (b"\1", (position + size + 2**63) % 2**64 - 2**63),
+        ):
+            empty = native.Records(*given, skipped)
+            assert list(empty) == []
+            assert empty.end == end

@@ -37,8 +37,7 @@ from kafkaspec.jobs import flows_in_order
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE, NONE, TIMESTAMP_TYPES, Batch
-from kafkaspec.log.headers import divided, divided_around, readable_headers
-from kafkaspec.log.isolation import aborted_positions
+from kafkaspec.log.headers import divided, readable_headers
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, chosen, first_position, selected_batches
@@ -135,7 +134,7 @@ def read_lines(
     """
     core = segment.codec.core
     remote = isinstance(segment.path, RemotePath)
-    if core is None or not _is_plain(segment, wanted) or (remote and wanted.aborted):
+    if core is None or not _is_plain(segment, wanted):
         yield from selected_batches(segment, wanted)
         return
     lines = maker(core, segment)
@@ -180,9 +179,6 @@ def _items(segment: Segment, wanted: Selection) -> Iterator[_Item]:
     for item in readable_headers(segment, first_position(segment, wanted)):
         if not isinstance(item, tuple):
             yield item
-        elif wanted.aborted:
-            alone = aborted_positions(*item, wanted.aborted)
-            yield from divided_around(*item, RANGE_BYTES, alone)
         else:
             yield from divided(*item, RANGE_BYTES)
 
@@ -235,6 +231,7 @@ def _reader(
             start_timestamp=wanted.start_timestamp,
             include_control=True,
             max_bytes=WHOLE_BYTES,
+            aborted=wanted.aborted,
             start_position=item[0],
             end_position=item[1],
             apart=True,

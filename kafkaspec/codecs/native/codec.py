@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from kafkaspec.codecs.base import NOWHERE, Origin, PlainRecords, Survey
 from kafkaspec.codecs.headers import HeaderTable
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
-from kafkaspec.codecs.native.scan import scan, survey
+from kafkaspec.codecs.native.scan import EntryTable, scan, survey
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import names
@@ -68,16 +68,19 @@ class NativeCodec(PythonCodec):
         verify: bool,
         most: int,
         check: Callable[[], object] | None = None,
-    ) -> PlainRecords:
+        headers: tuple[HeaderTable, bytes | bytearray] | None = None,
+    ) -> PlainRecords | None:
         """As ``Codec.plain_records``."""
         core = self.core
-        table = scan(core, buffer, start, capacity=_AT_ONCE)
+        table, skipped = headers or (scan(core, buffer, start, capacity=_AT_ONCE), None)
+        if not isinstance(table, EntryTable):
+            return None
         found: PlainRecords = core.module.Records(
             buffer,
             start,
             table.values,
             table.capacity,
-            table.count,
+            table.count if skipped is None else len(skipped),
             core.plain_roles,
             core.module.VERIFY if verify else 0,
             most,
@@ -85,6 +88,7 @@ class NativeCodec(PythonCodec):
             core.record_plan,
             core.record_text,
             check,
+            skipped,
         )
         return found
 

@@ -18,6 +18,7 @@ typedef struct {
     ks_buffer source;
     const int64_t *column[ROLES];
     const int64_t *position, *size, *kind;
+    const int8_t *skipped; /* batches that are passed over, a byte for each; or NULL */
     int64_t count;
     int64_t next; /* batch that is decoded next */
     int64_t row;  /* record of this batch that is made next */
@@ -46,13 +47,13 @@ static void records_dealloc(PyObject *object)
 
 static PyObject *records_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    PyObject *buffer, *values, *roles, *record, *plan, *check;
+    PyObject *buffer, *values, *roles, *record, *plan, *check, *skipped;
     long long start, capacity, count, flags, most;
     unsigned long long text;
     if (keywords && PyDict_Size(keywords))
         return PyErr_Format(PyExc_TypeError, "Records takes no keywords");
-    if (!PyArg_ParseTuple(args, "OLOLLOLLOOKO", &buffer, &start, &values, &capacity, &count,
-                          &roles, &flags, &most, &record, &plan, &text, &check))
+    if (!PyArg_ParseTuple(args, "OLOLLOLLOOKOO", &buffer, &start, &values, &capacity,
+                          &count, &roles, &flags, &most, &record, &plan, &text, &check, &skipped))
         return NULL;
     int64_t role[ROLES];
     if (glue_roles(roles, role, ROLES, count, capacity) < 0)
@@ -60,13 +61,15 @@ static PyObject *records_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     records *self = (records *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (!self)
         return NULL;
-    if (maker_open(&self->m, record, plan, text) < 0 || glue_pins_open(&self->pins, 2) < 0)
+    if (maker_open(&self->m, record, plan, text) < 0 || glue_pins_open(&self->pins, 3) < 0)
         goto failed;
     self->source.bytes = glue_pin(&self->pins, buffer, 0, &self->source.size);
     const int64_t *v = self->source.bytes ? glue_pin_sized(&self->pins, values, 0,
                                                            8 * capacity * ks_scan_count)
                                           : NULL;
     if (!v)
+        goto failed;
+    if (skipped != Py_None && !(self->skipped = glue_pin_sized(&self->pins, skipped, 0, count)))
         goto failed;
     for (int k = 0; k < ROLES; k++)
         self->column[k] = v + role[k] * capacity;
@@ -114,10 +117,12 @@ static int bring(records *self, int64_t position, int64_t size, ks_buffer *bytes
 /* The next batch; 0 where the plain ones end, -1 with an exception set. */
 static int advance(records *self)
 {
+    for (; self->skipped && self->next < self->count && self->skipped[self->next]; self->next++)
+        self->end = (int64_t)((uint64_t)self->position[self->next] + (uint64_t)self->size[self->next]);
     const int64_t i = self->next;
     maker *m = &self->m;
     if (i >= self->count || !glue_is_batch(self->kind[i]) || self->column[COMPRESSION][i] ||
-        self->column[CONTROL][i])
+        (self->column[CONTROL][i] && !self->skipped))
         return 0;
     const int64_t position = self->position[i], size = self->size[i];
     const int64_t rows = self->column[ROWS][i];
@@ -183,15 +188,17 @@ static PyObject *records_next(PyObject *object)
 
 PyDoc_STRVAR(records_doc,
              "Records(buffer, start, values, capacity, count, roles, flags, most, record, plan,"
-             " text, check)\n\n"
+             " text, check, skipped)\n\n"
              "Records of the first batches of a table of headers that need nothing but decoding.\n"
+             "skipped has a byte for each entry, not 0 if it is passed over; None: up to the first\n"
+             "control batch.\n"
              "check is called before each batch is looked at, which is copied then; None: neither.");
 
 PyObject *glue_records_type(PyObject *module)
 {
     static PyMemberDef members[] = {
         {"end", T_LONGLONG, offsetof(records, end), READONLY,
-         "Where the last batch that was decoded ends."},
+         "Where the last batch that was decoded or passed over ends."},
         {NULL, 0, 0, 0, NULL},
     };
     static PyType_Slot slots[] = {

@@ -56,7 +56,7 @@ static int describe(const int64_t *const *column, int64_t i, int64_t kind, int64
 }
 
 static void choose(const int64_t *values, int64_t capacity, int64_t count, const int64_t *role,
-                   const int64_t *rule, int64_t *batches, selection *s)
+                   const int64_t *rule, const int8_t *left_out, int64_t *batches, selection *s)
 {
     const int64_t *column[ROLES];
     for (int k = 0; k < ROLES; k++)
@@ -76,7 +76,7 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
             return;
         }
         const int ends = bounded && (last >= rule[HIGH] || last + 1 == rule[HIGH]);
-        int skipped = last < rule[LOW];
+        int skipped = last < rule[LOW] || (left_out && left_out[i]);
         if (is_batch)
             skipped |= (column[CONTROL][i] && !control) ||
                        (column[MAX_TIMESTAMP][i] < rule[EARLIEST] && !(apart && column[CONTROL][i]));
@@ -110,11 +110,13 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
 }
 
 /*
- * select(values, capacity, first, count, roles, rules, batches) -> (next, number, rows, facts)
+ * select(values, capacity, first, count, roles, rules, left_out, batches)
+ *     -> (next, number, rows, facts)
  *
  * values, capacity, count: a table as scan fills it, looked at from entry `first` on. roles: which
  * of its columns mean what. rules: the magics without timestamps, which entries are wanted, and
- * how large a batch is at most that is decoded at once.
+ * how large a batch is at most that is decoded at once. left_out: None, or a byte for each entry of
+ * the table, not 0 if it is not wanted.
  * batches: room for the descriptions of all that are looked at. What is compressed has -1 - codec
  * for its payload, and where that lies in the input; who decompresses it puts the place of the
  * records there. A wrapper, of which only the last offset is known and not how many records it has,
@@ -122,11 +124,11 @@ static void choose(const int64_t *values, int64_t capacity, int64_t count, const
  */
 PyObject *glue_select(PyObject *module, PyObject *args)
 {
-    PyObject *values, *roles, *rules, *batches;
+    PyObject *values, *roles, *rules, *left_out, *batches;
     long long capacity, first, count;
     (void)module;
-    if (!PyArg_ParseTuple(args, "OLLLOOO", &values, &capacity, &first, &count, &roles, &rules,
-                          &batches))
+    if (!PyArg_ParseTuple(args, "OLLLOOOO", &values, &capacity, &first, &count, &roles, &rules,
+                          &left_out, &batches))
         return NULL;
     int64_t role[ROLES], rule[RULES];
     if (glue_roles(roles, role, ROLES, count, capacity) < 0 || glue_integers(rules, rule, RULES) < 0)
@@ -134,15 +136,18 @@ PyObject *glue_select(PyObject *module, PyObject *args)
     if (first < 0 || first > count)
         return PyErr_Format(PyExc_ValueError, "no such table");
     glue_pins pins;
-    if (glue_pins_open(&pins, 2) < 0)
+    if (glue_pins_open(&pins, 3) < 0)
         return NULL;
     PyObject *result = NULL;
     selection s = {first, 0, 0, 0};
     const int64_t *v = glue_pin_sized(&pins, values, 0, 8 * capacity * ks_scan_count);
     int64_t *out =
         v ? glue_pin_sized(&pins, batches, 1, 8 * (count - first) * KS_BATCH_FIELDS) : NULL;
+    const int8_t *marks = NULL;
+    if (out && left_out != Py_None && !(marks = glue_pin_sized(&pins, left_out, 0, count)))
+        out = NULL;
     if (out) {
-        choose(v, capacity, count, role, rule, out, &s);
+        choose(v, capacity, count, role, rule, marks, out, &s);
         result = Py_BuildValue("LLLi", (long long)s.next, (long long)s.number, (long long)s.rows,
                                s.facts);
     }
