@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kafkaspec.broker.listing import LoaderFiles, list_files
 from kafkaspec.cli.console import size_text
 from kafkaspec.cli.main import main
 from kafkaspec.errors import KafkaSpecError
@@ -23,7 +24,6 @@ from kafkaspec.forensics.doctor import (
     losses,
     partitions,
 )
-from kafkaspec.forensics.doctor.listing import Listing, list_files
 from kafkaspec.results import Strength
 from tests import extent
 from tests.cli.test_mutations import damage
@@ -85,7 +85,7 @@ def test_nothing_is_said_of_what_changes_meanwhile(
     place = tmp_path / "logs" / "segments-0"
     shutil.copytree(GOLDEN / "4.3.1" / "logs" / "segments-0", place)
 
-    def listed(path: Path) -> Listing:
+    def listed(path: Path) -> LoaderFiles:
         found = list_files(path)
         (path / f"{12:020}.log").unlink()  # as a broker that runs does
         return found

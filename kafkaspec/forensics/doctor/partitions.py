@@ -13,6 +13,7 @@ from uuid import UUID
 
 from kafkaspec.broker import recovery
 from kafkaspec.broker.leader_epochs import LeaderEpochs
+from kafkaspec.broker.listing import LoaderFiles, list_files
 from kafkaspec.broker.loading import Load, LoadedSegment, Loader
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.recovery import Recovery
@@ -23,7 +24,7 @@ from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.files.names import PartitionName
-from kafkaspec.forensics.doctor.listing import Listing, held, list_files
+from kafkaspec.forensics.doctor.listing import held, listed
 from kafkaspec.forensics.doctor.text import move_away, quoted
 from kafkaspec.forensics.doctor.troubles import (
     FAULTS,
@@ -115,7 +116,7 @@ class Examination:
 
     def _examine(self) -> Iterator[Trouble]:
         listing = list_files(self._path)
-        yield from listing.troubles
+        yield from listed(listing)
         yield from self._text_files(listing)
         if listing.fails:
             return
@@ -168,7 +169,7 @@ class Examination:
 
     # -- text files -----------------------------------------------------------------------------
 
-    def _text_files(self, listing: Listing) -> Iterator[Trouble]:
+    def _text_files(self, listing: LoaderFiles) -> Iterator[Trouble]:
         metadata = listing.present.get(names.PARTITION_METADATA)
         epochs = listing.present.get(names.LEADER_EPOCHS)
         if metadata is not None:
@@ -211,7 +212,7 @@ class Examination:
 
     # -- segments -------------------------------------------------------------------------------
 
-    def _misnamed(self, listing: Listing) -> Iterator[Trouble]:
+    def _misnamed(self, listing: LoaderFiles) -> Iterator[Trouble]:
         for made, path in listing.misnamed:
             size = file_size(path)
             self.outcome.segments.append(SegmentOutcome(path.name, size, size))
@@ -231,7 +232,7 @@ class Examination:
                 size=size,
             )
 
-    def _empty(self, listing: Listing) -> Iterator[Trouble]:
+    def _empty(self, listing: LoaderFiles) -> Iterator[Trouble]:
         name = names.SegmentName(self._stop.log_start, names.LOG).sibling(names.LOG)
         self.outcome.segments.append(SegmentOutcome(name, None, 0))
         self.outcome.start_offset = self.outcome.end_offset = self._stop.log_start
@@ -246,7 +247,7 @@ class Examination:
                 offsets=(self._stop.log_start, None),
             )
 
-    def _segments(self, listing: Listing) -> Iterator[Trouble]:
+    def _segments(self, listing: LoaderFiles) -> Iterator[Trouble]:
         stop = self._stop
         segments = listing.segments
         epochs = self._epochs(segments[0][0])
@@ -268,7 +269,9 @@ class Examination:
     def _epochs(self, base_offset: int) -> LeaderEpochs:
         return LeaderEpochs(self._settings.profile.epoch_file, None, base_offset)
 
-    def _loaded(self, listing: Listing, load: Load, sizes: dict[Path, int]) -> Iterator[Trouble]:
+    def _loaded(
+        self, listing: LoaderFiles, load: Load, sizes: dict[Path, int]
+    ) -> Iterator[Trouble]:
         outcome = self.outcome
         for item in load.segments:
             yield from self._segment(item, sizes[item.path])
