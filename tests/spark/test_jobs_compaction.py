@@ -85,7 +85,8 @@ def test_a_damaged_log_is_named_and_left_out(
     there = {path.name for path in (tmp_path / "out").iterdir()}
     kept = {*OFFSET_CHECKPOINTS} - {RECOVERY_POINTS}
     assert there == {*NAMES, *kept} - {"segments-0"}
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    *found, summary = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (summary["command"], summary["unreadable"]) == ("spark compaction", 1)
     assert {item["topic"] for item in found} == {name[:-2] for name in NAMES} - {"segments"}
 
 

@@ -66,6 +66,7 @@ def test_the_command(spark: SparkSession, damaged: Path, tmp_path: Path) -> None
     assert run.exit_code == 1, run.output
     alone = CliRunner().invoke(main, ["verify", str(damaged), "--format", "json"])
     summaries = [json.loads(out.stdout.splitlines()[-1]) for out in (run, alone)]
+    assert [each.pop("command") for each in summaries] == ["spark verify", "verify"]
     assert summaries[0] == summaries[1]
     stored = spark.read.parquet(str(tmp_path / "out" / "findings"))
     assert stored.count() == len(ks.verify(damaged).findings)

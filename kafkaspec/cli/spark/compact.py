@@ -6,9 +6,10 @@ from typing import Literal
 
 import click
 
-from kafkaspec.cli.console import print_json, say
+from kafkaspec.cli.console import say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import format_option
+from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, Tally, line
 from kafkaspec.cli.spark.options import (
     compression_option,
     create_time_option,
@@ -17,8 +18,12 @@ from kafkaspec.cli.spark.options import (
 )
 from kafkaspec.cli.spark.session import check_outputs, name_missing, session
 
+_COUNTS = ("records", "kept", "superseded", "keyless", "tombstones", "not_committed")
 
-@click.command("compact")
+OUTPUT = Output(partition=line(Place, dict.fromkeys(_COUNTS, int)))
+
+
+@click.command("compact", cls=ReportCommand, output=OUTPUT)
 @paths_argument
 @output_option("Directory for new partition directories. Without it, only counts are shown.")
 @click.option(
@@ -67,9 +72,10 @@ def compact_command(
         if output is not None:
             write_compacted(done, output, as_create_time=as_create_time, compression=compression)
         rows = [row.asDict() for row in done.counts.orderBy("topic", "partition").collect()]
+    report = Reporter(ctx, output_format)
     for row in rows:
-        if output_format == "json":
-            print_json("partition", row)
+        if report.as_json:
+            report.line("partition", row)
             continue
         left_out = ", ".join(
             f"{row[name]:,} {name.replace('_', ' ')}"
@@ -79,4 +85,4 @@ def compact_command(
         place = f"{row['topic']}-{row['partition']}"
         text = f"{place}: {row['kept']:,} of {row['records']:,} records kept"
         say(f"{text}; left out: {left_out}" if left_out else text)
-    ctx.exit(FINDINGS if lost else CLEAN)
+    report.finish(Tally(FINDINGS if lost else CLEAN, logs=len(rows), missing=int(lost)))

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import click
 
-from kafkaspec.cli.checkpoints import show_carried
-from kafkaspec.cli.console import count_text, print_json, say, warn
-from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
+from kafkaspec.cli.console import count_text, say, warn
 from kafkaspec.cli.forensics.cleaning import asked, clock_option, config_option
+from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import format_option, profile_option, wrong_usage
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
 from kafkaspec.cli.spark.options import output_option, paths_argument
 from kafkaspec.cli.spark.session import check_outputs, session
 from kafkaspec.writing.carried import Carried
 
+OUTPUT = Output(
+    compaction=line(
+        "kafkaspec.spark.jobs.compaction:CleanedLog",
+        removed=dict[str, int],
+        without=("notes", "error", "checkpoints"),
+    ),
+    checkpoint=CHECKPOINT,
+)
 
-@click.command("compaction")
+
+@click.command("compaction", cls=ReportCommand, output=OUTPUT)
 @paths_argument
 @output_option("New log directory for what the cleaner leaves. Without it, only counts are shown.")
 @config_option
@@ -44,28 +54,24 @@ def compaction_command(
     check_outputs(paths, output)
     with session(ctx) as spark, wrong_usage(ValueError):
         results = compact_logs(spark, paths, output, now=now, config=given, profile=profile)
-    changed = False
+    report = Reporter(ctx, output_format)
+    counts = Inputs(())
     for item in results:
         for note in item.notes:
             warn(f"note: {note}")
         if item.error is not None:
-            warn(str(item.error))
+            counts.cannot_read(item.error)
             continue
+        counts.read += 1
         removed = dict(item.removed or {})
-        changed |= bool(removed or item.fails)
-        if output_format == "json":
-            fields = {
-                "topic": item.topic, "partition": item.partition, "directory": item.directory,
-                "records": item.records, "removed": removed, "end_offset": item.end_offset,
-                "fails": item.fails, "not_yet": item.not_yet,
-            }  # fmt: skip
-            print_json("compaction", fields)
+        counts.findings += sum(removed.values()) + (item.fails is not None)
+        if report.as_json:
+            report.line("compaction", item, removed=removed)
             continue
         rules = ", ".join(f"{count:,} {rule}" for rule, count in removed.items())
         text = f"{item.directory}: {count_text(sum(removed.values()), 'record')} removed"
         text += f" of {item.records:,}" + (f" ({rules})" if rules else "")
         say(text + (f"; the cleaner fails: {item.fails}" if item.fails else ""))
     entries = tuple(entry for item in results for entry in item.checkpoints)
-    show_carried(Carried(entries), in_json=output_format == "json")
-    bad = any(item.error is not None for item in results)
-    ctx.exit(FINDINGS if changed or bad else CLEAN)
+    report_carried(Carried(entries), report)
+    report.finish(counts)

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import click
 
-from kafkaspec.cli.console import count_text, print_json, say
+from kafkaspec.cli.console import count_text, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, format_option
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
 from kafkaspec.cli.spark.options import output_option, paths_argument, split_option, tasks_option
 from kafkaspec.cli.spark.session import check_outputs, save, session
 
 _SHOWN = 100
 
+OUTPUT = Output(
+    difference=line("kafkaspec.spark.jobs.conformance:DIFFERENCES"),
+    summary={
+        **dict.fromkeys(("batches", "records", "refused", "differences", "segments"), int),
+        "codecs": list[str],
+    },
+)
 
-@click.command("conformance")
+
+@click.command("conformance", cls=ReportCommand, output=OUTPUT)
 @paths_argument
 @click.option(
     "--codec",
@@ -59,10 +68,10 @@ def conformance_command(
         for name in ("batches", "records", "refused", "differences")
     }
     total["segments"] = len({part["file"] for part in parts})
-    if output_format == "json":
+    report = Reporter(ctx, output_format)
+    if report.as_json:
         for row in rows:
-            print_json("difference", row)
-        print_json("summary", total | {"codecs": found.codecs})
+            report.line("difference", row)
     else:
         for row in rows:
             say(
@@ -81,4 +90,9 @@ def conformance_command(
             else count_text(total["refused"], "batch", "batches") + " refused by all alike",
         ]
         say(f"codecs {', '.join(found.codecs)} {verdict}: {', '.join(parts_of_line)}")
-    ctx.exit(FINDINGS if total["differences"] else CLEAN)
+    tally = Tally(
+        FINDINGS if total["differences"] else CLEAN,
+        logs=total["segments"],
+        findings=total["differences"],
+    )
+    report.finish(tally, codecs=found.codecs, **total)

@@ -40,7 +40,9 @@ _SCHEMA: Final = pa.schema(
     + [(name, pa.string()) for name in ("path", "codec", "value", "other_codec", "other_value")]
     + [(name, pa.int64()) for name in ("start", "batches", "records", "refused", "differences")]
 )
-_DIFFERENCE: Final = _SCHEMA.names[1:11]
+DIFFERENCES: Final = pa.schema([_SCHEMA.field(number) for number in range(1, 11)])
+"""Columns of differences."""
+_DIFFERENCE: Final = DIFFERENCES.names
 _PART: Final = ("topic", "partition", "file", *_SCHEMA.names[11:])
 
 
