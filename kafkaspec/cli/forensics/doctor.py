@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from kafkaspec.cli.console import (
     limited,
     new_table,
     note,
-    print_json,
     progress_bar,
     say,
     size_text,
@@ -30,8 +30,16 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.cli.report import (
+    Output,
+    ReportCommand,
+    Reporter,
+    Tally,
+    line,
+    say_assumptions,
+)
 from kafkaspec.files import names
-from kafkaspec.results import as_json
+from kafkaspec.results import Assumption, OffsetRange, Strength, as_json
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.doctor import Diagnosis, Loss, Outcome, Trouble
@@ -44,6 +52,41 @@ _BEFORE = {
 _PLACES = 5
 """Places of equal findings, and partitions in the first line, that are shown."""
 
+_TROUBLES = "kafkaspec.forensics.doctor.troubles"
+
+OUTPUT = Output(
+    trouble=line(
+        kind=f"{_TROUBLES}:TroubleKind",
+        effect=f"{_TROUBLES}:Effect",
+        topic=str | None,
+        partition=int | None,
+        file=str,
+        position=int | None,
+        offsets=OffsetRange | None,
+        size=int | None,
+        message=str,
+        remedy=str | None,
+        command=str | None,
+        strength=Strength,
+    ),
+    partition=line(
+        f"{_TROUBLES}:Outcome",
+        file=str,
+        state=str | None,
+        segments=list[dict[str, Any]],
+        lost_bytes=int,
+        without=("path",),
+    ),
+    assumption=line(Assumption),
+    summary={
+        "headline": str,
+        "starts": bool,
+        "lost": list[dict[str, Any]],
+        "directories": list[str],
+        "offline": list[str],
+        "troubles": dict[str, int],
+    },
+)
 _EPILOG = epilog(
     """\
 Example, with both log.dirs of a broker:
@@ -61,18 +104,6 @@ again), renames, promotes, splits, resets, recovers, ignores (it does not notice
 and something stays wrong), nothing.
 """,
     """\
-Output of --format json, one object for each line, by "type":
-  trouble     kind, effect, topic, partition, file, position, offsets, size,
-              message, remedy, command, strength
-  partition   topic, partition, file, state, becomes, segments (name, size,
-              kept: bytes after the start, null if it is deleted), start_offset,
-              end_offset, lost_bytes, read_bytes
-  assumption  name, value, why
-  summary     the last line: headline, starts, lost (what: cut, hidden, renamed,
-              deleted, damaged, missing; topic, partition, size, offsets),
-              directories, offline, troubles by effect
-""",
-    """\
 Exit codes: 0 nothing found, 1 findings, or something cannot be read, 2 wrong
 usage, or nothing of a LOGDIR can be read. What is recovered without a loss is
 no finding.
@@ -80,7 +111,7 @@ no finding.
 )
 
 
-@click.command("doctor", epilog=_EPILOG)
+@click.command("doctor", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @click.argument("directories", metavar="LOGDIR...", nargs=-1, required=True, type=LogPath())
 @click.option(
     "--stop",
@@ -121,15 +152,25 @@ def doctor_command(
             quick=quick,
             progress=advance,
         )
-    if output_format == "json":
-        _as_json(diagnosis)
+    report = Reporter(ctx, output_format)
+    if report.as_json:
+        _report(report, diagnosis)
     else:
         _as_text(diagnosis)
+    code = FINDINGS if diagnosis.findings or diagnosis.unread else CLEAN
     if diagnosis.unread:
         warn(f"{count_text(diagnosis.unread, 'directory', 'directories')} could not be read")
         if diagnosis.unread == len(diagnosis.outcomes):
-            ctx.exit(USAGE)
-    ctx.exit(FINDINGS if diagnosis.findings or diagnosis.unread else CLEAN)
+            code = USAGE
+    report.finish(
+        Tally(
+            code,
+            logs=len(diagnosis.outcomes) - diagnosis.unread,
+            unreadable=diagnosis.unread,
+            findings=len(diagnosis.findings),
+        ),
+        **(_sums(diagnosis) if report.as_json else {}),
+    )
 
 
 def _size_of(directories: Iterable[Path]) -> int:
@@ -193,46 +234,36 @@ def _with_offsets(loss: Loss) -> str:
     return " ".join([name, " and ".join(ranges[:_PLACES])]).rstrip()
 
 
-def _as_json(diagnosis: Diagnosis) -> None:
-    from kafkaspec.forensics.doctor import losses
+def _report(report: Reporter, diagnosis: Diagnosis) -> None:
     from kafkaspec.forensics.doctor.troubles import as_dict
 
     for trouble in diagnosis.troubles:
-        print_json("trouble", as_dict(trouble))
-    for outcome in diagnosis.outcomes:
-        print_json("partition", _of_outcome(outcome))
+        report.line("trouble", as_dict(trouble))
+    for item in diagnosis.outcomes:
+        segments = [as_json(each, ("alone",)) for each in item.segments]
+        report.line(
+            "partition",
+            item,
+            file=item.path,
+            state=item.state or None,
+            segments=segments,
+            lost_bytes=item.lost_bytes,
+        )
     for each in diagnosis.assumptions:
-        print_json("assumption", as_json(each))
-    effects: dict[str, int] = {}
-    for trouble in diagnosis.troubles:
-        effects[str(trouble.effect)] = effects.get(str(trouble.effect), 0) + 1
-    print_json(
-        "summary",
-        {
-            "headline": _headline(diagnosis),
-            "starts": diagnosis.starts,
-            "lost": as_json(losses(diagnosis.troubles, diagnosis.offline)),
-            "directories": list(map(str, diagnosis.directories)),
-            "offline": sorted(map(str, diagnosis.offline)),
-            "troubles": effects,
-        },
-    )
+        report.line("assumption", each)
 
 
-def _of_outcome(outcome: Outcome) -> dict[str, Any]:
+def _sums(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the members of the summary in JSON."""
+    from kafkaspec.forensics.doctor import losses
+
     return {
-        "topic": outcome.topic,
-        "partition": outcome.partition,
-        "file": str(outcome.path),
-        "state": outcome.state or None,
-        "becomes": outcome.becomes,
-        "segments": [
-            {"name": item.name, "size": item.size, "kept": item.kept} for item in outcome.segments
-        ],
-        "start_offset": outcome.start_offset,
-        "end_offset": outcome.end_offset,
-        "lost_bytes": outcome.lost_bytes,
-        "read_bytes": outcome.read_bytes,
+        "headline": _headline(diagnosis),
+        "starts": diagnosis.starts,
+        "lost": losses(diagnosis.troubles, diagnosis.offline),
+        "directories": diagnosis.directories,
+        "offline": sorted(map(str, diagnosis.offline)),
+        "troubles": Counter(trouble.effect for trouble in diagnosis.troubles),
     }
 
 
@@ -250,8 +281,7 @@ def _as_text(diagnosis: Diagnosis) -> None:
         say(f"... {count_text(len(rest), 'more')}; --format json has all")
     _show_changed(diagnosis.outcomes)
     say()
-    for each in diagnosis.assumptions:
-        say(str(each))
+    say_assumptions(diagnosis.assumptions)
     note(
         f"{count_text(len(diagnosis.outcomes), 'partition')}, "
         f"{count_text(len(diagnosis.findings), 'finding')}"

@@ -1,0 +1,45 @@
+"""Each class that looks like a finding is one: ``kafkaspec.results.Finding``."""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+
+from kafkaspec import results
+from tests.structure.source import module_name, trees
+
+_WORDS = {"reason", "kind", "verdict", "why"}
+_OTHERS = {
+    "kafkaspec.conversion.report.Damage": "an error of the library, in a list of a partition",
+    "kafkaspec.forensics.doctor.troubles.Trouble": "its places are paths and pairs of offsets",
+    "kafkaspec.log.missing.Missing": "its offsets are their number, which is public",
+}
+"""Classes that look like a finding and are not one, and why."""
+
+
+def test_each_class_that_looks_like_a_finding_is_one() -> None:
+    found = set()
+    for path, tree in trees("kafkaspec").items():
+        module = module_name(path)
+        for item in ast.walk(tree):
+            if not isinstance(item, ast.ClassDef) or not _has_fields(item):
+                continue
+            names = {
+                each.target.id
+                for each in item.body
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            }
+            made = getattr(import_module(module), item.name, None)
+            if "message" in names and names & _WORDS and not _is_finding(made):
+                found.add(f"{module}.{item.name}")
+    assert found == set(_OTHERS), "make it a subclass of kafkaspec.results.Finding"
+
+
+def _has_fields(item: ast.ClassDef) -> bool:
+    """Return whether it is a dataclass or a named tuple."""
+    marks = (ast.unparse(each) for each in (*item.decorator_list, *item.bases))
+    return any(mark.startswith(("dataclass", "NamedTuple")) for mark in marks)
+
+
+def _is_finding(made: object) -> bool:
+    return isinstance(made, type) and issubclass(made, results.Finding)
