@@ -24,8 +24,7 @@ from kafkaspec.analysis.consequences import (
 )
 from kafkaspec.analysis.findings import Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, Rule
-from kafkaspec.broker.leader_epochs import LeaderEpochs
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.loading import (
     Load,
     LoadedSegment,
@@ -105,14 +104,13 @@ class BrokerStart:
         return self.after_clean_stop.hidden()
 
     def _load(self, *, clean: bool) -> Load:
-        log, profile = self.log, get_profile(DEFAULT_PROFILE)
+        log = self.log
         if log is None:
             return Load()
-        settings = Settings(Rule.RECOVERY, profile, self._interval, lambda _bytes, _name: None)
+        settings = Settings(get_profile(DEFAULT_PROFILE), self._interval)
         segments = list(zip(log.base_offsets, log.segment_paths, strict=True))
-        epochs = LeaderEpochs(profile.epoch_file, None, log.base_offsets[0])
         try:
-            return Loader(segments, self.snapshots, settings, epochs, clean=clean).load()
+            return Loader(segments, self.snapshots, settings, clean=clean).load()
         except (KafkaSpecError, OSError):
             return Load()
 

@@ -104,9 +104,8 @@ def read_directories(path: Path) -> list[Directory]:
     directories = [top]
     if not top.is_partition:
         for child in children:
-            # A directory that is not named like a partition is not Kafka's.
             cache = child.name == names.REMOTE_INDEX_CACHE
-            if names.parse_partition(child.name) is None and not cache:
+            if not names.is_of_log_directory(child.name):
                 top.unread.append(child)
                 continue
             try:

@@ -242,7 +242,7 @@ class Loader:
         snapshots: the producer snapshots beside the segments.
         settings: profile and interval.
         clean: whether the broker was stopped cleanly.
-        epochs: leader epochs; recovery updates them.
+        epochs: leader epochs, which recovery updates; None if nobody asks for them.
         indexed: whether each segment counts as having an offset index, whatever is there.
         codec: codec that reads the segments.
         now: time of the start in ms, at which the broker forgets producers of a snapshot that
@@ -259,7 +259,7 @@ class Loader:
         segments: Sequence[tuple[int, Path]],
         snapshots: Snapshots,
         settings: Settings,
-        epochs: LeaderEpochs,
+        epochs: LeaderEpochs | None = None,
         *,
         clean: bool = False,
         indexed: bool = False,
@@ -272,7 +272,7 @@ class Loader:
         self._settings = settings
         self._clean = clean
         self._indexed = indexed
-        self._epochs = epochs
+        self._epochs = epochs or LeaderEpochs(settings.profile.epoch_file, None, segments[0][0])
         self._snapshots: dict[int, Path | Sequence[ProducerEntry]] = dict(snapshots)
         self._taken: list[int] = []
         self._now = now

@@ -10,7 +10,7 @@ from kafkaspec._generated.python.model.transaction_index import AbortedTransacti
 from kafkaspec.broker import recovery
 from kafkaspec.broker.acceptance import unreadable_markers
 from kafkaspec.broker.headers import Headers, read_headers
-from kafkaspec.broker.index_rules import IndexBuilder, Rule
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, IndexBuilder, Rule
 from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.profiles import Profile
@@ -25,16 +25,16 @@ class Settings:
     """Settings for rebuilding indexes.
 
     Attributes:
-        rule: the rule to follow.
         profile: profile of the version whose rules to follow.
         interval: ``index.interval.bytes``.
         progress: called with the number of bytes read and the name of the file.
+        rule: the rule to follow.
     """
 
-    rule: Rule
     profile: Profile
-    interval: int
-    progress: Callable[[int, str], None]
+    interval: int = INDEX_INTERVAL_BYTES
+    progress: Callable[[int, str], None] | None = None
+    rule: Rule = Rule.RECOVERY
 
 
 class SegmentRun:
@@ -155,7 +155,8 @@ class SegmentRun:
         self.has_producers = self.has_producers or max(headers.producer_id[:count]) > NONE
         self.valid = headers.position[count - 1] + headers.size[count - 1]
         read = self.valid - headers.position[0]
-        self.settings.progress(read, os.fspath(self.segment.path or ""))
+        if self.settings.progress is not None:
+            self.settings.progress(read, os.fspath(self.segment.path or ""))
 
     def _take_producers(self, headers: Headers, count: int) -> int:
         """Update producers from the first ``count`` entries; return how many are accepted."""

@@ -207,6 +207,11 @@ def parse_partition(name: str) -> PartitionName | None:
     return PartitionName(match[1], int(match[2]), moved[1] if moved else "")
 
 
+def is_of_log_directory(name: str) -> bool:
+    """Return whether a broker starts with a directory of that name in a log directory."""
+    return name == REMOTE_INDEX_CACHE or parse_partition(name) is not None
+
+
 def copy_text(state: str) -> str:
     """Return what a directory with this state of ``PartitionName`` is, for people."""
     return f"{_COPIES[state]}; its records are no longer, or not yet, of the partition"

@@ -59,9 +59,7 @@ class LogDirectory(Log):
             self.folders = [
                 item
                 for item in found
-                if names.parse_partition(item.name) is None
-                and item.name != names.REMOTE_INDEX_CACHE
-                and is_directory(item)
+                if not names.is_of_log_directory(item.name) and is_directory(item)
             ]
         except OSError as error:
             raise unreadable(str(path), error) from None

@@ -95,10 +95,10 @@ def rebuild_indexes(
             progress(done, name)
 
     settings = Settings(
-        Rule(rule),
         get_profile(profile) if isinstance(profile, str) else profile,
         index_interval_bytes,
         advance,
+        Rule(rule),
     )
     aside = None
     if out is not None:
@@ -158,10 +158,9 @@ def rebuild_into(
         KafkaSpecError: ``unreadable``.
     """
     settings = Settings(
-        Rule.RECOVERY,
         get_profile(profile) if isinstance(profile, str) else profile,
         index_interval_bytes,
-        progress or (lambda _done, _name: None),
+        progress,
     )
     work = _Rebuild(settings, aside.write, aside, 1, Event())
     with closing(Partition(aside.path / prefix)) as partition:

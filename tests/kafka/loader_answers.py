@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kafkaspec.analysis import Area, BrokerAction, verify
-from kafkaspec.broker.index_rules import Rule
-from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.loading import Loader, find_snapshots
 from kafkaspec.broker.profiles import get_profile
 from kafkaspec.broker.recovery import Recovery
@@ -107,10 +105,8 @@ def ours(directory: Path, version: str, *, clean: bool) -> Answer:
     profile = get_profile(version)
     partition = Partition(directory)
     segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
-    settings = Settings(Rule.RECOVERY, profile, INDEX_INTERVAL_BYTES, lambda _bytes, _name: None)
-    epochs = LeaderEpochs(profile.epoch_file, None, partition.first_base_offset or 0)
     snapshots = find_snapshots(partition.snapshot_paths)
-    load = Loader(segments, snapshots, settings, epochs, clean=clean, now=0).load()
+    load = Loader(segments, snapshots, Settings(profile), clean=clean, now=0).load()
     if load.error is not None:
         return Answer("refuses")
     kept = [item for item in load.segments if item.recovery is not Recovery.REMOVES]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, Rule
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.broker.segment_run import Settings
 from kafkaspec.errors import KafkaSpecError
@@ -61,12 +61,7 @@ def diagnose(
         KafkaSpecError: ``unreadable``: a directory cannot be listed.
         ValueError: there is no such profile.
     """
-    settings = Settings(
-        Rule.RECOVERY,
-        get_profile(profile),
-        index_interval_bytes,
-        progress or (lambda _bytes, _name: None),
-    )
+    settings = Settings(get_profile(profile), index_interval_bytes, progress)
     return _Diagnosing(directories, clean, profile, settings, quick=quick).run()
 
 

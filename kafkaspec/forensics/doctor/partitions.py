@@ -250,13 +250,11 @@ class Examination:
     def _segments(self, listing: LoaderFiles) -> Iterator[Trouble]:
         stop = self._stop
         segments = listing.segments
-        epochs = self._epochs(segments[0][0])
         deleting = self._name.state == DELETE
         loader = Loader(
             segments,
             listing.snapshots,
             self._settings,
-            epochs,
             clean=stop.clean or deleting,
             recovery_point=stop.recovery_point,
             log_start=0 if deleting else stop.log_start,
@@ -265,9 +263,6 @@ class Examination:
         load = loader.load()
         sizes = {item.path: file_size(item.path) for item in load.segments}
         yield from self._loaded(listing, load, sizes)
-
-    def _epochs(self, base_offset: int) -> LeaderEpochs:
-        return LeaderEpochs(self._settings.profile.epoch_file, None, base_offset)
 
     def _loaded(
         self, listing: LoaderFiles, load: Load, sizes: dict[Path, int]
@@ -334,7 +329,7 @@ class Examination:
 
     def _damaged(self, item: LoadedSegment) -> Iterator[Trouble]:
         producers = ProducerState(self._settings.profile)
-        epochs = self._epochs(item.base_offset)
+        epochs = LeaderEpochs(self._settings.profile.epoch_file, None, item.base_offset)
         run = item.start(self._settings, producers, True, epochs)
         run.read()
         run.release()

@@ -178,7 +178,7 @@ def check_names(roots: Sequence[Root]) -> Iterator[Trouble]:
     """Yield the directories whose names end the start of the broker."""
     for root in roots:
         for path in root.children:
-            if path.name == names.REMOTE_INDEX_CACHE or names.parse_partition(path.name):
+            if names.is_of_log_directory(path.name):
                 continue
             yield Trouble(
                 TroubleKind.DIRECTORY_NAME,
