@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
-from kafkaspec.cli.checkpoints import CHECKPOINT_EPILOG, show_carried
-from kafkaspec.cli.console import count_text, note, print_json, say, size_text, warn
+from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
+from kafkaspec.cli.console import count_text, note, say, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     epilog,
@@ -21,13 +21,13 @@ from kafkaspec.cli.options import (
     wrong_usage,
 )
 from kafkaspec.cli.reading.find_key import wanted_keys
+from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, Way, Where
 from kafkaspec.forensics.redaction.running import (
     RedactedEntry,
     RedactedPartition,
-    Redaction,
     redact,
 )
 
@@ -36,7 +36,28 @@ _SHAPE: Final = {Part.KEY: Way.HASH, Part.VALUE: Way.FILL, Part.HEADERS: Way.FIL
 """What ``--all-values`` does: nothing of the content is left, and equal keys stay equal."""
 _MOST_COPIES: Final = 10
 
+OUTPUT = Output(
+    redacted=line(
+        file=str,
+        position=int,
+        new_size=int,
+        new_crc=int,
+        offset=int,
+        part=Part,
+        header=str | None,
+        number=int,
+        new_field_size=int | None,
+        hash=str | None,
+    ),
+    partition=line(RedactedPartition, without=("errors",)),
+    checkpoint=CHECKPOINT,
+    summary={"partitions": int, "records": int, "failed": dict[str, str], "internal": list[str]},
+)
 _EPILOG = epilog(
+    """\
+"redacted" lines are about the new entry and its new field; the hash is null without
+--secret, and where there is none.
+""",
     """\
 Examples:
   kafkaspec redact --key user-42 /var/kafka/orders-0 -o /tmp/redacted/orders-0
@@ -61,18 +82,6 @@ log start offset is cut. Where no size changed, indexes are copied; otherwise
 they are new.
 Kafka's own topics are left out of a log directory. Copies elsewhere are yours
 to find: other replicas, remote storage, backups, deleted segments.
-""",
-    """\
-Output of --format json, one object for each line, by "type":
-  redacted   file, position, new_size, new_crc (of the new entry), offset, part,
-             header, number (of the header), new_field_size, hash (keyed; null
-             without --secret)
-  partition  topic, partition, source, target, entries, redacted_entries,
-             records, fields, resized, deleted (entries), left_out (bytes), copies
-"""
-    + CHECKPOINT_EPILOG
-    + """\
-  summary    the last line: partitions, records, failed, internal
 """,
     """\
 Exit codes: 0 done, 1 no record was chosen, or something could not be read and is
@@ -117,7 +126,7 @@ def _parts(_: click.Context, __: click.Parameter, value: str | None) -> tuple[Pa
     return tuple(Part(name) for name in given)
 
 
-@click.command("redact", epilog=_EPILOG)
+@click.command("redact", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_argument
 @output_option("New directory for the partition, or for all partitions.")
 @click.option("--key", "keys", multiple=True, metavar="KEY", help="Records with this key.")
@@ -190,7 +199,7 @@ def redact_command(
         raise click.UsageError("--header goes with --parts headers")
     if ways.get(Part.KEY) is Way.NULL:
         raise click.UsageError("--way null is not for keys: no cleaner keeps records without one")
-    as_json = output_format == "json"
+    report = Reporter(ctx, output_format)
     chosen = Chosen(_keys(keys), offsets, where, every)
     names = frozenset(headers) or None
     with wrong_usage(ValueError):
@@ -200,7 +209,7 @@ def redact_command(
         output,
         chosen,
         changes,
-        audit=_print_entry if as_json else None,
+        audit=(lambda entry: _report_entry(report, entry)) if report.as_json else None,
         on_error="fail" if on_error == "fail" else lambda error: warn(_place_of(error)),
     )
     for place, error in result.failed.items():
@@ -211,18 +220,31 @@ def redact_command(
                 warn(f"left out: {error}")
     for place in result.internal:
         note(f"{place}: left out, it is Kafka's own")
-    if as_json:
-        _print_json(result)
-    else:
-        for item in result.partitions:
+    for item in result.partitions:
+        if report.as_json:
+            report.line("partition", item)
+        else:
             _print(item)
-        show_carried(result.checkpoints, in_json=False)
+    report_carried(result.checkpoints, report)
+    if not report.as_json:
         if Part.KEY in ways and result.records:
             note("keys changed: compaction, partitioning and joins see others")
         if ways.get(Part.VALUE) is Way.NULL and result.records:
             note("null values are tombstones: on a compacted topic the cleaner removes their keys")
         note("copies in other replicas, remote storage and backups are not changed")
-    ctx.exit(CLEAN if result.is_whole and result.records else FINDINGS)
+    tally = Tally(
+        CLEAN if result.is_whole and result.records else FINDINGS,
+        logs=len(result.partitions),
+        unreadable=len(result.failed),
+        undecoded=sum(len(item.errors) for item in result.partitions),
+    )
+    report.finish(
+        tally,
+        partitions=len(result.partitions),
+        records=result.records,
+        failed={place: str(error.at(place)) for place, error in result.failed.items()},
+        internal=result.internal,
+    )
 
 
 def _place_of(error: KafkaSpecError) -> str:
@@ -240,40 +262,21 @@ def _keys(texts: tuple[str, ...]) -> frozenset[bytes]:
     return frozenset(found)
 
 
-def _print_entry(entry: RedactedEntry) -> None:
-    place: dict[str, Any] = {
-        "file": entry.file,
-        "position": entry.position,
-        "new_size": entry.new_size,
-        "new_crc": entry.new_crc,
-    }
+def _report_entry(report: Reporter, entry: RedactedEntry) -> None:
     for item in entry.fields:
-        fields = {
-            "offset": item.offset,
-            "part": item.part,
-            "header": item.header,
-            "number": item.number,
-            "new_field_size": item.new_size,
-            "hash": None if item.proof is None else item.proof.hex(),
-        }
-        print_json("redacted", place | fields)
-
-
-def _print_json(result: Redaction) -> None:
-    for item in result.partitions:
-        names = (
-            "topic", "partition", "source", "target", "entries", "redacted_entries", "records",
-            "fields", "resized", "deleted", "left_out", "copies",
-        )  # fmt: skip
-        print_json("partition", {name: getattr(item, name) for name in names})
-    show_carried(result.checkpoints, in_json=True)
-    summary = {
-        "partitions": len(result.partitions),
-        "records": result.records,
-        "failed": {place: str(error.at(place)) for place, error in result.failed.items()},
-        "internal": result.internal,
-    }
-    print_json("summary", summary)
+        report.line(
+            "redacted",
+            file=entry.file,
+            position=entry.position,
+            new_size=entry.new_size,
+            new_crc=entry.new_crc,
+            offset=item.offset,
+            part=item.part,
+            header=item.header,
+            number=item.number,
+            new_field_size=item.new_size,
+            hash=None if item.proof is None else item.proof.hex(),
+        )
 
 
 def _print(item: RedactedPartition) -> None:
