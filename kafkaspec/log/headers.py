@@ -30,7 +30,12 @@ _MOST: Final = (1 << 16) - 8
 
 
 def header_tables(
-    segment: Entries, position: int = 0, *, few: bool = False, end: int | None = None
+    segment: Entries,
+    position: int = 0,
+    *,
+    few: bool = False,
+    end: int | None = None,
+    most: int = _MOST,
 ) -> Iterator[tuple[HeaderTable, int]]:
     """Yield tables of headers from an entry on, as long as entries are regular.
 
@@ -39,6 +44,7 @@ def header_tables(
         position: byte offset of an entry.
         few: whether the caller may stop soon.
         end: byte offset after the last entry to read, None for all.
+        most: headers of a table.
 
     Yields:
         A table, and the byte offset that its positions count from. After the last table comes
@@ -48,7 +54,7 @@ def header_tables(
         KafkaSpecError: ``changed``, ``unreadable``.
     """
     cursor = segment.cursor(sparse=True)
-    capacity = _FIRST if few else _MOST
+    capacity = _FIRST if few else most
     stop = segment.size if end is None else end
     while position < stop:
         segment.check()
@@ -64,11 +70,11 @@ def header_tables(
             return
         yield table, base
         position = base + table.position
-        capacity = min(2 * capacity, _MOST)
+        capacity = min(2 * capacity, most)
 
 
 def readable_headers(
-    segment: Entries, position: int = 0, end: int | None = None
+    segment: Entries, position: int = 0, end: int | None = None, *, most: int = _MOST
 ) -> Iterator[tuple[HeaderTable, int] | Batch | KafkaSpecError]:
     """Yield the headers of all entries that can be read, and the error of each other one.
 
@@ -76,6 +82,7 @@ def readable_headers(
         segment: the segment; afterwards its ``tail`` says how it ends.
         position: byte offset of an entry.
         end: byte offset after the last entry to read, None for all.
+        most: headers of a table.
 
     Yields:
         A table as from ``header_tables``; or alone an entry that the codec does not scan, or an
@@ -86,7 +93,7 @@ def readable_headers(
     """
     while True:
         if segment.format.has_columns:
-            for table, base in header_tables(segment, position, end=end):
+            for table, base in header_tables(segment, position, end=end, most=most):
                 yield table, base
                 position = base + table.position
         if end is not None and position >= end:
@@ -101,13 +108,15 @@ def readable_headers(
             return
 
 
-def sound_headers(segment: Entries, position: int = 0) -> Iterator[tuple[HeaderTable, int] | Batch]:
+def sound_headers(
+    segment: Entries, position: int = 0, *, most: int = _MOST
+) -> Iterator[tuple[HeaderTable, int] | Batch]:
     """Yield the headers of all entries; see ``readable_headers``.
 
     Raises:
         KafkaSpecError: an entry that cannot be parsed.
     """
-    for item in readable_headers(segment, position):
+    for item in readable_headers(segment, position, most=most):
         if isinstance(item, KafkaSpecError):
             raise item
         yield item

@@ -11,20 +11,37 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import compress
 from typing import Any, Final, NamedTuple, overload
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
-from kafkaspec.codecs import HeaderTable
+from kafkaspec.codecs import Codec, HeaderTable
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.layout import names
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import Batch
+from kafkaspec.log.control import decode_control
 from kafkaspec.log.entries import Entries
-from kafkaspec.log.headers import RECORD_SETS, readable_headers, skip, sound_headers
+from kafkaspec.log.headers import (
+    HEADERS_AT_ONCE,
+    RECORD_SETS,
+    readable_headers,
+    skip,
+    sound_headers,
+)
+from kafkaspec.log.pieces import WHOLE_BYTES
+from kafkaspec.model import Record
 
 _PRODUCER, _FIRST, _LAST = "producer_id", "first_offset", "last_offset"
+_ABORT: Final = ControlRecordType.ABORT
+_COLUMNS: Final = (
+    names.PRODUCER_ID, names.IS_CONTROL, names.BASE_OFFSET, names.LAST_OFFSET,
+    names.PRODUCER_EPOCH, names.MAX_TIMESTAMP, names.NUM_RECORDS,
+)  # fmt: skip
+_OF_BATCH: Final = tuple(name.rpartition(".")[2] for name in _COLUMNS)
+"""What a batch calls them."""
 _IDENTITY: Final = (names.PRODUCER_ID, names.IS_CONTROL, names.BASE_OFFSET)
 
 
@@ -50,24 +67,6 @@ class OpenTransaction(NamedTuple):
     producer_epoch: int
     first_offset: int
     last_timestamp: int
-
-
-class _Part(NamedTuple):
-    """What a batch of a transaction says about it."""
-
-    producer_id: int
-    is_control: bool | int
-    base_offset: int
-    last_offset: int
-    producer_epoch: int
-    max_timestamp: int
-    num_records: int
-    position: int
-
-    @property
-    def is_transactional(self) -> bool:
-        """No other batch is a part of one."""
-        return True
 
 
 class AbortedTransactions(Sequence[Aborted]):
@@ -232,7 +231,9 @@ def _made(*columns: array[int]) -> AbortedTransactions:
 NO_TRANSACTIONS: Final = AbortedTransactions()
 
 
-def aborted_transactions(segments: Callable[[], Iterable[Entries]]) -> AbortedTransactions:
+def aborted_transactions(
+    segments: Callable[[], Iterable[Entries]],
+) -> tuple[AbortedTransactions, dict[int, OpenTransaction] | None]:
     """Return the aborted transactions that have their markers in some segments.
 
     The transaction index of a segment is trusted. Brokers make one only if a transaction was
@@ -240,6 +241,9 @@ def aborted_transactions(segments: Callable[[], Iterable[Entries]]) -> AbortedTr
 
     Args:
         segments: returns the segments in order, each time that it is called.
+
+    Returns:
+        The transactions, and those that are open after the last batch, if all headers were read.
 
     Raises:
         KafkaSpecError: a file cannot be opened.
@@ -252,20 +256,23 @@ def aborted_transactions(segments: Callable[[], Iterable[Entries]]) -> AbortedTr
         if listed is not None:
             found.extend(listed)
     if not missing:
-        return found
-    first: dict[int, int] = {}
-    marked = []
+        return found, None
+    ongoing: dict[int, OpenTransaction] = {}
+    marked: list[Aborted] = []
+    whole = True
     for segment in segments():
-        indexed = _listed(segment) is not None
-        for part in _transactional(segment):
-            if not part.is_control:
-                first.setdefault(part.producer_id, part.base_offset)
+        known = _listed(segment) is not None
+        for item in readable_headers(segment, most=HEADERS_AT_ONCE):
+            if isinstance(item, KafkaSpecError):
+                whole = False
                 continue
-            began = first.pop(part.producer_id, None)
-            if began is not None and not indexed and _is_abort(segment, part.position):
-                marked.append(Aborted(part.producer_id, began, part.last_offset))
+            part = _part_of(item)
+            if part is not None:
+                if not known:
+                    marked += part.aborted(segment, ongoing)
+                part.follow(-LARGEST_OFFSET, ongoing)
     found.extend(AbortedTransactions(marked))
-    return found
+    return found, _named(ongoing) if whole else None
 
 
 def follow_transactions(
@@ -283,20 +290,132 @@ def follow_transactions(
         KafkaSpecError: an entry that cannot be parsed.
     """
     for segment in segments:
-        for item in sound_headers(segment, skip(segment, 0, start)[0]):
-            for row in _rows(*item) if isinstance(item, tuple) else _part(item):
-                producer, is_control, first, last, epoch, timestamp, records, _ = row
-                if last < start or producer < 0:
-                    continue
-                if not is_control:
-                    known = ongoing.get(producer)
-                    if known is not None:
-                        first = known[2]
-                    # A plain tuple takes a fraction of the time, of which most are replaced.
-                    ongoing[producer] = (producer, epoch, first, timestamp)  # type: ignore[assignment]
-                elif records:  # one that compaction has emptied ends nothing
-                    ongoing.pop(producer, None)
+        position = skip(segment, 0, start)[0]
+        for item in sound_headers(segment, position, most=HEADERS_AT_ONCE):
+            part = _part_of(item)
+            if part is not None:
+                part.follow(start, ongoing)
+    _named(ongoing)
+
+
+class _Part:
+    """What the batches of transactions say about them, of a table or of one entry.
+
+    Columns are lists, which functions in C go through: a loop in Python over all of them takes
+    longer than it takes to decode small batches.
+    """
+
+    def __init__(
+        self, columns: Iterable[list[int]], headers: tuple[HeaderTable, int] | None
+    ) -> None:
+        (
+            self._producer_ids, self._controls, self._first_offsets, self._last_offsets,
+            self._epochs, self._timestamps, self._counts, self._positions, self._entries,
+        ) = columns  # fmt: skip
+        self._headers = headers
+        self._rows = range(len(self._positions))
+
+    def follow(self, start: int, ongoing: dict[int, OpenTransaction]) -> None:
+        """Follow them; see ``follow_transactions``. What is open becomes plain tuples."""
+        producer_ids, controls, rows = self._producer_ids, self._controls, self._rows
+        emptied = 0 in compress(self._counts, controls)
+        if emptied or min(producer_ids) < 0 or min(self._last_offsets) < start:
+            for row in rows:
+                if self._last_offsets[row] >= start and producer_ids[row] >= 0:
+                    self._step(row, ongoing)
+            return
+        last = dict(zip(producer_ids, rows, strict=True))
+        marked = compress(zip(producer_ids, rows, strict=True), controls)
+        markers = dict(marked)
+        for producer in ongoing.keys() & markers.keys():
+            del ongoing[producer]
+        opened = [producer for producer, row in last.items() if not controls[row]]
+        if not opened:
+            return
+        first = dict(zip(reversed(producer_ids), reversed(rows), strict=True))
+        again = [producer for producer in opened if producer in markers]
+        if again:  # their first batch comes after their last marker
+            for producer in again:
+                del first[producer]
+            after = min(map(markers.__getitem__, again))
+            for row in rows[after:]:
+                if row > markers.get(producer_ids[row], row):
+                    first.setdefault(producer_ids[row], row)
+        for producer in opened:
+            self._step(first[producer], ongoing)
+            self._step(last[producer], ongoing)
+
+    def _step(self, row: int, ongoing: dict[int, OpenTransaction]) -> None:
+        producer = self._producer_ids[row]
+        if not self._controls[row]:
+            known = ongoing.get(producer)
+            first = self._first_offsets[row] if known is None else known[2]
+            # A plain tuple takes a fraction of the time, of which most are replaced.
+            made = producer, self._epochs[row], first, self._timestamps[row]
+            ongoing[producer] = made  # type: ignore[assignment]
+        elif self._counts[row]:  # one that compaction has emptied ends nothing
+            ongoing.pop(producer, None)
+
+    def aborted(self, segment: Entries, ongoing: dict[int, OpenTransaction]) -> Iterator[Aborted]:
+        """Yield the transactions that markers abort.
+
+        Args:
+            segment: the segment.
+            ongoing: what is open before.
+        """
+        aborts = self._aborts(segment)
+        producers = {self._producer_ids[row] for row in aborts}
+        begun = {each: ongoing[each][2] for each in producers if each in ongoing}
+        for row in compress(self._rows, map(producers.__contains__, self._producer_ids)):
+            producer = self._producer_ids[row]
+            if not self._controls[row]:
+                begun.setdefault(producer, self._first_offsets[row])
+            elif self._counts[row]:
+                began = begun.pop(producer, None)
+                if began is not None and row in aborts:
+                    yield Aborted(producer, began, self._last_offsets[row])
+
+    def _aborts(self, segment: Entries) -> set[int]:
+        """Return the rows of the markers that abort; a consumer skips one that cannot be read."""
+        markers = list(compress(self._rows, self._controls))
+        types = self._types(segment, markers) if markers else []
+        found = {row for row, kind in zip(markers, types, strict=False) if kind == _ABORT}
+        rest = markers[len(types) :]
+        return found | {row for row in rest if _is_abort(segment, self._positions[row])}
+
+    def _types(self, segment: Entries, markers: list[int]) -> list[int | None]:
+        """Return the types of the first of some markers, as far as they need only decoding."""
+        if self._headers is None or {self._counts[row] for row in markers} != {1}:
+            return []
+        table, base = self._headers
+        segment.check()
+        buffer, start = segment.around(segment.cursor(), self._positions[markers[0]])
+        if start != base:
+            return []
+        passed = bytearray(b"\1") * table.count
+        for row in markers:
+            passed[self._entries[row]] = 0
+        first, verify = table.column("position")[0], segment.crc == "error"
+        records = segment.codec.plain_records(
+            buffer, first, verify, WHOLE_BYTES, None, (table, passed)
+        )
+        return [_type_of(segment.codec, each.key, each.value) for each in records or ()]
+
+
+@lru_cache(maxsize=1024)
+def _type_of(codec: Codec, key: bytes | None, value: bytes | None) -> int | None:
+    """Return the type of a control record; None if it cannot be decoded."""
+    try:
+        kind: int = decode_control(Record(0, 0, key, value), codec=codec).key.type
+    except KafkaSpecError:
+        return None
+    return kind
+
+
+def _named(ongoing: dict[int, OpenTransaction]) -> dict[int, OpenTransaction]:
+    """Make transactions of the plain tuples."""
     ongoing.update({producer: OpenTransaction(*found) for producer, found in ongoing.items()})
+    return ongoing
 
 
 def _listed(segment: Entries) -> AbortedTransactions | None:
@@ -310,41 +429,23 @@ def _listed(segment: Entries) -> AbortedTransactions | None:
         return None
 
 
-def _transactional(segment: Entries) -> Iterator[_Part]:
-    """Yield what transactional batches say; where some cannot be read, of the others."""
-    for found in readable_headers(segment):
-        if isinstance(found, tuple):
-            yield from _parts(*found)
-        elif isinstance(found, Batch):
-            yield from _part(found)
-
-
-def _part(batch: Batch) -> Iterator[_Part]:
-    """Yield what a batch says, if it is of a transaction."""
-    if batch.is_transactional:
-        yield _Part._make(getattr(batch, name) for name in _Part._fields)
-
-
-def _parts(table: HeaderTable, base: int) -> Iterator[_Part]:
-    return map(_Part._make, _rows(table, base))
-
-
-def _rows(table: HeaderTable, base: int) -> Iterator[tuple[int, ...]]:
-    """Yield what the transactional batches of a table say, in the order of ``_Part``."""
+def _part_of(item: tuple[HeaderTable, int] | Batch) -> _Part | None:
+    """Return what batches say; None if none of them is of a transaction."""
+    if isinstance(item, Batch):
+        if not item.is_transactional:
+            return None
+        row = [getattr(item, name) for name in (*_OF_BATCH, "position")]
+        return _Part(([value] for value in (*row, 0)), None)
+    table, base = item
     flags = _transactional_flags(table)
     if flags is None:
-        return
-    columns = [
-        table.column(name)
-        for name in (
-            names.PRODUCER_ID, names.IS_CONTROL, names.BASE_OFFSET, names.LAST_OFFSET,
-            names.PRODUCER_EPOCH, names.MAX_TIMESTAMP, names.NUM_RECORDS,
-        )
-    ]  # fmt: skip
-    positions: Sequence[int] = table.column("position")
-    if base:
-        positions = [base + position for position in positions]
-    yield from compress(zip(*columns, positions, strict=True), flags)
+        return None
+    columns = [list(table.column(name)) for name in _COLUMNS]
+    columns.append([base + place for place in table.column("position")])
+    columns.append(list(range(table.count)))
+    if not all(flags):
+        columns = [list(compress(column, flags)) for column in columns]
+    return _Part(columns, item)
 
 
 def _transactional_flags(table: HeaderTable) -> Sequence[int] | None:
@@ -365,4 +466,4 @@ def _is_abort(segment: Entries, position: int) -> bool:
         marker = segment.batch_at(position).marker()
     except KafkaSpecError:
         return False
-    return marker is not None and marker.key.type == ControlRecordType.ABORT
+    return marker is not None and marker.key.type == _ABORT

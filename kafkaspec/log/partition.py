@@ -77,6 +77,7 @@ class Partition(Log):
         """
         self.path = as_path(path)
         self._options = options
+        self._followed: dict[int, OpenTransaction] | None = None  # once all headers were read
         place = self.path.absolute()
         self._checkpoints = checkpoints or Checkpoints(place.parent)
         parsed = names.parse_partition(place.name)
@@ -224,7 +225,9 @@ class Partition(Log):
             KafkaSpecError: a segment cannot be read.
         """
         ongoing, start = self._snapshot_transactions(self._end)
-        if start < self._end:
+        if not ongoing and start == self.first_base_offset and self._followed is not None:
+            ongoing = self._followed
+        elif start < self._end:
             follow_transactions(self.segments_from(start), start, ongoing)
         return sorted(ongoing.values(), key=attrgetter("first_offset"))
 
@@ -363,9 +366,9 @@ class Partition(Log):
         if log_start is not None:
             start = log_start if start is None else max(start, log_start)
         if given.isolation == "read_committed":
+            aborted = self.aborted_transactions(start)
             stable = self.stable_offset(strict=given.on_error == "fail")
             end = stable if end is None or (stable is not None and stable < end) else end
-            aborted = self.aborted_transactions(start)
         return replace(given, start_offset=start, end_offset=end, aborted=aborted)  # type: ignore[no-any-return]
 
     def aborted_transactions(self, start_offset: int | None = None) -> AbortedTransactions:
@@ -374,7 +377,13 @@ class Partition(Log):
         Raises:
             KafkaSpecError: a file cannot be opened.
         """
-        return aborted_transactions(lambda: self.segments_from(start_offset))
+        found, ongoing = aborted_transactions(lambda: self.segments_from(start_offset))
+        first = self.first_base_offset
+        if ongoing is not None and self.paths_from(start_offset) == self.segment_paths:
+            begun = (each.first_offset for each in ongoing.values())
+            if first is not None and min(begun, default=first) >= first:
+                self._followed = ongoing
+        return found
 
     def stable_offset(self, *, strict: bool) -> int | None:
         """Return ``last_stable_offset``; None if damage hides it and that is no error.

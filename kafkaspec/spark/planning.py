@@ -153,10 +153,10 @@ def _pieces(
     """Yield the pieces of a log in order."""
     aborted = NO_TRANSACTIONS
     if options.committed:
+        aborted = log.opened.aborted_transactions(span.start)
         stable = log.opened.stable_offset(strict=options.mode == "FAILFAST")
         if stable is not None and (span.end is None or stable < span.end):
             span = replace(span, end=stable)
-        aborted = log.opened.aborted_transactions(span.start)
     for item in segments:
         for piece, low, high in _cut(log, item, span, target, options):
             if not aborted:
