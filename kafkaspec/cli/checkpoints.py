@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafkaspec.cli.console import count_text, print_json, say, warn
+from kafkaspec.cli.console import count_text, say, warn
 from kafkaspec.cli.report import Reporter, line
-from kafkaspec.results import as_json
 from kafkaspec.writing.carried import Carried, listed_counts
-
-CHECKPOINT_EPILOG: Final = """\
-  checkpoint  file, topic, partition, offset, new_offset, carriage (carried,
-              adapted, cut, dropped), why
-"""
-
 
 CHECKPOINT: Final = line("kafkaspec.writing.carried:CarriedEntry")
 """The line of an entry."""
@@ -22,7 +15,7 @@ CHECKPOINT: Final = line("kafkaspec.writing.carried:CarriedEntry")
 def report_carried(carried: Carried, report: Reporter) -> None:
     """Print each entry as JSON, or how many had which fate; name checkpoints that are broken."""
     if not report.as_json:
-        show_carried(carried, in_json=False)
+        show_carried(carried)
         return
     for error in carried.errors:
         warn(f"not carried: {error}")
@@ -30,14 +23,10 @@ def report_carried(carried: Carried, report: Reporter) -> None:
         report.line("checkpoint", entry)
 
 
-def show_carried(carried: Carried, *, in_json: bool) -> None:
-    """Print each entry as JSON, or how many had which fate; name checkpoints that are broken."""
+def show_carried(carried: Carried) -> None:
+    """Print how many entries had which fate; name checkpoints that are broken."""
     for error in carried.errors:
         warn(f"not carried: {error}")
-    if in_json:
-        for entry in carried.entries:
-            print_json("checkpoint", as_json(entry))
-        return
     for file, carriage, why, count in listed_counts(carried):
         partitions = count_text(count, "partition")
         say(f"{file}: {carriage} for {partitions}" + (f"; {why}" if why else ""))

@@ -278,7 +278,7 @@ def test_what_was_lost_is_below_no_high_watermark(tmp_path: Path) -> None:
     last.write_bytes(data)
     done = _run("salvage", source, tmp_path / "out", "--format", "json")
     added = [item for item in lines(done) if item["type"] == "added"]
-    assert [item["offsets"] for item in added] == [[40, 44]]
+    assert [item["offsets"] for item in added] == [[40, 45]]
     assert Checkpoints(tmp_path / "out").high_watermarks == {("t", 0): 40}
     assert Checkpoints(tmp_path / "out").log_start_offsets == {("t", 0): 5}
 

@@ -11,12 +11,11 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.arrow import provider
-from kafkaspec.cli.checkpoints import CHECKPOINT_EPILOG, show_carried
+from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried, show_carried
 from kafkaspec.cli.console import (
     count_text,
     limited,
     new_table,
-    print_json,
     progress_bar,
     size_text,
     stdout_console,
@@ -33,9 +32,12 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
+from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, Tally, line
 from kafkaspec.cli.rules import interval_option
 from kafkaspec.forensics.salvage import (
+    Added,
     Fate,
+    LostOffsets,
     OpenTransaction,
     SalvagedPartition,
     SalvageReport,
@@ -46,8 +48,37 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.results import as_json
+from kafkaspec.results import Assumption
 
+_STRETCH = line(Place, {"file": str}, Stretch, without=("fate",))
+_TRANSACTION = line(Place, OpenTransaction)
+
+OUTPUT = Output(
+    lost_offsets=line(Place, {"file": str | None}, LostOffsets, without=("segment",)),
+    added=line(Place, Added, without=("base_offset",)),
+    open=_TRANSACTION,
+    unknown=_TRANSACTION,
+    partition=line(
+        Place,
+        source=str,
+        target=str,
+        size=int,
+        bytes=dict[Fate, int],
+        old_end=int,
+        new_end=int,
+        cut=str,
+        deleted=int,
+        assumptions=list[Assumption],
+    ),
+    checkpoint=CHECKPOINT,
+    summary={
+        "partitions": int,
+        "bytes": dict[Fate, int],
+        "failed": dict[str, str],
+        "unproven": dict[str, Any] | None,
+    },
+    **{fate.value: _STRETCH for fate in Fate},  # type: ignore[arg-type]  # lines only
+)
 _EPILOG = epilog(
     """\
 Example:
@@ -73,24 +104,6 @@ Every byte has one fate:
   unproven   with --unproven: broken, and records of it are in FILE; nothing says
              which of them are right
   unused     zeros at the end of a preallocated segment
-""",
-    """\
-Output of --format json, one object for each line, by "type":
-  kept, repaired, lost, ambiguous, unproven, unused
-             topic, partition, file, position, size, offsets ([first, last] or
-             null), entries, strength, cause, records (that were read of it)
-  lost_offsets  topic, partition, file, offsets, why, strength
-  added      topic, partition, kind (filler, marker), offsets, producer_id,
-             strength, why
-  open       topic, partition, producer_id, producer_epoch, first_offset, why
-  unknown    the same, of transactions that may have ended otherwise than in OUT
-  partition  source, target, topic, partition, size, bytes (by fate), old_end,
-             new_end, cut (what a broker would cut of the output), deleted (entries
-             cut below the log start offset), assumptions
-"""
-    + CHECKPOINT_EPILOG
-    + """\
-  summary    the last line: partitions, bytes, failed, unproven (file, records)
 """,
     """\
 Exit codes: 0 nothing was wrong, 1 something was lost, repaired or added, or could not
@@ -119,7 +132,7 @@ class _Repairs(click.ParamType):  # type: ignore[type-arg]
         return found
 
 
-@click.command("salvage", epilog=_EPILOG)
+@click.command("salvage", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_argument
 @output_option("New directory for the partition, or for all partitions.")
 @click.option(
@@ -212,8 +225,26 @@ def salvage_command(
     for partition in report.partitions:
         for error in partition.unreadable:
             warn(str(error))
-    (_print_json if output_format == "json" else _print_text)(report)
-    ctx.exit(CLEAN if report.is_sound else FINDINGS)
+    reporter = Reporter(ctx, output_format)
+    if reporter.as_json:
+        _report(reporter, report)
+    else:
+        _print_text(report)
+    tally = Tally(
+        CLEAN if report.is_sound else FINDINGS,
+        logs=len(report.partitions),
+        unreadable=len(report.failed) + sum(len(each.unreadable) for each in report.partitions),
+        missing=sum(len(each.lost) for each in report.partitions),
+    )
+    reporter.finish(
+        tally,
+        partitions=len(report.partitions),
+        bytes=_totals(report),
+        failed={place: str(error.at(place)) for place, error in report.failed.items()},
+        unproven={"file": report.unproven, "records": report.unproven_records}
+        if report.unproven
+        else None,
+    )
 
 
 def _ids(path: Path) -> Any:
@@ -235,85 +266,32 @@ def _ids(path: Path) -> Any:
 # -- JSON ---------------------------------------------------------------------------------------
 
 
-def _print_json(report: SalvageReport) -> None:
+def _report(reporter: Reporter, report: SalvageReport) -> None:
     for item in report.partitions:
         place = {"topic": item.topic, "partition": item.partition}
         for segment in item.segments:
             for stretch in segment.stretches:
-                print_json(
-                    stretch.fate,
-                    {
-                        **place,
-                        "file": segment.path,
-                        "position": stretch.position,
-                        "size": stretch.size,
-                        "offsets": _pair(stretch.first_offset, stretch.last_offset),
-                        "entries": stretch.entries,
-                        "strength": stretch.strength,
-                        "cause": stretch.cause,
-                        "records": stretch.records,
-                    },
-                )
+                reporter.line(stretch.fate, place, stretch, file=segment.path)
         for lost in item.lost:
-            print_json(
-                "lost_offsets",
-                {
-                    **place,
-                    "file": lost.segment,
-                    "offsets": _pair(lost.first_offset, lost.last_offset),
-                    "why": lost.why,
-                    "strength": lost.strength,
-                },
-            )
+            reporter.line("lost_offsets", place, lost, file=lost.segment)
         for added in item.added:
-            print_json(
-                "added",
-                {
-                    **place,
-                    "kind": added.kind,
-                    "offsets": _pair(added.first_offset, added.last_offset),
-                    "producer_id": added.producer_id,
-                    "strength": added.strength,
-                    "why": added.why,
-                },
-            )
+            reporter.line("added", place, added)
         for kind, transaction in _transactions(item):
-            print_json(
-                kind,
-                {
-                    **place,
-                    "producer_id": transaction.producer_id,
-                    "producer_epoch": transaction.producer_epoch,
-                    "first_offset": transaction.first_offset,
-                    "why": transaction.why,
-                },
-            )
-        print_json(
+            reporter.line(kind, place, transaction)
+        reporter.line(
             "partition",
-            {
-                "source": item.source,
-                "target": item.target,
-                **place,
-                "size": item.size,
-                "bytes": {fate.value: size for fate, size in item.bytes.items()},
-                "old_end": item.old_end,
-                "new_end": item.new_end,
-                "cut": item.cut,
-                "deleted": item.deleted,
-                "assumptions": as_json(item.assumptions),
-            },
+            place,
+            source=item.source,
+            target=item.target,
+            size=item.size,
+            bytes=item.bytes,
+            old_end=item.old_end,
+            new_end=item.new_end,
+            cut=item.cut,
+            deleted=item.deleted,
+            assumptions=item.assumptions,
         )
-    show_carried(report.checkpoints, in_json=True)
-    print_json(
-        "summary",
-        {
-            "partitions": len(report.partitions),
-            "bytes": {fate.value: size for fate, size in _totals(report).items()},
-            "failed": {place: str(error.at(place)) for place, error in report.failed.items()},
-            "unproven": report.unproven
-            and {"file": report.unproven, "records": report.unproven_records},
-        },
-    )
+    report_carried(report.checkpoints, reporter)
 
 
 _STATES: Final = {"open": "open", "unknown": "outcome not known"}
@@ -323,10 +301,6 @@ def _transactions(item: SalvagedPartition) -> Iterator[tuple[str, OpenTransactio
     """Yield the transactions that are open, or ended in a way that is not known."""
     yield from (("open", each) for each in item.open)
     yield from (("unknown", each) for each in item.unknown)
-
-
-def _pair(first: int | None, last: int | None) -> list[int] | None:
-    return None if first is None or last is None else [first, last]
 
 
 def _totals(report: SalvageReport) -> dict[Fate, int]:
@@ -360,7 +334,7 @@ def _print_text(report: SalvageReport) -> None:
     for item in report.partitions:
         if not item.is_sound or item.deleted or len(report.partitions) == 1:
             _print_partition(item)
-    show_carried(report.checkpoints, in_json=False)
+    show_carried(report.checkpoints)
     totals = ", ".join(
         f"{size_text(size)} {fate.value}" for fate, size in _totals(report).items() if size
     )

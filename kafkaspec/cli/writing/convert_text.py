@@ -44,7 +44,7 @@ def print_conversion(report: ConversionReport, console: Console) -> None:
         console.print(f"note: {path}: {why}")
     for result in report.partitions:
         _print_troubles(result, console)
-    show_carried(report.checkpoints, in_json=False)
+    show_carried(report.checkpoints)
     for path, error in report.failed.items():
         console.print(f"not converted: {error.at(path)}")
     console.print(_last_line(report))
