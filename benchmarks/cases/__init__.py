@@ -23,6 +23,7 @@ _NAMES = (
     "messages",
     "export",
     "records",
+    "committed",
     "verify",
     "salvage",
     "cleaner",

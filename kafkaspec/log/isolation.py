@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import compress
+from itertools import accumulate, compress
 from typing import Any, Final, NamedTuple, overload
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
@@ -124,11 +124,21 @@ class AbortedTransactions(Sequence[Aborted]):
 
     def between(self, low: int | None, high: int | None) -> AbortedTransactions:
         """Return those that reach into the offsets from ``low`` to before ``high``."""
+        order, markers, least = self._by_marker
+        start = 0 if low is None else bisect_left(markers, low)
+        stop = len(order) if high is None else bisect_left(least, high)
+        found = (self[number] for number in order[start:stop])
         return AbortedTransactions(
-            item
-            for item in self
-            if (high is None or item.first_offset < high) and (low is None or item.marker >= low)
+            item for item in found if high is None or item.first_offset < high
         )
+
+    @cached_property
+    def _by_marker(self) -> tuple[list[int], list[int], list[int]]:
+        """Places by marker, the markers, and the smallest first offset from each place on."""
+        order = sorted(range(len(self)), key=self.markers.__getitem__)
+        firsts = [self.first_offsets[number] for number in order]
+        least = list(accumulate(reversed(firsts), min))[::-1]
+        return order, [self.markers[number] for number in order], least
 
     def holds(self, batch: Batch) -> bool:
         """Return whether a batch belongs to one of them; a marker does not."""
@@ -301,32 +311,37 @@ def follow_transactions(
 class _Part:
     """What the batches of transactions say about them, of a table or of one entry.
 
-    Columns are lists, which functions in C go through: a loop in Python over all of them takes
-    longer than it takes to decode small batches.
+    Functions in C go through the columns: a loop in Python over all rows takes longer than it takes
+    to decode small batches.
     """
 
     def __init__(
-        self, columns: Iterable[list[int]], headers: tuple[HeaderTable, int] | None
+        self, columns: Sequence[Sequence[int]], headers: tuple[HeaderTable, int] | None
     ) -> None:
+        producer_ids, controls, *_ = columns
+        self._producer_ids, self._controls = list(producer_ids), list(controls)
         (
-            self._producer_ids, self._controls, self._first_offsets, self._last_offsets,
-            self._epochs, self._timestamps, self._counts, self._positions, self._entries,
+            _, _, self._first_offsets, self._last_offsets, self._epochs, self._timestamps,
+            self._counts, self._positions, self._entries,
         ) = columns  # fmt: skip
         self._headers = headers
+        self._base = headers[1] if headers is not None else 0
         self._rows = range(len(self._positions))
 
     def follow(self, start: int, ongoing: dict[int, OpenTransaction]) -> None:
         """Follow them; see ``follow_transactions``. What is open becomes plain tuples."""
         producer_ids, controls, rows = self._producer_ids, self._controls, self._rows
-        emptied = 0 in compress(self._counts, controls)
-        if emptied or min(producer_ids) < 0 or min(self._last_offsets) < start:
+        marked = any(controls)
+        emptied = marked and 0 in compress(self._counts, controls)
+        earlier = start > -LARGEST_OFFSET and min(self._last_offsets) < start
+        if emptied or earlier or min(producer_ids) < 0:
             for row in rows:
                 if self._last_offsets[row] >= start and producer_ids[row] >= 0:
                     self._step(row, ongoing)
             return
         last = dict(zip(producer_ids, rows, strict=True))
-        marked = compress(zip(producer_ids, rows, strict=True), controls)
-        markers = dict(marked)
+        pairs = compress(zip(producer_ids, rows, strict=True), controls) if marked else ()
+        markers = dict(pairs)
         for producer in ongoing.keys() & markers.keys():
             del ongoing[producer]
         opened = [producer for producer, row in last.items() if not controls[row]]
@@ -381,7 +396,9 @@ class _Part:
         types = self._types(segment, markers) if markers else []
         found = {row for row, kind in zip(markers, types, strict=False) if kind == _ABORT}
         rest = markers[len(types) :]
-        return found | {row for row in rest if _is_abort(segment, self._positions[row])}
+        return found | {
+            row for row in rest if _is_abort(segment, self._base + self._positions[row])
+        }
 
     def _types(self, segment: Entries, markers: list[int]) -> list[int | None]:
         """Return the types of the first of some markers, as far as they need only decoding."""
@@ -389,7 +406,7 @@ class _Part:
             return []
         table, base = self._headers
         segment.check()
-        buffer, start = segment.around(segment.cursor(), self._positions[markers[0]])
+        buffer, start = segment.around(segment.cursor(), base + self._positions[markers[0]])
         if start != base:
             return []
         passed = bytearray(b"\1") * table.count
@@ -435,14 +452,13 @@ def _part_of(item: tuple[HeaderTable, int] | Batch) -> _Part | None:
         if not item.is_transactional:
             return None
         row = [getattr(item, name) for name in (*_OF_BATCH, "position")]
-        return _Part(([value] for value in (*row, 0)), None)
-    table, base = item
+        return _Part([[value] for value in (*row, 0)], None)
+    table, _ = item
     flags = _transactional_flags(table)
     if flags is None:
         return None
-    columns = [list(table.column(name)) for name in _COLUMNS]
-    columns.append([base + place for place in table.column("position")])
-    columns.append(list(range(table.count)))
+    columns: list[Sequence[int]] = [table.column(name) for name in (*_COLUMNS, "position")]
+    columns.append(range(table.count))
     if not all(flags):
         columns = [list(compress(column, flags)) for column in columns]
     return _Part(columns, item)

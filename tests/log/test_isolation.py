@@ -15,6 +15,10 @@ from hypothesis import strategies as st
 import kafkaspec as ks
 from kafkaspec import Record, encode
 from kafkaspec.forensics.gaps.reading import read_gaps
+from kafkaspec.layout.framing import checksum_of
+from kafkaspec.log import isolation as transactions
+from kafkaspec.log import segment
+from kafkaspec.log.headers import HEADERS_AT_ONCE
 from tests.cli.helpers import run
 
 ABORT, COMMIT = 0, 1
@@ -78,13 +82,15 @@ def written(
     return everything, committed, aborted
 
 
-@given(what=steps, index=st.booleans())
+@given(what=steps, index=st.booleans(), at_once=st.sampled_from([1, 2, 3, HEADERS_AT_ONCE]))
 def test_all_readers_deliver_what_a_consumer_gets(
-    tmp_path_factory: pytest.TempPathFactory, what: list[Step], index: bool
+    tmp_path_factory: pytest.TempPathFactory, what: list[Step], index: bool, at_once: int
 ) -> None:
     path = tmp_path_factory.mktemp("log") / "t-0"
     everything, committed, aborted = written(path, what, index=index)
-    with ks.open(path) as log:
+    with ks.open(path) as log, pytest.MonkeyPatch.context() as patch:
+        for module in (transactions, segment):  # tables that end amid transactions
+            patch.setattr(module, "HEADERS_AT_ONCE", at_once)
         assert [record.offset for record in log.records()] == everything
         for isolation, expected in (
             ("read_uncommitted", everything),
@@ -99,6 +105,39 @@ def test_all_readers_deliver_what_a_consumer_gets(
     offsets = [n for row in withheld for n in range(row["first_offset"], row["last_offset"] + 1)]
     assert sorted(offsets) == sorted(aborted), "each offset once"
     assert sum(row["missing"] for row in withheld) == len(aborted)
+
+
+@given(what=steps)
+def test_without_numpy_the_same_batches_are_left_out(
+    tmp_path_factory: pytest.TempPathFactory, what: list[Step]
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "t-0"
+    _, committed, _ = written(path, what)
+    for gone in (True, False):
+        with ks.open(path) as log, pytest.MonkeyPatch.context() as patch:
+            if gone:
+                patch.delitem(sys.modules, "numpy")
+            found = log.records(isolation="read_committed")
+            assert [record.offset for record in found] == committed
+
+
+@pytest.mark.parametrize("crc", ["error", "ignore"])
+def test_a_marker_with_a_wrong_checksum_aborts_nothing(tmp_path: Path, crc: Any) -> None:
+    """A consumer refuses it; who does not look at checksums takes it, and all markers after it."""
+    what = [(p, 1, action) for action in ("data", "abort") for p in range(6)]
+    path = tmp_path / "t-0"
+    written(path, what, index=False)
+    with ks.Partition(path) as log:
+        batches = [batch for batch in log.batches() if batch.is_control]
+        file = log.segment_paths[0]
+        damaged = batches[2]
+    data = bytearray(file.read_bytes())
+    data[damaged.position + damaged.framing.size + checksum_of(damaged.kind.key).position] ^= 1
+    file.write_bytes(data)
+    with ks.Partition(path, crc=crc) as log:
+        aborted = log.aborted_transactions()
+    expected = [p for p in range(6) if crc == "ignore" or p != 2]
+    assert sorted(item.producer_id for item in aborted) == expected
 
 
 def test_dump_prints_the_same_records(tmp_path: Path) -> None:
@@ -125,6 +164,29 @@ def calls(function: Callable[[], Any]) -> int:
     return count
 
 
+def test_pieces_of_a_log_take_their_own_transactions(tmp_path: Path) -> None:
+    """As the plan of a Spark job does; the model looks at all of them for each piece."""
+
+    def pieces(number: int) -> int:
+        path = tmp_path / f"{number}-0"
+        written(path, [(p, 2, action) for p in range(number) for action in ("data", "abort")])
+        with ks.Partition(path) as log:
+            aborted, end = log.aborted_transactions(), log.log_end_offset
+        bounds = [(low, low + 10) for low in range(0, end, 10)]
+        for low, high in ((None, 7), (7, None), *bounds[:20]):
+            expected = [
+                item
+                for item in aborted
+                if (high is None or item.first_offset < high)
+                and (low is None or item.marker >= low)
+            ]
+            assert list(aborted.between(low, high)) == expected
+        return calls(lambda: [aborted.between(*bound) for bound in bounds])
+
+    assert pieces(1200) < 5 * pieces(300)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [True, False])
 def test_work_grows_as_the_log_does(tmp_path: Path, index: bool) -> None:
     def work(number: int, read: Callable[[Any], Any]) -> int:
@@ -139,6 +201,17 @@ def test_work_grows_as_the_log_does(tmp_path: Path, index: bool) -> None:
     readers: dict[str, Callable[[Any], Any]] = {
         "records": lambda log: list(log.records(isolation="read_committed")),
         "batches": lambda log: log.to_arrow(isolation="read_committed"),
+        "columns": lambda log: log.to_arrow(["offset"], isolation="read_committed"),
+        "dump": lambda log: run("dump", log.path, "--isolation", "read_committed", "-f", "%o"),
+        "export": lambda log: run(
+            "export",
+            log.path,
+            "--isolation",
+            "read_committed",
+            "-o",
+            tmp_path / "out.parquet",
+            "--force",
+        ),
         "gaps": read_gaps,
     }
     for name, read in readers.items():
