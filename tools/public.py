@@ -18,6 +18,7 @@ import click
 
 import kafkaspec
 from kafkaspec.cli.main import main as command
+from kafkaspec.cli.options import FormerName
 from kafkaspec.log.batch import FORMER
 from tools.api import members
 from tools.specgen.document import file_text, parsed
@@ -61,7 +62,9 @@ def _members(class_: type) -> Iterator[str]:
 def _commands(group: click.Command, path: str) -> Iterator[str]:
     yield path
     for parameter in group.params:
-        if isinstance(parameter, click.Option) and not parameter.hidden:
+        if isinstance(parameter, FormerName) or (
+            isinstance(parameter, click.Option) and not parameter.hidden
+        ):
             options = (*parameter.opts, *parameter.secondary_opts)
             yield from (f"{path} {option}" for option in options)
     if isinstance(group, click.Group):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import wraps
@@ -14,6 +14,7 @@ import click
 
 from kafkaspec.arrow import provider
 from kafkaspec.broker.profiles import DEFAULT_PROFILE
+from kafkaspec.cli.console import note
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.compression import bounded
 from kafkaspec.errors import KafkaSpecError
@@ -37,6 +38,39 @@ else:  # not subscriptable before click 8.4
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class FormerName(click.Option):
+    """Hidden option: the former name of another option of the command.
+
+    It works until the next minor version, and each use prints what the name is now.
+    """
+
+    def __init__(self, names: Sequence[str], *, now: str, **settings: Any) -> None:
+        super().__init__(names, hidden=True, is_eager=True, expose_value=False, **settings)
+        self._now = now
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        (old,) = self.opts
+        (new,) = (option for option in ctx.command.params if self._now in option.opts)
+        if self.name in opts:
+            if new.name in opts:
+                raise click.UsageError(f"{old} is the former name of {self._now}: give one of them")
+            note(f"{old} is now {self._now}; the old name works until the next minor version")
+            # The new option is processed later, as if it had been given.
+            opts.update({new.name: opts[self.name]})  # type: ignore[attr-defined]
+        return None, args
+
+
+def renamed_option(*names: str, old: str, **settings: Any) -> Callable[[Command], Command]:
+    """Add an option as ``click.option`` does, and its former name."""
+    now = next(name for name in names if name.startswith("--"))
+    kind = {name: settings[name] for name in ("multiple", "is_flag", "nargs") if name in settings}
+    former = click.option(old, f"former_{old.strip('-')}", cls=FormerName, now=now, **kind)
+    option = click.option(*names, **settings)
+    return lambda command: option(former(command))
 
 
 format_option: Final = click.option(
@@ -122,9 +156,14 @@ def on_error_option(default: str) -> Callable[[Command], Command]:
 from_offset_option: Final = click.option(
     "--from-offset", type=int, metavar="N", help="Smallest offset."
 )
-until_offset_option: Final = click.option(
-    "--until-offset", type=int, metavar="N", help="First offset to leave out."
-)
+_UNTIL_OFFSET: Final[dict[str, Any]] = {
+    "type": int,
+    "metavar": "N",
+    "help": "First offset to leave out.",
+}
+until_offset_option: Final = click.option("--until-offset", **_UNTIL_OFFSET)
+state_until_offset_option: Final = renamed_option("--until-offset", old="--at", **_UNTIL_OFFSET)
+"""``--until-offset N`` of a state, which is that before this offset."""
 
 
 def selection_options(*, on_error: str) -> Callable[[Command], Command]:

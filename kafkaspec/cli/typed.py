@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kafkaspec.cli.console import count_text, note, warn
-from kafkaspec.cli.options import Command, wrong_usage
+from kafkaspec.cli.options import Command, renamed_option, wrong_usage
 from kafkaspec.errors import KafkaSpecError
 
 if TYPE_CHECKING:
@@ -41,12 +41,14 @@ def _evolve(_: click.Context, __: click.Parameter, value: str) -> str | int:
 
 def typed_options(command: Command) -> Command:
     """Add the options that say what keys and values are, and what becomes of rows without them."""
-    return _with((*_FORMATS, _KEY, *_READING, *_ROWS), command)
+    key = renamed_option("--key-format", old="--key", **_KEY_FORMAT)
+    return _with((*_FORMATS, key, *_READING, *_ROWS), command)
 
 
 def search_options(command: Command) -> Command:
     """Add those that a search takes, in which ``--key`` is a key to find."""
-    return _with((*_FORMATS, _KEY_FORMAT, *_READING), command)
+    key = click.option("--key-format", **_KEY_FORMAT)
+    return _with((*_FORMATS, key, *_READING), command)
 
 
 def _with(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
@@ -58,10 +60,7 @@ def _with(options: Sequence[Callable[[Command], Command]], command: Command) -> 
 _FORMATS: Final = (
     click.option("--value", "value", metavar="FORMAT", help="What values are; see below."),
 )
-_KEY: Final = click.option("--key", "key", metavar="FORMAT", help="What keys are; see below.")
-_KEY_FORMAT: Final = click.option(
-    "--key-format", "key_format", metavar="FORMAT", help="What keys are; see below."
-)
+_KEY_FORMAT: Final[dict[str, Any]] = {"metavar": "FORMAT", "help": "What keys are; see below."}
 _READING: Final = (
     click.option(
         "--schemas",
@@ -156,7 +155,9 @@ def taken(arguments: dict[str, Any], *, needed: bool = False) -> dict[str, Any] 
     if not needed and found["value"] is None and found["key"] is None:
         given = [name for name in ("schemas", "topic") if found[name] is not None]
         if given or found["raw"] or recursion or found["evolve"] != "latest":
-            raise click.UsageError("say what values or keys are: --value decode, --key decode")
+            raise click.UsageError(
+                "say what values or keys are: --value decode, --key-format decode"
+            )
         return None
     with wrong_usage(ImportError):
         from kafkaspec.values.options import Options

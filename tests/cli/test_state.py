@@ -174,7 +174,7 @@ def test_the_log_directories_of_several_brokers_are_one_cluster(tmp_path: Path) 
         _copy(name, one)
     for name in ("transactions-open-0", "groups-0", "__consumer_offsets-0"):
         _copy(name, other)
-    result = run("transactions", "--all", "--format", "json", one, other)
+    result = run("transactions", "--complete", "--format", "json", one, other)
     assert result.exit_code == 0, result.output
     (row,) = [row for row in _objects(result.output) if row["type"] == "open"]
     assert (row["topic"], row["transactional_id"], row["hanging"]) == (
@@ -192,7 +192,7 @@ def test_the_log_directories_of_several_brokers_are_one_cluster(tmp_path: Path) 
 def test_a_lost_marker_makes_a_transaction_hang(tmp_path: Path) -> None:
     logs = Path(shutil.copytree(LOGS, tmp_path / "logs"))
     place = logs / "transactions-0"
-    sound = run("transactions", "--all", logs)
+    sound = run("transactions", "--complete", logs)
     assert sound.exit_code == 0, sound.output
     log = Partition(place)
     marker = [batch for batch in log.batches() if batch.is_control][-1]
@@ -200,7 +200,7 @@ def test_a_lost_marker_makes_a_transaction_hang(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[: marker.position])
     for snapshot in place.glob("*.snapshot"):
         snapshot.unlink()
-    result = run("transactions", "--format", "json", "--all", logs)
+    result = run("transactions", "--format", "json", "--complete", logs)
     assert result.exit_code == 1, result.output
     (row,) = [row for row in _objects(result.output) if row["type"] == "open" and row["hanging"]]
     assert (row["topic"], row["partition"]) == ("transactions", 0)
@@ -288,7 +288,7 @@ def test_metadata_records_that_are_not_known_are_counted_and_shown(tmp_path: Pat
             "1 record of type 200, which is not known, left out",
         ):
             assert result.stderr.count(text) == 1, (options, text, result.stderr)
-    assert run("cluster", log.parent, "--at", str(end)).exit_code == 0
+    assert run("cluster", log.parent, "--until-offset", str(end)).exit_code == 0
 
 
 def test_a_broken_control_batch_is_skipped_as_any_other(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def _diff(logs: Path, out: Path) -> Iterator[list[str | Path]]:
 def _cluster(logs: Path, out: Path) -> Iterator[list[str | Path]]:
     yield from ([*parts, logs] for parts in (["cluster"], ["cluster", "--compare", logs]))
     yield ["cluster", logs, "--diff", "1", "300"]
-    yield ["cluster", "--at", "100", logs / "__cluster_metadata-0"]
+    yield ["cluster", "--until-offset", "100", logs / "__cluster_metadata-0"]
     yield ["cluster", logs / f"{ESCAPES}-0"]
 
 
@@ -209,13 +209,13 @@ RUNS: dict[str, Commands] = {
                           ["transactions", "--history", hostile("fenced", FORGED)]),
     "producers": _each(["producers"]),
     "gaps": _each(["gaps"]),
-    "compaction": _each(["compaction", "--config", "cleanup.policy=compact", "--records"],
+    "compaction": _each(["compaction", "--config", "cleanup.policy=compact", "--show-records"],
                         ["compaction", "--config", f"{NAME}=1"], ["compaction"]),
     "retention": _each(["retention"], ["retention", "--config", f"retention.ms={NAME}"]),
     "diff": _diff,
     "redact": _each(["redact", "--all-values", "-o", "out"], ["redact", "--key", NAME, "-o", "out"],
                     ["redact", "--all-values", "--on-error", "skip", "-o", "out"],
-                    ["redact", "--where", f"key={NAME}(", "-o", "out"]),
+                    ["redact", "--match", f"key={NAME}(", "-o", "out"]),
     "partitions": _each(["partitions"], ["partitions", "--topic", NAME]),
     "spark": _each(["spark", NAME], ["spark", "verify", "--conf", NAME]),
 }  # fmt: skip

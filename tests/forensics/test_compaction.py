@@ -122,7 +122,7 @@ def test_why_not_yet(partition: Path, settings: dict[str, str], why: NotYet | No
 
 def test_the_command_writes_a_log_directory(partition: Path, tmp_path: Path) -> None:
     before, out = fingerprint(partition), tmp_path / "out"
-    shown = run("compaction", "--at", str(NOW), "-o", out, partition)
+    shown = run("compaction", "--clock", str(NOW), "-o", out, partition)
     assert shown.exit_code == 1, shown.output
     assert "superseded" in shown.stdout
     assert "cleanup.policy = compact, default of Kafka" in shown.stdout
@@ -130,15 +130,15 @@ def test_the_command_writes_a_log_directory(partition: Path, tmp_path: Path) -> 
     assert [(each.topic, each.partition) for each in entries] == [("t", 0)]
     assert entries[0].offset == Partition(partition).last_base_offset
     assert ks.verify(out).clean
-    again = run("compaction", "--at", str(NOW), out)
+    again = run("compaction", "--clock", str(NOW), out)
     assert again.exit_code == 0
     assert fingerprint(partition) == before
-    taken = run("compaction", "--at", str(NOW), "-o", out, partition)
+    taken = run("compaction", "--clock", str(NOW), "-o", out, partition)
     assert taken.exit_code == 2
 
 
 def test_each_record_that_goes(partition: Path) -> None:
-    shown = run("compaction", "--at", str(NOW), "--records", "--format", "json", partition)
+    shown = run("compaction", "--clock", str(NOW), "--show-records", "--format", "json", partition)
     lines = [json.loads(line) for line in shown.stdout.splitlines()]
     gone = [line for line in lines if line["type"] == "record"]
     keys = {record.offset: record.key for record in Partition(partition).records()}
@@ -153,7 +153,7 @@ def test_each_record_that_goes(partition: Path) -> None:
 def test_a_log_that_a_broker_cleaned_is_clean() -> None:
     """Below its checkpoint; the golden brokers were stopped after their cleaners."""
     for name in ("compacted-0", "compacted-transactions-0"):
-        shown = run("compaction", "--at", str(NOW), golden("4.3.1", name))
+        shown = run("compaction", "--clock", str(NOW), golden("4.3.1", name))
         assert shown.exit_code == 0
         assert "no whole segment is dirty" in shown.stdout
 

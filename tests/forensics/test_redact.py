@@ -163,7 +163,7 @@ def test_by_key_and_by_content(tmp_path: Path) -> None:
         10,
     ]
 
-    run("redact", "--where", r"value=user(2|11)@", "--parts", "value,headers", place,
+    run("redact", "--match", r"value=user(2|11)@", "--parts", "value,headers", place,
         "-o", tmp_path / "where-0")  # fmt: skip
     with Partition(tmp_path / "where-0") as log:
         changed = [new for new, old in zip(log.records(), records, strict=True) if new != old]
@@ -212,7 +212,7 @@ def test_damage_is_not_blessed(tmp_path: Path) -> None:
     broken[-3] ^= 1
     log = place / f"{0:020}.log"
     log.write_bytes(good[0] + bytes(broken) + good[2] + b"secret tail that is no batch")
-    for choice in (["--key", "k"], ["--all-values"], ["--where", "value=secret"]):
+    for choice in (["--key", "k"], ["--all-values"], ["--match", "value=secret"]):
         refused = run("redact", *choice, place, "-o", tmp_path / "refused")
         assert refused.exit_code == 2
         assert "checksum_mismatch" in refused.stderr
@@ -276,8 +276,8 @@ def test_remote_storage(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        [], ["--parts", "everything"], ["--offsets", "a-b"], ["--where", "value"],
-        ["--where", "value=("], ["--all-values", "--parts", "key", "--way", "null"],
+        [], ["--parts", "everything"], ["--range", "a-b"], ["--match", "value"],
+        ["--match", "value=("], ["--all-values", "--parts", "key", "--way", "null"],
         ["--all-values", "--header", "h", "--parts", "value"], ["--all-values", "--secret", "{}"],
     ],
     ids=json.dumps,
@@ -448,7 +448,7 @@ def test_a_pin_cannot_be_guessed(way: str, compression: str, tmp_path: Path) -> 
         for form in ("json", "text"):
             out = tmp_path / f"{name}-{form}"
             done = run(
-                "redact", "--offsets", "4", "--way", way, *more, "--format", form, place, "-o", out
+                "redact", "--range", "4", "--way", way, *more, "--format", form, place, "-o", out
             )
             assert done.exit_code == 0, done.output
             reports += _seen(done.output, out)
@@ -493,7 +493,7 @@ def test_reports_do_not_depend_on_content(
     for pin in (b"0000", b"xxxx", b"4711", b"card", b"\0\xff7Q"):
         place = tmp_path / "in" / "t-0"
         _account(place, pin, compression, magic)
-        options = ("--format", "json", "--offsets", "4", "--way", way)
+        options = ("--format", "json", "--range", "4", "--way", way)
         done = run("redact", *options, place, "-o", tmp_path / "out")
         assert done.exit_code == 0, done.output
         assert lines(done)[0]["hash"] is None
@@ -508,7 +508,7 @@ def test_reports_do_not_depend_on_hashed_content(tmp_path: Path) -> None:
     found = set()
     for pin in (b"", b"1", b"4711", b"x" * 40):
         _account(tmp_path / "in" / "t-0", pin, "none")
-        options = ("--format", "json", "--offsets", "4", "--way", "hash")
+        options = ("--format", "json", "--range", "4", "--way", "hash")
         done = run("redact", *options, tmp_path / "in" / "t-0", "-o", tmp_path / "out")
         names = sorted(path.name for path in (tmp_path / "out").iterdir())
         sizes = [(tmp_path / "out" / name).stat().st_size for name in names]

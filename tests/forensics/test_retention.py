@@ -77,11 +77,11 @@ def test_every_assumption_is_named(partition: Path) -> None:
 
 def test_the_command_in_text_and_json(partition: Path) -> None:
     before = fingerprint(partition)
-    shown = run("retention", "--at", str(NOW), partition)
+    shown = run("retention", "--clock", str(NOW), partition)
     assert shown.exit_code == 1
     assert shown.stdout.count("deleted: time") == 4
     assert "retention.ms = 604800000, default of Kafka" in shown.stdout
-    in_json = run("retention", "--at", str(NOW), "--format", "json", partition)
+    in_json = run("retention", "--clock", str(NOW), "--format", "json", partition)
     *segments, last, summary = [json.loads(line) for line in in_json.stdout.splitlines()]
     assert [each["type"] for each in segments] == ["segment"] * 4
     assert (summary["deleted"], summary["findings"]) == (4, 4)
@@ -91,7 +91,7 @@ def test_the_command_in_text_and_json(partition: Path) -> None:
 
 
 def test_nothing_to_delete_is_no_finding(partition: Path) -> None:
-    shown = run("retention", "--at", "2021-01-01T00:01:00", partition)
+    shown = run("retention", "--clock", "2021-01-01T00:01:00", partition)
     assert shown.exit_code == 0, shown.output
 
 
@@ -107,7 +107,7 @@ def test_wrong_settings_are_wrong_usage(partition: Path, config: str) -> None:
 def test_settings_of_the_cluster_beside_the_log(tmp_path: Path) -> None:
     """A log directory of a combined node: its metadata says what topics are set to."""
     home = Path(golden("4.3.1", "segments-0")).parent
-    shown = run("retention", "--format", "json", "--at", str(NOW), home)
+    shown = run("retention", "--format", "json", "--clock", str(NOW), home)
     ends = [json.loads(line) for line in shown.stdout.splitlines()]
     sources = {
         item["why"]

@@ -45,7 +45,7 @@ def _contents(directory: Path) -> dict[str, str]:
 
 def test_the_same_as_the_command(spark: SparkSession, logs: Path, tmp_path: Path) -> None:
     options = [f"--config={name}={value}" for name, value in CONFIG.items()]
-    alone = run("compaction", *options, "--at", str(NOW), logs, "-o", tmp_path / "alone")
+    alone = run("compaction", *options, "--clock", str(NOW), logs, "-o", tmp_path / "alone")
     assert alone.exit_code == 1
     results = compact_logs(spark, str(logs), str(tmp_path / "many"), now=NOW, config=CONFIG)
     assert _contents(tmp_path / "many") == _contents(tmp_path / "alone")
@@ -78,7 +78,7 @@ def test_a_damaged_log_is_named_and_left_out(
     data[16] = 9
     path.write_bytes(data)
     arguments = ["spark", "compaction", "--format", "json", str(logs), "-o", str(tmp_path / "out")]
-    arguments += ["--config", "cleanup.policy=compact", "--at", str(NOW)]
+    arguments += ["--config", "cleanup.policy=compact", "--clock", str(NOW)]
     done = run(*arguments)
     assert done.exit_code == 1, done.output
     assert "invalid_value" in done.stderr

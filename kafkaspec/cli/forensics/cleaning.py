@@ -13,7 +13,7 @@ import click
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import Command, Timestamp, paths_argument
+from kafkaspec.cli.options import Command, Timestamp, paths_argument, renamed_option
 from kafkaspec.cli.rules import rules_of
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError
@@ -30,8 +30,9 @@ config_option: Final = click.option(
     help="A setting of the topic or the broker, by Kafka's name. Others are those in "
     "__cluster_metadata-0 of the same log directory, or Kafka's defaults.",
 )
-clock_option: Final = click.option(
-    "--at",
+clock_option: Final = renamed_option(
+    "--clock",
+    old="--at",
     type=Timestamp(),
     metavar="TIME",
     help="The clock of the broker: milliseconds since 1970, or ISO 8601 (UTC if it names no "
@@ -74,14 +75,14 @@ def _parsed(config: Sequence[str]) -> dict[str, str]:
 
 
 def asked(
-    config: Sequence[str], at: int | None, profile: str
+    config: Sequence[str], clock: int | None, profile: str
 ) -> tuple[dict[str, str], int, Profile]:
     """Return settings by name, the clock in ms, which is now by default, and the rules.
 
     Raises:
         click.BadParameter: a setting is none of those that count here, or the version is unknown.
     """
-    now = time.time_ns() // 1_000_000 if at is None else at
+    now = time.time_ns() // 1_000_000 if clock is None else clock
     return _parsed(config), now, rules_of(profile)
 
 

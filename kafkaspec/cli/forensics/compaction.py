@@ -24,6 +24,7 @@ from kafkaspec.cli.options import (
     iso,
     profile_option,
     reading_options,
+    renamed_option,
     wrong_usage,
 )
 from kafkaspec.cli.report import (
@@ -68,7 +69,7 @@ OUTPUT = Output(
 _EPILOG = epilog(
     """\
 Example, two days from now, with the cleaned log in a new log directory:
-  kafkaspec compaction --config delete.retention.ms=1000 --at 2026-12-01 \\
+  kafkaspec compaction --config delete.retention.ms=1000 --clock 2026-12-01 \\
     -o cleaned /var/kafka/orders-0
 """,
     """\
@@ -93,7 +94,12 @@ written, and there is no output.
 
 @click.command("compaction", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @cleaning_options
-@click.option("--records", is_flag=True, help="Show each record that goes, and why.")
+@renamed_option(
+    "--show-records",
+    old="--records",
+    is_flag=True,
+    help="Show each record that goes, and why.",
+)
 @click.option(
     "-o",
     "--output",
@@ -109,9 +115,9 @@ def compaction_command(
     ctx: click.Context,
     paths: tuple[Path, ...],
     config: tuple[str, ...],
-    at: int | None,
+    clock: int | None,
     high_watermark: int | None,
-    records: bool,
+    show_records: bool,
     output: Path | None,
     profile: str,
     output_format: str,
@@ -120,7 +126,7 @@ def compaction_command(
 
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
-    given, now, rules = asked(config, at, profile)
+    given, now, rules = asked(config, clock, profile)
     report = Reporter(ctx, output_format)
     inputs = open_inputs(paths)
     gone = 0
@@ -148,7 +154,12 @@ def compaction_command(
             try:
                 with wrong_usage(ValueError):
                     made = compaction(
-                        view, settings, now, rules, target=target, note=note if records else None
+                        view,
+                        settings,
+                        now,
+                        rules,
+                        target=target,
+                        note=note if show_records else None,
                     )
             except KafkaSpecError as error:
                 if aside is not None:

@@ -18,6 +18,7 @@ from kafkaspec.cli.options import (
     output_option,
     paths_argument,
     reading_options,
+    renamed_option,
     wrong_usage,
 )
 from kafkaspec.cli.reading.find_key import wanted_keys
@@ -64,9 +65,9 @@ Examples:
   kafkaspec redact --all-values /var/kafka -o /tmp/for-the-ticket
 """,
     """\
-Records are chosen by --key, --offsets, --where or --all-values; one of them is
-enough. --where PART=REGEX searches the bytes of key, value, headers or
-header:NAME, for example --where value=alice@example.com.
+Records are chosen by --key, --range, --match or --all-values; one of them is
+enough. --match PART=REGEX searches the bytes of key, value, headers or
+header:NAME, for example --match value=alice@example.com.
 """,
     """\
 --way is what takes the place of the bytes. fill: as many x. hash: the 32 bytes of
@@ -90,7 +91,7 @@ left out, 2 wrong usage, or nothing is written.
 )
 
 
-def _offsets(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[range, ...]:
+def _ranges(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[range, ...]:
     found = []
     for value in values:
         match = _RANGE.fullmatch(value)
@@ -101,7 +102,7 @@ def _offsets(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
     return tuple(found)
 
 
-def _where(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Where, ...]:
+def _matches(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Where, ...]:
     found = []
     for value in values:
         name, equals, text = value.partition("=")
@@ -130,11 +131,23 @@ def _parts(_: click.Context, __: click.Parameter, value: str | None) -> tuple[Pa
 @paths_argument
 @output_option("New directory for the partition, or for all partitions.")
 @click.option("--key", "keys", multiple=True, metavar="KEY", help="Records with this key.")
-@click.option(
-    "--offsets", multiple=True, callback=_offsets, metavar="A-B", help="Records at these offsets."
+@renamed_option(
+    "--range",
+    "ranges",
+    old="--offsets",
+    multiple=True,
+    callback=_ranges,
+    metavar="A-B",
+    help="Records at these offsets.",
 )
-@click.option(
-    "--where", multiple=True, callback=_where, metavar="PART=REGEX", help="Records that match."
+@renamed_option(
+    "--match",
+    "matches",
+    old="--where",
+    multiple=True,
+    callback=_matches,
+    metavar="PART=REGEX",
+    help="Records that match.",
 )
 @click.option(
     "--all-values",
@@ -173,8 +186,8 @@ def redact_command(
     paths: tuple[Path, ...],
     output: Path,
     keys: tuple[str, ...],
-    offsets: tuple[range, ...],
-    where: tuple[Where, ...],
+    ranges: tuple[range, ...],
+    matches: tuple[Where, ...],
     every: bool,
     parts: tuple[Part, ...] | None,
     headers: tuple[str, ...],
@@ -188,8 +201,8 @@ def redact_command(
     A PATH is a partition directory or a log directory. Offsets, timestamps, transactions and sizes,
     where --way keeps them, stay. Nothing under PATH is changed.
     """
-    if not (keys or offsets or where or every):
-        raise click.UsageError("choose records: --key, --offsets, --where or --all-values")
+    if not (keys or ranges or matches or every):
+        raise click.UsageError("choose records: --key, --range, --match or --all-values")
     if headers and parts is None:
         parts = (Part.HEADERS,)
     ways = dict(_SHAPE) if every and parts is None and way is None else {}
@@ -200,7 +213,7 @@ def redact_command(
     if ways.get(Part.KEY) is Way.NULL:
         raise click.UsageError("--way null is not for keys: no cleaner keeps records without one")
     report = Reporter(ctx, output_format)
-    chosen = Chosen(_keys(keys), offsets, where, every)
+    chosen = Chosen(_keys(keys), ranges, matches, every)
     names = frozenset(headers) or None
     with wrong_usage(ValueError):
         changes = Changes(ways, names, None if secret is None else secret.read_bytes())

@@ -60,7 +60,7 @@ OUTPUT = Output(
 _EPILOG = epilog(
     """\
 Example, a week from now under other limits:
-  kafkaspec retention --at 2026-12-01T00:00:00Z --config retention.ms=86400000 \\
+  kafkaspec retention --clock 2026-12-01T00:00:00Z --config retention.ms=86400000 \\
     --config cleanup.policy=delete /var/kafka/orders-0
 """,
     """\
@@ -87,7 +87,7 @@ def retention_command(
     ctx: click.Context,
     paths: tuple[Path, ...],
     config: tuple[str, ...],
-    at: int | None,
+    clock: int | None,
     high_watermark: int | None,
     profile: str,
     output_format: str,
@@ -96,7 +96,7 @@ def retention_command(
 
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
-    given, now, rules = asked(config, at, profile)
+    given, now, rules = asked(config, clock, profile)
     report = Reporter(ctx, output_format)
     inputs = open_inputs(paths)
     deleted = held = 0

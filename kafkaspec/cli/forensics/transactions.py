@@ -19,6 +19,7 @@ from kafkaspec.cli.options import (
     iso,
     paths_argument,
     reading_options,
+    renamed_option,
     wrong_usage,
 )
 from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, line
@@ -72,7 +73,7 @@ partition was there to ask, or not all of them.
     """\
 A transaction hangs when its coordinator knows that it has ended, or does not
 know it: no marker will come, and consumers with read_committed wait for it. A log
-directory with all partitions of __transaction_state proves it (--all).
+directory with all partitions of __transaction_state proves it (--complete).
 """,
     """\
 Example: what holds back consumers of one partition, without its coordinator
@@ -98,9 +99,9 @@ nothing of a PATH can be read.
 )
 @at_option
 @click.option("--history", metavar="ID", help="Show the records of this transactional id in order.")
-@click.option(
-    "--all",
-    "complete",
+@renamed_option(
+    "--complete",
+    old="--all",
     is_flag=True,
     help="The partitions of __transaction_state at PATH are all of the cluster's.",
 )

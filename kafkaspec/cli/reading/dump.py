@@ -201,8 +201,8 @@ def dump_command(
 
     With --format kafka, a PATH is a file that Kafka's tool reads: a log, an index, a snapshot.
 
-    With --value or --key, records are shown with what is decoded, as JSON, and without control
-    records.
+    With --value or --key-format, records are shown with what is decoded, as JSON, and without
+    control records.
 
     A format string shows what a consumer gets: no control records, and the bytes as they are. No
     line end is added to it.
@@ -212,7 +212,7 @@ def dump_command(
     kafka.check(ctx, output_format)
     typed = taken(arguments)
     if typed is not None and (batches or output_format == KAFKA or template is not None):
-        raise click.UsageError("--value and --key are for records, as text or as json")
+        raise click.UsageError("--value and --key-format are for records, as text or as json")
     if where is not None and (batches or output_format == KAFKA):
         raise click.UsageError("--where goes without --batches and --format kafka")
     if output_format == KAFKA:
@@ -233,7 +233,7 @@ def dump_command(
         raise click.UsageError("--where is for records")
     if typed is not None:
         if text_paths or table_paths:
-            raise click.UsageError("--value and --key are for records")
+            raise click.UsageError("--value and --key-format are for records")
         lines = _typed_lines(inputs, typed, selection, condition, as_json=as_json, limit=limit)
         limit = None
     elif template is not None:

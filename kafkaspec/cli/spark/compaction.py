@@ -37,7 +37,7 @@ def compaction_command(
     paths: tuple[str, ...],
     output: str | None,
     config: tuple[str, ...],
-    at: int | None,
+    clock: int | None,
     profile: str,
     output_format: str,
 ) -> None:
@@ -50,7 +50,7 @@ def compaction_command(
     """
     from kafkaspec.spark.jobs.compaction import compact_logs
 
-    given, now, _ = asked(config, at, profile)
+    given, now, _ = asked(config, clock, profile)
     check_outputs(paths, output)
     with session(ctx) as spark, wrong_usage(ValueError):
         results = compact_logs(spark, paths, output, now=now, config=given, profile=profile)

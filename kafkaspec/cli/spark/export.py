@@ -9,6 +9,7 @@ import click
 
 from kafkaspec.cli.console import count_text, say, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.options import renamed_option
 from kafkaspec.cli.spark.options import (
     compression_option,
     create_time_option,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     help="Export only records that a consumer with read_committed sees.",
 )
 @click.option("--value", metavar="FORMAT", help="Type values: decode, auto, json, long ...")
-@click.option("--key", metavar="FORMAT", help="Type keys, likewise.")
+@renamed_option("--key-format", old="--key", metavar="FORMAT", help="Type keys, likewise.")
 @click.option(
     "--schemas", metavar="PATH", help="Log directory with _schemas, or files; beside PATH if not."
 )
@@ -72,7 +73,7 @@ def export_command(
     as_create_time: bool,
     compression: str,
     value: str | None,
-    key: str | None,
+    key_format: str | None,
     schemas: str | None,
     evolve: str | None,
     on_value_error: str | None,
@@ -82,8 +83,8 @@ def export_command(
 
     With --restore, exported records become segments again, with the same offsets.
 
-    With --value or --key, each topic has columns of its own, with the types of the schemas that
-    lie beside the logs; Kafka's own topics are left out.
+    With --value or --key-format, each topic has columns of its own, with the types of the schemas
+    that lie beside the logs; Kafka's own topics are left out.
 
     Exit codes: 0 all was written, 1 all but what is missing or has no value, 2 wrong usage or
     unreadable.
@@ -92,13 +93,13 @@ def export_command(
 
     given: dict[str, str | None] = {
         "value_decode": value,
-        "key_decode": key,
+        "key_decode": key_format,
         "schemas": schemas,
         "evolve": evolve,
         "value_errors": on_value_error,
     }
     typed: dict[str, Any] = {name: item for name, item in given.items() if item is not None}
-    if (typed or topics) and (is_back or (value is None and key is None)):
+    if (typed or topics) and (is_back or (value is None and key_format is None)):
         raise click.UsageError("say what values or keys are, without --restore: --value decode")
     if is_back and len(paths) > 1:
         raise click.UsageError("--restore takes one PATH")

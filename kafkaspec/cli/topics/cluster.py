@@ -17,7 +17,13 @@ from kafkaspec.cli.console import (
     stdout_console,
 )
 from kafkaspec.cli.internal import Logs, release_option, skip_option
-from kafkaspec.cli.options import epilog, format_option, reading_options, wrong_usage
+from kafkaspec.cli.options import (
+    epilog,
+    format_option,
+    reading_options,
+    state_until_offset_option,
+    wrong_usage,
+)
 from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
 from kafkaspec.log.directory import LogDirectory
 
@@ -54,7 +60,7 @@ or is missing in the log, 2 wrong usage, or nothing of PATH can be read.
 
 @click.command("cluster", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
-@click.option("--at", type=int, metavar="OFFSET", help="The state before this offset.")
+@state_until_offset_option
 @click.option("--diff", nargs=2, type=int, metavar="A B", help="What changed between two offsets.")
 @click.option(
     "--compare",
@@ -71,7 +77,7 @@ or is missing in the log, 2 wrong usage, or nothing of PATH can be read.
 def cluster_command(
     ctx: click.Context,
     path: Path,
-    at: int | None,
+    until_offset: int | None,
     diff: tuple[int, int] | None,
     logs: Path | None,
     release: str | None,
@@ -83,8 +89,8 @@ def cluster_command(
     PATH is a log directory of a controller, its __cluster_metadata-0, or a snapshot (.checkpoint).
     The newest snapshot comes first, then the log after it.
     """
-    if diff is not None and (at is not None or logs is not None):
-        raise click.UsageError("--diff goes with neither --at nor --compare")
+    if diff is not None and (until_offset is not None or logs is not None):
+        raise click.UsageError("--diff goes with neither --until-offset nor --compare")
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.state.cluster import read_cluster
@@ -93,7 +99,7 @@ def cluster_command(
     report = Reporter(ctx, output_format)
     opened = Logs(ctx, [path], Topic.CLUSTER_METADATA, on_error)
     (source,) = opened.of(Topic.CLUSTER_METADATA)
-    bounds = (at,) if diff is None else diff
+    bounds = (until_offset,) if diff is None else diff
     clusters = []
     with opened.reading(source):
         for bound in bounds:

@@ -23,6 +23,7 @@ from kafkaspec.cli.options import (
     iso,
     paths_argument,
     reading_options,
+    renamed_option,
     wrong_usage,
 )
 from kafkaspec.cli.report import Output, ReportCommand, Reporter, line, say_assumptions
@@ -75,9 +76,9 @@ about a segment that nothing announced, or a verdict is neither stored nor delet
     metavar="STORE",
     help="Compare with the objects in this remote storage, a directory or URL.",
 )
-@click.option(
-    "--all",
-    "whole",
+@renamed_option(
+    "--complete",
+    old="--all",
     is_flag=True,
     help="With --objects: PATH has all partitions of __remote_log_metadata of the cluster.",
 )
@@ -92,7 +93,7 @@ def remote_command(
     at: int | None,
     unfinished: bool,
     storage: Path | None,
-    whole: bool,
+    complete: bool,
     release: str | None,
     on_error: str,
     output_format: str,
@@ -123,7 +124,7 @@ def remote_command(
     if storage is None:
         rows = json_rows(segments)
     else:
-        joined = join_objects(segments, storage, whole=whole, at=at)
+        joined = join_objects(segments, storage, whole=complete, at=at)
         rows, assumptions = json_rows(joined.segments), joined.assumptions
         for error in joined.errors:
             logs.found(str(error))
