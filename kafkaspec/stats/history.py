@@ -30,7 +30,7 @@ def measure_history(unit: Unit) -> Part:
     try:
         with _opened(unit) as log:
             timeline = read_timeline(log)
-            gaps = read_gaps(log)
+            gaps = read_gaps(log, checksums=unit.records)
     except KafkaSpecError as error:
         if not unit.paths:
             found["errors"] = error_rows(unit, unit.directory, [error])

@@ -249,10 +249,10 @@ def test_the_job_writes_each_topic_with_its_columns(spark: SparkSession, tmp_pat
     out = tmp_path / "out"
     topics = ["bad", "every-type"]
     written = export_typed(
-        spark, str(KARAPACE), str(out), topics=topics, value_decode="decode", key_decode="decode"
+        spark, str(KARAPACE), str(out), topics=topics, value_decode="decode", key_decode="auto"
     )
     assert list(written) == topics
-    assert count_failed(written["bad"]) == (16, {"value_error": 13})
+    assert count_failed(written["bad"]) == (16, {"key_error": 0, "value_error": 13})
     for topic in topics:
         theirs = ks.LogDirectory(KARAPACE).of_topic(topic).to_arrow(value="decode")
         assert list((out / f"topic={topic}").glob("day=*"))

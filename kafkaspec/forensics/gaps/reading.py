@@ -26,7 +26,12 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
 
 
-def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None) -> Gaps:
+def read_gaps(
+    log: Partition | Segment,
+    other: Partition | Segment | None = None,
+    *,
+    checksums: bool = True,
+) -> Gaps:
     """Return the offsets of a partition that no consumer gets, and why.
 
     Headers are read, and all bytes for their checksums; with another copy, the keys of its records
@@ -35,6 +40,8 @@ def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None
     Args:
         log: the partition, or a segment alone.
         other: another copy of the same partition: a replica, a backup, segments in remote storage.
+        checksums: whether a batch with a wrong checksum counts as missing; otherwise only headers
+            are read.
 
     Raises:
         KafkaSpecError: nothing of it can be read.
@@ -51,7 +58,7 @@ def read_gaps(log: Partition | Segment, other: Partition | Segment | None = None
     around = list(account.beside())
 
     def kept(segment: Segment) -> Kept | None:
-        around.extend(account.of(segment, check=True) or ())
+        around.extend(account.of(segment, check=checksums) or ())
         return account.kept
 
     for table in tables(log, unread, kept):
