@@ -39,6 +39,13 @@ _CUT_ALONE = (
 _REFUSED = "Does not start, with none of its logs, when it recovers this segment."
 _MISSING_AT_END = "Does not get the records that are missing at the end."
 
+IN_DAMAGE = Consequence(
+    "Does not get the records that are missing; what it does there, the finding about these bytes "
+    "says.",
+    "Does what the finding about these bytes says.",
+)
+"""Of offsets that are missing because bytes of the segment are damaged."""
+
 PREDICTED: dict[BrokerAction, str] = {
     BrokerAction.NOTHING: "Nothing: recovery keeps it.",
     BrokerAction.KEEPS_UNREADABLE: (

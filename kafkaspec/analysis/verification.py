@@ -22,6 +22,7 @@ from kafkaspec.analysis.checkpoints.root_files import (
     check_topic_ids,
     verify_root_file,
 )
+from kafkaspec.analysis.consequences import IN_DAMAGE
 from kafkaspec.analysis.files import Directory, kind_of, read_directories
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.groups import are_worth_processes, groups_of
@@ -40,7 +41,7 @@ from kafkaspec.intact.division import judge
 from kafkaspec.io.local import are_mapped, open_source, unmapped
 from kafkaspec.io.remote import as_path, exists
 from kafkaspec.jobs import in_processes
-from kafkaspec.log.missing import Account, Missing
+from kafkaspec.log.missing import Account, Missing, Why
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -447,7 +448,8 @@ def _gone(items: Iterable[Missing]) -> Iterator[Finding]:
     for item in items:
         if item.lost is not None:
             place = Place(item.file, Area.FILES, item.position, item.first_offset)
-            yield place.warning(R.MISSING_OFFSETS, item.message)
+            found = place.warning(R.MISSING_OFFSETS, item.message)
+            yield replace(found, predicted=IN_DAMAGE) if item.why is Why.BROKEN else found
 
 
 def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
