@@ -459,7 +459,7 @@ def _part_of(item: tuple[HeaderTable, int] | Batch) -> _Part | None:
         return None
     columns: list[Sequence[int]] = [table.column(name) for name in (*_COLUMNS, "position")]
     columns.append(range(table.count))
-    if not all(flags):
+    if not (flags[0] and _is_constant(flags)) and not all(flags):
         columns = [list(compress(column, flags)) for column in columns]
     return _Part(columns, item)
 
@@ -469,11 +469,20 @@ def _transactional_flags(table: HeaderTable) -> Sequence[int] | None:
     if names.IS_TRANSACTIONAL not in table.names:
         return None
     flags: Sequence[int] = table.column(names.IS_TRANSACTIONAL)
-    if not set(table.column(names.MAGIC)) <= RECORD_SETS:
+    magics = table.column(names.MAGIC)
+    if not (magics[0] in RECORD_SETS and _is_constant(magics)) and not set(magics) <= RECORD_SETS:
         flags = [
             flag and table.has(names.IS_TRANSACTIONAL, entry) for entry, flag in enumerate(flags)
         ]
-    return flags if any(flags) else None
+    return flags if flags[0] or any(flags) else None
+
+
+def _is_constant(column: Sequence[int]) -> bool:
+    """Return whether all values of a column are known to be the same, without looking at each."""
+    if not isinstance(column, memoryview):
+        return False
+    stored = bytes(column)
+    return stored == stored[: column.itemsize] * len(column)
 
 
 def _is_abort(segment: Entries, position: int) -> bool:
