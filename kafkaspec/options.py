@@ -63,7 +63,7 @@ def not_there(what: str, name: object, known: Iterable[Any]) -> str:
 
 
 class UnknownNameError(KeyError):
-    """There is nothing of a name; the text, shown without quotes, says what there is."""
+    """A name is unknown; the text, shown without quotes, lists the known ones."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -125,7 +125,7 @@ def _checked(function: Callable[..., Any], name: str, *, own: bool = False) -> C
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """What an enumerated option takes: words, and values of other types."""
+    """The values of an enumerated option: words, and values of other types."""
 
     words: tuple[object, ...]
     types: tuple[type, ...]

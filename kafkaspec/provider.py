@@ -1,4 +1,4 @@
-"""What an upper layer registers for a lower one: the maker of columns, file systems of URLs."""
+"""Functions that an upper layer registers for a lower one: for columns, file systems of URLs."""
 
 from __future__ import annotations
 

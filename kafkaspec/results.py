@@ -1,4 +1,4 @@
-"""What a command or a function finds out about logs: findings, ranges of offsets, assumptions.
+"""The results of commands and functions about logs: findings, ranges of offsets, assumptions.
 
 All packages that judge logs return these types, and ``as_json`` is the one form that they have in
 JSON: an enumeration is its word, a range of offsets ``[start, end]`` with the end exclusive.
@@ -46,7 +46,7 @@ class OffsetRange(NamedTuple):
 
 
 class Strength(StrEnum):
-    """How far the files prove an answer; the strongest first."""
+    """How well the files prove an answer; the strongest first."""
 
     PROOF = "proof"
     """No other explanation agrees with the bytes."""
@@ -94,7 +94,7 @@ class Finding:
         file: path of the file or directory; None if it is about no single one.
         position: absolute byte offset in the file; None if it is about the whole file.
         offsets: the offsets that it is about; None for none.
-        strength: how far the files prove it.
+        strength: how well the files prove it.
     """
 
     reason: StrEnum

@@ -26,7 +26,7 @@ def milliseconds(time: Time, option: str = "") -> int:
         option: what it is for, in errors.
 
     Raises:
-        ValueError: a text is no time.
+        ValueError: a text is not a time.
         TypeError: it is something else.
     """
     name = f"{option}: " if option else ""

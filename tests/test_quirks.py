@@ -69,4 +69,4 @@ def test_markdown_pages_link_every_mention() -> None:
         for name, path, anchor in _LINKED.findall(text):
             assert (file.parent / path).resolve() == LIST, f"{file}: Q{name} leads to {path}"
             assert name == anchor, f"{file}: Q{name} leads to #q{anchor}"
-        assert MENTION.findall(_LINKED.sub("", text)) == [], f"{file}: a mention is no link"
+        assert MENTION.findall(_LINKED.sub("", text)) == [], f"{file}: a mention is not a link"

@@ -145,7 +145,7 @@ class BrokerStart:
         return finding if predicted is found else replace(finding, predicted=predicted)
 
     def _by_end(self, segment: Path) -> Consequence | None:
-        """Return what becomes of the log end by a wrong offset index; None if not predicted."""
+        """Return what happens to the log end by a wrong offset index; None if not predicted."""
         load = self.after_clean_stop
         if load.end_offset is None:
             return None

@@ -99,7 +99,7 @@ def check_header(batch: Batch, file: str) -> Iterator[Finding]:
 
 @dataclass(slots=True)
 class _Seen:
-    """What a finding about the records of a batch tells.
+    """A finding about the records of a batch.
 
     Attributes:
         numbers: numbers of the records and of the header, by the names in the rules.

@@ -197,7 +197,7 @@ class OffsetIndexCheck(IndexCheck[OffsetIndexEntry]):
     """Checks the entries of an offset index.
 
     An entry is right if it points at the start of a batch and no earlier batch holds its offset or
-    a larger one: then a look-up that starts there misses nothing. In addition, its offset must be
+    a larger one: then a lookup that starts there misses nothing. In addition, its offset must be
     one that some version writes: the first offset of the append (up to 1.1), its last offset (since
     2.0; an append is one batch or a fetched chunk), or that of the last record that compaction
     kept. The file does not say which.

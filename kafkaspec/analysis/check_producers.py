@@ -129,7 +129,7 @@ def _effects(loaded: ProducerEntry, entry: ProducerEntry | None) -> list[str]:
     if entry is None:
         return effects
     if first not in (NONE, entry.current_txn_first_offset):
-        effects.append("refuses what the producer sends outside of a transaction")
+        effects.append("refuses what the producer sends outside a transaction")
     if loaded.producer_epoch > entry.producer_epoch:
         effects.append("refuses what the producer sends as of an old epoch")
     elif loaded.producer_epoch < entry.producer_epoch:

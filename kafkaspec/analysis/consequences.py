@@ -27,14 +27,15 @@ _FINE = "Reads on and does not notice."
 _NO_READER = "Does not read this file."
 _CLEAN = "A clean start"
 _CUT = (
-    "Recovery cuts the log here: every intact batch after it, and every later segment, is lost. "
+    "Recovery truncates the log here: every intact batch after it, and every later segment, is "
+    "lost. "
     f"{_CLEAN} does not look."
 )
 _BYTES = "Gets the bytes as they are; followers copy them."
 _UNSEEN = "Nothing: recovery does not compare it."
 _CUT_ALONE = (
-    "The start cuts the segment here, after a clean stop too, since its offset index is missing: "
-    "every intact batch after it in this segment is lost. Later segments stay."
+    "The start truncates the segment here, after a clean stop too, since its offset index is "
+    "missing: every intact batch after it in this segment is lost. Later segments stay."
 )
 _REFUSED = "Does not start, with none of its logs, when it recovers this segment."
 _MISSING_AT_END = "Does not get the records that are missing at the end."
@@ -78,7 +79,7 @@ _WRONG_OFFSETS = Consequence(
 _HIDDEN = "Skips the batch without an error: records in it are hidden."
 _WRAPPER = Consequence(STUCK, _REFUSED, BrokerAction.REFUSES_LOG)
 _INDEX_HARMLESS = Consequence(
-    "Look-ups find the same records.",
+    "Lookups find the same records.",
     "Brokers up to 2.2 may recover the segment; later ones do not look.",
 )
 BAD_FILE: dict[FileFault, Consequence] = {
@@ -215,8 +216,8 @@ _TABLE: dict[Area, _Rows] = {
         (R.INVALID_VALUE, R.OVERRUN): Consequence(
             _STUCK_0_7,
             "Recovery of the last segment fails with an exception, and the broker does not start. "
-            "A clean start does not look. Only where the size is below 5, recovery cuts the log "
-            "here.",
+            "A clean start does not look. Only where the size is below 5, recovery truncates "
+            "the log here.",
             BrokerAction.REFUSES_START,
         ),
         (R.SEGMENT_POSITION,): Consequence(
@@ -235,7 +236,7 @@ _TABLE: dict[Area, _Rows] = {
     },
     Area.OFFSET_INDEX: {
         (): Consequence(
-            "Look-ups through the index miss records that are in the log.",
+            "Lookups through the index miss records that are in the log.",
             "A clean start trusts the index as it is: records after it are not found, or are "
             "overwritten. Recovery rebuilds it.",
             BrokerAction.HIDES_RECORDS,
@@ -249,13 +250,13 @@ _TABLE: dict[Area, _Rows] = {
     },
     Area.TIME_INDEX: {
         (): Consequence(
-            "Look-ups by timestamp give a wrong offset; reading by offset is not affected.",
+            "Lookups by timestamp give a wrong offset; reading by offset is not affected.",
             "Does not check the time index. Recovery rebuilds it.",
             BrokerAction.HIDES_RECORDS,
         ),
         (R.INDEX_SIZE, R.INDEX_SANITY): _INDEX_HARMLESS,
         (R.MISSING_INDEX,): Consequence(
-            "Look-ups by timestamp use the modification time of the segment.",
+            "Lookups by timestamp use the modification time of the segment.",
             "Creates an empty one.",
         ),
     },
@@ -379,8 +380,8 @@ _TABLE: dict[Area, _Rows] = {
         ),
         (R.UNCLEAN_STOP,): Consequence(
             "Not affected.",
-            "Recovers the segments from the recovery point on: it cuts the log at the first batch "
-            "that is damaged, and rebuilds their indexes.",
+            "Recovers the segments from the recovery point on: it truncates the log at the first "
+            "batch that is damaged, and rebuilds their indexes.",
             BrokerAction.RECOVERS_LOG,
         ),
     },
@@ -510,8 +511,8 @@ def reads_log(offset: int) -> Consequence:
 
 
 FINDS_END = Consequence(
-    "Look-ups through the index miss records that are in the log.",
-    f"{_CLEAN} trusts the index as it is: it finds the end of the log, but look-ups miss records. "
+    "Lookups through the index miss records that are in the log.",
+    f"{_CLEAN} trusts the index as it is: it finds the end of the log, but lookups miss records. "
     "Recovery rebuilds it.",
     BrokerAction.HIDES_RECORDS,
 )
@@ -521,7 +522,7 @@ FINDS_END = Consequence(
 def hides_end(found: int, end: int) -> Consequence:
     """Return the consequence of an offset index from which a broker takes a wrong log end.
 
-    3.9.2 and 4.3.1 did this. A look-up of such an offset finds the batch that was there before.
+    3.9.2 and 4.3.1 did this. A lookup of such an offset finds the batch that was there before.
 
     Args:
         found: log end that a broker finds.

@@ -1,7 +1,7 @@
 """Sound batches of a segment, many at a time, in columns.
 
 The core says of each entry whether its records agree with its header, and whether it continues the
-one before it. What it does not call sound is left to the checks of single batches, which are the
+one before it. What it does not call sound is for the checks of single batches, which are the
 reference and make the findings.
 """
 

@@ -498,7 +498,7 @@ def _others(
             if broker_starts_here and path in directory.unread:
                 yield place.error(R.DIRECTORY_NAME, text)
             elif names.has_no_offset(path.name):
-                yield place.error(R.FILE_NUMBER, "the number is no offset; it was not checked")
+                yield place.error(R.FILE_NUMBER, "the number is not an offset; it was not checked")
             else:
                 yield place.info(R.UNKNOWN_FILE, text)
             yield _not_read(path, FileKind.UNKNOWN, partition)

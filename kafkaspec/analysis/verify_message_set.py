@@ -74,6 +74,6 @@ class _Verifier(SegmentVerifier):
         elif ignored_bytes(batch):
             yield in_set.error(
                 R.TRAILING_BYTES,
-                f"a compressed set ends in {ignored_bytes(batch)} bytes that are no whole "
+                f"a compressed set ends in {ignored_bytes(batch)} bytes that are not a whole "
                 "message, and are dropped in silence",
             )

@@ -70,8 +70,8 @@ def encode_columns(
         compression: name of the compression.
         level: level of the compression.
         first_offset: new offset of the first record; None keeps the offsets of the column.
-        batch_bytes: most bytes of records in an entry, before compression; a larger record gets an
-            entry of its own.
+        batch_bytes: most bytes of records in an entry, before compression; a larger record gets a
+            separate entry.
         leader_epoch: leader epoch of the entries, if their kind has one.
 
     Raises:

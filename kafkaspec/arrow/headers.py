@@ -77,7 +77,7 @@ _ROW: Final[dict[str, Callable[[Batch], Any]]] = {
     "transactional": attrgetter("is_transactional"),
     "control": attrgetter("is_control"),
 }
-"""Columns that are no attribute of a batch by the same name."""
+"""Columns that are not an attribute of a batch by the same name."""
 
 _SCANNED: Final = {
     "position": POSITION,

@@ -1,4 +1,4 @@
-"""What logs ask of this package: it is registered for them."""
+"""The functions that logs need from this package: they are registered here."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def _from(
 def _read(
     segment: Segment, place: Place, request: Request
 ) -> Iterator[tuple[pa.RecordBatch, int] | tuple[None, None]]:
-    """Yield record batches and how far the segment was read; None if nothing after is wanted."""
+    """Yield record batches and the position reached; None if nothing after is wanted."""
     reader = Reader(
         segment,
         sources_of(request),

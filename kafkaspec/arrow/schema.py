@@ -218,7 +218,7 @@ class Request:
     where: Where | None = None
 
     def __post_init__(self) -> None:
-        """Clamp bounds to 64 bits: a start above them selects nothing, an end is no bound."""
+        """Clamp bounds to 64 bits: a start above them selects nothing, an end is not a bound."""
         for what in ("offset", "timestamp"):
             low, high = getattr(self, f"start_{what}"), getattr(self, f"end_{what}")
             if high is not None and high > HIGHEST:

@@ -65,7 +65,7 @@ def too_large(headers: Headers, indexes: IndexBuilder) -> tuple[int, KafkaSpecEr
 
     Args:
         headers: headers of the entries.
-        indexes: indexes of the open segment.
+        indexes: indexes of the active segment.
     """
     first, last = headers.first_offset[0], headers.last_offset[-1]
     if not indexes.fits(last):

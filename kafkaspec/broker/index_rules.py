@@ -126,7 +126,7 @@ class IndexBuilder:
             self._append(headers, first, last, key)
 
     def append_each(self, headers: Headers, first: int, last: int) -> None:
-        """Add some entries, each as an append of its own."""
+        """Add some entries, each as a separate append."""
         while (
             self._restarts and first < last and self._restarts[0] <= headers.last_offset[last - 1]
         ):

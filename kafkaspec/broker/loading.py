@@ -31,7 +31,7 @@ from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.segment import Segment
 
 _WARM: Final = 8192 // fixed_size(OffsetIndex.type_key)
-"""Entries at the end of an index that a look-up searches first (``AbstractIndex.warmEntries``)."""
+"""Entries at the end of an index that a lookup searches first (``AbstractIndex.warmEntries``)."""
 
 
 _KEPT: Final = 2
@@ -130,7 +130,7 @@ class LoadedSegment:
         return found
 
     def search(self, offset: int) -> int | None:
-        """Return the position of the entry that a look-up finds; None if the log ends before it.
+        """Return the position of the entry that a lookup finds; None if the log ends before it.
 
         Raises:
             KafkaSpecError: the broker fails at an entry.
@@ -203,7 +203,7 @@ class Load:
     deletes: bool = False
 
     def of(self, path: Path) -> LoadedSegment | None:
-        """Return what becomes of a segment; None if that is not predicted."""
+        """Return what happens to a segment; None if that is not predicted."""
         return next((segment for segment in self.segments if segment.path == path), None)
 
     def hidden(self) -> tuple[int, int] | None:

@@ -101,7 +101,7 @@ class Profile:
         epoch_file: see ``EpochFile``.
         partition_metadata: whether there is ``partition.metadata``, with the id of the topic.
         clean_shutdown: see ``CleanShutdownFile``.
-        first_offset_lookups: whether a look-up by offset compares the first offsets of entries, and
+        first_offset_lookups: whether a lookup by offset compares the first offsets of entries, and
             so decompresses compressed messages of magic 0 and 1. A broker then does not load a log
             with such a message that it cannot read.
         start_first: whether retention goes by the log start offset first, then by size, then by

@@ -75,7 +75,7 @@ class Recovery(StrEnum):
 
 
 def entry_at(segment: Segment, position: int) -> Headers | None:
-    """Return the entry at a position as recovery reads it; None if recovery cuts the log there.
+    """Return the entry at a position as recovery reads it; None if it truncates the log there.
 
     Offsets are not checked.
     """
@@ -314,7 +314,7 @@ def first_offset_of(headers: Headers, number: int) -> int:
 
 
 def _size_fault(segment: Segment, position: int, end: int) -> KafkaSpecError | None:
-    """Return the error for an entry that is too small, at which a look-up fails; None otherwise."""
+    """Return the error for an entry that is too small, at which a lookup fails; None otherwise."""
     if end - position <= HEADER_UP_TO_MAGIC:
         return None
     buffer, start = segment.cursor().at(position, HEADER_UP_TO_MAGIC)

@@ -32,12 +32,12 @@ class RollRules:
     def fitting(
         self, indexes: IndexBuilder, first_timestamp: int, headers: Headers, first: int, last: int
     ) -> int:
-        """Return the first entry that needs another segment, each being an append of its own.
+        """Return the first entry that needs another segment, each being a separate append.
 
         The caller checks whether the indexes are full.
 
         Args:
-            indexes: indexes of the open segment.
+            indexes: indexes of the active segment.
             first_timestamp: timestamp of its first append; ignored if there was none yet.
             headers: headers of the entries.
             first: number of the first entry to append.
@@ -62,7 +62,7 @@ class RollRules:
         return stop
 
     def fits_together(self, indexes: IndexBuilder, first_timestamp: int, headers: Headers) -> bool:
-        """Return whether all entries fit into the open segment as one append."""
+        """Return whether all entries fit into the active segment as one append."""
         if not indexes.room or not indexes.fits(headers.last_offset[-1]):
             return False
         if not indexes.size:

@@ -26,7 +26,7 @@ _NUMBER: Final = 3
 
 
 class FileFault(StrEnum):
-    """What a broker does about a file that it cannot use."""
+    """The reaction of a broker to a file that it cannot use."""
 
     OFFLINE = "offline"
     """It gives the log directory up, and does not start if it has no other."""

@@ -1,4 +1,4 @@
-"""Show what became of the checkpoints of a log directory that was written again."""
+"""Show what happened to the checkpoints of a log directory that was written again."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Inputs:
 
     @property
     def exit_code(self) -> int:
-        """What the counts say."""
+        """The exit code that follows from the counts."""
         if self.failed:
             return USAGE
         counts = (self.unreadable, self.broken, self.lost, self.findings)

@@ -1,4 +1,4 @@
-"""What the commands about Kafka's own topics share."""
+"""Shared by the commands about Kafka's own topics."""
 
 from __future__ import annotations
 

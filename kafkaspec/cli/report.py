@@ -68,7 +68,7 @@ class Summary(TypedDict):
 
 
 class Counts(Protocol):
-    """What a command counts while it reads, such as ``Inputs``."""
+    """The counts of a command while it reads, such as ``Inputs``."""
 
     @property
     def exit_code(self) -> int: ...

@@ -40,7 +40,7 @@ def _evolve(_: click.Context, __: click.Parameter, value: str) -> str | int:
 
 
 def typed_options(command: Command) -> Command:
-    """Add the options that say what keys and values are, and what becomes of rows without them."""
+    """Add the options that say what keys and values are, and what happens to rows without them."""
     key = renamed_option("--key-format", old="--key", **_KEY_FORMAT)
     return _with((*_FORMATS, key, *_READING, *_ROWS), command)
 

@@ -100,7 +100,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the entries that a buffer begins with have in common.
+    """The common facts of the entries at the start of a buffer.
 
     Attributes:
         size: number of bytes of the entries.
@@ -420,7 +420,7 @@ class Codec(ABC):
             KafkaSpecError: reason ``unencodable``.
         """
         if not all(isinstance(record, Record) for record in records):
-            raise make_error(Reason.UNENCODABLE, "what is to be written is no Record")
+            raise make_error(Reason.UNENCODABLE, "what is to be written is not a Record")
         kind, classes = kind_of(batch), record_classes(batch)
         header_key, header_value = (
             name.rpartition(".")[2] for name in (names.HEADER_KEY, names.HEADER_VALUE)
@@ -467,5 +467,5 @@ def _header_key(record: Record, key: str) -> bytes:
         return key.encode("utf-8", "surrogateescape")
     except (AttributeError, UnicodeEncodeError):
         raise make_error(
-            Reason.UNENCODABLE, f"record {record.offset}: header key {key!r} is no text"
+            Reason.UNENCODABLE, f"record {record.offset}: header key {key!r} is not text"
         ) from None

@@ -60,7 +60,7 @@ def decoded(
     *,
     place: tuple[int, int] | None = None,
 ) -> dict[str, AnyColumn] | None:
-    """Return columns of records outside of their entry; None if the core refuses them.
+    """Return columns of records outside their entry; None if the core refuses them.
 
     Args:
         core: the extension.

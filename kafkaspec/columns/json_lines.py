@@ -76,7 +76,7 @@ class Form(IntEnum):
 
 
 Piece = tuple[bytes, int, tuple[bytes, ...], Form]
-"""What stands before a column, the lowest number with a text of its own, these texts, and how."""
+"""The text before a column, the lowest number with its own text, these texts, and the form."""
 
 
 def bytes_value(data: bytes | None, *, base64: bool = False) -> str | dict[str, str] | None:
@@ -119,7 +119,7 @@ class Lines:
     def of(
         self, columns: Sequence[Column | None], rows: int, first: int = 0
     ) -> Iterator[memoryview]:
-        """Yield the lines of some rows, many at a time; each time in memory of its own.
+        """Yield the lines of some rows, many at a time; each time in new memory.
 
         Args:
             columns: a column for each piece, None for one that is the same in all lines.

@@ -28,7 +28,7 @@ SLOT_BYTES: Final = 24
 
 
 class Verdict(IntFlag):
-    """What the table says of a record."""
+    """The verdict of the table on a record."""
 
     SUPERSEDED = 1
     """A later record has its key."""
@@ -43,7 +43,7 @@ GONE: Final = Verdict.SUPERSEDED | Verdict.KEYLESS
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the table says of some records.
+    """The verdicts of the table on some records.
 
     Attributes:
         verdicts: a byte for each, see ``Verdict``.
@@ -117,7 +117,7 @@ class KeyTable:
         return last
 
     def judge(self, columns: Columns, latest: int) -> Judged:
-        """Return what becomes of rows by their keys.
+        """Return what happens to rows by their keys.
 
         Args:
             columns: with offsets, keys and values.

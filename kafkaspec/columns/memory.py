@@ -107,7 +107,7 @@ class Columns:
         cut: whether some records may lie outside the requested offsets.
         untimed: whether some records are of a kind without timestamps.
         markers: whether some records are control records.
-        entry: position of an entry in the log that is left to the caller; there are no rows then.
+        entry: position of an entry in the log that is for the caller; there are no rows then.
         own: values of columns of ``kafkaspec.columns.own``, by name, where ``columns`` has none.
     """
 

@@ -1,7 +1,7 @@
 """Wrappers (compressed messages of magic 0 and 1): offsets and timestamps of their messages.
 
 Only regular wrappers are handled here. Cases that Kafka tolerates or rejects (a cut last message, a
-batch or a compressed message inside, offsets beyond the wrapper's) are left to the reference,
+batch or a compressed message inside, offsets beyond the wrapper's) are for the reference,
 ``kafkaspec.log.legacy``, which has the rules.
 """
 

@@ -321,7 +321,7 @@ def compress_all(
     level: int | None = None,
     gap: int = 0,
 ) -> tuple[bytearray, array[int]]:
-    """Compress many parts of ``data``, each as a payload of its own.
+    """Compress many parts of ``data``, each as a separate payload.
 
     Where the extension has the library this is one call, which holds the GIL only at its beginning
     and end: threads that each have a range of batches run side by side. Give it ranges of some MiB;

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Form(NamedTuple):
-    """What payloads of producers have around their blocks.
+    """The frames around the blocks in payloads of producers.
 
     Attributes:
         start: the bytes that a payload begins with.

@@ -21,7 +21,7 @@ from kafkaspec.log.segment import Segment
 
 CATEGORIES: Final = {
     "structure": "types of the specification, by its vectors",
-    "record": "the vectors of records and messages, each in a log of its own",
+    "record": "the vectors of records and messages, each in a separate log",
     "segment": "segments that brokers wrote",
     "control": "control records in those",
     "index": "offset, time and transaction indexes that brokers wrote",
@@ -179,7 +179,7 @@ def decompressed(data: bytes, codecs: frozenset[str]) -> list[str | None]:
 
 
 def reasons_of(reason: str) -> frozenset[str]:
-    """Return all reasons that are right when the bytes lie inside of others."""
+    """Return all reasons that are right when the bytes lie inside others."""
     return frozenset(_SHORT) if reason in _SHORT else frozenset({reason})
 
 

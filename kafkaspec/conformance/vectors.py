@@ -1,6 +1,6 @@
 """Cases from the vectors that are generated from the specification, which every wheel holds.
 
-Each vector is a case of its own, for testees that parse types of the specification. Vectors of
+Each vector is a separate case, for testees that parse types of the specification. Vectors of
 records and of legacy messages are also put into a log, with a valid header around them, for testees
 that only read logs. Verdicts and values come from the vectors, never from a codec.
 """

@@ -1,7 +1,7 @@
 """Compare input and output in columns of the core, as long as nothing differs.
 
 It only finds out whether both sides agree. What differs, and everything that columns do not show,
-is left to the comparisons that say what they find.
+is for the comparisons that say what they find.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ and count it."""
 
 
 class ChoiceOptions(TypedDict, total=False):
-    """The options of ``convert`` that choose what becomes of records; see ``Choices``."""
+    """The options of ``convert`` that choose what happens to records; see ``Choices``."""
 
     magic: int | None
     compression: str | None

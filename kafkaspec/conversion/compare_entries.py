@@ -131,7 +131,7 @@ def _entries(segment: Segment) -> Iterator[_Entry | None]:
 
 
 def _columns(table: HeaderTable, kind: EntryKind) -> Iterator[tuple[Any, ...]] | None:
-    """Return the rows of a table that ``_entries`` needs; None if a field is no number."""
+    """Return the rows of a table that ``_entries`` needs; None if a field is not a number."""
     if any(field.optional for field in LAYOUTS[kind.key].fields):
         return None
     place = f"{kind.payload}.{POSITION}", f"{kind.payload}.{SIZE}"

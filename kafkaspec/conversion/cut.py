@@ -9,7 +9,7 @@ from kafkaspec.log.batch import Batch
 
 
 def cut_entry(batch: Batch, log_start: int) -> bytes:
-    """Return an entry that begins at an offset inside of it, without the records below.
+    """Return an entry that begins at an offset inside it, without the records below.
 
     All else of it stays. Where compaction has removed the other records, it is an empty batch, so
     that the log still ends where it did.

@@ -141,8 +141,8 @@ def read_lines(
         jobs: number of threads.
 
     Yields:
-        The offsets of some records, and then their lines; or the position of an entry that is left
-        to the caller, an entry, or the error of one.
+        The offsets of some records, and then their lines; or the position of an entry for the
+        caller to read, an entry, or the error of one.
     """
     core = log.codec.core
     assert core is not None

@@ -1,4 +1,4 @@
-"""What the dump tool says of control records."""
+"""The text of the dump tool about control records."""
 
 from __future__ import annotations
 

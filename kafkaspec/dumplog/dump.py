@@ -27,7 +27,7 @@ class Dump:
     Args:
         release: the release.
         options: what is asked for.
-        found: takes what is wrong with the data and is no line of the tool.
+        found: takes what is wrong with the data and is not a line of the tool.
         said: takes lines that the tool prints on stderr meanwhile.
         codec: reads the files.
         jobs: number of threads.
@@ -65,7 +65,7 @@ class Dump:
             if family.reports_unknown:
                 self._said(f"Ignoring unknown file {path}")
             else:
-                self._found(f"{path}: the tool of this release says nothing of such files")
+                self._found(f"{path}: the tool of this release does not report such files")
             return
         name = str(path.absolute()) if family.whole_path else path.name
         indexes = IndexLines(family, self._options, self._codec, self._reports, self._found)

@@ -1,4 +1,4 @@
-"""What the dump tool of each release prints, as data: each change with the release that made it.
+"""The text of each release's dump tool, as data: each change with the release that made it.
 
 A template has names of ``kafkaspec.dumplog.fields`` in braces; a brace of the tool is doubled.
 """
@@ -24,7 +24,7 @@ class Family:
 
     Attributes:
         suffixes: of the files that the tool reads.
-        reports_unknown: whether it names other files on stderr; otherwise it says nothing of them.
+        reports_unknown: whether it names other files on stderr; otherwise it ignores them.
         head: first line about a log.
         codecs: names of the compression codecs, by id.
         batch: line about a batch of magic 2; "" where there is none.

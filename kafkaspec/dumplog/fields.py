@@ -1,4 +1,4 @@
-"""What the names in a template stand for."""
+"""The values of the names in a template."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NO_HORIZON: Final = "OptionalLong.empty"
 
 
 class Row(NamedTuple):
-    """A record with what only messages of magic 0 and 1 have of their own.
+    """A record with the fields that only messages of magic 0 and 1 have.
 
     Attributes:
         record: the record.
         crc: its checksum; None for a record of magic 2.
         valid: whether that is right.
         magic: its magic.
-        codec: id of its own codec.
+        codec: id of its codec.
         timestamp_type: name of the type of its timestamp.
     """
 

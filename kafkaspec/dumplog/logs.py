@@ -24,7 +24,7 @@ _BAD_SIZES = ("zeros", "corrupt")
 
 
 def base_offset_of(path: Path) -> int:
-    """Return the number at the begin of the name of a file.
+    """Return the number at the start of the name of a file.
 
     Raises:
         KafkaSpecError: ``unreadable``: there is none.
@@ -159,7 +159,7 @@ def check_end(log: Segment) -> None:
 
 
 def tail_line(family: Family, options: Options, path: Path, tail: Tail, found: Found) -> str:
-    """Return the line about bytes at the end that are no batch, "" if there is none; report them.
+    """Return the line about bytes at the end that are not a batch, or ""; report them.
 
     Args:
         family: text of a release.

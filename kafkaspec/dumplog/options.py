@@ -1,4 +1,4 @@
-"""What is asked of the dump tool."""
+"""The options of the dump tool."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Parse(Protocol):
 
 
 Found = Callable[[str], None]
-"""Function that takes what is wrong with the data, and is no line of the tool."""
+"""Function that takes what is wrong with the data, and is not a line of the tool."""
 
 
 @dataclass(frozen=True, kw_only=True)

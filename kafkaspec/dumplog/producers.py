@@ -68,4 +68,4 @@ def aborted_lines(path: Path, codec: Codec, found: Found) -> Iterator[str]:
             f" lastStableOffset: {entry.last_stable_offset}\n"
         )
     if index.trailing_bytes:
-        found(f"{path}: the last {index.trailing_bytes} bytes are no whole entry")
+        found(f"{path}: the last {index.trailing_bytes} bytes are not a whole entry")

@@ -1,4 +1,4 @@
-"""What the dump tool reports after all files, on stderr."""
+"""The reports that the dump tool prints after all files, on stderr."""
 
 from __future__ import annotations
 

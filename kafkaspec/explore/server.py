@@ -68,11 +68,11 @@ class Explorer(ThreadingHTTPServer):
 
     @property
     def hosts(self) -> frozenset[str]:
-        """What a browser calls this server: a name of another site is an attack by its DNS."""
+        """The names of this server for a browser: any other name is an attack by DNS."""
         return frozenset(f"{name}:{self.server_port}" for name in (HOST, "localhost"))
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a browser that goes away in the middle of an answer is no error."""
+        """Say nothing: a browser that goes away in the middle of an answer is not an error."""
 
 
 class _Handler(BaseHTTPRequestHandler):

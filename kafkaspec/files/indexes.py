@@ -1,4 +1,4 @@
-"""Offset index and time index of a segment: entries without the zero padding, look-ups.
+"""Offset index and time index of a segment: entries without the zero padding, lookups.
 
 Both files are preallocated while a segment is active, and then end in zeros. By the rule of Kafka's
 dump tool the entries end before the first one, other than the very first, with relative offset 0.

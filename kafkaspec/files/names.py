@@ -159,7 +159,7 @@ def parse_segment(name: str) -> SegmentName | None:
 
 
 def offset_in(name: str) -> int | None:
-    """Return the number before the first dot of a name; None if it is no offset.
+    """Return the number before the first dot of a name; None if it is not an offset.
 
     Kafka: ``LogFileUtils.offsetFromFileName``, which takes other digits than 20 too.
     """

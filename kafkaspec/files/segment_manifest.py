@@ -118,7 +118,7 @@ class Encryption:
 
 @dataclass(frozen=True, slots=True)
 class RemoteSegment:
-    """What the broker said about the segment when it was copied; the plugin never reads it.
+    """The broker's data about the segment when it was copied; the plugin never reads it.
 
     Attributes:
         topic: name of the topic.
@@ -172,7 +172,7 @@ class SegmentManifest:
 
     @cached_property
     def segment(self) -> RemoteSegment:
-        """What the broker said about the segment.
+        """The broker's data about the segment.
 
         Raises:
             CorruptError: it is missing or malformed.

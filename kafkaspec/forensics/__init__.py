@@ -1,1 +1,1 @@
-"""What happened to a log, what can be had of it, and how far that is proven."""
+"""The history of a log, what can be recovered of it, and how well that is proven."""

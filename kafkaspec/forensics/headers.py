@@ -209,11 +209,11 @@ def joined_rows(
 
 @dataclass
 class Unread:
-    """What could not be read of a partition.
+    """The unreadable parts of a partition.
 
     Attributes:
         errors: of segments, batches and markers, in order.
-        tails: bytes at the ends of segments that are no batch, and no zeros, by segment.
+        tails: bytes at the ends of segments that are not a batch, and no zeros, by segment.
     """
 
     errors: list[KafkaSpecError] = field(default_factory=list)

@@ -26,12 +26,12 @@ from kafkaspec.tiered.layouts import Layout, Objects, Place
 
 
 class Verdict(StrEnum):
-    """What became of a segment."""
+    """The fate of a segment."""
 
     STORED = "stored"
     """Its copy finished, and its objects are there."""
     DELETED = "deleted"
-    """Its deletion finished, and nothing of it is there."""
+    """Its deletion finished, and no part of it is there."""
     COPY_UNFINISHED = "copy_unfinished"
     """Its copy began and did not finish: no broker reads it."""
     DELETE_UNFINISHED = "delete_unfinished"
@@ -76,7 +76,7 @@ class Join:
 
     Attributes:
         segments: see ``JOINED``; by topic, partition and first offset.
-        others: files in the directories of partitions that are no objects of a known layout.
+        others: files in the directories of partitions that are not objects of a known layout.
         errors: manifests that cannot be read.
         assumptions: what the verdicts depend on.
     """
@@ -156,7 +156,7 @@ class _Latest:
 def _judged(
     row: dict[str, Any], found: tuple[Place, Objects] | None, size: int | None, latest: _Latest
 ) -> tuple[Verdict, Strength]:
-    """Return the verdict about a segment, and how far it is proven.
+    """Return the verdict about a segment, and how well it is proven.
 
     A broker copies the segments of a partition one after the other, and deletes them so: what did
     not end before the next one began will hardly end. But after a change of leaders two brokers

@@ -44,12 +44,12 @@ OPEN: Final = pa.schema([
 ])  # fmt: skip
 """Columns of transactions that are open in partitions. ``state`` is what the coordinator says of
 ``transactional_id``; ``hanging`` is null where no coordinator's partition was there to ask.
-``verdict`` is one of ``Verdict``, ``strength`` says how far the files prove it; ``ends_at`` is the
+``verdict`` is one of ``Verdict``, ``strength`` says how well the files prove it; ``ends_at`` is the
 time after which the coordinator aborts it, ms."""
 
 
 class Verdict(StrEnum):
-    """What becomes of an open transaction. The list is closed."""
+    """The fate of an open transaction. The list is closed."""
 
     OPEN = "open"
     """The producer has not ended it, or the coordinator will abort it after its time-out."""

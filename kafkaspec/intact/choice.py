@@ -1,7 +1,7 @@
 """Choose which runs of sound entries belong to a log: values of records may hold others.
 
-A batch inside of a value passes every test of its own. What betrays it are its surroundings: sizes
-of headers that lead past it, bytes that are left before and after it, and offsets that others have.
+A batch inside a value passes every test by itself. Its surroundings betray it: sizes of headers
+that lead past it, bytes that are left before and after it, and offsets that others have.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _LEAST_NEAR: Final = 8
 _LARGEST_VALUE: Final = 1 << 20
 """Bytes that no value has, as far as nobody raised ``max.message.bytes``."""
 _PADDING: Final = SMALLEST[max(KINDS)]
-"""Zeros at the end of a segment that are no part of a value, at least."""
+"""Zeros at the end of a segment that are not part of a value, at least."""
 _LONGEST_VARINT: Final = 5
 """Bytes of the length of a value of magic 0 and 1."""
 
 
 class Support(IntEnum):
-    """What says that a run is no part of a value."""
+    """The evidence that a run is not part of a value."""
 
     NONE = 0
     FOLLOWED = 1
@@ -43,11 +43,11 @@ class Support(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of a run.
+    """The fate of a run.
 
     Attributes:
         keeps: whether it belongs to the log.
-        strength: how far that is proven.
+        strength: how well that is proven.
         why: why it is not kept, "" if it is.
     """
 
@@ -56,10 +56,10 @@ class Verdict:
     why: str = ""
 
 
-EMBEDDED: Final = "inside of a value"
+EMBEDDED: Final = "inside a value"
 OUTSIDE: Final = "offsets of another segment"
 REPEATED: Final = "offsets that others have, or out of order"
-UNCLEAR: Final = "may be inside of a value"
+UNCLEAR: Final = "may be inside a value"
 
 _STRENGTHS: Final = {
     Support.KNOWN: Strength.PROOF,

@@ -35,7 +35,7 @@ class Division:
         buffer: bytes of the segment.
         bound: offset that none of its entries reaches.
         items: what it consists of, in order.
-        verdicts: what becomes of each run of sound entries, None for all else.
+        verdicts: what happens to each run of sound entries, None for all else.
 
     Raises:
         KafkaSpecError: ``unreadable``, ``changed``.

@@ -117,7 +117,7 @@ _ATTRIBUTES: Final = {magic: _Attributes.of(kind.key) for magic, kind in KINDS.i
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the header of an entry says, which may be wrong.
+    """The header of an entry as it is stored; it may be wrong.
 
     Attributes:
         position: byte offset of the entry.

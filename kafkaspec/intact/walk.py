@@ -75,7 +75,7 @@ class Broken:
 
 @dataclass(slots=True)
 class Gap:
-    """Bytes that are no sound entry; there may be several broken ones.
+    """Bytes that are not a sound entry; there may be several broken ones.
 
     Attributes:
         start: byte offset.

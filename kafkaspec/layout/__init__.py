@@ -18,7 +18,7 @@ class Form(StrEnum):
     """How a type appears in the typed model."""
 
     STRUCTURE = "structure"
-    """A class of its own."""
+    """A separate class."""
     SCALAR = "scalar"
     """One int or byte string: the whole type stands for one value."""
     FRAME = "frame"
@@ -57,7 +57,7 @@ class FieldLayout:
         boolean: a single bit that the model shows as bool.
         repeated: an array of it.
         optional: may be absent, None in the model (``if:``).
-        since: the first version that has it, 0 where that is no question of the version.
+        since: the first version that has it, 0 where that is not a question of the version.
         derive: ``len``, ``count``, ``present``, ``crc32`` or ``crc32c`` where a writer computes it,
             else "".
         derive_from: first field that it is computed from.
@@ -246,14 +246,14 @@ class HeaderBits(NamedTuple):
 
 
 class Role(StrEnum):
-    """What a message is in the records of its topic."""
+    """The role of a message in the records of its topic."""
 
     KEY = "key"
     VALUE = "value"
     RECORD = "record"
     """The value of a record without a key, in a frame that says what it is."""
     EMBEDDED = "embedded"
-    """Bytes inside of another message."""
+    """Bytes inside another message."""
 
 
 class HeadField(NamedTuple):

@@ -1,1 +1,1 @@
-"""Kafka's logs: entries, segments, partitions and log directories, look-ups, and encoding."""
+"""Kafka's logs: entries, segments, partitions and log directories, lookups, and encoding."""

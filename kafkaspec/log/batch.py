@@ -138,7 +138,7 @@ class Batch(ABC):
     framing: ClassVar[Framing] = LOG_FRAMING
     kinds: ClassVar[Mapping[int, EntryKind]] = KINDS
     log_format: ClassVar[str | None] = None
-    """``0.7`` for entries of Kafka 0.7, which has magics of its own."""
+    """``0.7`` for entries of Kafka 0.7, which has its own magics."""
 
     inner_name: ClassVar[str] = "the message with offset {}"
     """Text for a message inside it, with a place for its offset, for errors."""
@@ -398,7 +398,7 @@ class Batch(ABC):
     def records(self, max_output: int | None = None) -> Sequence[Record]:
         """Return all records, control records included, in stored order.
 
-        Of a large batch they are no list but are read again each time, a few MiB at once.
+        Of a large batch they are not a list but are read again each time, a few MiB at once.
 
         Args:
             max_output: bytes that the payload may decompress to; that of the segment by default.
@@ -411,7 +411,7 @@ class Batch(ABC):
     def control_records(self, max_output: int | None = None) -> Sequence[ControlRecord]:
         """Return the records of a control batch, decoded; [] for any other batch.
 
-        Those of a large batch are no list, as in ``records``.
+        Those of a large batch are not a list, as in ``records``.
 
         Raises:
             KafkaSpecError: as ``records``, or a key or value cannot be decoded.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Layout = Literal["view", "binary"]
 """``view``: keys and values point into the file, or into memory that was decompressed, and are
-never copied. ``binary``: they are copied into memory of their own, which all of Arrow's functions
+never copied. ``binary``: they are copied into new memory, which all of Arrow's functions
 take (``take``, ``filter`` and ``sort`` do not take views yet)."""
 
 HeaderKeys = Literal["string", "strict", "binary"]
@@ -153,7 +153,7 @@ class Columnar:
             end_offset: first offset to leave out. Nothing is read after the batch that reaches
                 it.
             start_timestamp: smallest timestamp, see ``kafkaspec.times.Time``. Batches whose header
-                says that they end before are not read, as Kafka's own look-up does.
+                says that they end before are not read, as Kafka's own lookup does.
             end_timestamp: first timestamp to leave out. With a range of timestamps, records
                 without a timestamp are left out.
             layout: layout of keys and values, see ``Layout``.

@@ -1,4 +1,4 @@
-"""Entries that hold records of their own: record batches of magic 2 and later formats."""
+"""Entries that hold records themselves: record batches of magic 2 and later formats."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ _COMPUTED: Final = frozenset(
         names.LAST_OFFSET_DELTA, names.BASE_TIMESTAMP, names.MAX_TIMESTAMP,
     )
 )  # fmt: skip
-"""Fields of a header that follow from the records or have an argument of their own."""
+"""Fields of a header that follow from the records or have a separate argument."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ _ZEROS_AT_ONCE = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Bytes at the end of a segment that are no entry.
+    """Bytes at the end of a segment that are not an entry.
 
     Attributes:
         position: byte offset of the first one: the end of the log.
@@ -119,7 +119,7 @@ class Entries(SegmentFiles):
                 not, and ``Batch.crc_valid`` says it; ``ignore``, the same, and nothing is
                     computed unless needed. ``batches`` never checks a CRC.
             tail: ``stop``, as Kafka's reader, but zeros end a log too (quirk Q43); ``error``, what
-                is no entry at the end is an error.
+                is not an entry at the end is an error.
             max_output: maximum number of bytes that the payload of one batch may decompress to;
                 256 MiB if None.
             base_offset: base offset that replaces the one in the file name.
@@ -171,7 +171,7 @@ class Entries(SegmentFiles):
 
         Raises:
             KafkaSpecError: an entry that cannot be parsed; with ``tail="error"`` also bytes at
-                the end that are no entry.
+                the end that are not an entry.
         """
         for _, item in self._scan(position, stop=self._tail_policy == "stop"):
             if isinstance(item, KafkaSpecError):

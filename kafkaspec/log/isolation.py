@@ -309,7 +309,7 @@ def follow_transactions(
 
 
 class _Part:
-    """What the batches of transactions say about them, of a table or of one entry.
+    """The facts about transactions in their batches, of a table or of one entry.
 
     Functions in C go through the columns: a loop in Python over all rows takes longer than it takes
     to decode small batches.

@@ -45,12 +45,12 @@ class LargestTimestamp:
 
 
 How = Literal["offset", "broker", "plain", "max_timestamp", "key", "where"]
-"""Kind of a look-up; see ``Found``."""
+"""Kind of a lookup; see ``Found``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer to a look-up.
+    """The answer to a lookup.
 
     Attributes:
         how: ``offset``; for a timestamp ``broker`` or ``plain``; ``max_timestamp``; ``key``;
@@ -278,7 +278,7 @@ class MaxTimestamp(NamedTuple):
 def max_timestamp_so_far(segment: Entries) -> MaxTimestamp:
     """Return the largest timestamp by the time index or, without an offset index, by the batches.
 
-    A broker does the same. Unlike for look-ups by timestamp, the modification time of the file does
+    A broker does the same. Unlike for lookups by timestamp, the modification time of the file does
     not count.
     """
     if segment.offset_index is None:

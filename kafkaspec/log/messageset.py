@@ -1,8 +1,8 @@
 """Messages of Kafka 0.7 (``.kafka``), each alone or in a set that is compressed as a whole.
 
 Nothing stores an offset: that of a message is the position of its first byte in the log, which is
-the position in the file plus the number in the file name. Messages of a compressed set have no
-offset of their own; a consumer fetches the whole set, and all of them get the offset of the set
+the position in the file plus the number in the file name. Messages of a compressed set do not
+have their own offsets; a consumer fetches the whole set, and all of them get the offset of the set
 here. No key, no null, no timestamp exists.
 
 The rules of a set are those of Kafka's own iterator (``ByteBufferMessageSet.internalIterator``):
@@ -221,5 +221,5 @@ class MessageSetCodec(Codec):
 
 
 def codec_of(message: MessageV0 | MessageV1) -> int:
-    """Return the compression of a message, 0 for one that is no set."""
+    """Return the compression of a message, 0 for one that is not a set."""
     return 0 if isinstance(message, MessageV0) else message.attributes.compression

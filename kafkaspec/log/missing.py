@@ -1,7 +1,7 @@
 """Say what a log does not deliver: the one rule for all commands that deliver records.
 
-Offsets without a record are normal in a compacted log, inside of segments and between them, and
-nothing in a log says whether its topic was compacted. So a gap alone is no loss. It is one
+Offsets without a record are normal in a compacted log, inside segments and between them, and
+nothing in a log says whether its topic was compacted. So a gap alone is not a loss. It is one
 
 * if the segment before it does not end with a batch, but with a part of one;
 * if an index of that segment lists batches after its end, or a file of a segment in the gap is
@@ -18,7 +18,7 @@ or its directory a snapshot of the remote log's metadata.
 
 The log itself ends too early if an index, a file of a later segment, a producer snapshot or a
 checkpoint of its broker (high watermark, recovery point) goes beyond its last batch. Zeros at the
-end alone are no loss: preallocated files have them.
+end alone are not loss: preallocated files have them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Why(StrEnum):
     END = "end"
     """The log ends before a later file or a checkpoint of the broker says."""
     TAIL = "tail"
-    """The bytes at the end of a segment are no batch."""
+    """The bytes at the end of a segment are not a batch."""
     LOG_START = "log_start"
     """The log start offset contradicts the log, or cannot be read."""
     DELETED = "deleted"
@@ -74,7 +74,7 @@ class Why(StrEnum):
     FOLDER = "folder"
     """Folders in a log directory or partition that are not Kafka's."""
     NAME = "name"
-    """A segment, index or snapshot whose number is no offset. Brokers do not start with it."""
+    """A segment, index or snapshot whose number is not an offset. Brokers do not start with it."""
     BROKEN = "broken"
     """In a segment, no intact batch has them: between those that are, bytes are lost."""
     BEHIND = "behind"
@@ -95,7 +95,7 @@ class Missing:
         first_offset: first offset that is missing, None if it is not known.
         last_offset: last offset that is missing, None if it is not known.
         position: byte offset in the file where something is missing; None for none.
-        size: number of bytes there that are no batch.
+        size: number of bytes there that are not a batch.
         batches: number of batches that are left out, as far as they are known.
         named: whether a file that is there names what is missing.
         proof: what shows that offsets are missing.
@@ -149,7 +149,7 @@ def missing(
     """Yield what a log does not deliver between two offsets. Only headers of batches are read.
 
     Segments that cannot be read are not listed: reading them raises the error. Lost offsets inside
-    of segments are listed with a judge, without which reading raises the error of each batch.
+        segments are listed with a judge, without which reading raises the error of each batch.
 
     Args:
         log: the log. Of a segment in a partition directory, the files beside it count too.
@@ -157,7 +157,7 @@ def missing(
         end_offset: first offset not to deliver.
         log_start: see ``LogStart``. For partitions.
         ends_only: whether to read only the end of each segment, from the last entry of its offset
-            index on. Gaps inside of segments are then not seen. Of a remote log, nothing else is
+            index on. Gaps inside segments are then not seen. Of a remote log, nothing else is
             read.
         judge: finds the intact batches of a local segment whose headers show damage.
         check: whether to ask the judge about each segment, as where checksums are wrong.
@@ -214,7 +214,7 @@ def missing(
 
 
 class Account:
-    """What a log does not deliver between two offsets, segment by segment.
+    """The records that a log does not deliver between two offsets, segment by segment.
 
     Args:
         log: the log.
@@ -226,7 +226,7 @@ class Account:
 
     Attributes:
         ends_only: whether only the ends of segments are read.
-        inside: the gaps that are no loss.
+        inside: the gaps that are not loss.
         around: the files around a segment.
         below: number of batches below the log start offset in the last segment.
         end: the offset after it.
@@ -308,7 +308,8 @@ def passed_over(log: Segment | Partition | LogDirectory) -> Iterator[Missing]:
     for path in log.files:
         if files.is_beyond_offsets(path.name):
             text = (
-                "not read: the number in its name is no offset. No broker starts with such a file"
+                "not read: the number in its name is not an offset. "
+                "No broker starts with such a file"
             )
             is_loss = path.suffix in files.SEGMENTS
             yield Missing(file=str(path), why=Why.NAME, message=text, is_loss=is_loss)
@@ -395,7 +396,7 @@ def _segments(log: Partition, low: int, high: int) -> Iterator[Segment | None]:
 
 @dataclass(slots=True)
 class _Gaps:
-    """Gaps between batches that are no loss, as far as they are wanted."""
+    """Gaps between batches that are not loss, as far as they are wanted."""
 
     low: int
     high: int
@@ -423,7 +424,7 @@ class _Gaps:
 
 
 class _Extent:
-    """What the headers of a segment say.
+    """The facts in the headers of a segment.
 
     Args:
         segment: the segment.
@@ -521,7 +522,9 @@ class _Extent:
         self.tail_size = segment.size - self.stop
         if kept.stop > self.stop:
             self.claimed_end = kept.claimed_end
-            self.tail = f"the last {kept.stop - self.stop:,} bytes are no intact batch of the log"
+            self.tail = (
+                f"the last {kept.stop - self.stop:,} bytes are not an intact batch of the log"
+            )
         elif self.tail_size:
             self.zeros = f"the last {self.tail_size:,} bytes are zeros"
 
@@ -620,7 +623,7 @@ class _Extent:
 
     @cached_property
     def _listed(self) -> Sequence[int]:
-        """The offsets that the indexes list, in order; nothing of one that is damaged."""
+        """The offsets that the indexes list, in order; a damaged one lists none."""
         found: set[int] = set()
         for name in ("offset_index", "time_index"):
             try:

@@ -48,7 +48,7 @@ def open(  # noqa: A001  # its public name
             directories. A URL of any of these too: it is read in ranges. Or segments in remote
             storage (tiered storage), of Kafka's ``LocalTieredStorage`` or Aiven's plugin: all of
             it, a partition or an object.
-        filesystem: a filesystem of fsspec or ``pyarrow.fs``, for a path in it or a URL that
+        filesystem: a file system of fsspec or ``pyarrow.fs``, for a path in it or a URL that
             needs credentials.
         keys: files with the private keys (PEM) of encrypted segments in remote storage, or such
             files by the ids of the keys; by default those that ``KAFKASPEC_TIERED_KEYS`` names.

@@ -46,7 +46,7 @@ class Partition(Log):
         partition: number from its name, or None.
         state: ``-delete``, ``-future``, ``-stray`` or "".
         files: paths of its files, in the order of their names.
-        folders: paths of folders in it, which have nothing of the partition.
+        folders: paths of folders in it, which do not belong to the partition.
     """
 
     path: Path
@@ -144,7 +144,7 @@ class Partition(Log):
         From ``log-start-offset-checkpoint`` in the directory above, else the name of the first
         segment: without that file records that were deleted come back, and so they do here and
         on a broker if it cannot be read. ``batches`` and ``records`` still begin with the first
-        offset present; only look-ups by timestamp leave out lower ones.
+        offset present; only lookups by timestamp leave out lower ones.
         """
         if not self.segment_paths:
             return None
@@ -386,7 +386,7 @@ class Partition(Log):
         return found
 
     def stable_offset(self, *, strict: bool) -> int | None:
-        """Return ``last_stable_offset``; None if damage hides it and that is no error.
+        """Return ``last_stable_offset``; None if damage hides it and that is not an error.
 
         Raises:
             KafkaSpecError: a segment cannot be read, and ``strict``.

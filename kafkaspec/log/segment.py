@@ -1,4 +1,4 @@
-"""One segment: its batches, records, columns and look-ups."""
+"""One segment: its batches, records, columns and lookups."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Segment(Entries, Log):
 
         Raises:
             KafkaSpecError: an entry that cannot be parsed; with ``tail="error"`` also bytes at
-                the end that are no entry.
+                the end that are not an entry.
         """
         if start_offset is not None and use_index:
             start_position = max(start_position, lookup.start_position(self, start_offset)[0])

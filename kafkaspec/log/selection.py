@@ -47,7 +47,7 @@ class Options(TypedDict, total=False):
 
 
 class Target(TypedDict, total=False):
-    """What ``Partition.find`` looks for, and how."""
+    """The target and the options of ``Partition.find``."""
 
     offset: int | None
     timestamp: Time | None

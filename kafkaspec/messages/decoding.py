@@ -38,7 +38,7 @@ def decode_messages(
     """Decode key and value of a record of one of Kafka's own topics.
 
     Args:
-        topic: one of ``kafkaspec.messages.lookup.HEADS``; the record is no control record.
+        topic: one of ``kafkaspec.messages.lookup.HEADS``; the record is not a control record.
         record: the record.
         release: release of the broker that wrote it, ``4.0.2``. Without it the newest layout that
             takes every byte is taken.
@@ -67,7 +67,7 @@ def layouts_of(
     """Return what key and value of a record can be, the newest first; nothing for null.
 
     Raises:
-        KafkaSpecError: they do not say what they are, or it is no known type.
+        KafkaSpecError: they do not say what they are, or it is not a known type.
     """
     inside = origin.under("/value")
     if record.key is None:

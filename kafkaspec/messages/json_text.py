@@ -42,7 +42,7 @@ SHOWN_BEFORE: Final[dict[str, tuple[str, ...]]] = {
 }
 """Tagged fields that Kafka's schemas have before others, not after all by their tags: the first of
 these that is there comes after it. No byte depends on
-the order in the schema, which is no fact of the layout therefore."""
+the order in the schema, which is not a fact of the layout therefore."""
 
 
 UNKNOWN_TAGS: Final = "unknown_tags"

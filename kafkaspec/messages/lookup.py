@@ -42,7 +42,7 @@ def in_topic(topic: str, role: Role, number: int) -> tuple[MessageLayout, ...]:
     Args:
         topic: its name, ``__consumer_offsets`` for instance.
         role: KEY and VALUE of a record with a key, RECORD for one without.
-        number: the type at the begin of the key, or the api key in the frame.
+        number: the type at the start of the key, or the api key in the frame.
     """
     wanted = (topic, role, number)
     return tuple(

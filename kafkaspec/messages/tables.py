@@ -15,7 +15,7 @@ from kafkaspec.layout.kinds import shown_name
 
 
 class ColumnKind(IntEnum):
-    """What a column holds."""
+    """The type of a column."""
 
     STRUCT = 0
     LIST = 1
@@ -28,7 +28,7 @@ class ColumnKind(IntEnum):
 
 
 class Step(IntEnum):
-    """What a line of a program does with bytes and columns."""
+    """The operation of a line of a program on bytes and columns."""
 
     END = 0
     """The message is complete."""
@@ -87,7 +87,7 @@ class ColumnLayout:
         default: number that Kafka's classes begin with.
         paths: where the typed model has it, as seen from what holds the column; the first that is
             there counts.
-        known: of a list of tagged fields, the numbers that have columns of their own.
+        known: of a list of tagged fields, the numbers that have separate columns.
         children: columns of a STRUCT, or the one of a LIST's items.
         enum: key of the enumeration of an INTEGER, "" for none.
     """

@@ -238,7 +238,7 @@ def file_aside(path: str | PathLike[str], *, replace: bool) -> Iterator[IO[bytes
     if not replace and target.exists():
         raise _taken(target)
     if target.exists() and not target.is_file():
-        raise OSError(errno.EINVAL, "it is no regular file", os.fspath(target))
+        raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(target))
     with hold(lambda: target.with_name(f"{name}.{uuid.uuid4().hex}{_PART}")) as file:
         aside = Path(file.name)
         try:
@@ -289,7 +289,7 @@ def require_new(target: Path, *, besides: Path | None = None) -> None:
         besides: an entry that does not count.
 
     Raises:
-        KafkaSpecError: ``unreadable``: it is no directory, or not empty.
+        KafkaSpecError: ``unreadable``: it is not a directory, or not empty.
     """
     if besides is None:
         _remove_leftovers(Path(os.path.realpath(target)), name_held=False)

@@ -20,7 +20,7 @@ FORMATS: Final = ("png", "svg")
 _INCHES: Final = (9, 5)
 _NAMED: Final = 8
 _RULES: Final = {"svg.hashsalt": "kafkaspec", "text.parse_math": False}
-"""Names are no formulas, and two files with the same content are the same."""
+"""Names are not formulas, and two files with the same content are the same."""
 
 
 def plot(charts: Sequence[Chart], directory: Path) -> list[Path]:

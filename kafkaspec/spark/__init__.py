@@ -154,7 +154,7 @@ def observe(rows: DataFrame, name: str = "kafkasegment", corrupt: str | None = N
 
 
 def lag(progress: StreamingQueryProgress) -> dict[str, int]:
-    """Return how many offsets a query is behind the end of each topic-partition.
+    """Return the number of offsets between a query and the end of each topic-partition.
 
     Args:
         progress: ``lastProgress`` of a query, or what a listener gets. Other sources than this

@@ -33,7 +33,7 @@ def write_archive(file: str | Path, prefix: str | Path = sys.prefix) -> int:
         The size of the archive in bytes.
 
     Raises:
-        ValueError: this is no environment that another machine can use, or no such archive can be
+        ValueError: another machine cannot use this environment, or no such archive can be
             written.
         OSError: a file cannot be read or written.
     """
@@ -63,7 +63,7 @@ def _check(target: Path, root: Path) -> None:
         raise ValueError(f"{target} is in the environment {root}")
     if not (root / "pyvenv.cfg").exists():
         raise ValueError(
-            f"{root} is no virtual environment: make one with python -m venv, and install"
+            f"{root} is not a virtual environment: make one with python -m venv, and install"
             " kafkaspec[spark] there"
         )
     for name in _NEEDED:

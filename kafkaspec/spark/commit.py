@@ -106,7 +106,7 @@ def load_plan(file: Path) -> Plan | None:
         renames = tuple((_inside(source), _inside(target)) for source, target in found["renames"])
         return Plan(file, renames, int(found["batch"]))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        detail = f"it is no plan of a commit: {error}"
+        detail = f"it is not a plan of a commit: {error}"
         raise make_error(Reason.INVALID_VALUE, detail, file=os.fspath(file)) from None
 
 

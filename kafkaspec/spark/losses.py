@@ -58,7 +58,7 @@ def report_missing(log: Log, span: Span, options: ReadOptions) -> list[Missing]:
     looked for again.
 
     Returns:
-        What is lost, if that is no error.
+        What is lost, if that is not an error.
 
     Raises:
         KafkaSpecError: the log cannot be opened.

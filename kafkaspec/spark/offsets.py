@@ -83,7 +83,7 @@ def span_of(log: Log, options: ReadOptions) -> Span:
     """Return the offsets that the options ask for.
 
     Raises:
-        KafkaSpecError: a look-up by timestamp meets what it cannot read.
+        KafkaSpecError: a lookup by timestamp meets what it cannot read.
         OptionError: no record reaches a starting timestamp.
     """
     start = _offset(log, options.start, options)

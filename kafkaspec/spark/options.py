@@ -140,7 +140,7 @@ class ReadOptions:
 
     @property
     def content(self) -> Content:
-        """What records hold: messages of Kafka's own, or typed keys and values; None for bytes."""
+        """The content of records: Kafka's messages, or typed keys and values; None for bytes."""
         if self.typed is not None:
             return self.typed
         return None if self.messages is None else (self.messages, self.release)
@@ -194,7 +194,9 @@ def _of_topic(options: ReadOptions) -> ReadOptions:
     except ValueError as error:
         raise OptionError(f"option messages: {error}") from None
     if options.pattern is not None or options.control:
-        raise OptionError("option messages goes without subscribePattern and includeControl")
+        raise OptionError(
+            "option messages cannot be combined with subscribePattern or includeControl"
+        )
     topics = options.topics or frozenset(name for name, _ in options.assigned or ())
     if topics - {topic}:
         others = ", ".join(sorted(topics - {topic}))
@@ -328,7 +330,7 @@ def _json(name: str, value: str) -> Any:
     try:
         return json.loads(value)
     except (ValueError, RecursionError):
-        raise OptionError(f"option {name} is no JSON: {value}") from None
+        raise OptionError(f"option {name} is not JSON: {value}") from None
 
 
 def _bytes(name: str, value: str) -> int:

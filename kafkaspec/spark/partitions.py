@@ -19,8 +19,8 @@ class Piece:
         partition: of its directory, or None.
         start: byte offset of the first batch.
         end: byte offset after the last one.
-        last: whether the segment ended here when it was planned. Bytes that are no batch are a torn
-            tail at the end of a segment, and an error anywhere else.
+        last: whether the segment ended here when it was planned. Bytes that are not a batch are
+            a torn tail at the end of a segment, and an error anywhere else.
         start_offset: smallest offset that is wanted, None for all.
         end_offset: first one that is not wanted, None for all.
         aborted: aborted transactions that reach into the piece: producer id, first offset, offset

@@ -81,7 +81,7 @@ class Log:
 
     @cached_property
     def opened(self) -> Partition:
-        """The directory, for look-ups.
+        """The directory, for lookups.
 
         Raises:
             KafkaSpecError: ``unreadable``.
@@ -139,7 +139,7 @@ def find_logs(paths: str | Iterable[str], *, log_start: bool = True) -> list[Log
         log_start: whether to look up log start offsets in the checkpoints of brokers.
 
     Raises:
-        KafkaSpecError: ``unreadable``: there is nothing there, or it is no log.
+        KafkaSpecError: ``unreadable``: there is nothing there, or it is not a log.
     """
     found: dict[str, Log] = {}
     for path in [paths] if isinstance(paths, str) else paths:
@@ -229,7 +229,7 @@ def _matching(text: str) -> Iterator[Log]:
         else:
             other += 1
     if other:
-        LOGGER.info("%d of %d matches of %s are no segments", other, len(matches), text)
+        LOGGER.info("%d of %d matches of %s are not segments", other, len(matches), text)
 
 
 def _glob(text: str) -> list[str]:

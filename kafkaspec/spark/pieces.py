@@ -39,7 +39,7 @@ FIRST_ROWS: Final = 1000
 _HEADS: Final = ("key", "value")
 """Columns that say what type of message a record has."""
 _ALWAYS: Final = (Reason.CHANGED,)
-"""Reasons that are no damage: the file is no longer as it was planned."""
+"""Reasons that are not damage: the file is no longer as it was planned."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
         narrow: what filters of the query leave of it.
 
     Raises:
-        KafkaSpecError: ``unreadable``; damage in the way of a look-up.
+        KafkaSpecError: ``unreadable``; damage in the way of a lookup.
         OptionError: offsets that are not there.
     """
     tally = Tally()

@@ -61,7 +61,7 @@ class KafkaSegmentDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """Return the reader of a stream, or one that refuses to begin and says why.
 
-        Spark 4.3 hides an error that is raised here behind one of its own.
+        Spark 4.3 replaces an error that is raised here with its own.
         """
         from kafkaspec.spark.stream_reader import RefusedStream, SegmentStreamReader
 

@@ -134,7 +134,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         return kept
 
     def _report(self, text: str) -> None:
-        """Report a loss; if it is no error, once."""
+        """Report a loss; if it is not an error, once."""
         if self._options.fail_on_data_loss or text not in self._said:
             report_loss(text, self._options)
             self._said.add(text)

@@ -1,7 +1,7 @@
 """Keep the options of a table that a catalog has (``CREATE TABLE ... USING kafkasegment``).
 
 Spark 4.3 gives them to a Python data source once, when it asks for the schema, mixed with
-properties of its own (``owner``, ``provider`` ...) and of the user. A reader of the table gets
+its own properties (``owner``, ``provider`` ...) and of the user. A reader of the table gets
 none. So they travel in the metadata of the columns, which Spark keeps with the table.
 
 A writer cannot take them from there: after ``INSERT INTO b SELECT * FROM a``, its columns have the
@@ -22,7 +22,7 @@ METADATA: Final = "__file_source_generated_metadata_col"
 """Key in the metadata of columns: one that Spark removes from the columns of a query's result.
 
 A table that is made of such a result would otherwise read where the table of the query reads.
-Spark: ``INTERNAL_METADATA_KEYS``; the value means nothing to it, as these are no metadata columns.
+Spark: ``INTERNAL_METADATA_KEYS``; the value means nothing to it, as these are not metadata columns.
 """
 _TABLE: Final = "provider"
 """A property of every table, and an option of nothing else."""
@@ -32,7 +32,7 @@ _PLACES: Final = ("path", "paths")
 
 
 def table_options(options: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the options of a table, without the properties; None if this is no table."""
+    """Return the options of a table, without the properties; None if this is not a table."""
     given = lowered(options)
     if _TABLE not in given:
         return None

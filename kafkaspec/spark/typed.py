@@ -193,7 +193,9 @@ def with_types(options: ReadOptions, schema: StructType | None = None) -> ReadOp
     if wanted == {"key": None, "value": None}:
         return options
     if options.messages is not None or options.control:
-        raise OptionError("options value.decode and key.decode go without messages, includeControl")
+        raise OptionError(
+            "options value.decode and key.decode cannot be combined with messages or includeControl"
+        )
     topic, log = _log_of(options)
     try:
         registry = registry_of(log, options.schemas)

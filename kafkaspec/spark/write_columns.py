@@ -184,7 +184,7 @@ def _timestamp_types(column: pa.Array) -> pa.Array | None:
         return None
     if low < _NO_TYPE or high >= len(_TYPES):
         unknown = low if low < _NO_TYPE else high
-        raise ValueError(f"column timestampType has {unknown}, which is no timestamp type")
+        raise ValueError(f"column timestampType has {unknown}, which is not a timestamp type")
     codes = pc.fill_null(pc.equal(numbers, high), False).cast(pa.int8())
     return pa.DictionaryArray.from_arrays(codes, _TYPES)
 

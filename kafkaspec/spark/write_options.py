@@ -114,10 +114,12 @@ def check_topic(topic: str) -> str:
         ValueError: it may not.
     """
     if not 0 < len(topic) <= _MOST_TOPIC or topic in (".", ".."):
-        raise ValueError(f"{topic[:40]!r} is no name of a topic: it has 1 to {_MOST_TOPIC} letters")
+        raise ValueError(
+            f"{topic[:40]!r} is not a name of a topic: it has 1 to {_MOST_TOPIC} letters"
+        )
     if not _TOPIC.fullmatch(topic):
         raise ValueError(
-            f"{topic[:40]!r} is no name of a topic: only letters, digits, '.', '_', '-'"
+            f"{topic[:40]!r} is not a name of a topic: only letters, digits, '.', '_', '-'"
         )
     return topic
 

@@ -1,1 +1,1 @@
-"""What Kafka's own topics say: the state that brokers and controllers make of their records."""
+"""The state in Kafka's own topics, as brokers and controllers derive it from their records."""

@@ -34,7 +34,7 @@ class Cluster(LeftOut):
 
     Attributes:
         image: the state.
-        snapshot: the snapshot that it began with, None for the begin of the log.
+        snapshot: the snapshot that it began with, None for the start of the log.
         end_offset: the records before this offset count.
         notes: what is not proven.
     """

@@ -22,7 +22,7 @@ _OFFSET, _TIMESTAMP, _VALUE = COLUMNS = ("offset", "timestamp", "value")
 
 @dataclass(kw_only=True)
 class LeftOut:
-    """What was not taken into account.
+    """Records that were not taken into account.
 
     Attributes:
         errors: why records that could not be decoded were left out.

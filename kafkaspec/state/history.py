@@ -32,7 +32,7 @@ from kafkaspec.times import Time
 
 
 class Outcome(StrEnum):
-    """What became of the transaction that wrote a record."""
+    """The fate of the transaction that wrote a record."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"
@@ -50,7 +50,7 @@ class Event(NamedTuple):
         name: type of the record, ``OffsetCommit``.
         key: fields of the key, as ``json_rows`` has them.
         value: fields of the value, None where the record deletes the key.
-        transaction: what became of its transaction, None for a record without one.
+        transaction: what happened to its transaction, None for a record without one.
     """
 
     offset: int

@@ -25,7 +25,7 @@ Key = tuple[Any, ...]
 
 
 class Kind(StrEnum):
-    """What a cluster has, in the order in which it is shown."""
+    """The kinds of things in a cluster, in the order in which they are shown."""
 
     FEATURE = "feature"
     VOTER = "voter"
@@ -134,7 +134,7 @@ class Image:
     def apply(self, changes: Iterable[Change]) -> None:
         """Apply records in the order of their offsets.
 
-        Those between the begin and the end of a metadata transaction count together, at its end,
+        Those between the start and the end of a metadata transaction count together, at its end,
         or never if it is aborted (KIP-868, ``MetadataBatchLoader``).
         """
         for change in changes:

@@ -1,4 +1,4 @@
-"""How far committed offsets are behind the ends of their partitions, in records and in time."""
+"""The lag of committed offsets to the ends of their partitions, in records and in time."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _AT_ONCE: Final = 1 << 18
 
 @dataclass
 class Latest(LeftOut):
-    """What is left of a topic, record type by record type.
+    """The latest records of a topic, by record type.
 
     Attributes:
         file: path of the log, for errors.

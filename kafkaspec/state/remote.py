@@ -1,4 +1,4 @@
-"""Segments in remote storage: what ``__remote_log_metadata`` says became of them."""
+"""Segments in remote storage: their state by ``__remote_log_metadata``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SEGMENTS: Final = pa.schema([
 
 @dataclass
 class RemoteSegments(LeftOut):
-    """What a partition of ``__remote_log_metadata`` keeps.
+    """The state in a partition of ``__remote_log_metadata``.
 
     Attributes:
         segments: see ``SEGMENTS``.

@@ -41,7 +41,7 @@ _UNCHANGED: Final = -1
 
 @dataclass
 class Deliveries(LeftOut):
-    """What a partition of ``__share_group_state`` keeps.
+    """The state in a partition of ``__share_group_state``.
 
     Attributes:
         partitions: see ``DELIVERIES``.

@@ -39,7 +39,7 @@ are those of the record."""
 
 @dataclass
 class Transactions(LeftOut):
-    """What a partition of ``__transaction_state`` keeps.
+    """The state in a partition of ``__transaction_state``.
 
     Attributes:
         ids: see ``TRANSACTIONS``.

@@ -1,4 +1,4 @@
-"""What is drawn: charts as rows of labels and numbers, for a terminal, a page and pictures."""
+"""Charts as rows of labels and numbers, for a terminal, a page and pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a measurement says, by log, by topic and in total."""
+"""The figures of a measurement, by log, by topic and in total."""
 
 from __future__ import annotations
 

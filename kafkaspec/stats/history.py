@@ -1,4 +1,4 @@
-"""What needs all segments of a log in order: its transactions, and the offsets that it lacks."""
+"""Figures that need all segments of a log in order: its transactions and missing offsets."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ class _Sizes:
 
 
 class _Records:
-    """What the records of a segment say.
+    """The figures of the records of a segment.
 
     Attributes:
         errors: by byte offset and reason.

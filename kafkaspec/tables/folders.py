@@ -31,7 +31,7 @@ NONE: Final = "__HIVE_DEFAULT_PARTITION__"
 """What Hive, Spark and Arrow name the folder of rows without a value."""
 
 _MOST_OPEN: Final = 64
-"""Files that are open at a time; each has buffers of its own."""
+"""Files that are open at a time; each has its own buffers."""
 
 _EPOCH: Final = date(1970, 1, 1)
 _DAY_MS: Final = 24 * 60 * 60 * 1000

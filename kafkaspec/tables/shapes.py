@@ -14,7 +14,7 @@ Leaf = Callable[[pa.Array, pa.DataType], pa.Array]
 
 
 def flattened(batch: pa.RecordBatch, separator: str) -> pa.RecordBatch:
-    """Return a batch with the fields of structs as columns of their own, at all levels.
+    """Return a batch with the fields of structs as separate columns, at all levels.
 
     Args:
         batch: the batch.

@@ -83,7 +83,7 @@ def export_typed(
     if wrong or len(set(split_by)) < len(split_by):
         raise ValueError(f"folders are of {', '.join(SPLITS)}, each of them once")
     if options.get("evolve") == "each" and SCHEMA not in split_by:
-        raise ValueError("each schema has a file of its own: split by schema")
+        raise ValueError("each schema has a separate file: split by schema")
     options.setdefault("max_bytes", FILE_CHUNK)
     options.setdefault("header_keys", "strict")
     if to == "jsonl":

@@ -1,6 +1,6 @@
-"""What else keeps records of Kafka's topics in files and object stores, by the names of its files.
+"""Other software that keeps records of Kafka's topics, recognized by the names of its files.
 
-None of it can be read here: these are no segments of Kafka.
+None of it can be read here: these are not segments of Kafka.
 """
 
 from __future__ import annotations

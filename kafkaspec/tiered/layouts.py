@@ -34,7 +34,7 @@ class Layout(Enum):
 
 
 class Level(Enum):
-    """What a directory has in it."""
+    """The level of a directory in a remote storage."""
 
     ROOT = "topics"
     TOPIC = "partitions"

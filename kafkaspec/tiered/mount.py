@@ -1,6 +1,6 @@
 """Remote storage as a log directory: files with the names and the bytes that a broker had.
 
-They are files of a file system of their own, and have URLs: ``tiered://``, the path or URL of the
+They are files of a separate file system, and have URLs: ``tiered://``, the path or URL of the
 remote storage, ``!``, and the path of the file, ``/topic-0/00000000000000000042.log``.
 """
 

@@ -1,4 +1,4 @@
-"""What is inside of keys and values: typed columns from schemas that lie beside the data.
+"""The contents of keys and values: typed columns by schemas that lie beside the data.
 
 This package needs the extra ``values``.
 """

@@ -1,4 +1,4 @@
-"""What a decoder of values returns: a typed column, and why rows of it have no value."""
+"""The result of a decoder of values: a typed column, and why rows of it have no value."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Failure:
         code: short code, for the column of errors.
         reason: what is wrong, for people.
         position: byte position in the key or value as the record has it, None if there is no
-            certain one. A decoder counts from the begin of its payload.
+            certain one. A decoder counts from the start of its payload.
         path: path of the field: ``address.street``; empty for the whole value.
     """
 
@@ -78,7 +78,7 @@ class Decoder(Protocol):
     """Decodes payloads of one schema or format to a column.
 
     A payload has no frame: what says the id of a schema is taken off before. Decoders can be used
-    again and from several threads, and keep nothing of what they read.
+    again and from several threads, and keep no data that they read.
     """
 
     @property

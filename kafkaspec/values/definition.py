@@ -1,4 +1,4 @@
-"""What a decoder is compiled from: a schema with everything that it refers to."""
+"""The source of a decoder: a schema with everything that it refers to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was decided about the keys or the values of a topic, before they are read."""
+"""The plan for the keys or the values of a topic, made before they are read."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What was decided about the keys or the values of a topic. It can be sent to other processes.
+    """The plan for the keys or the values of a topic. It can be sent to other processes.
 
     Attributes:
         side: ``key`` or ``value``.

@@ -1,7 +1,7 @@
 """Decide which checkpoints of a broker hold for logs that are written again, and write them.
 
-The checkpoints lie in the log directory, outside of the partitions that they speak of. Whoever
-writes partitions anew asks here, and shows the answer: without ``log-start-offset-checkpoint`` a
+The checkpoints lie in the log directory, outside the partitions that they speak of. Whoever
+rewrites partitions asks here, and shows the answer: without ``log-start-offset-checkpoint`` a
 log starts at the name of its first segment, so what deleteRecords removed would be read again.
 
 - ``log-start-offset-checkpoint`` stays, unless the records below it are cut.
@@ -39,7 +39,7 @@ _LISTED: Final[Mapping[str, Callable[[Partition], int | None]]] = {
 
 
 class Carriage(StrEnum):
-    """What became of the entry of a partition in a checkpoint."""
+    """The fate of the entry of a partition in a checkpoint."""
 
     CARRIED = "carried"
     """It is in the output as it was."""
@@ -61,7 +61,7 @@ class CarriedEntry:
         partition: number of the partition.
         offset: its offset in the input; None if it has none.
         new_offset: its offset in the output; None if it is not there.
-        carriage: what became of it.
+        carriage: what happened to it.
         why: why it is not as it was; "" if it is.
     """
 
@@ -76,7 +76,7 @@ class CarriedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What became of the checkpoints.
+    """The fate of the checkpoints.
 
     Attributes:
         entries: of each partition that was written, and of each checkpoint that lists it.
@@ -117,10 +117,10 @@ def carry(aside: DirectoryAside, logs: Iterable[WrittenLog], *, root: bool = Tru
         aside: the directory that is being written, with all of it or nothing.
         logs: its partitions.
         root: whether it is a log directory. Otherwise it is a partition, and its checkpoints would
-            lie outside of it: nothing is written, and the log start offset needs a cut.
+            lie outside it: nothing is written, and the log start offset needs a cut.
 
     Returns:
-        What became of each entry.
+        The fate of each entry.
 
     Raises:
         KafkaSpecError: ``unreadable``: the output cannot be written or read.
@@ -171,7 +171,7 @@ def _entries(log: WrittenLog, root: bool, errors: dict[str, KafkaSpecError]) -> 
 
 
 _PASS: Final = "the pass of the cleaner ends there"
-_OUTSIDE: Final = "the output is a partition, and its checkpoints would lie outside of it"
+_OUTSIDE: Final = "the output is a partition, and its checkpoints would lie outside it"
 
 
 def _offset(

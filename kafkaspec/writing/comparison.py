@@ -207,7 +207,7 @@ def _why_different(
             )
     if kind == names.TIME_INDEX and not by_append and _slots(ours, kind) < _slots(theirs, kind):
         yield (
-            "it has more entries: a broker that stops adds one to the open segment, and later"
+            "it has more entries: a broker that stops adds one to the active segment, and later"
             " continues with this segment"
         )
         return

@@ -42,7 +42,7 @@ _SNAPSHOT_LOST: Final = (
     " known"
 )
 _NOTES: Final = {
-    Recovery.CUTS: "recovery cuts the log at byte {}",
+    Recovery.CUTS: "recovery truncates the log at byte {}",
     Recovery.EMPTIES: (
         "recovery empties the segment; if one of its indexes is missing, the broker does not load"
         " the log"

@@ -162,8 +162,8 @@ class SegmentWriter:
             data: whole entries of any magic that the profile knows. Offsets must increase.
             together: whether the entries are one append, as a fetched chunk is, or the messages of
                 magic 0 or 1 of one request: they go into one segment, and profiles before 3.9.1
-                add at most one entry for them to each index. Otherwise each entry is an append of
-                its own, as on a leader.
+                add at most one entry for them to each index. Otherwise each entry is a separate
+                append, as on a leader.
 
         Raises:
             TruncatedError: the last entry is cut.
@@ -254,7 +254,7 @@ class SegmentWriter:
             compression: one of ``kafkaspec.compression.NAMES``.
             level: level of the compression; Kafka's default if None.
             batch_bytes: most bytes of records in a batch, before compression; a larger record gets
-                a batch of its own.
+                a separate batch.
 
         Raises:
             KafkaSpecError: as ``append``; ``unencodable``, such as ``LogAppendTime`` in magic 0.
@@ -320,7 +320,7 @@ class SegmentWriter:
         self._begin(base_offset)
 
     def _write(self, headers: Headers, first: int, last: int, *, each: bool) -> None:
-        """Append entries to the open segment; the caller checks that they fit."""
+        """Append entries to the active segment; the caller checks that they fit."""
         if not self._indexes.size:
             stop = first + 1 if each else last
             self._first_timestamp = max(headers.max_timestamp[first:stop])

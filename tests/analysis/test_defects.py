@@ -247,7 +247,7 @@ CASES = [
         "nothing",
     ),
     (
-        "data outside of the open transaction",
+        "data outside the open transaction",
         batch(0, [record(0, b"x")], producer=(7, 0, 0), attributes=DATA)
         + batch(1, [record(0, b"x")], producer=(7, 0, 1)),
         "error",

@@ -66,7 +66,7 @@ def test_padding_is_counted_and_no_finding(tmp_path: Path, slots: int) -> None:
 @pytest.mark.parametrize(
     ("index", "expected"),
     [
-        pytest.param([(3, SECOND + 1)], ["index_position"], id="inside of a batch"),
+        pytest.param([(3, SECOND + 1)], ["index_position"], id="inside a batch"),
         pytest.param([(5, len(LOG))], ["index_beyond_log"], id="end of the log"),
         pytest.param([(5, 10**6)], ["index_beyond_log"], id="beyond the log"),
         pytest.param([(1, SECOND)], ["index_offset"], id="offset of the batch before"),

@@ -285,7 +285,7 @@ def test_fields_of_typed_values(text: str, offsets: list[int]) -> None:
         ("not " * 65 + "transactional", "nested 64 deep at most"),
         ("length(" * 65, "nested 64 deep at most"),
         ("offset = 1 or " * 9000 + "transactional", "65536 characters at most"),
-        ("key matches '('", "this is no pattern"),
+        ("key matches '('", "this is not a pattern"),
         ("offset like '1%'", "patterns are for texts and bytes"),
         ("value.x = 1", "which has no field x"),
         ("offset = null", "use IS NULL"),

@@ -220,7 +220,7 @@ def test_no_device_or_pipe_is_replaced(partition: Path, tmp_path: Path, command:
     os.mkfifo(pipe)
     result = run(*command, "--force", partition, "-o", pipe)
     assert result.exit_code == 2
-    assert f"{pipe}: it cannot be written: it is no regular file" in result.stderr
+    assert f"{pipe}: it cannot be written: it is not a regular file" in result.stderr
     assert pipe.is_fifo()
 
 

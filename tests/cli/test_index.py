@@ -58,7 +58,7 @@ def test_damage_is_a_finding(tmp_path: Path) -> None:
     log.write_bytes(data)
     code, text = run(source, "-o", tmp_path / "out")
     assert code == 1
-    assert "recovery cuts the log at byte" in text
+    assert "recovery truncates the log at byte" in text
     assert log.read_bytes() == data
 
 

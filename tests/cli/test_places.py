@@ -129,4 +129,4 @@ def test_what_is_passed_over_is_named(tmp_path: Path, command: str) -> None:
     beyond.write_bytes(data())
     result = run(command, *DELIVERING[command], tmp_path)
     assert (result.exit_code, len(result.stdout.splitlines())) == (1, 1)
-    assert f"{beyond}: not read: the number in its name is no offset" in result.stderr
+    assert f"{beyond}: not read: the number in its name is not an offset" in result.stderr

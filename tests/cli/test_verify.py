@@ -105,7 +105,7 @@ def test_findings_are_told_with_their_consequences(partition: Path) -> None:
     assert result.exit_code == 1
     assert "checksum_mismatch" in result.stdout
     assert "reader: A consumer fails at this batch" in result.stdout
-    assert "broker: Recovery cuts the log here" in result.stdout
+    assert "broker: Recovery truncates the log here" in result.stdout
     assert result.stdout.splitlines()[-2].startswith("not clean: ")
 
 

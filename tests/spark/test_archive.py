@@ -81,7 +81,7 @@ def test_what_is_no_environment_for_others_is_refused(environment: Path, tmp_pat
     for file, prefix, text in (
         (tmp_path / "env.zip", environment, "the name ends with"),
         (environment / "env.tgz", environment, "is in the environment"),
-        (tmp_path / "env.tgz", PACKAGE, "is no virtual environment"),
+        (tmp_path / "env.tgz", PACKAGE, "is not a virtual environment"),
     ):
         with pytest.raises(ValueError, match=text):
             write_archive(file, prefix)

@@ -56,7 +56,7 @@ REFUSED = [
     ({"check.crcs": "no"}, "check.crcs is one of"),
     ({"check.crcs": "true", "kafka.check.crcs": "false"}, "check.crcs and kafka.check.crcs differ"),
     ({"path": ""}, "give a path"),
-    ({"paths": "x"}, "paths is no JSON"),
+    ({"paths": "x"}, "paths is not JSON"),
     ({"paths": '{"a":1}'}, "paths is a JSON list"),
 ]
 

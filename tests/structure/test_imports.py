@@ -101,7 +101,7 @@ DEFERRED = (
     (
         "kafkaspec.cli.reading.find",
         "kafkaspec.cli.reading.find_key",
-        "columns, messages: other look-ups do without",
+        "columns, messages: other lookups do without",
     ),
     (
         "kafkaspec.cli.reading.find",

@@ -125,7 +125,7 @@ def _set(*path: str, value: Any) -> Callable[[dict[str, Any]], None]:
 _MANIFESTS = {
     "another version": ("zstd", _set("version", value="2"), "/version"),
     "no chunks": ("zstd", _set("chunkIndex", value=...), "/chunkIndex"),
-    "chunks are no object": ("zstd", _set("chunkIndex", value=[]), "/chunkIndex"),
+    "chunks are not an object": ("zstd", _set("chunkIndex", value=[]), "/chunkIndex"),
     "unknown kind": ("zstd", _set("chunkIndex", "type", value="x"), "/chunkIndex/type"),
     "chunks of no bytes": (
         "zstd",

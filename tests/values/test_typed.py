@@ -186,7 +186,7 @@ def test_types_within_themselves() -> None:
 
 
 def test_a_log_directory_has_a_table_for_each_topic() -> None:
-    with pytest.raises(ValueError, match="topics, of which each has a table of its own"):
+    with pytest.raises(ValueError, match="topics, of which each has a separate table"):
         table(KARAPACE)
     found = table(KARAPACE, topic="orders")
     assert set(found["partition"].to_pylist()) == {0, 1}

@@ -178,7 +178,7 @@ def test_a_torn_tail_is_where_recovery_cuts(tmp_path: Path) -> None:
     log.write_bytes(source.read_bytes() + source.read_bytes()[:50])
     (segment,) = ks.rebuild_indexes(log).segments
     assert (segment.valid_bytes, segment.error) == (source.stat().st_size, None)
-    assert "cuts the log" in segment.note
+    assert "truncates the log" in segment.note
 
 
 @pytest.mark.parametrize("what", ["full", "file"])

@@ -88,7 +88,7 @@ def test_a_refused_header_with_a_wrong_checksum_is_where_recovery_cuts(tmp_path:
     done = rebuilt(tmp_path, batch(0) + odd + batch(2))
     assert (done.valid_bytes, done.refused) == (len(batch(0)), ())
     assert done.recovery is Recovery.CUTS
-    assert done.note == f"recovery cuts the log at byte {len(batch(0))}"
+    assert done.note == f"recovery truncates the log at byte {len(batch(0))}"
 
 
 def test_offsets_that_go_back_empty_the_segment(tmp_path: Path) -> None:

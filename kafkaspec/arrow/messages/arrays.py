@@ -69,7 +69,7 @@ def decode_array(
         on_error: see ``OnRow``.
 
     Raises:
-        KafkaSpecError: bytes are no such message, and ``on_error`` is ``fail``.
+        KafkaSpecError: bytes are not such a message, and ``on_error`` is ``fail``.
         KeyError: the specification has no such message.
     """
     codec = codec if isinstance(codec, Codec) else get_codec(codec)

@@ -40,7 +40,7 @@ def by_type(table: pa.Table, types: pa.Array) -> Iterator[tuple[int | None, pa.T
 
 
 def located(error: KafkaSpecError, file: str | None, offset: int, part: str) -> KafkaSpecError:
-    """Say of which record an error is; its position counts from the begin of the key or value."""
+    """Say of which record an error is; its position counts from the start of the key or value."""
     at = "" if error.position is None else f", byte {error.position} of its {part}"
     error.detail = f"record {offset}{at}: {error.detail}"
     error.position, error.file, error.path = None, file, f"/{part}{error.path or ''}"

@@ -129,7 +129,7 @@ class Program:
             match(pa.array([], kind), pattern=node.pattern)
             match(pa.array([""], pa.string()).cast(kind), pattern=node.pattern)
         except _ARROW_ERRORS as error:
-            self._fail(f"this is no pattern: {error}", node.at)
+            self._fail(f"this is not a pattern: {error}", node.at)
         return lambda batch: match(values(batch), pattern=node.pattern)
 
     def _compare(self, node: Compare) -> Values:
@@ -315,7 +315,7 @@ def _whole(kind: pa.DataType, value: object) -> Decimal | None:
 
 
 def _within(kind: pa.DataType, values: Values, wanted: tuple[Range, bool]) -> Values:
-    """Return what says whether integers are in a range, or with a false flag outside of it."""
+    """Return what says whether integers are in a range, or with a false flag outside it."""
     span, inside = wanted
     stored = pa.int64() if pa.types.is_timestamp(kind) else kind
     signed = pa.types.is_signed_integer(stored)

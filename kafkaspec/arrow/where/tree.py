@@ -1,4 +1,4 @@
-"""What a condition consists of."""
+"""The parts of a condition."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ OUTPUT = Output(
 _EPILOG = """\b
 Protocol of a testee: docs/guide/conform.md. Ids of cases begin with
   structure  types of the specification, by its vectors
-  record     the vectors of records and messages, each in a log of its own
+  record     the vectors of records and messages, each in a separate log
   segment, control, index, snapshot
              files that brokers wrote, compared with the producer's
              acknowledgements and the dump tool (with --cases)

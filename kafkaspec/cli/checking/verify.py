@@ -37,7 +37,7 @@ OUTPUT = Output(
 )
 _EPILOG = """\b
 Exit codes: 0 clean, 1 errors or warnings (info does not count), 2 wrong usage,
-or nothing of a PATH can be read.
+or nothing in a PATH can be read.
 """
 
 
@@ -152,7 +152,7 @@ def _verified(
     jobs: int,
     keep: bool,
 ) -> tuple[Report, list[str], bool]:
-    """Verify and print; return the report, what failed, and whether nothing of a path was read.
+    """Verify and print; return the report, what failed, and whether nothing in a path was read.
 
     With ``keep``, the report has all events, which are printed all the same.
     """

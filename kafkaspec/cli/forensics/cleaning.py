@@ -1,4 +1,4 @@
-"""What ``compaction`` and ``retention`` share: logs, settings, the clock."""
+"""Shared by ``compaction`` and ``retention``: logs, settings, the clock."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _parsed(config: Sequence[str]) -> dict[str, str]:
     """Return settings by name.
 
     Raises:
-        click.BadParameter: one is no K=V, or none of those that count here.
+        click.BadParameter: one is not K=V, or none of those that count here.
     """
     found: dict[str, str] = {}
     for item in config:

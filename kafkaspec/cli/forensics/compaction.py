@@ -86,7 +86,7 @@ watermark, and the end of the pass as first dirty offset.
 """,
     """\
 Exit codes: 0 the cleaner would remove nothing, 1 it would, or would fail, or
-something cannot be read, 2 wrong usage, or nothing of a PATH can be read or
+something cannot be read, 2 wrong usage, or nothing in a PATH can be read or
 written, and there is no output.
 """,
 )

@@ -74,7 +74,7 @@ are not.
 """,
     """\
 Exit codes: 0 what differs is legal, 1 something else differs, or could not be
-read, 2 wrong usage, or nothing of A or B can be read.
+read, 2 wrong usage, or nothing in A or B can be read.
 """,
 )
 

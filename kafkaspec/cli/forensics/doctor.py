@@ -105,8 +105,8 @@ and something stays wrong), nothing.
 """,
     """\
 Exit codes: 0 nothing found, 1 findings, or something cannot be read, 2 wrong
-usage, or nothing of a LOGDIR can be read. What is recovered without a loss is
-no finding.
+usage, or nothing in a LOGDIR can be read. Data recovered without a
+loss is not a finding.
 """,
 )
 

@@ -1,4 +1,4 @@
-"""``kafkaspec gaps``: offsets that no consumer gets, why, and how far the files prove it."""
+"""``kafkaspec gaps``: offsets that no consumer gets, why, and how well the files prove it."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ Example: is it compaction or loss? A replica may prove it
   kafkaspec gaps /broker-1/orders-0 --with /broker-2/orders-0
 """,
     """\
-Exit codes: 0 what is missing has an explanation that is no loss, 1 something may be
+Exit codes: 0 what is missing has an explanation that is not a loss, 1 something may be
 lost (behind, unreadable, segment_lost, cut, lost, unknown), or cannot be read, 2 wrong
-usage, or nothing of a PATH can be read.
+usage, or nothing in a PATH can be read.
 """,
 )
 
@@ -84,7 +84,7 @@ usage, or nothing of a PATH can be read.
 def gaps_command(
     ctx: click.Context, paths: tuple[Path, ...], other: Path | None, output_format: str
 ) -> None:
-    """Show which offsets no consumer gets, why, and how far that is proven.
+    """Show which offsets no consumer gets, why, and how well that is proven.
 
     A PATH is a log directory, a partition, or a segment.
     """

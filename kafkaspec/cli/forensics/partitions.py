@@ -60,7 +60,7 @@ Example, of a topic that has 12 partitions, some of which are here:
     """\
 Exit codes: 0 every key is where its partitioner puts it, 1 findings: misplaced
 keys, a change of the number of partitions, no partitioner that fits, or something
-cannot be read, 2 wrong usage, or nothing of a PATH can be read.
+cannot be read, 2 wrong usage, or nothing in a PATH can be read.
 """,
 )
 

@@ -58,7 +58,7 @@ Example: were records written twice?
 """,
     """\
 Exit codes: 0 nothing found, 1 a break that is not legal, or something that cannot
-be read, 2 wrong usage, or nothing of a PATH can be read.
+be read, 2 wrong usage, or nothing in a PATH can be read.
 """,
 )
 

@@ -34,7 +34,7 @@ from kafkaspec.forensics.redaction.running import (
 
 _RANGE: Final = re.compile(r"(\d{1,19})(?:-(\d{1,19}))?")
 _SHAPE: Final = {Part.KEY: Way.HASH, Part.VALUE: Way.FILL, Part.HEADERS: Way.FILL}
-"""What ``--all-values`` does: nothing of the content is left, and equal keys stay equal."""
+"""The changes of ``--all-values``: no content is left, and equal keys stay equal."""
 _MOST_COPIES: Final = 10
 
 OUTPUT = Output(
@@ -113,7 +113,7 @@ def _matches(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
         try:
             pattern = re.compile(text.encode("utf-8", "surrogateescape"))
         except re.error as error:
-            raise click.BadParameter(f"{text!r} is no regular expression: {error}") from None
+            raise click.BadParameter(f"{text!r} is not a regular expression: {error}") from None
         found.append(Where(Part(part), pattern, header if colon else None))
     return tuple(found)
 

@@ -72,7 +72,7 @@ segment and all later ones. The active segment is deleted too.
     """\
 Exit codes: 0 nothing would be deleted, and nothing is held; 1 segments would be
 deleted, or are held by an earlier one or a future time, or something cannot be
-read; 2 wrong usage, or nothing of a PATH can be read.
+read; 2 wrong usage, or nothing in a PATH can be read.
 """,
 )
 

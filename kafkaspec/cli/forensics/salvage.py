@@ -98,8 +98,8 @@ Every byte has one fate:
   repaired   in OUT with the one bit back that its checksum names (bits), or the
              fields that no checksum covers (headers): base offset, size, leader
              epoch, magic
-  lost       no intact entry, or one that is no part of this log
-  ambiguous  intact entries that may be inside of a value: not in OUT, or kept with
+  lost       no intact entry, or one that is not part of this log
+  ambiguous  intact entries that may be inside a value: not in OUT, or kept with
              the strength "unknown" (--ambiguous keep)
   unproven   with --unproven: broken, and records of it are in FILE; nothing says
              which of them are right
@@ -154,7 +154,7 @@ class _Repairs(click.ParamType):  # type: ignore[type-arg]
     type=click.Choice(["leave", "keep"]),
     default="leave",
     show_default=True,
-    help="Leave out intact batches that may be inside of a value, or keep them.",
+    help="Leave out intact batches that may be inside a value, or keep them.",
 )
 @click.option(
     "--markers",
@@ -196,8 +196,8 @@ def salvage_command(
 ) -> None:
     """Get the intact batches of damaged logs into new segments; account for every byte.
 
-    A PATH is a segment (.log), a partition directory or a whole log directory. Batches behind
-    damage are found by their checksums; batches inside of values are told apart by the bytes and
+    A PATH is a segment (.log), a partition directory or a whole log directory. Batches after
+    damage are found by their checksums; batches inside values are told apart by the bytes and
     offsets around them. Nothing under PATH is changed.
     """
     if (markers == "from") != (state is not None):

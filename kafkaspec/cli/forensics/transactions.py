@@ -82,7 +82,7 @@ Example: what holds back consumers of one partition, without its coordinator
     """\
 Exit codes: 0 nothing hangs, 1 something hangs, an index contradicts its log,
 something could not be read or decoded, or an ID is not there, 2 wrong usage, or
-nothing of a PATH can be read.
+nothing in a PATH can be read.
 """,
 )
 
@@ -124,7 +124,7 @@ def transactions_command(
     """Show transactions in partitions, which of them are open or hang, and transactional ids.
 
     A PATH is a log directory, a partition, or a segment. Partitions of __transaction_state in the
-    same log directory, or at --state, say what became of what is open.
+    same log directory, or at --state, say what happened to what is open.
     """
     with wrong_usage(ImportError):
         provider()

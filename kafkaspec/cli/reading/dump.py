@@ -98,7 +98,7 @@ checksum is right.
     MISSING_EPILOG,
     """\
 Exit codes: 0 all was read, 1 something is missing or cannot be read (stderr says
-what, and the rest is printed), 2 wrong usage, or nothing of a PATH can be read.
+what, and the rest is printed), 2 wrong usage, or nothing in a PATH can be read.
 """,
 )
 
@@ -214,7 +214,7 @@ def dump_command(
     if typed is not None and (batches or output_format == KAFKA or template is not None):
         raise click.UsageError("--value and --key-format are for records, as text or as json")
     if where is not None and (batches or output_format == KAFKA):
-        raise click.UsageError("--where goes without --batches and --format kafka")
+        raise click.UsageError("--where cannot be combined with --batches or --format kafka")
     if output_format == KAFKA:
         with opened_output(output, *paths, replace=force, content="raw") as out:
             code = kafka.write(paths, out, codec=codec, jobs=jobs)

@@ -1,7 +1,7 @@
 """Lines of ``dump`` from columns, in threads: of JSON, or of a format string.
 
-What columns do not say is left to the records of a batch, which are the reference: control records,
-batches with records outside of the wanted offsets, and whatever is unusual or cannot be read.
+The records of a batch, which are the reference, show what columns do not: control records,
+batches with records outside the wanted offsets, and whatever is unusual or cannot be read.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def _reader(
 def _of(
     core: Core, columns: Columns, lines: Maker, reader: Reader, wanted: Selection
 ) -> Iterator[memoryview | Batch]:
-    """Yield the lines of the wanted rows, or the entry that is left to its records."""
+    """Yield the lines of the wanted rows, or an entry to read by its records."""
     if columns.entry is not None:
         yield reader.batch_at(columns.entry)
         return

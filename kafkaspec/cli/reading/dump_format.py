@@ -41,7 +41,7 @@ _LETTERS: Final = {b"t": b"\t", b"n": b"\n", b"r": b"\r"}
 
 
 class _Column(NamedTuple):
-    """What a letter after % shows of a record."""
+    """The part of a record that a letter after % shows."""
 
     source: str
     form: Form

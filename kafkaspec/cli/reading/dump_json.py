@@ -93,7 +93,7 @@ MEANINGS: Final[tuple[tuple[tuple[Key, ...], str], ...]] = (
 _OF_RECORD: Final = (
     Key.OFFSET, Key.TIMESTAMP, Key.KEY, Key.VALUE, Key.HEADERS, Key.SEQUENCE, Key.CONTROL
 )  # fmt: skip
-"""Fields that each record of a batch has of its own."""
+"""Fields that each record of a batch has."""
 
 BytesWriter = Callable[[bytes | None], str]
 
@@ -282,7 +282,7 @@ def batch_line(batch: Batch, file: str) -> str:
 
 
 def _others(values: RecordValues, write: BytesWriter) -> str:
-    """Return JSON of fields that have no name of their own in a line, to follow others."""
+    """Return JSON of fields that have no special name in a line, to follow others."""
     if not values:
         return ""
     shown = {name: plain(item, write) for name, item in values.items()}

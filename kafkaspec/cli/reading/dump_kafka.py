@@ -71,7 +71,7 @@ class _ReleaseType(_Release):
 
 
 class Asked(NamedTuple):
-    """What was asked of Kafka's tool.
+    """A request to Kafka's tool.
 
     Attributes:
         release: whose text is wanted.

@@ -53,7 +53,7 @@ Columns:
 """,
     """\
 Columns with --messages: offset, timestamp, key and value, after partition if
-PATH is no segment; with --on-error skip also error, why one of them is null.
+PATH is not a segment; with --on-error skip also error, why one of them is null.
 In JSON lines UUIDs are in Kafka's form.
 """,
     """\
@@ -175,7 +175,7 @@ def export_command(
     if message is not None and others:
         raise click.UsageError(
             "--columns, --include-control, --header-keys, --where, --value, --key, --split-by, "
-            "--flatten and CSV go without --messages"
+            "--flatten and CSV cannot be combined with --messages"
         )
     with wrong_usage(ImportError):
         provider()

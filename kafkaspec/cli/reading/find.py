@@ -81,7 +81,7 @@ cannot be decoded are named and passed over.
 """,
     """\
 Exit codes: 0 found, 1 not found, or something on the way is missing or cannot
-be read, 2 wrong usage, or nothing of a PATH can be read.
+be read, 2 wrong usage, or nothing in a PATH can be read.
 """,
 )
 
@@ -209,7 +209,7 @@ def find_command(
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What is searched for, and how the answers are shown. Other processes get it too."""
+    """A search, and the form of its answers. Other processes get it too."""
 
     target: dict[str, Any]
     log_start: LogStart

@@ -119,7 +119,7 @@ def _value(field: FieldLayout, value: Any) -> Any:
     if field.kind is Kind.BYTES:
         found = kafka_uuid.from_text(value)
         if found is None:
-            raise ValueError(f"{value!r} is no UUID")
+            raise ValueError(f"{value!r} is not a UUID")
         return found.bytes
     return value.encode()
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 _EPILOG = epilog(
     """\
-There is a view for each topic, with its name; one that is no word stands in
+There is a view for each topic, with its name; one that is not a word stands in
 double quotes: "my-topic". SQL ignores the case of names: topics that differ
 only in case get a number each, which stderr says. SHOW TABLES lists them, DESCRIBE "my-topic"
 its columns: partition, offset, timestamp, timestamp_type, key, value, headers,

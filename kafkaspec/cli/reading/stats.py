@@ -54,7 +54,7 @@ files are always there.
 """,
     """\
 Exit codes: 0 all was read; 1 something is missing, or cannot be read; 2 wrong
-usage, or nothing of a PATH can be read.
+usage, or nothing in a PATH can be read.
 """,
 )
 

@@ -110,5 +110,5 @@ def _plain(entry: Any) -> Entry:
 
 
 def _trailing(path: Path, at: int, size: int) -> KafkaSpecError:
-    detail = f"the last {size} bytes are no whole entry"
+    detail = f"the last {size} bytes are not a whole entry"
     return make_error(Reason.TRAILING_BYTES, detail, file=str(path), offset=at)

@@ -83,7 +83,7 @@ def export_command(
 
     With --restore, exported records become segments again, with the same offsets.
 
-    With --value or --key-format, each topic has columns of its own, with the types of the schemas
+    With --value or --key-format, each topic has its own columns, with the types of the schemas
     that lie beside the logs; Kafka's own topics are left out.
 
     Exit codes: 0 all was written, 1 all but what is missing or has no value, 2 wrong usage or

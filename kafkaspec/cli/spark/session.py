@@ -79,7 +79,7 @@ def name_missing(paths: Sequence[str], *, log_start: bool = True) -> bool:
 
 
 def save(output: str | None, **frames: DataFrame) -> None:
-    """Write tables as Parquet, each in a directory of its own, if there is an output."""
+    """Write tables as Parquet, each in a separate directory, if there is an output."""
     if output is not None:
         for name, frame in frames.items():
             frame.write.mode("errorifexists").parquet(f"{output}/{name}")

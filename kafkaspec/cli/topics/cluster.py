@@ -53,7 +53,7 @@ elsewhere, that are missing, or that are of an earlier topic of the same name.
 """,
     """\
 Exit codes: 0 all was read, 1 LOGS does not fit, or something could not be decoded
-or is missing in the log, 2 wrong usage, or nothing of PATH can be read.
+or is missing in the log, 2 wrong usage, or nothing in PATH can be read.
 """,
 )
 

@@ -54,7 +54,7 @@ the cleaner came: --at before that time shows what is left of it, and says so.
 """,
     """\
 Exit codes: 0 all was read, 1 something could not be read or decoded, or is not
-proven, or a GROUP is not there, 2 wrong usage, or nothing of a PATH can be read.
+proven, or a GROUP is not there, 2 wrong usage, or nothing in a PATH can be read.
 """,
 )
 

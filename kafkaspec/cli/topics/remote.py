@@ -1,4 +1,4 @@
-"""``kafkaspec remote``: segments in remote storage and what became of them."""
+"""``kafkaspec remote``: segments in remote storage and what happened to them."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Kind:
         number: place in the table of kinds.
         names: dotted ids of what a header consists of.
         used: a bit for each of them that records are decoded with.
-        is_batch: whether its records lie in a payload of their own.
+        is_batch: whether its records lie in a separate payload.
         record_size: bytes that a record of a batch has at least.
         header_size: bytes before that payload, 0 if the core cannot write them.
     """
@@ -170,7 +170,7 @@ class Core:
         return text
 
     def children(self, column: Column) -> list[Column]:
-        """Return the columns inside of a list."""
+        """Return the columns inside a list."""
         return [child for child in self.columns.values() if child.list == column.index]
 
 

@@ -28,7 +28,7 @@ class End(IntEnum):
     COMPLETE = 0
     """At the end of the bytes."""
     IRREGULAR = 1
-    """The next bytes are no entry, or none that can be read."""
+    """The next bytes are not an entry, or none that can be read."""
     FULL = 3
     """There was no room for more."""
     SHORT = 4

@@ -1,4 +1,4 @@
-"""What the codecs on the classes of others have in common."""
+"""The common part of the codecs that use the classes of other projects."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What cleaner and retention of a broker make of a log: when, by which rule, and why not yet."""
+"""The effects of a broker's cleaner and retention on a log: when, by which rule, why not yet."""

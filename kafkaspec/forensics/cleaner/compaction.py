@@ -1,4 +1,4 @@
-"""What a pass of the cleaner would make of a log now, and the log that it would leave."""
+"""The result of a pass of the cleaner on a log now, and the log that it would leave."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Note = Callable[[SegmentView, Sequence[Removed]], object]
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What a pass of the cleaner makes of a log.
+    """The result of a pass of the cleaner on a log.
 
     Attributes:
-        dirty: how far the log is dirty, and whether a broker would clean it now.
+        dirty: the dirty range of the log, and whether a broker would clean it now.
         end_offset: what goes into the checkpoint of the cleaner afterwards.
         keys: number of keys of the dirty range.
         full: whether the table of keys was full, so that the rest waits for the next pass.
         records: number of records in the segments that are cleaned.
         removed: number of those that go, by rule.
-        batches: number of batches, by what becomes of them.
+        batches: number of batches, by what happens to them.
         horizons: number of batches whose tombstones or marker may go at ``horizon``.
         horizon: the clock plus ``delete.retention.ms``, ms.
         groups: the segments that are cleaned, each group into one.
         fails: what the cleaner of a broker fails at; it marks the partition as one that it cannot
             clean. None if it does not.
-        strength: how far this is proven.
+        strength: how well this is proven.
         assumptions: what it depends on.
     """
 

@@ -1,4 +1,4 @@
-"""How far a log would be cleaned, and whether it is dirty enough.
+"""The range of a log that would be cleaned, and whether it is dirty enough.
 
 Kafka: ``LogCleanerManager.grabFilthiestCompactedLog``, ``cleanableOffsets``,
 ``calculateCleanableBytes``, ``maxCompactionDelay``, ``LogToClean``.
@@ -17,7 +17,7 @@ from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 
 
 class Bound(StrEnum):
-    """What the cleaner does not go beyond."""
+    """A limit of the cleaner."""
 
     ACTIVE = "active segment"
     STABLE = "last stable offset"
@@ -36,7 +36,7 @@ class NotYet(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dirty:
-    """How far a log would be cleaned.
+    """The range of a log that would be cleaned.
 
     Attributes:
         checkpoint: offset in ``cleaner-offset-checkpoint``; None without one.
@@ -82,7 +82,7 @@ def between(segments: Sequence[SegmentView], start: int, end: int) -> list[Segme
 
 
 def dirty(log: LogView, settings: Settings, now: int, profile: Profile) -> Dirty:
-    """Return how far a log would be cleaned at a time, and why not yet.
+    """Return the range of a log that would be cleaned at a time, and why not yet.
 
     Args:
         log: the log.

@@ -53,7 +53,7 @@ class Rule(StrEnum):
 
 
 class Action(Enum):
-    """What becomes of a batch."""
+    """The fate of a batch."""
 
     COPY = "copied as it is"
     REWRITE = "written again"
@@ -63,13 +63,13 @@ class Action(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of consecutive batches: of many if they are copied, else of one.
+    """The fate of consecutive batches: of many if they are copied, else of one.
 
     Attributes:
         headers: of some batches of the segment.
         first: number of the first of them.
         last: number after the last one.
-        action: what becomes of them.
+        action: what happens to them.
         keep: for REWRITE, a byte for each record, not 0 if it stays; None if all do.
         horizon: for REWRITE, the delete horizon, ms; None for none.
     """
@@ -114,7 +114,7 @@ class Pass:
             there was no room for; None if there was.
         counts: number of records that go, by rule.
         records: number of records read.
-        actions: number of batches by what becomes of them.
+        actions: number of batches by what happens to them.
         horizons: number of batches that got a delete horizon.
     """
 
@@ -125,7 +125,7 @@ class Pass:
 
         Args:
             log: the log.
-            found: how far it is dirty.
+            found: its dirty range.
             settings: of its topic.
             now: the broker's clock, ms since the Unix epoch.
             profile: version of Kafka.
@@ -236,7 +236,7 @@ class Pass:
 
     @property
     def end_offset(self) -> int:
-        """What goes into the checkpoint of the cleaner."""
+        """The offset for the checkpoint of the cleaner."""
         return self.latest + 1
 
     @property
@@ -278,7 +278,7 @@ class Pass:
     def decisions(
         self, segment: SegmentView, following: int | None, removed: list[Removed] | None = None
     ) -> Iterator[Decision]:
-        """Yield what becomes of the batches of a segment, in order.
+        """Yield what happens to the batches of a segment, in order.
 
         Segments must come in order.
 
@@ -329,7 +329,7 @@ class Pass:
         retains: bool,
         removed: list[Removed] | None,
     ) -> Decision | None:
-        """Return what becomes of a batch; None if it is copied."""
+        """Return what happens to a batch; None if it is copied."""
         last, producer = headers.last_offset[number], headers.producer_id[number]
         if headers.control[number]:
             return self._control_batch(headers, number, retains, removed)
@@ -431,7 +431,7 @@ class Pass:
         return Decision(headers, number, number + 1, Action.REWRITE, keep, horizon)
 
     def _without(self, headers: Headers, number: int) -> Decision:
-        """Return what becomes of a batch of which no record stays."""
+        """Return what happens to a batch of which no record stays."""
         action = Action.EMPTY if self._keeps_shell(headers, number) else Action.DROP
         if action is Action.EMPTY and headers.magic[number] not in _BATCHES:
             raise CleanerFailsError(

@@ -62,7 +62,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What becomes of a segment.
+    """The fate of a segment.
 
     Attributes:
         segment: the segment.
@@ -83,14 +83,14 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What retention makes of a partition.
+    """The result of retention for a partition.
 
     Attributes:
         fates: of each segment, in order.
         log_start: log start offset afterwards.
         log_end: offset after the last record.
         rolls: whether all segments go, and a new empty one begins at the end of the log.
-        strength: how far this is proven.
+        strength: how well this is proven.
         assumptions: what it depends on.
     """
 

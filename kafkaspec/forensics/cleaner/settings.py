@@ -99,7 +99,7 @@ class Settings:
                 number = float(value)
                 _, least, most = RATIOS[name]  # type: ignore[assignment]
         except ValueError:
-            raise ValueError(f"{name} is {value!r}, which is no number") from None
+            raise ValueError(f"{name} is {value!r}, which is not a number") from None
         if not least <= number <= most:
             raise ValueError(f"{name} is {value}; it must be from {least} to {most}")
         return number
@@ -137,7 +137,7 @@ class Settings:
 
     @property
     def assumptions(self) -> list[Assumption]:
-        """What was asked for, in that order."""
+        """The settings that were asked for, in that order."""
         return list(self._asked.values())
 
 

@@ -249,7 +249,7 @@ class _Diagnosing:
         yield from _of(name, self._placed(root, path, found))
 
     def _placed(self, root: Root, path: Path, found: Examination) -> Iterator[Trouble]:
-        """Yield what becomes of the directory itself."""
+        """Yield what happens to the directory itself."""
         outcome = found.outcome
         if outcome.topic == Topic.CLUSTER_METADATA:
             return
@@ -333,7 +333,7 @@ class _Diagnosing:
                 )
 
     def _future(self, root: Root, path: Path, found: Examination) -> Iterator[Trouble]:
-        """Yield what becomes of a copy that the broker was moving to another log directory."""
+        """Yield what happens to a copy that the broker was moving to another log directory."""
         outcome = found.outcome
         plain = f"{outcome.topic}-{outcome.partition}"
         known = self._metadata

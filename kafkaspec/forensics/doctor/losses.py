@@ -1,4 +1,4 @@
-"""What a start costs, by partition: the sum of what ``diagnose`` finds."""
+"""The cost of a start, by partition: the sum of what ``diagnose`` finds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafkaspec.results import OffsetRange
 
 
 class LossKind(StrEnum):
-    """What happens to data of a partition, the worst first."""
+    """The fates of data of a partition, the worst first."""
 
     CUT = "cut"
     """Bytes of segments are cut off or deleted."""
@@ -43,7 +43,7 @@ _KINDS: Final = {
 
 @dataclass(slots=True)
 class Loss:
-    """What happens to data of one partition.
+    """The fate of data of one partition.
 
     Attributes:
         what: what happens.

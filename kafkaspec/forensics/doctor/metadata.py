@@ -1,4 +1,4 @@
-"""What the metadata of the cluster says of the partitions of a node."""
+"""The partitions of a node, by the metadata of the cluster."""
 
 from __future__ import annotations
 

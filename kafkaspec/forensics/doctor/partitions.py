@@ -1,4 +1,4 @@
-"""What becomes of the directory of one partition when a broker loads it."""
+"""The fate of the directory of one partition when a broker loads it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Examination:
         whole: whether to read segments too that the start does not read.
 
     Attributes:
-        outcome: what becomes of it.
+        outcome: what happens to it.
         troubles: what is found.
         topic_id: in ``partition.metadata``; None without one.
         bad_id: whether that file cannot be read.
@@ -225,7 +225,7 @@ class Examination:
                 Effect.IGNORES,
                 str(path),
                 f"a name of Kafka's has 20 digits: the start does not read it, but makes an empty "
-                f"{made}, behind which records of the segment before it are no longer found",
+                f"{made}, after which records of the segment before it are no longer found",
                 "move it away, or give it its whole name",
                 move_away(path),
                 offsets=(base, None),
@@ -413,7 +413,7 @@ class Examination:
                 Effect.IGNORES,
                 str(path),
                 f"{padding:,} bytes of zeros follow its entries, since the broker did not close "
-                "it, and the start takes them for entries: look-ups begin at the start of the "
+                "it, and the start takes them for entries: lookups begin at the start of the "
                 "segment, and nothing can be added to the index",
                 "rebuild it before the start",
                 f"kafkaspec index {quoted(item.path)} -o NEW",
@@ -428,7 +428,7 @@ class Examination:
             text = "a batch was not written to its end, or zeros follow the last one"
         else:
             text = error.detail
-        text += f": the start cuts the segment at byte {kept:,}, of {size:,}"
+        text += f": the start truncates the segment at byte {kept:,}, of {size:,}"
         text += ". Later segments stay, since its offset index is missing" if item.alone else ""
         remedy = "salvage the partition first: what is whole after the damage is lost otherwise"
         return Trouble(

@@ -1,4 +1,4 @@
-"""What ``diagnose`` finds in log directories, and what becomes of them."""
+"""The findings of ``diagnose`` in log directories, and what happens to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafkaspec.results import Assumption, Strength
 
 
 class Effect(StrEnum):
-    """What a starting broker does about it; the worst first."""
+    """The reaction of a starting broker; the worst first."""
 
     KILLS = "kills"
     """The broker does not start."""
@@ -56,7 +56,7 @@ def bad_file(path: Path, error: KafkaSpecError) -> tuple[Effect, str]:
 
 
 class TroubleKind(StrEnum):
-    """What is found."""
+    """The kinds of findings."""
 
     DIRECTORY_NAME = "directory_name"
     DUPLICATE = "duplicate"
@@ -116,7 +116,7 @@ class Trouble:
         position: byte offset in the file, None if it is about the whole file.
         offsets: first offset, and the offset after the last one, that are lost or concerned.
         size: bytes that are lost or concerned, None if that does not matter.
-        strength: how far the files prove it.
+        strength: how well the files prove it.
     """
 
     kind: TroubleKind
@@ -140,7 +140,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class SegmentOutcome:
-    """What becomes of a segment.
+    """The fate of a segment.
 
     Attributes:
         name: of its file after the start.
@@ -157,7 +157,7 @@ class SegmentOutcome:
 
 @dataclass(slots=True)
 class Outcome:
-    """What becomes of the directory of a partition.
+    """The fate of the directory of a partition.
 
     Attributes:
         path: of the directory.
@@ -195,7 +195,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Diagnosis:
-    """What a broker does when it starts on log directories.
+    """The effects of a broker's start on log directories.
 
     Attributes:
         directories: paths of the log directories.

@@ -76,7 +76,7 @@ class Explained:
 
 
 def divided(rows: Columns, around: list[Missing]) -> Columns:
-    """Return missing ranges, divided where what is lost begins or ends inside of one.
+    """Return missing ranges, divided where what is lost begins or ends inside one.
 
     Compaction may have left the rest of such a range.
 

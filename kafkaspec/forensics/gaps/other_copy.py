@@ -1,4 +1,4 @@
-"""What another copy of a partition has in the place of missing offsets."""
+"""The records of another copy of a partition at missing offsets."""
 
 from __future__ import annotations
 

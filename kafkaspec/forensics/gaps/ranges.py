@@ -1,4 +1,4 @@
-"""Offsets of a partition that no consumer gets, why, and how far the files prove it.
+"""Offsets of a partition that no consumer gets, why, and how well the files prove it.
 
 Three things look alike to a consumer: what is in the log and not delivered (markers, aborted
 records, records below the log start), offsets without a record in a batch that is there, and

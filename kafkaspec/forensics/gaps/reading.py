@@ -44,7 +44,7 @@ def read_gaps(
             are read.
 
     Raises:
-        KafkaSpecError: nothing of it can be read.
+        KafkaSpecError: nothing in it can be read.
     """
     unread = Unread()
     walk = GapWalk()

@@ -55,7 +55,7 @@ class Fit:
         before: that earlier number, None if none explains anything.
         keyed: records with a key that is not empty.
         distinct: different hashes among them.
-        strength: how far the records prove the hash.
+        strength: how well the records prove the hash.
     """
 
     hash: str
@@ -253,7 +253,7 @@ def _fit(name: str, keys: Sequence[_Keys], count: int) -> Fit:
 
 
 def _strength(fits: int, keyed: int, distinct: int, count: int) -> Strength:
-    """Return how far records prove a hash; with one partition, every hash fits."""
+    """Return how well records prove a hash; with one partition, every hash fits."""
     if not keyed or count < 2 or fits < keyed * _SHARE:
         return Strength.UNKNOWN
     if distinct * math.log2(count) < _SURE:

@@ -79,7 +79,7 @@ def read_producers(
         expiration_ms: ``producer.id.expiration.ms`` of the brokers that wrote it.
 
     Raises:
-        KafkaSpecError: nothing of it can be read.
+        KafkaSpecError: nothing in it can be read.
     """
     unread = Unread()
     check = SnapshotCheck(log)

@@ -64,7 +64,7 @@ class SnapshotCheck:
     def between(self, first: int, end: int) -> list[int]:
         """Return the offsets of snapshots between two batches, in order.
 
-        That at the end is left for the begin of the next batch, or the end of the segment.
+        That at the end is left for the start of the next batch, or the end of the segment.
         """
         return [offset for offset in sorted(self._snapshots) if first < offset < end]
 

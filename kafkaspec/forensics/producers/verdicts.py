@@ -1,4 +1,4 @@
-"""What breaks in the sequence numbers of producers mean."""
+"""The meanings of breaks in the sequence numbers of producers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafkaspec.results import Finding
 
 
 class Verdict(StrEnum):
-    """What a break in the sequence numbers of a producer means; a closed list."""
+    """The meaning of a break in the sequence numbers of a producer; a closed list."""
 
     REMOVED = "removed"
     """As many offsets are missing in between: batches were removed, or lost."""

@@ -21,7 +21,7 @@ LEAST_SECRET_BYTES: Final = 16
 
 
 class Part(StrEnum):
-    """What of a record is redacted."""
+    """The part of a record that is redacted."""
 
     KEY = "key"
     VALUE = "value"
@@ -30,7 +30,7 @@ class Part(StrEnum):
 
 
 class Way(StrEnum):
-    """What is in the place of redacted bytes; null stays null."""
+    """The replacement of redacted bytes; null stays null."""
 
     FILL = "fill"
     """As many bytes, all the same."""
@@ -95,7 +95,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is done to the parts of a chosen record.
+    """The changes to the parts of a chosen record.
 
     Attributes:
         ways: what takes the place of each part; parts that are not in it stay.

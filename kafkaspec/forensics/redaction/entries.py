@@ -53,7 +53,7 @@ class KeyWatch:
         self._old: dict[bytes, set[bytes]] = {}
 
     def add(self, old: bytes | None, new: bytes | None) -> None:
-        """Note the key of a record, and what becomes of it."""
+        """Note the key of a record, and what happens to it."""
         if old is not None and new is not None:
             self._old.setdefault(new, set()).add(old)
 
@@ -172,7 +172,7 @@ def _with(message: Any, record: Record) -> Any:
 
 
 def _inner(batch: Batch, codec: Any) -> Iterator[Any]:
-    """Yield the entries inside of a wrapper."""
+    """Yield the entries inside a wrapper."""
     payload = batch.decompressed()
     position = 0
     count = len(batch.records())
@@ -180,5 +180,5 @@ def _inner(batch: Batch, codec: Any) -> Iterator[Any]:
         entry, position = codec.parse(ENTRY, payload, position)
         yield entry
     if position != len(payload):
-        detail = f"{len(payload) - position} bytes in the wrapper are no message"
+        detail = f"{len(payload) - position} bytes in the wrapper are not a message"
         raise make_error(Reason.TRAILING_BYTES, detail, file=batch.file, offset=batch.position)

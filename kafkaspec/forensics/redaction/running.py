@@ -82,7 +82,7 @@ class RedactedPartition:
         resized: names of segments in which sizes may have changed, so that their indexes are new.
         deleted: number of entries below the log start offset, all or in part, that are cut; only
             of a partition whose output has no checkpoint that says so.
-        left_out: bytes of entries that cannot be read and of what is no entry; not in the output.
+        left_out: bytes of entries that cannot be read, and others; they are not in the output.
         errors: why entries, or files beside the segments, were left out.
         copies: files and directories beside it that may hold the same records.
     """
@@ -104,7 +104,7 @@ class RedactedPartition:
 
 @dataclass
 class Redaction:
-    """What ``redact`` did.
+    """The result of ``redact``.
 
     Attributes:
         partitions: those that were written.
@@ -146,11 +146,11 @@ def redact(
 
     Offsets, timestamps, sequence numbers, epochs, transactions and entries that have no chosen
     record stay byte for byte. Where no size changes, indexes stay valid and are copied; otherwise
-    those of the segment are made again, as recovery makes them. Control records are never changed.
-    Nothing of the input is.
+    those of the segment are made again, as recovery makes them. Control records and the input
+    are never changed.
 
-    Each changed entry gets a new checksum, so it is refused if its own is wrong. Bytes that are no
-    entry are not copied: nobody knows what is in them. Keys of a topic that are unequal stay so.
+    Each changed entry gets a new checksum, so it is refused if its own is wrong. Bytes outside
+    entries are not copied: nobody knows what is in them. Keys of a topic that are unequal stay so.
 
     Args:
         source: a partition or a log directory, or several.

@@ -28,7 +28,7 @@ Log = Partition | Segment
 
 @dataclass
 class Cleaned:
-    """What a comparison of records found; offsets are of records that only one log has.
+    """The result of a comparison of records; offsets are of records that only one log has.
 
     Attributes:
         changed: offsets of records that both have, with other content.

@@ -50,7 +50,7 @@ LEGAL: Final = frozenset({Kind.LOG_START, Kind.END, Kind.CLEANED})
 
 @dataclass(slots=True)
 class Extent:
-    """What one log has in a range of offsets.
+    """The content of one log in a range of offsets.
 
     Attributes:
         entries: number of batches, or messages.
@@ -134,7 +134,7 @@ class Difference(Finding):
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """What happens to a follower when the other log's broker is the leader.
+    """The fate of a follower when the other log's broker is the leader.
 
     Attributes:
         leader: the log that is the leader's.
@@ -452,7 +452,7 @@ def _cleaner(log: Log) -> int:
 
 
 def _truncate(found: Comparison, leader: Name | None) -> None:
-    """Add what followers do; nothing where the logs are alike, or one is no broker's."""
+    """Add what followers do; nothing where the logs are alike, or one is not a broker's."""
     if not found.differences or any(
         isinstance(side.log.path, RemotePath) for side in (found.a, found.b)
     ):

@@ -36,7 +36,7 @@ Fill = Literal["none", "tail", "all"]
 """Which lost offsets get an empty batch: none, those at the end of the log, or all."""
 
 Outcome = tuple[ControlRecordType, Strength, str]
-"""How a transaction ended, how far that is proven, and why."""
+"""How a transaction ended, how well that is proven, and why."""
 
 Decide = Callable[[ProducerEntry], Outcome | str]
 """Function that returns how an open transaction ended, or why that is not known."""

@@ -49,7 +49,7 @@ class Ended:
 
     @property
     def why(self) -> str:
-        """What says that it ended so."""
+        """The evidence for this outcome."""
         if self.kind is ControlRecordType.ABORT:
             return "the transaction index lists it"
         return "the transaction index lists the next one of its producer, and not this one"
@@ -139,7 +139,7 @@ def _read(path: Path) -> AbortedTransactions | None:
 
 @dataclass
 class Outcomes:
-    """What is known of transactions whose markers may be lost.
+    """Knowledge of transactions whose markers may be lost.
 
     Args:
         plans: the segments in order.

@@ -1,4 +1,4 @@
-"""Say of each byte of a segment what becomes of it, and what of it goes into the output."""
+"""Say of each byte of a segment what happens to it, and what of it goes into the output."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Piece:
 
 @dataclass(slots=True)
 class SegmentPlan:
-    """What becomes of a segment.
+    """The fate of a segment.
 
     Attributes:
         path: its path.
@@ -136,14 +136,14 @@ def plan_segment(
     *,
     ambiguous: bool = False,
 ) -> SegmentPlan:
-    """Return what becomes of a segment.
+    """Return what happens to a segment.
 
     Args:
         segment: the segment, with a path and a base offset.
         limit: base offset of the next one, None for the last one.
         how: what to repair.
         sink: takes records of entries that stay broken; None not to read them.
-        ambiguous: whether to keep entries that may be inside of a value, if their offsets fit.
+        ambiguous: whether to keep entries that may be inside a value, if their offsets fit.
 
     Raises:
         KafkaSpecError: ``unreadable``, ``changed``.
@@ -221,7 +221,7 @@ class _Planner:
     def _beside_kept(self, items: Sequence[Item], verdicts: dict[int, Verdict]) -> set[int]:
         """Return where the broken entries begin that touch what is kept, or an end of the segment.
 
-        Others may be inside of a value.
+        Others may be inside a value.
         """
         found, entries, kept = set[int](), list[int](), False
         for item in (*items, None):

@@ -36,7 +36,7 @@ _OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET)
 _EPOCH: Final = field_of(RECORD_BATCH, names.LEADER_EPOCH)
 _EPOCH_AT: Final = FRAMING + field_position(LAYOUTS[RECORD_BATCH], names.LEADER_EPOCH)
 _SOME: Final = 1 << 40
-"""An offset from which those inside of a wrapper can be counted back."""
+"""An offset from which those inside a wrapper can be counted back."""
 _AROUND: Final = 3
 """Entries that are compared where leader epochs fall."""
 
@@ -49,7 +49,7 @@ class Repaired:
         data: its bytes.
         head: its header.
         what: what was repaired.
-        strength: how far that is proven.
+        strength: how well that is proven.
     """
 
     data: bytes
@@ -149,7 +149,7 @@ def with_epoch(buffer: memoryview, position: int, start: int, end: int) -> Repai
 
 
 def _moved(data: bytearray, head: Head, last: int, limit: int) -> tuple[Head, Strength] | None:
-    """Give an entry the offset that follows another, and return how far that is proven.
+    """Give an entry the offset that follows another, and return how well that is proven.
 
     None if its offsets do not fit between the two.
     """

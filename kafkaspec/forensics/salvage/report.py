@@ -1,4 +1,4 @@
-"""What came of each byte of a log that was salvaged."""
+"""The fate of each byte of a salvaged log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafkaspec.writing.carried import Carried
 
 
 class Fate(StrEnum):
-    """What became of bytes."""
+    """The fate of bytes."""
 
     KEPT = "kept"
     """Intact entries, in the output byte for byte."""
@@ -23,9 +23,9 @@ class Fate(StrEnum):
     LOST = "lost"
     """Not in the output."""
     AMBIGUOUS = "ambiguous"
-    """Intact entries that may belong to the log, or be inside of a value: not in the output."""
+    """Intact entries that may belong to the log, or be inside a value: not in the output."""
     UNPROVEN = "unproven"
-    """A broken entry of which records could be read: they are in a file of their own."""
+    """A broken entry of which records could be read: they are in a separate file."""
     UNUSED = "unused"
     """Zeros at the end, as in a preallocated segment."""
 
@@ -37,8 +37,8 @@ class Stretch:
     Attributes:
         position: byte offset of the first one.
         size: number of bytes.
-        fate: what became of them.
-        strength: how far that is proven.
+        fate: what happened to them.
+        strength: how well that is proven.
         first_offset: first offset of what they are or were, None if that is none.
         last_offset: last offset.
         entries: number of entries, 0 if that is not known.
@@ -72,7 +72,7 @@ class Added:
         first_offset: its first offset.
         last_offset: its last offset.
         producer_id: producer of a marker, -1 for none.
-        strength: how far it is proven that there was one like it.
+        strength: how well it is proven that there was one like it.
         why: why it is there.
     """
 
@@ -119,7 +119,7 @@ class LostOffsets:
         last_offset: last one.
         segment: path of the segment with the bytes that they were in, None if there is none.
         why: what happened to them.
-        strength: how far that is proven. In a compacted log some may have been gone before.
+        strength: how well that is proven. In a compacted log some may have been gone before.
     """
 
     first_offset: int

@@ -76,10 +76,10 @@ def salvage(
 ) -> SalvageReport:
     """Write the intact entries of damaged logs to new segments, with all files beside them.
 
-    Entries behind damage are found by their checksums. Since values of records may hold batches
+    Entries after damage are found by their checksums. Since values of records may hold batches
     too, an entry is kept only where the bytes and the offsets around it agree. Kept entries are in
     the output byte for byte, under the same file names. The report says of each byte of the input
-    what became of it. Nothing of the input is changed.
+    what happened to it. The input is not changed.
 
     Args:
         source: a segment, a partition or a log directory, or several of them. Of a log directory,
@@ -92,7 +92,7 @@ def salvage(
         fill: lost offsets that get an empty batch: ``none``; ``tail``, those at the end, so that
             the broker does not give them out again; ``all``.
         markers: see ``kafkaspec.forensics.salvage.additions.Markers``.
-        ambiguous: whether to keep entries that may be inside of a value, if their offsets fit.
+        ambiguous: whether to keep entries that may be inside a value, if their offsets fit.
         transaction_ids: with ``state``, the table of ``kafkaspec.state.transactions``.
         unproven: a new file for the records that can be read of entries that stay broken, as JSON
             lines. Nothing proves them; None leaves them out.

@@ -1,8 +1,8 @@
 """Records of entries that stay broken: what can be read of them, without any proof.
 
 The checksum of a batch says that something in it is wrong, not what. Records that can be read are
-right more often than not, but some are not, and nothing tells them apart. Only messages inside of a
-wrapper have checksums of their own.
+right more often than not, but some are not, and nothing tells them apart. Only messages inside a
+wrapper have their own checksums.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class UnprovenRecord:
     Attributes:
         position: byte offset of the entry.
         record: the record.
-        crc_valid: whether it has a checksum of its own that is right.
+        crc_valid: whether it has a separate checksum that is right.
     """
 
     position: int

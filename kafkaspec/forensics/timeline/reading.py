@@ -103,7 +103,7 @@ def read_timeline(log: Partition | Segment) -> Timeline:
         log: the partition or segment.
 
     Raises:
-        KafkaSpecError: nothing of it can be read.
+        KafkaSpecError: nothing in it can be read.
     """
     unread = Unread()
     walk = TransactionWalk(log, unread)

@@ -23,7 +23,7 @@ from kafkaspec.log.segment import Segment
 
 
 class Outcome(StrEnum):
-    """What became of a transaction; a closed list."""
+    """The fate of a transaction; a closed list."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"

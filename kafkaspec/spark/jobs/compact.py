@@ -7,7 +7,7 @@ aborted transactions. It stops at the first open transaction.
 
 Where this differs: records of aborted and open transactions are left out everywhere, since rows
 that are written again have no producer, and consumers would take them for committed ones. Markers
-are no rows. How many rows each rule leaves out is counted.
+are not rows. How many rows each rule leaves out is counted.
 """
 
 from __future__ import annotations

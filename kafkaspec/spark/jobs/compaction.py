@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CleanedLog:
-    """What a pass of the cleaner made of a log.
+    """The result of a pass of the cleaner on a log.
 
     Attributes:
         directory: the partition.
@@ -44,7 +44,7 @@ class CleanedLog:
         fails: what the cleaner of a broker fails at; None if it does not.
         not_yet: why a broker would not clean it now; None if it would.
         notes: what to know about the settings.
-        checkpoints: what became of the entries of the log in the checkpoints of its log directory.
+        checkpoints: what happened to the entries of the log in the checkpoints beside it.
         error: why nothing could be done; None if it could.
     """
 
@@ -132,7 +132,7 @@ def compact_logs(
 
 
 def _carried(aside: DirectoryAside, results: Sequence[CleanedLog]) -> list[CleanedLog]:
-    """Write the checkpoints that hold, and return the results with what became of them."""
+    """Write the checkpoints that hold, and return the results with what happened to them."""
     found = []
     logs: list[WrittenLog] = []
     for item in results:
@@ -166,7 +166,7 @@ def _refuse_same_names(directories: Sequence[Path]) -> None:
 
 
 def _cleaned(work: _Work) -> CleanedLog:
-    """Clean a partition into a directory of its own, which gets its name when it is whole."""
+    """Clean a partition into a separate directory, which gets its name when it is whole."""
     path = work.directory
     made: Path | None = None
     topic = number = None

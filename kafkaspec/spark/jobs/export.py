@@ -87,7 +87,7 @@ def export_typed(
 ) -> dict[str, DataFrame]:
     """Write records with typed keys and values, in the folders that ``export`` makes.
 
-    Each topic has columns of its own. All topics are planned before the first one is written.
+    Each topic has its own columns. All topics are planned before the first one is written.
 
     Args:
         spark: a session.

@@ -126,7 +126,7 @@ def verify(
         tasks: how many there are to be; three a slot by default.
 
     Raises:
-        KafkaSpecError: ``unreadable``, if a path does not exist, has nothing of Kafka's, or is
+        KafkaSpecError: ``unreadable``, if a path does not exist, has no files of Kafka's, or is
             not of a local file system.
         ValueError: no such codec.
     """

@@ -1,4 +1,4 @@
-"""What a filter of DuckDB says of offsets, timestamps, partitions and columns.
+"""The conditions of a DuckDB filter on offsets, timestamps, partitions and columns.
 
 The filter is an expression of Arrow, which has no form that can be read. But Arrow tells whether
 one can be true where something else is known (as it does to leave out files of a data set), so the

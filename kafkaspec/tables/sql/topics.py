@@ -28,7 +28,7 @@ _PER_MILLISECOND: Final = 1000
 
 @dataclass
 class Scans:
-    """What scans of a query did.
+    """The counts of a query's scans.
 
     Attributes:
         requests: what was asked for, by topic.

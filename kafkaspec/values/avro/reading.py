@@ -22,7 +22,7 @@ _FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
 
 
 class State:
-    """What is left of the limits: of items and depth for a row, of output for all rows."""
+    """The rest of the limits: of items and depth for a row, of output for all rows."""
 
     __slots__ = ("_bounds", "depth", "items", "output")
 

@@ -69,7 +69,7 @@ class Resolution:
         """Return why no value of a type can be read as another one; empty if some may be.
 
         Args:
-            writer: a type that is no union.
+            writer: a type that is not a union.
             reader: another type.
         """
         if reader.kind == Kind.UNION:

@@ -191,7 +191,7 @@ class _Parser:
         if isinstance(value, list):
             return self._union(value, space, level)
         if not isinstance(value, dict):
-            raise SchemaError(f"{_short(value)} is no type")
+            raise SchemaError(f"{_short(value)} is not a type")
         kind = value.get("type")
         if isinstance(kind, dict | list):
             return self._node(kind, space, level + 1)

@@ -23,7 +23,7 @@ class DefaultError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What values of a type become.
+    """The columns that values of a type become.
 
     Attributes:
         node: the type.
@@ -52,7 +52,7 @@ class Target:
 
     @property
     def item_cost(self) -> int:
-        """Bytes of output of an item, without texts and items of its own."""
+        """Bytes of output of an item, without its texts and items."""
         return 8 if self.column is None else self.child(0).width + 8
 
     @property

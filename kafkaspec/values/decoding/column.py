@@ -366,7 +366,7 @@ def _refused(origin: Origin, code: Code, reason: str) -> _Reading:
 
 
 def _add(found: Parts, row: int, failure: Failure, before: int) -> None:
-    """Add a failure; its position is counted from the begin of the key or value."""
+    """Add a failure; its position is counted from the start of the key or value."""
     if failure.position is not None:
         failure = replace(failure, position=failure.position + before)
     found.failures[row] = failure

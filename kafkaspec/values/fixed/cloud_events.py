@@ -102,14 +102,14 @@ class CloudEventsDecoder:
     def _structured(self, data: bytes) -> dict[str, Any]:
         body = parse(data, self.bounds)
         if not isinstance(body, dict):
-            raise RefusedError(Code.MALFORMED, "an event is no object")
+            raise RefusedError(Code.MALFORMED, "an event is not an object")
         content, encoded = body.pop(_DATA, None), body.pop(_DATA_BASE64, None)
         event = _attributes(body)
         if isinstance(encoded, str):
             try:
                 event["data_bytes"] = b64decode(encoded, validate=True)
             except (binascii.Error, ValueError):
-                raise RefusedError(Code.MALFORMED, f"{_DATA_BASE64} is no base64") from None
+                raise RefusedError(Code.MALFORMED, f"{_DATA_BASE64} is not base64") from None
         elif isinstance(content, str) and not _is_json(event["datacontenttype"] or ""):
             event["data_bytes"] = content.encode()
         elif content is not None:

@@ -41,14 +41,14 @@ def schema_shape(schema: Any, bounds: Bounds, level: int = 0) -> Shape:
     """Return the type that a schema describes; null is one of any JSON.
 
     Raises:
-        SchemaError: it is no schema of Connect's.
+        SchemaError: it is not a schema of Connect's.
     """
     if schema is None:
         return JsonText()
     if level > bounds.depth:
         raise SchemaError(f"more than {bounds.depth} levels of nesting")
     if not isinstance(schema, dict):
-        raise SchemaError("a schema is no object")
+        raise SchemaError("a schema is not an object")
     shape = _shape(schema, bounds, level)
     shape.required = schema.get("optional", False) is not True
     default = schema.get("default")
@@ -92,7 +92,7 @@ def _shape(schema: dict[str, Any], bounds: Bounds, level: int) -> Shape:
                 raise SchemaError("a struct has no fields")
             names = [each.get("field") if isinstance(each, dict) else None for each in fields]
             if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-                raise SchemaError("fields without a name of their own")
+                raise SchemaError("fields without a name, or two with the same name")
             return Struct(
                 (str(name), schema_shape(each, bounds, level + 1))
                 for name, each in zip(names, fields, strict=True)
@@ -102,12 +102,12 @@ def _shape(schema: dict[str, Any], bounds: Bounds, level: int) -> Shape:
 
 def _part(schema: dict[str, Any], name: str) -> Any:
     if not isinstance(found := schema.get(name), dict):
-        raise SchemaError(f"{name} is no schema")
+        raise SchemaError(f"{name} is not a schema")
     return found
 
 
 class Struct(Object):
-    """Structs: what a value has that is no field is not read, as Kafka does not read it."""
+    """Structs: what a value has that is not a field is not read, as Kafka does not read it."""
 
     def __init__(self, fields: Iterable[tuple[str, Shape]]) -> None:
         found = dict(fields)
@@ -175,7 +175,7 @@ class _Decimal(Shape):
         except InvalidOperation:
             raise RefusedError(Code.RANGE, f"more than {self._digits} digits") from None
         if exact != number or abs(exact.scaleb(self._scale, self._context)) >= 10**self._digits:
-            raise RefusedError(Code.RANGE, f"{number} is no decimal of scale {self._scale}")
+            raise RefusedError(Code.RANGE, f"{number} is not a decimal of scale {self._scale}")
         return exact
 
 
@@ -199,12 +199,12 @@ class _Time(Integer):
     def read(self, value: Any) -> Any:
         number = super().read(value)
         if self._most is not None and not 0 <= number < self._most:
-            raise RefusedError(Code.RANGE, f"{number} is no time of a day")
+            raise RefusedError(Code.RANGE, f"{number} is not a time of a day")
         return number
 
 
 class _Pairs(Shape):
-    """Maps whose keys are no strings: arrays of pairs."""
+    """Maps whose keys are not strings: arrays of pairs."""
 
     def __init__(self, key: Shape, value: Shape) -> None:
         self._key = key
@@ -217,7 +217,7 @@ class _Pairs(Shape):
         pairs = {}
         for place, pair in enumerate(value):
             if not isinstance(pair, list) or len(pair) != 2 or pair[0] is None:
-                raise RefusedError(Code.MALFORMED, "an entry is no pair of a key and a value")
+                raise RefusedError(Code.MALFORMED, "an entry is not a pair of a key and a value")
             try:
                 key = self._key.read(pair[0])
                 pairs[to_text(pair[0])] = (key, self._value.of(pair[1]))

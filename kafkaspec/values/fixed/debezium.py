@@ -39,7 +39,7 @@ def unwrapped_type(kind: pa.DataType) -> pa.DataType:
     if before not in (row, pa.null()):
         raise SchemaError(f"rows are {before} before, and {after} after")
     if not _is_text(kind.field("op").type):
-        raise SchemaError("the field op of envelopes is no text")
+        raise SchemaError("the field op of envelopes is not text")
     fields = [pa.field("op", pa.string()), pa.field("ts_ms", MOMENT), pa.field("row", row)]
     if kind.get_field_index("source") >= 0:
         fields.append(pa.field("source", kind.field("source").type))
@@ -49,7 +49,7 @@ def unwrapped_type(kind: pa.DataType) -> pa.DataType:
 def unwrap(values: pa.StructArray) -> pa.StructArray:
     """Return rows of envelopes: of a deletion what was there before, else what is after.
 
-    What is no change of a row, a truncation or a message, has none.
+    What is not a change of a row, a truncation or a message, has none.
 
     Raises:
         SchemaError: see ``unwrapped_type``.

@@ -29,7 +29,7 @@ from kafkaspec.values.json_schema.reading import JsonDecoder
 from kafkaspec.values.options import Options
 
 Inner = Callable[[str], Decoder]
-"""Returns the decoder of a format that is no fixed one, by its name."""
+"""Returns the decoder of a format that is not a fixed one, by its name."""
 
 _NAME: Final = re.compile(r"([a-z0-9-]+)(?:<(.+)>)?", re.DOTALL)
 _DEEPEST: Final = 16
@@ -37,7 +37,7 @@ _DEEPEST: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a decoder is made from."""
+    """The arguments for making a decoder."""
 
     options: Options
     sample: pa.Array | None
@@ -156,7 +156,7 @@ def fixed(
     secrets: bool = False,
     inner: Inner | None = None,
 ) -> Decoder | RecordDecoder:
-    """Return the decoder of a format without a schema of its own.
+    """Return the decoder of a format that has no schema.
 
     Args:
         name: one of ``FIXED_FORMATS``: ``long``, ``list<string>``, ``streams-windowed<text>``.

@@ -25,7 +25,7 @@ PUBLIC: Final = frozenset(
         "config.action.reload", "exactly.once.support", "offset-syncs.topic.location",
     }
 )  # fmt: skip
-"""Properties of connectors whose values are no secrets; that of any other may be."""
+"""Properties of connectors whose values are not secrets; that of any other may be."""
 
 
 class OffsetKey(Shape):
@@ -109,4 +109,4 @@ _PLAIN: Final = frozenset(
         "creation-timestamp", "level",
     }
 )  # fmt: skip
-"""Fields that are no secrets, of target states, commits, restarts, levels of loggers and keys."""
+"""Fields that are not secrets, of target states, commits, restarts, levels of loggers and keys."""

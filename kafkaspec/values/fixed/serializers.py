@@ -57,7 +57,7 @@ class TextDecoder:
     type: ClassVar = pa.string()
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads: all at once, or one by one if one of them is no UTF-8."""
+        """Decode payloads: all at once, or one by one if one of them is not UTF-8."""
         try:
             return Decoded(payloads.cast(pa.string()))
         except pa.ArrowInvalid:
@@ -204,7 +204,7 @@ class ListDecoder:
         if not self.item_size:
             raise _ListError(Code.MALFORMED, "items of one size, which this type does not have")
         if len(nulls) != len(content.nulls) or not all(0 <= n < content.size for n in nulls):
-            raise _ListError(Code.MALFORMED, "positions of nulls outside of the list, or twice")
+            raise _ListError(Code.MALFORMED, "positions of nulls outside the list, or twice")
         if len(content.items) != left * self.item_size:
             short = len(content.items) < left * self.item_size
             reason = f"{len(content.items)} bytes are not {left} items of {self.item_size}"

@@ -1,3 +1,3 @@
-"""What stands before a payload, or in the headers of its record, and says which schema it has."""
+"""Frames: bytes before a payload, or headers of its record, that name its schema."""
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _AZURE_AVRO: Final = "avro/binary"
 
 
 class KeyKind(StrEnum):
-    """What a frame tells a schema by."""
+    """The ways in which a frame names a schema."""
 
     ID = "id"
     """The id that a registry gave to it, in a context."""
@@ -58,7 +58,7 @@ class KeyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaKey:
-    """What a frame says of the schema.
+    """The name of the schema in a frame.
 
     Attributes:
         kind: what it is.
@@ -261,7 +261,7 @@ def apicurio(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
 
 
 def single_object(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
-    """Take off the begin of Avro's single-object encoding: a fingerprint, little-endian."""
+    """Take off the start of Avro's single-object encoding: a fingerprint, little-endian."""
     made = _Made(values)
     made.read_prefix(layouts.SINGLE_OBJECT, KeyKind.FINGERPRINT)
     made.fail_rest(layouts.SINGLE_OBJECT.octets, least=layouts.SINGLE_OBJECT.size)

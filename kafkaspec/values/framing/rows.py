@@ -25,7 +25,7 @@ class Rows:
         data: the bytes of all rows.
         starts: where the bytes of each row begin in ``data``.
         sizes: how many they are; 0 for a null.
-        present: which rows are no nulls.
+        present: which rows are not nulls.
     """
 
     data: Octets

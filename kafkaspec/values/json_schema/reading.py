@@ -160,8 +160,8 @@ def decode_rows(
         by_row: returns what Arrow takes for one payload, or raises ``ParseError`` or
             ``RefusedError``.
         bounds: limits.
-        bulk: how many rows are read at once. Those that cannot be are divided, until few are left
-            to be read one by one.
+        bulk: how many rows are read at once. Those that cannot be are divided, until few
+            remain, which are read one by one.
     """
     rows = payloads.drop_null() if payloads.null_count else payloads
     numbers = np.flatnonzero(np.asarray(payloads.is_valid()))

@@ -14,7 +14,7 @@ from kafkaspec.values.options import Bounds
 
 _ANCHORS = ("$anchor", "$dynamicAnchor")
 _DATA = frozenset({"enum", "const", "default", "examples"})
-"""Keywords whose values are no schemas."""
+"""Keywords whose values are not schemas."""
 
 
 @dataclass(eq=False, slots=True)
@@ -59,7 +59,7 @@ def load(definition: Definition, bounds: Bounds) -> Place:
     """Return a schema with everything that it refers to.
 
     Raises:
-        SchemaError: a text is no JSON, or there is more of it than a limit allows.
+        SchemaError: a text is not JSON, or there is more of it than a limit allows.
     """
     document = _Loader(bounds).load(definition)
     return Place(document.root, document.base, document)
@@ -157,7 +157,7 @@ class _Loader:
         try:
             root = orjson.loads(definition.text)
         except orjson.JSONDecodeError as error:
-            raise SchemaError(f"a JSON Schema is no JSON: {error}") from None
+            raise SchemaError(f"a JSON Schema is not JSON: {error}") from None
         if not isinstance(root, dict | bool):
             raise SchemaError("a JSON Schema is neither an object nor true or false")
         document = Document(root, _base_of(root, ""))

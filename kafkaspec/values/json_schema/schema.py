@@ -62,7 +62,7 @@ class _Compiler:
         if isinstance(node, bool):
             return JsonText(is_free=True)
         if not isinstance(node, dict):
-            raise SchemaError(f"{str(node)[:40]!r} is no schema")
+            raise SchemaError(f"{str(node)[:40]!r} is not a schema")
         levels = around.count(id(node))
         if levels > self._options.recursion:
             if self._options.recursion:
@@ -82,7 +82,7 @@ class _Compiler:
     def _branches(self, place: Place, keyword: str, inside: tuple[int, ...]) -> Iterator[Shape]:
         branches = place.node.get(keyword, [])
         if not isinstance(branches, list):
-            raise SchemaError(f"{keyword} is no array")
+            raise SchemaError(f"{keyword} is not an array")
         for branch in branches:
             yield self.shape(place.inner(branch), inside)
 
@@ -142,7 +142,7 @@ class _Compiler:
         node = place.node
         properties = node.get("properties", {})
         if not isinstance(properties, dict):
-            raise SchemaError("properties are no object")
+            raise SchemaError("properties are not an object")
         if properties:
             return Object(
                 {name: self.shape(place.inner(inner), inside) for name, inner in properties.items()}

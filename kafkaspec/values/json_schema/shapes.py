@@ -15,7 +15,7 @@ from kafkaspec.values.decoded import Code
 from kafkaspec.values.json_schema.text import to_text
 
 REST: Final = "_rest"
-"""Column with the properties that have none of their own, as JSON text."""
+"""Column with the properties that have no column, as JSON text."""
 
 _EXACT: Final = 1 << 53  # integers up to here are exact as floating-point numbers
 _WIDE_DIGITS: Final = 38
@@ -77,7 +77,7 @@ class Shape:
         raise NotImplementedError
 
     def add_others(self, value: Any, names: set[str]) -> None:
-        """Add names of properties in a value, whatever it is, that have no column of their own."""
+        """Add names of properties in a value, whatever it is, that have no column."""
 
 
 def wrong(expected: str, value: object) -> RefusedError:
@@ -101,7 +101,7 @@ class Integer(Shape):
         number = value if type(value) is int else whole(value)
         if -self._largest - 1 <= number <= self._largest:
             return number
-        raise RefusedError(Code.RANGE, f"{number} is no integer of {self.type}")
+        raise RefusedError(Code.RANGE, f"{number} is not an integer of {self.type}")
 
 
 class WideInteger(Shape):
@@ -175,7 +175,7 @@ class String(Shape):
 
 
 class Formatted(Shape):
-    """Text of a format that becomes a type of its own."""
+    """Text of a format that becomes another type."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -273,7 +273,7 @@ class Array(Shape):
         return items
 
     def add_others(self, value: Any, names: set[str]) -> None:
-        """Add names of properties that have no column of their own."""
+        """Add names of properties that have no column."""
         if isinstance(value, list):
             for item in value:
                 self.item.add_others(item, names)
@@ -335,7 +335,7 @@ class Object(Shape):
         return found
 
     def add_others(self, value: Any, names: set[str]) -> None:
-        """Add names of properties that have no column of their own."""
+        """Add names of properties that have no column."""
         if isinstance(value, dict):
             for name, item in value.items():
                 if name in self.fields:
@@ -345,7 +345,7 @@ class Object(Shape):
 
 
 class Tuple(Shape):
-    """Arrays whose places have types of their own; items after them become JSON text."""
+    """Arrays whose places have their own types; items after them become JSON text."""
 
     def __init__(self, items: Iterable[Shape]) -> None:
         self.items = {f"_{place}": shape for place, shape in enumerate(items)}

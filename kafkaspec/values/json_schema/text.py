@@ -89,7 +89,7 @@ def _too_deep(data: bytes, most: int) -> int | None:
 
 
 def _separators(data: bytes) -> int:
-    """Return the number of commas outside of texts."""
+    """Return the number of commas outside texts."""
     return sum(data[token.start()] == b","[0] for token in _TOKENS.finditer(data))
 
 

@@ -118,7 +118,7 @@ def _plan_given(log: Log, side: Side, wanted: Wanted, schemas: SchemaLog | None)
 
 
 def _decoded(plan: Plan, samples: Iterable[Sample]) -> tuple[int, int]:
-    """Return how many rows of a sample decode, and how many are no nulls.
+    """Return how many rows of a sample decode, and how many are not nulls.
 
     A schema that is known and cannot be used, as it is encrypted, is not what is asked here.
     """

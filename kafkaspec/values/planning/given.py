@@ -84,7 +84,7 @@ def named_schema(text: str, schemas: SchemaLog | None) -> Target:
     if schemas is None:
         raise ValueError(f"there is no file {place}, and no registry with a subject {subject}")
     if version and not version.isdecimal():
-        raise ValueError(f"{version!r} is no version of a subject")
+        raise ValueError(f"{version!r} is not a version of a subject")
     schema = schemas.resolve(subject, int(version) if version else "latest")
     return target_of(_usable(schemas, schema), message or None)
 

@@ -68,4 +68,4 @@ def rows_of(log: Source, side: Side, *, sample: bool) -> Iterator[Sample]:
 
 
 def _ignore(error: Exception) -> None:
-    """What cannot be read is reported when the log is read as a whole, after this."""
+    """Ignore an error: it is reported later, when the log is read as a whole."""

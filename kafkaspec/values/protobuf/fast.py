@@ -28,7 +28,7 @@ from kafkaspec.values.protobuf.schema import member, message_class
 from kafkaspec.values.protobuf.shadow import SlowError, handler
 
 _PANIC = "PanicException"
-"""What Rust raises for a fault of its own; it is no ``Exception``."""
+"""The name of what Rust raises for its own faults; it is not an ``Exception``."""
 
 
 class Fast:

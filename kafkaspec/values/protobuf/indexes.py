@@ -1,4 +1,4 @@
-"""What stands between a frame and a message: lists of indexes, and Apicurio's names."""
+"""The bytes between a frame and a message: lists of indexes, and Apicurio's names."""
 
 from __future__ import annotations
 

@@ -317,7 +317,7 @@ def _scalar(part: Any) -> Scalar:
 
 
 def _known(descriptor: Any) -> Message | None:
-    """Return the node of a message that has a type of its own; None for others."""
+    """Return the node of a message that becomes a special type; None for others."""
     if not is_well_known(descriptor.file.name):
         return None
     full = descriptor.full_name

@@ -203,7 +203,7 @@ def _walk(file: File) -> Iterator[tuple[str, DescriptorProto]]:
 def _rewritten(
     name: str, message: DescriptorProto, names: dict[str, DescriptorProto]
 ) -> Iterator[str]:
-    """Yield nested messages that were the entries of maps before Karapace wrote the text anew."""
+    """Yield nested messages that were the entries of maps before Karapace rewrote the text."""
     for part in message.field:
         if part.label != FieldDescriptorProto.LABEL_REPEATED:
             continue

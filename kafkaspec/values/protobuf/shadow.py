@@ -1,7 +1,7 @@
 """Descriptors for the fast way: the same bytes in few and simple types.
 
 ``ptars`` makes of some types what we do not want, or what Google's library would not: times
-outside of some years become another time, maps keep all of their entries. So it gets descriptors
+outside some years become another time, maps keep all of their entries. So it gets descriptors
 that ask for nothing but numbers, texts, bytes, lists and structs, which it reads as upb does; the
 tests compare both. What a value means is then worked out here, by columns.
 """
@@ -105,7 +105,7 @@ class _Shadow:
         self.member(made, field.number, field.shape, node)
 
     def member(self, made: DescriptorProto, number: int, shape: Shape, node: Node) -> None:
-        """Add a field that is no map."""
+        """Add a field that is not a map."""
         match node:
             case Scalar():
                 self.add(made, number, shape, node.kind)
@@ -135,7 +135,7 @@ class _Shadow:
         node: Message,
         parts: tuple[tuple[int, Shape, Scalar], ...],
     ) -> None:
-        """Add a field of a message that is no struct."""
+        """Add a field of a message that is not a struct."""
         name, inner = self.message(node.descriptor.full_name)
         if inner is not None:
             for place, inner_shape, scalar in parts:

@@ -190,7 +190,7 @@ def _check_paths(texts: Mapping[str, str]) -> None:
             or any(sign in path for sign in '\\:*?"<>|')
         )
         if bad:
-            raise SchemaError(f"the schema imports {path[:LONGEST_PATH]!r}, which is no path")
+            raise SchemaError(f"the schema imports {path[:LONGEST_PATH]!r}, which is not a path")
 
 
 def _compile(

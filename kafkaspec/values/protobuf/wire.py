@@ -36,7 +36,7 @@ _VARINT, _I64, _LEN, _START, _END, _I32 = range(6)
 
 
 class Kind(IntEnum):
-    """What a field has on the wire."""
+    """The layout of a field on the wire."""
 
     VARINT = 0
     I64 = 1
@@ -379,7 +379,7 @@ class _Walk:
         size = _SIZES.get(member.kind)
         if size is not None:
             if (end - self.position) % size:
-                reason = f"{end - self.position} bytes are no list of values of {size} bytes"
+                reason = f"{end - self.position} bytes are not a list of values of {size} bytes"
                 raise WireError(Code.MALFORMED, reason, self.position)
             self.count(member, (end - self.position) // size)
             self.position = end

@@ -1,4 +1,4 @@
-"""What is read with typed keys and values, and what was decided before."""
+"""A request for typed keys and values, and the plan for it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Typed:
 
 @dataclass(frozen=True)
 class Planned:
-    """What was decided about the keys and values of a log, for any columns and rows of it.
+    """The plan for the keys and values of a log, for any columns and rows of it.
 
     Attributes:
         log: the log, of one topic.
@@ -238,7 +238,7 @@ def of_one_topic(log: Log, topic: str | None) -> tuple[Log, str | None]:
         names = [name for name in log.topics if not is_internal(name)]
         if topic is None and len(names) != 1:
             raise ValueError(
-                f"{log.path} has {len(names)} topics, of which each has a table of its own: "
+                f"{log.path} has {len(names)} topics, of which each has a separate table: "
                 f"name one, {', '.join(names[:5])} ..."
             )
         topic = names[0] if topic is None else topic

@@ -197,7 +197,7 @@ def _descriptors(data: bytes, path: Path) -> Iterator[_Text]:
     try:
         files = FileDescriptorSet.FromString(data).file
     except Exception as error:  # of the library, for any bytes
-        raise unreadable(str(path), f"it is no descriptor set: {error}") from None
+        raise unreadable(str(path), f"it is not a descriptor set: {error}") from None
     for file in files:
         text = b64encode(file.SerializeToString()).decode()
         names = frozenset({file.name})
@@ -232,7 +232,7 @@ def _listed(place: Path, replay: Replay) -> None:
             raise
         raise unreadable(str(path), f"it is not JSON: {error}") from None
     if not isinstance(entries, list):
-        raise unreadable(str(path), "it is no array")
+        raise unreadable(str(path), "it is not an array")
     for number, entry in enumerate(entries):
         try:
             replay.schemas.append(

@@ -15,7 +15,7 @@ def fingerprint(definition: Definition) -> bytes:
     """Return the CRC-64-AVRO of the parsing canonical form, as a single object has it: 8 bytes.
 
     Raises:
-        SchemaError: it is no Avro schema.
+        SchemaError: it is not an Avro schema.
     """
     try:
         whole = _Inlined(definition).schema

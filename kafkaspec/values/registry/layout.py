@@ -146,7 +146,7 @@ def read_value(kind: KeyType, data: bytes | None) -> dict[str, Any] | None:
     """Return the fields of a value; None for one that deletes: null, or no bytes as of Karapace.
 
     Raises:
-        LayoutError: it is no value of that type.
+        LayoutError: it is not a value of that type.
     """
     return fields(VALUES[kind], _object(data, "value"), "value") if data else None
 

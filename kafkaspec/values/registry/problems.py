@@ -1,4 +1,4 @@
-"""What is wrong with a registry's topic, or with files of schemas."""
+"""Problems of a registry's topic, or of files of schemas."""
 
 from __future__ import annotations
 

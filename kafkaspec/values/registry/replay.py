@@ -23,7 +23,7 @@ _ESCAPED = 6
 
 @dataclass
 class Replay:
-    """What records say, in their order.
+    """The state that records give, in their order.
 
     Attributes:
         bounds: limits.

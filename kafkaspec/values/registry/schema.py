@@ -27,7 +27,7 @@ _RULES: Final = ("migrationRules", "domainRules", "encodingRules")
 
 
 class State(StrEnum):
-    """What has become of a version of a subject."""
+    """The state of a version of a subject."""
 
     LIVE = "live"
     """It is registered."""
@@ -40,7 +40,7 @@ class State(StrEnum):
 
 
 class Reference(NamedTuple):
-    """What a schema imports.
+    """An import of a schema.
 
     Attributes:
         name: by which its text imports it.
@@ -66,7 +66,7 @@ class Schema:
         references: what it imports.
         metadata: tags and properties, as they are stored.
         rules: rules, as they are stored.
-        state: what has become of it.
+        state: what has happened to it.
         offset: of the last record about it that has its text; -1 for a file.
         md5: that a registry stored with it, in base64.
     """
@@ -106,7 +106,7 @@ class Schema:
 
     @property
     def encrypted(self) -> str:
-        """What of it or its values cannot be read without keys; empty for nothing."""
+        """The parts of it or its values that cannot be read without keys; empty for none."""
         types = {
             rule.get("type")
             for name in _RULES
@@ -134,7 +134,7 @@ def name_of(subject: str) -> str:
 
 
 def in_context(name: str, context: str) -> str:
-    """Return the subject of a name in a context; a name with a context of its own stays."""
+    """Return the subject of a name in a context; a name that has a context stays."""
     if name.startswith(_PREFIX):
         own = context_of(name)
         return name if own else name_of(name)

@@ -198,7 +198,7 @@ _SCHEMAS = (
     ("[" * 100_000, "is not JSON"),
     ('{"type":"array","items":' * 150 + '"int"' + "}" * 150, "nested more than"),
     ('"nothing"', "is not defined"),
-    ("17", "is no type"),
+    ("17", "is not a type"),
     ("{}", "has no type"),
     ('{"type":"record","name":"R"}', "has no fields"),
     ('{"type":"record","fields":[]}', "has no name"),

@@ -169,7 +169,7 @@ def test_slices_and_threads() -> None:
 
 SYNTAX = 'syntax = "proto3";\n'
 SCHEMAS = {
-    "nothing of the kind": "this is no schema",
+    "nothing of the kind": "this is not a schema",
     "an import of this machine": f'{SYNTAX}import "/etc/passwd";',
     "an import above": f'{SYNTAX}import "../secret.proto";',
     "an import that is missing": f'{SYNTAX}import "missing.proto";',

@@ -22,9 +22,9 @@ from kafkaspec.model import Buffer
 class KaitaiCodec(ReferenceCodec):
     """Reads and writes with the official compiler's classes; the typed model goes in and out.
 
-    The slowest codec, and the one that nothing of this project had a hand in: what it accepts is
-    what the specification says. The classes and ``kaitaistruct`` are imported when they are first
-    needed.
+        The slowest codec, and the one that has no code of this project: it accepts exactly what the
+    specification describes. The classes and ``kaitaistruct`` are imported when they are first
+        needed.
     """
 
     name: ClassVar[str] = "kaitai"

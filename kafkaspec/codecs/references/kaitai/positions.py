@@ -18,7 +18,7 @@ class FieldPosition:
 
     Attributes:
         path: path in the data, as in errors: ``/message/content/crc``.
-        start: absolute byte offset of its first byte; inside of decompressed data, the offset in
+        start: absolute byte offset of its first byte; inside decompressed data, the offset in
             the decompressed bytes.
         end: offset after its last byte; if it could not be read, the last known offset.
         value: host value of a field, None for structures and arrays (and for null).
