@@ -401,6 +401,19 @@ paths_or_urls_argument: Final = click.argument(
 )
 
 
+topic_option: Final = click.option(
+    "--topic", metavar="TOPIC", help="Only this topic of a log directory."
+)
+state_option: Final = click.option(
+    "--state",
+    "states",
+    type=LogPath(),
+    multiple=True,
+    metavar="STATE",
+    help="Where __transaction_state is: a log directory, a partition or a segment.",
+)
+
+
 jobs_option: Final = click.option(
     "--jobs",
     type=click.IntRange(min=1),

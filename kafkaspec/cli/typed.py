@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kafkaspec.cli.console import count_text, note, warn
-from kafkaspec.cli.options import Command, renamed_option, wrong_usage
+from kafkaspec.cli.options import Command, renamed_option, topic_option, wrong_usage
 from kafkaspec.errors import KafkaSpecError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ _ROWS: Final = (
         help="A row without a key or value: say why in a column, leave it out, or end.",
     ),
     click.option("--raw", is_flag=True, help="Add columns with the bytes of keys and values."),
-    click.option("--topic", metavar="TOPIC", help="Topic of a log directory to read."),
+    topic_option,
 )
 
 _DEFAULTS: Final[dict[str, Any]] = {

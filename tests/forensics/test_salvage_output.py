@@ -194,6 +194,14 @@ def test_a_coordinator_says_how_a_transaction_ended(tmp_path: Path) -> None:
         assert found == truth
     else:
         assert found == truth[: len(found)]
+    other = tmp_path / "__transaction_state-1"
+    other.mkdir()
+    (other / "00000000000000000000.log").touch()
+    again = run(
+        "salvage", source, "-o", tmp_path / "again", "--markers", "from", "--state", _LOGS,
+        "--state", other, "--format", "json",
+    )  # fmt: skip
+    assert again.stdout.replace(str(tmp_path / "again"), str(tmp_path / "out")) == result.stdout
 
 
 _TRANSACTIONS = sorted(GOLDEN.glob("*/logs/transactions-0"))

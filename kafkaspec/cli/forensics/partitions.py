@@ -19,6 +19,7 @@ from kafkaspec.cli.options import (
     iso,
     paths_argument,
     reading_options,
+    topic_option,
     wrong_usage,
 )
 from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
@@ -67,7 +68,7 @@ cannot be read, 2 wrong usage, or nothing in a PATH can be read.
 
 @click.command("partitions", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_argument
-@click.option("--topic", metavar="NAME", help="Only this topic.")
+@topic_option
 @click.option(
     "--count",
     type=click.IntRange(min=1),

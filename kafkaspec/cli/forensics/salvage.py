@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,13 +23,13 @@ from kafkaspec.cli.console import (
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
-    LogPath,
     epilog,
     format_option,
     output_option,
     paths_argument,
     profile_option,
     reading_options,
+    state_option,
     wrong_usage,
 )
 from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, Tally, line
@@ -163,12 +163,7 @@ class _Repairs(click.ParamType):  # type: ignore[type-arg]
     show_default=True,
     help="End transactions whose markers may be lost: abort them, or ask --state.",
 )
-@click.option(
-    "--state",
-    type=LogPath(),
-    metavar="STATE",
-    help="With --markers from: a log directory or partition of __transaction_state.",
-)
+@state_option
 @click.option(
     "--unproven",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -188,7 +183,7 @@ def salvage_command(
     fill: Any,
     ambiguous: str,
     markers: str,
-    state: Path | None,
+    states: tuple[Path, ...],
     unproven: Path | None,
     profile: str,
     interval: int,
@@ -200,9 +195,9 @@ def salvage_command(
     damage are found by their checksums; batches inside values are told apart by the bytes and
     offsets around them. Nothing under PATH is changed.
     """
-    if (markers == "from") != (state is not None):
+    if (markers == "from") != bool(states):
         raise click.UsageError("--markers from and --state need each other")
-    ids = None if state is None else _ids(state)
+    ids = _ids(states) if states else None
     size = sum(bytes_of(path) for path in paths if path.exists())
     with progress_bar("salvage", size) as advance, wrong_usage(ValueError):
         report = salvage(
@@ -210,7 +205,7 @@ def salvage_command(
             output,
             repair=repair,
             fill=fill,
-            markers="state" if state is not None else markers,  # type: ignore[arg-type]  # one of them
+            markers="state" if states else markers,  # type: ignore[arg-type]  # one of them
             ambiguous=ambiguous == "keep",
             transaction_ids=ids,
             unproven=unproven,
@@ -247,20 +242,23 @@ def salvage_command(
     )
 
 
-def _ids(path: Path) -> Any:
+def _ids(paths: Sequence[Path]) -> Any:
     """Return what coordinators last knew of transactions."""
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.state.transactions import joined, read_transactions
-    with open_log(path) as log:
-        parts: list[Partition | Segment] = (
-            [item for item in log.current if item.topic == Topic.TRANSACTION_STATE]
-            if isinstance(log, LogDirectory)
-            else [log]
-        )
-        if not parts:
-            raise click.UsageError(f"{path} has no partition of {Topic.TRANSACTION_STATE}")
-        return joined([read_transactions(part) for part in parts])
+    found = []
+    for path in paths:
+        with open_log(path) as log:
+            parts: list[Partition | Segment] = (
+                [item for item in log.current if item.topic == Topic.TRANSACTION_STATE]
+                if isinstance(log, LogDirectory)
+                else [log]
+            )
+            if not parts:
+                raise click.UsageError(f"{path} has no partition of {Topic.TRANSACTION_STATE}")
+            found += [read_transactions(part) for part in parts]
+    return joined(found)
 
 
 # -- JSON ---------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from kafkaspec.cli.options import (
     paths_argument,
     reading_options,
     renamed_option,
+    state_option,
     wrong_usage,
 )
 from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, line
@@ -89,14 +90,7 @@ nothing in a PATH can be read.
 
 @click.command("transactions", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_argument
-@click.option(
-    "--state",
-    "states",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="DIR",
-    help="More places of __transaction_state: a log directory, a partition, a segment.",
-)
+@state_option
 @at_option
 @click.option("--history", metavar="ID", help="Show the records of this transactional id in order.")
 @renamed_option(

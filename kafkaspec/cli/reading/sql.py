@@ -102,9 +102,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 )
 @file_option(required=False)
 @force_option
-@click.option(
-    "--columns", callback=_columns, metavar="A,B,...", help="Columns of the views, as in export."
-)
+@click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in this order.")
 @typed_options
 @selection_options(on_error="skip")
 @click.option("--files", is_flag=True, help="Let queries read and write files and load extensions.")

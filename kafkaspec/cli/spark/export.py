@@ -58,7 +58,13 @@ if TYPE_CHECKING:
     type=click.Choice(["column", "skip", "raise"]),
     help="A row without a key or value: say why in a column (default), leave it out, or end.",
 )
-@click.option("--topic", "topics", multiple=True, metavar="TOPIC", help="Only this topic.")
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="TOPIC",
+    help="Only this topic of a log directory.",
+)
 @create_time_option
 @compression_option
 @click.pass_context

@@ -38,7 +38,7 @@ from kafkaspec.spark.paths import local
 @click.option(
     "--headers-only",
     is_flag=True,
-    help="Read headers of batches, no records: without keys, sizes of records and ratios.",
+    help="Read headers of batches, no records: fast, without keys, sizes of records and ratios.",
 )
 @keys_option
 @report_options

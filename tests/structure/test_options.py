@@ -1,0 +1,135 @@
+"""An option has one type and one meaning in all commands; a table has the exceptions."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from kafkaspec.cli.options import FormerName
+from tests.structure.commands import commands, option_name
+
+OTHER_TYPE = {
+    "--codec: spark conformance": "it compares codecs, so it takes several",
+    "--format: dump": "it has the formats of Kafka's tool and of kcat too",
+    "--format: sql": "a result is a table, and can be a file of one",
+    "--key: redact": "it changes all records that are named, so it takes several",
+    "--output: compaction, convert, index, redact, salvage, schemas": "a directory of "
+    "this machine; Spark writes to its own file systems, by URL",
+    "--output: dump, sql": "it writes a file, not a directory",
+    "--output: export": "it writes a file, or a directory with --split-by",
+    "--to: spark export": "any format that the session of Spark has",
+    "--topic: spark export": "it writes each topic to its own folder, so it takes several",
+}
+"""Commands whose option has another type than in most others, and why."""
+
+OTHER_WORDS = {
+    "--codec: conform": "the codec reads vectors, where a program does by default",
+    "--codec: explain, verify, spark verify, spark conformance": "several codecs are compared",
+    "--complete: transactions": "the topic whose partitions are all there",
+    "--compression: convert": "it keeps control batches as they are",
+    "--crc: export": "it ends at a batch with a wrong checksum, dump reports it",
+    "--evolve: spark export": "the schema is made before data is read: latest alone",
+    "--force: dump, export, sql": "what is replaced: OUT, not REPORT",
+    "--format: dump, sql": "the formats of the command",
+    "--history: transactions": "what has a history in the topic",
+    "--isolation: find": "it asks for one record, not for all",
+    "--key: redact": "find shows one of the records with the key, redact changes all",
+    "--key-format, --value: spark export": "its help has no list of formats",
+    "--offset: explain": "find shows the record, explain the batch around it",
+    "--on-value-error: spark export": "the library has the default",
+    "--output: compaction, dump, export, index, schemas, sql": "what is written",
+    "--output: spark compact, spark compaction, spark conformance, spark export": "the same",
+    "--output: spark messages, spark stats, spark verify": "the same",
+    "--profile: compaction, spark compaction": "the versions that it has",
+    "--profile: doctor, index, retention": "what follows the rules of the version",
+    "--schemas: spark export": "it looks beside PATH by default",
+    "--to: spark export": "the formats of the command",
+    "--topic: schemas": "the default is _schemas",
+}
+"""Commands whose help adds something to that of most others, and what; the meaning is one."""
+
+
+def listed(table: Mapping[str, str]) -> set[str]:
+    """Return the options and commands of a table, one by one."""
+    pairs = (key.split(": ") for key in table)
+    return {
+        f"{name}: {command}"
+        for names, many in pairs
+        for name in names.split(", ")
+        for command in many.split(", ")
+    }
+
+
+def options(
+    tree: Mapping[str, click.Command], of: Callable[[click.Option], Any]
+) -> dict[str, dict[str, Any]]:
+    """Return something of each option by its name and command; former names do not count."""
+    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    for name, command in tree.items():
+        for option in command.params:
+            if isinstance(option, click.Option) and not isinstance(option, FormerName):
+                found[option_name(option)][name] = of(option)
+    return found
+
+
+def kind(option: click.Option) -> Any:
+    """Return the type of an option: that of a value, and how many there are."""
+    about = dict(option.type.to_info_dict())
+    if isinstance(option.type, click.Choice):
+        about["choices"] = tuple(option.type.choices)
+    return (
+        type(option.type), sorted(about.items()), option.multiple, option.is_flag, option.nargs,
+    )  # fmt: skip
+
+
+def others(values: Mapping[str, Any]) -> list[str]:
+    """Return the commands whose value is not that of most; the first one counts of equal ones."""
+    ((most, _),) = Counter(map(repr, values.values())).most_common(1)
+    return [command for command, value in values.items() if repr(value) != most]
+
+
+def differences(tree: Mapping[str, click.Command], of: Callable[[click.Option], Any]) -> set[str]:
+    """Return the options that have something else in some command than in most, with it."""
+    found = options(tree, of)
+    return {f"{name}: {each}" for name, values in found.items() for each in others(values)}
+
+
+def test_an_option_has_one_type() -> None:
+    assert differences(commands(), kind) == listed(OTHER_TYPE)
+
+
+def test_an_option_has_one_meaning() -> None:
+    found = differences(commands(), lambda option: (option.help, option.metavar))
+    assert found == listed(OTHER_WORDS)
+
+
+def test_common_words_of_choices_come_in_one_order() -> None:
+    for name, values in options(commands(), words).items():
+        for one in values.values():
+            for other in values.values():
+                common = [word for word in one if word in other]
+                assert common == [word for word in other if word in one], name
+                assert common or not one or not other, name
+
+
+def words(option: click.Option) -> tuple[str, ...]:
+    kind = option.type
+    return tuple(map(str, kind.choices)) if isinstance(kind, click.Choice) else ()
+
+
+def test_two_types_and_two_meanings_are_found() -> None:
+    def command(*parameters: click.Parameter) -> click.Command:
+        return click.Command("x", params=list(parameters))
+
+    tree = {
+        "a": command(click.Option(["--n"], type=int, help="A number.")),
+        "b": command(click.Option(["--n"], type=int, help="A number.")),
+        "c": command(click.Option(["--n"], type=str, help="A number.")),
+        "d": command(click.Option(["--n"], type=int, multiple=True, help="Numbers.")),
+        "e": command(FormerName(["--n"], now="--m")),
+    }
+    assert differences(tree, kind) == {"--n: c", "--n: d"}
+    assert differences(tree, lambda option: option.help) == {"--n: d"}
