@@ -321,8 +321,10 @@ class LogPath(click.Path):
         if "://" in os.fspath(value):
             if self._urls or os.fspath(value).startswith(f"{SCHEME}://"):
                 return as_path(value)
-            text = f"{without_credentials(os.fspath(value))} is a URL; only dump, find, export and "
-            self.fail(f"{text}verify read URLs. Copy the files first", param, ctx)
+            text = f"{without_credentials(os.fspath(value))} is a URL; only verify, dump, find, "
+            self.fail(
+                f"{text}export, stats, sql and schemas read URLs. Copy the files first", param, ctx
+            )
         return super().convert(value, param, ctx)
 
 

@@ -186,7 +186,9 @@ def test_a_url_is_refused_by_name(command: list[str]) -> None:
     result = run(*command, "s3://me:secret@backup/logs/orders-0")
     assert result.exit_code == 2
     assert "s3://***@backup/logs/orders-0 is a URL" in result.stderr
-    assert "only dump, find, export and verify" in " ".join(result.stderr.split())
+    assert "only verify, dump, find, export, stats, sql and schemas read URLs" in " ".join(
+        result.stderr.split()
+    )
 
 
 @pytest.mark.parametrize(

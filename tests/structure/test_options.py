@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
+import pytest
 
-from kafkaspec.cli.options import FormerName
+from kafkaspec.cli.options import FormerName, LogPath
 from tests.structure.commands import commands, option_name
+from tests.structure.source import ROOT
 
 OTHER_TYPE = {
     "--codec: spark conformance": "it compares codecs, so it takes several",
@@ -133,3 +136,41 @@ def test_two_types_and_two_meanings_are_found() -> None:
     }
     assert differences(tree, kind) == {"--n: c", "--n: d"}
     assert differences(tree, lambda option: option.help) == {"--n: d"}
+
+
+URL = "http://127.0.0.1:1/orders-0"
+
+
+def takes_urls(command: click.Command) -> bool:
+    """Return whether the path of a command may be a URL, as ``LogPath`` decides it."""
+    for argument in command.params:
+        if isinstance(argument, click.Argument) and isinstance(argument.type, LogPath):
+            try:
+                argument.type.convert(URL, argument, None)
+            except click.BadParameter:
+                return False
+            return True
+    return False
+
+
+def has(name: str) -> Callable[[click.Command], bool]:
+    return lambda command: any(name in option.opts for option in command.params)
+
+
+FEATURES: dict[str, Callable[[click.Command], bool]] = {
+    "several PATHs": lambda command: any(each.nargs == -1 for each in command.params),
+    "URLs": takes_urls,
+    "`--from-offset`": has("--from-offset"),
+    **{f"`{name}`": has(name) for name in ("--topic", "--codec", "--jobs", "--no-mmap")},
+}
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_the_guide_says_which_commands_have_an_option(feature: str) -> None:
+    text = (ROOT / "docs" / "guide" / "README.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| {re.escape(feature)}.*\|$", text, re.MULTILINE)
+    _, _, cell, reason, _ = row.split("|")
+    named = set(re.findall("`([^`]+)`", cell))
+    expected = {name for name, command in commands().items() if FEATURES[feature](command)}
+    assert named == (commands().keys() - expected if "all but" in cell else expected)
+    assert len(reason.split()) > 5

@@ -16,6 +16,7 @@ from kafkaspec.cli.inputs import Inputs, log_bytes
 from kafkaspec.cli.internal import release_option
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
+    LogPath,
     codec_option,
     condition_of,
     crc_option,
@@ -77,7 +78,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 
 
 @click.command("export", epilog=_EPILOG)
-@click.argument("path", metavar="PATH")
+@click.argument("path", metavar="PATH", type=LogPath(urls=True))
 @click.option(
     "--to",
     "to",
@@ -133,7 +134,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
 def export_command(
     ctx: click.Context,
     /,
-    path: str,
+    path: Path,
     to: str | None,
     output: Path,
     columns: list[str] | None,
@@ -234,7 +235,7 @@ def export_command(
 
 
 @contextmanager
-def _opened(output: Path, path: str, to: str, *, force: bool, folders: bool) -> Iterator[Any]:
+def _opened(output: Path, path: Path, to: str, *, force: bool, folders: bool) -> Iterator[Any]:
     """Open the file to write; a directory is opened by the export."""
     if folders:
         yield output
