@@ -322,9 +322,8 @@ class LogPath(click.Path):
             if self._urls or os.fspath(value).startswith(f"{SCHEME}://"):
                 return as_path(value)
             text = f"{without_credentials(os.fspath(value))} is a URL; only verify, dump, find, "
-            self.fail(
-                f"{text}export, stats, sql and schemas read URLs. Copy the files first", param, ctx
-            )
+            text += "export, stats, sql and schemas read URLs. Copy the files first"
+            self.fail(text, param, ctx)
         return super().convert(value, param, ctx)
 
 
