@@ -31,7 +31,6 @@ from kafkaspec.analysis.consequences import (
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.broker import recovery
-from kafkaspec.broker.headers import Headers
 from kafkaspec.broker.loading import (
     PRODUCER_EXPIRATION_MS,
     Load,
@@ -44,6 +43,7 @@ from kafkaspec.broker.profiles import DEFAULT_PROFILE, MarkerTrace, get_profile
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout.sequences import is_later
 from kafkaspec.log.batch import NONE, Batch
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
@@ -206,14 +206,14 @@ class _Walk:
         except (KafkaSpecError, OSError):
             return
 
-    def _replay(self, state: ProducerState, headers: Headers, first: int, last: int) -> None:
+    def _replay(self, state: ProducerState, headers: HeaderTable, first: int, last: int) -> None:
         if first >= last:
             return
         replay(state, headers, first, last)
         if self._whole:
             following = (offset + 1 for offset in headers.last_offset[first : last - 1])
             expected = [self._end, *following]
-            emptied = None in headers.markers.values()  # compaction removed the marker
+            emptied = None in headers.known.values()  # compaction removed the marker
             self._whole = list(headers.first_offset[first:last]) == expected and not emptied
             self._end = headers.last_offset[last - 1] + 1
 

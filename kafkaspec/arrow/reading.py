@@ -212,10 +212,10 @@ def _parts(segment: Segment, request: Request) -> Iterator[Request]:
     position = request.start_position
     if request.start_offset is not None:
         position = max(position, start_position(segment, request.start_offset)[0])
-    for table, base in header_tables(segment, position):
-        for start, end in divided(table, base, request.max_bytes):
+    for table in header_tables(segment, position):
+        for start, end in divided(table, request.max_bytes):
             yield replace(request, start_position=start, end_position=end)
-        position = base + table.position
+        position = table.end
     if position < segment.size:
         yield replace(request, start_position=position)
 

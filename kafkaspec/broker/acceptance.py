@@ -6,21 +6,22 @@ from collections.abc import Iterator
 from operator import gt, le
 from typing import Final
 
-from kafkaspec.broker.headers import UNKNOWN, Headers
 from kafkaspec.broker.index_rules import IndexBuilder
 from kafkaspec.broker.producer_state import read_marker
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex
 from kafkaspec.layout.framing import field_of
+from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.batch import NONE, crc_error
+from kafkaspec.log.header_table import HeaderTable
 
 LARGEST_SEGMENT: Final = field_of(OffsetIndex.type_key, "position").largest
 """Most bytes of a segment that a broker opens: an index cannot hold larger positions."""
 
 
 def first_refused(
-    headers: Headers, next_offset: int, profile: Profile
+    headers: HeaderTable, next_offset: int, profile: Profile
 ) -> tuple[int, KafkaSpecError] | None:
     """Return the first entry that cannot be appended, and why.
 
@@ -49,7 +50,7 @@ def first_refused(
     return min(found, key=lambda item: item[0], default=None)
 
 
-def unreadable_markers(headers: Headers) -> Iterator[tuple[int, KafkaSpecError]]:
+def unreadable_markers(headers: HeaderTable) -> Iterator[tuple[int, KafkaSpecError]]:
     """Yield the first transaction marker that cannot be read, and why."""
     for number, control in enumerate(headers.control):
         if control and headers.producer_id[number] > NONE:
@@ -60,7 +61,7 @@ def unreadable_markers(headers: Headers) -> Iterator[tuple[int, KafkaSpecError]]
                 return
 
 
-def too_large(headers: Headers, indexes: IndexBuilder) -> tuple[int, KafkaSpecError] | None:
+def too_large(headers: HeaderTable, indexes: IndexBuilder) -> tuple[int, KafkaSpecError] | None:
     """Return number 0 and why the entries cannot be one append; None if they can.
 
     Args:
@@ -78,7 +79,7 @@ def too_large(headers: Headers, indexes: IndexBuilder) -> tuple[int, KafkaSpecEr
     return None
 
 
-def refusal(headers: Headers, number: int, detail: str) -> KafkaSpecError:
+def refusal(headers: HeaderTable, number: int, detail: str) -> KafkaSpecError:
     """Return the error for an entry that cannot be appended.
 
     Args:
@@ -89,7 +90,7 @@ def refusal(headers: Headers, number: int, detail: str) -> KafkaSpecError:
     return make_error(Reason.UNENCODABLE, detail, offset=headers.position[number])
 
 
-def _disorder(headers: Headers, next_offset: int) -> int | None:
+def _disorder(headers: HeaderTable, next_offset: int) -> int | None:
     """Return the first entry whose offsets do not follow those before it."""
     first, last = list(headers.first_offset), list(headers.last_offset)
     before = [next_offset - 1, *last[:-1]]

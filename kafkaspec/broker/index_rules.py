@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import Final
 
-from kafkaspec.broker.headers import Headers
+from kafkaspec._generated.python.model.recordbatch import TimestampType
 from kafkaspec.broker.profiles import IndexKey, Profile, TimeEntry, Unit
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
@@ -21,7 +21,10 @@ from kafkaspec.files.arrays import serialize_array
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex, TimeIndex
 from kafkaspec.layout.framing import fixed_size
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.segment import Segment
+
+_BY_BROKER: Final = TimestampType.LOG_APPEND_TIME
 
 INDEX_INTERVAL_BYTES: Final = 4096
 """Kafka's default of ``index.interval.bytes``."""
@@ -109,7 +112,9 @@ class IndexBuilder:
         """Return whether an index entry can express an offset."""
         return 0 <= offset - self.base_offset <= LARGEST_RELATIVE_OFFSET
 
-    def append(self, headers: Headers, first: int, last: int, *, key: int | None = None) -> None:
+    def append(
+        self, headers: HeaderTable, first: int, last: int, *, key: int | None = None
+    ) -> None:
         """Add one append: the entries from number ``first`` up to, but not including, ``last``.
 
         Args:
@@ -125,7 +130,7 @@ class IndexBuilder:
         else:
             self._append(headers, first, last, key)
 
-    def append_each(self, headers: Headers, first: int, last: int) -> None:
+    def append_each(self, headers: HeaderTable, first: int, last: int) -> None:
         """Add some entries, each as a separate append."""
         while (
             self._restarts and first < last and self._restarts[0] <= headers.last_offset[last - 1]
@@ -137,7 +142,7 @@ class IndexBuilder:
             first = stop
         self._append_each(headers, first, last)
 
-    def _append_each(self, headers: Headers, first: int, last: int) -> None:
+    def _append_each(self, headers: HeaderTable, first: int, last: int) -> None:
         if self._first_key or self._by_record:
             for number in range(first, last):
                 self._append(headers, number, number + 1)
@@ -160,7 +165,7 @@ class IndexBuilder:
             since += length
         self.size, self._since_entry = size, since
 
-    def _append(self, headers: Headers, first: int, last: int, key: int | None = None) -> None:
+    def _append(self, headers: HeaderTable, first: int, last: int, key: int | None = None) -> None:
         self._take_timestamp(headers, first, last)
         length = sum(headers.size[first:last])
         if self._since_entry > self._interval:
@@ -174,7 +179,7 @@ class IndexBuilder:
         self.size += length
         self._since_entry += length
 
-    def _take_timestamp(self, headers: Headers, first: int, last: int) -> None:
+    def _take_timestamp(self, headers: HeaderTable, first: int, last: int) -> None:
         timestamps = list(headers.max_timestamp[first:last])
         largest = max(timestamps)
         if largest <= self.max_timestamp:
@@ -187,9 +192,9 @@ class IndexBuilder:
             return
         if headers.has_messages(number, number + 1):
             # If the broker set the timestamps of the messages of an append, the first one counts.
-            if headers.append_time[number]:
+            if headers.timestamp_type[number] == _BY_BROKER:
                 self._max_offset = headers.first_offset[first]
-        elif not headers.append_time[number]:
+        elif headers.timestamp_type[number] != _BY_BROKER:
             data, codec = headers.data(number, number + 1), headers.segment.codec
             self._find_max = lambda: _offset_of(data, codec, largest, self._max_offset)
 

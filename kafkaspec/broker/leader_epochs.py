@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafkaspec.broker.headers import Headers
 from kafkaspec.broker.profiles import EpochFile
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.header_table import HeaderTable
 
 
 class LeaderEpochs:
@@ -40,7 +40,7 @@ class LeaderEpochs:
         """The epochs in order."""
         return tuple(self._entries)
 
-    def append(self, headers: Headers, first: int, last: int) -> None:
+    def append(self, headers: HeaderTable, first: int, last: int) -> None:
         """Add the entries from number ``first`` up to, but not including, ``last``."""
         epochs = headers.leader_epoch[first:last]
         latest = self._entries[-1].epoch if self._entries else NONE

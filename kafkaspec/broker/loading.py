@@ -16,7 +16,6 @@ from typing import Final
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker import recovery
-from kafkaspec.broker.headers import Headers
 from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.recovery import Recovery
@@ -28,6 +27,7 @@ from kafkaspec.files.indexes import OffsetIndex
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 from kafkaspec.io.local import file_size
 from kafkaspec.layout.framing import fixed_size
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.segment import Segment
 
 _WARM: Final = 8192 // fixed_size(OffsetIndex.type_key)
@@ -174,7 +174,7 @@ class LoadedSegment:
                     break
         return self.positions[low]
 
-    def entries(self, position: int, end: int) -> Iterator[tuple[Headers, int, int]]:
+    def entries(self, position: int, end: int) -> Iterator[tuple[HeaderTable, int, int]]:
         """Yield entries of the segment; see ``recovery.entries``."""
         with self.open() as segment:
             yield from recovery.entries(segment, position, end)
@@ -543,7 +543,7 @@ def list_segments(
     return loaded
 
 
-def replay(state: ProducerState, headers: Headers, first: int, last: int) -> None:
+def replay(state: ProducerState, headers: HeaderTable, first: int, last: int) -> None:
     """Add entries to the state of producers, as a broker does that reads a log when it starts.
 
     Raises:

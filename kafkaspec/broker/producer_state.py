@@ -15,7 +15,6 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordType, EndTransactionMarker
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
-from kafkaspec.broker.headers import Headers
 from kafkaspec.broker.profiles import MarkerTrace, Profile
 from kafkaspec.codecs import Codec, Origin
 from kafkaspec.errors import Reason, make_error
@@ -24,6 +23,7 @@ from kafkaspec.files.arrays import serialize_array
 from kafkaspec.layout.framing import field_of
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, payload_path
 from kafkaspec.log.control import KEY, ControlRecord
+from kafkaspec.log.header_table import HeaderTable
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class ProducerState:
         self._open[producer_id] = first_offset
         heapq.heappush(self._begun, (first_offset, producer_id))
 
-    def append(self, headers: Headers, first: int, last: int) -> list[AbortedTransaction]:
+    def append(self, headers: HeaderTable, first: int, last: int) -> list[AbortedTransaction]:
         """Add the entries from number ``first`` up to, but not including, ``last``.
 
         Returns:
@@ -124,7 +124,7 @@ class ProducerState:
                 self._data(headers, number, producer_id)
         return aborted
 
-    def _data(self, headers: Headers, number: int, producer_id: int) -> None:
+    def _data(self, headers: HeaderTable, number: int, producer_id: int) -> None:
         entry = self._of(producer_id, headers.producer_epoch[number])
         last_offset, first_offset = headers.last_offset[number], headers.first_offset[number]
         if self._delta_of_sequence:
@@ -150,7 +150,7 @@ class ProducerState:
         else:
             self._refuse(number, f"a transaction from offset {first_offset} has ended before")
 
-    def replay(self, headers: Headers, first: int, last: int) -> None:
+    def replay(self, headers: HeaderTable, first: int, last: int) -> None:
         """Add entries that a broker reads at once: transactions end after the last of them.
 
         Raises:
@@ -189,7 +189,7 @@ class ProducerState:
                 entry.timestamp = NO_TIMESTAMP
         return entry
 
-    def _end(self, headers: Headers, number: int) -> AbortedTransaction | None:
+    def _end(self, headers: HeaderTable, number: int) -> AbortedTransaction | None:
         """Add a transaction marker; return the transaction if the marker aborts one."""
         marker = read_marker(headers, number)
         offset, producer_id = headers.first_offset[number], headers.producer_id[number]
@@ -256,7 +256,7 @@ def transaction_index(aborted: Iterable[AbortedTransaction]) -> bytes:
     return serialize_array(key, columns)
 
 
-def read_marker(headers: Headers, number: int) -> Marker | None:
+def read_marker(headers: HeaderTable, number: int) -> Marker | None:
     """Return the marker of a producer's control batch; None if compaction emptied the batch.
 
     The marker is read once and kept in ``headers``.
@@ -264,9 +264,9 @@ def read_marker(headers: Headers, number: int) -> Marker | None:
     Raises:
         KafkaSpecError: the marker cannot be read, or is of another kind.
     """
-    if number not in headers.markers:
-        headers.markers[number] = _read_marker(headers.batch(number))
-    marker: Marker | None = headers.markers[number]
+    if number not in headers.known:
+        headers.known[number] = _read_marker(headers.batch(number))
+    marker: Marker | None = headers.known[number]
     return marker
 
 

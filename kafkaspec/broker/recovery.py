@@ -8,7 +8,6 @@ first record of a transaction marker. Kafka: ``FileLogInputStream.nextBatch``,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 from typing import Any, Final
@@ -16,10 +15,9 @@ from typing import Any, Final
 from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.headers import KINDS as HEADERS
-from kafkaspec.broker.headers import UNKNOWN, Headers, of_batches, of_table, read_headers
 from kafkaspec.broker.producer_state import Marker, marker_of, read_marker
 from kafkaspec.codecs import Origin
-from kafkaspec.codecs.headers import Headers as Columns
+from kafkaspec.codecs.headers import HeaderScan
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.layout import names
@@ -35,8 +33,12 @@ from kafkaspec.layout.framing import (
     message_size,
 )
 from kafkaspec.layout.kinds import KINDS, MAGICS, compression_of
+from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.control import decode_control
+from kafkaspec.log.entries import Entries
+from kafkaspec.log.header_table import POSITION, SIZE, HeaderTable, of_batches, of_scan
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer, Record
@@ -74,7 +76,7 @@ class Recovery(StrEnum):
     """Keeps nothing: a segment before it was cut or emptied."""
 
 
-def entry_at(segment: Segment, position: int) -> Headers | None:
+def entry_at(segment: Entries, position: int) -> HeaderTable | None:
     """Return the entry at a position as recovery reads it; None if it truncates the log there.
 
     Offsets are not checked.
@@ -86,7 +88,7 @@ def entry_at(segment: Segment, position: int) -> Headers | None:
     return None if columns is not None and found.size[0] < columns.size else found
 
 
-def entry_unchecked(segment: Segment, position: int) -> Headers | None:
+def entry_unchecked(segment: Entries, position: int) -> HeaderTable | None:
     """Return the entry at a position as recovery reads it, without checking its checksum."""
     buffer, size = _whole(segment, position)
     if size == 0:
@@ -103,10 +105,10 @@ def entry_unchecked(segment: Segment, position: int) -> Headers | None:
         head = bytearray(ahead[position - start : position - start + layout.size])
         head += bytes(layout.size - len(head))
     _put_magic(head, magic)
-    return of_table(Columns(layout, [0, size], bytes(head)), segment, buffer, position)
+    return of_scan(HeaderScan(layout, [0, size], bytes(head)), segment, buffer, position)
 
 
-def entries(segment: Segment, position: int, end: int) -> Iterator[tuple[Headers, int, int]]:
+def entries(segment: Entries, position: int, end: int) -> Iterator[tuple[HeaderTable, int, int]]:
     """Yield entries as a broker walks through them: unchecked, as far as they are whole.
 
     Yields:
@@ -153,7 +155,7 @@ def _magic(entry: Buffer) -> int:
     return _MESSAGES[-1] if magic < _BATCHES[0] else _BATCHES[-1]
 
 
-def _whole(segment: Segment, position: int) -> tuple[memoryview, int]:
+def _whole(segment: Entries, position: int) -> tuple[memoryview, int]:
     """Return the entry at a position and its size in bytes; 0 bytes if the log ends there."""
     left = segment.size - position
     nothing = memoryview(b""), 0
@@ -167,7 +169,7 @@ def _whole(segment: Segment, position: int) -> tuple[memoryview, int]:
     return buffer[position - start : position - start + size], size
 
 
-def _message(segment: Segment, position: int, buffer: memoryview, magic: int) -> Headers:
+def _message(segment: Entries, position: int, buffer: memoryview, magic: int) -> HeaderTable:
     """Return the headers of a message, without reading its key and value."""
     before, strings = _sizes(magic)
     head = bytearray(buffer[: FRAMING + before])
@@ -175,7 +177,7 @@ def _message(segment: Segment, position: int, buffer: memoryview, magic: int) ->
     entry = _sized(bytes(head) + b"\xff" * strings)
     batch = Segment(entry, codec=segment.codec, crc="ignore").batch_at(0)
     found = of_batches(segment, buffer, position, [batch])
-    return replace(found, position=[position], size=[len(buffer)])
+    return found.replaced({POSITION: [position], SIZE: [len(buffer)]})
 
 
 @cache
@@ -201,7 +203,7 @@ def _put_magic(entry: bytearray, magic: int) -> None:
 # -- transaction markers --------------------------------------------------------------------
 
 
-def unreadable_marker(headers: Headers, count: int) -> tuple[int, KafkaSpecError] | None:
+def unreadable_marker(headers: HeaderTable, count: int) -> tuple[int, KafkaSpecError] | None:
     """Return the first transaction marker that a broker cannot read, and why.
 
     Of a batch that is not compressed a broker only reads the first record.
@@ -216,13 +218,13 @@ def unreadable_marker(headers: Headers, count: int) -> tuple[int, KafkaSpecError
                 read_marker(headers, number)
             except KafkaSpecError as error:
                 try:
-                    headers.markers[number] = _lenient_marker(headers, number)
+                    headers.known[number] = _lenient_marker(headers, number)
                 except KafkaSpecError:
                     return number, error
     return None
 
 
-def _lenient_marker(headers: Headers, number: int) -> Marker | None:
+def _lenient_marker(headers: HeaderTable, number: int) -> Marker | None:
     """Return the marker in the first record of its batch; None if the batch has no records.
 
     Raises:
@@ -257,7 +259,7 @@ def _lenient_marker(headers: Headers, number: int) -> Marker | None:
 # -- offsets that do not fit ----------------------------------------------------------------
 
 
-def of_overflow(segment: Segment) -> Recovery:
+def of_overflow(segment: Entries) -> Recovery:
     """Return the action of a broker on a segment with an offset that does not fit into it.
 
     It splits the segment if its last offset is too far from the base offset, and if each entry fits
@@ -283,7 +285,7 @@ def _fits(base_offset: int, offset: int) -> bool:
     return 0 <= offset - base_offset <= LARGEST_RELATIVE_OFFSET
 
 
-def _first_offset(entry: Headers) -> int | None:
+def _first_offset(entry: HeaderTable) -> int | None:
     """Return the first offset of an entry; None for a wrapper that cannot be read."""
     if not entry.has_messages(0, 1) or entry.first_offset[0] != UNKNOWN:
         return entry.first_offset[0]
@@ -295,7 +297,7 @@ def _first_offset(entry: Headers) -> int | None:
 # -- compressed messages of magic 0 and 1 ---------------------------------------------------
 
 
-def first_offset_of(headers: Headers, number: int) -> int:
+def first_offset_of(headers: HeaderTable, number: int) -> int:
     """Return the first offset of an entry; decompress a compressed message to find it.
 
     Raises:
@@ -313,7 +315,7 @@ def first_offset_of(headers: Headers, number: int) -> int:
     return entry.first_offset_of(0)
 
 
-def _size_fault(segment: Segment, position: int, end: int) -> KafkaSpecError | None:
+def _size_fault(segment: Entries, position: int, end: int) -> KafkaSpecError | None:
     """Return the error for an entry that is too small, at which a lookup fails; None otherwise."""
     if end - position <= HEADER_UP_TO_MAGIC:
         return None
@@ -325,7 +327,7 @@ def _size_fault(segment: Segment, position: int, end: int) -> KafkaSpecError | N
     return make_error(Reason.INVALID_VALUE, detail, file=segment.name, offset=position)
 
 
-def wrapper_fault(entry: Headers) -> KafkaSpecError | None:
+def wrapper_fault(entry: HeaderTable) -> KafkaSpecError | None:
     """Return why Kafka cannot determine the first offset of an entry; None if it can.
 
     Of the messages in a wrapper, Kafka checks their sizes, the last offset, and whether the first
@@ -363,6 +365,6 @@ def wrapper_fault(entry: Headers) -> KafkaSpecError | None:
     return None
 
 
-def _fault(segment: Segment, position: int, what: str) -> KafkaSpecError:
+def _fault(segment: Entries, position: int, what: str) -> KafkaSpecError:
     detail = f"a compressed message whose first offset cannot be determined: {what}"
     return make_error(Reason.INVALID_VALUE, detail, file=segment.name, offset=position)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from kafkaspec.broker.headers import UNKNOWN, Headers
 from kafkaspec.broker.index_rules import IndexBuilder
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
+from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.header_table import HeaderTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,12 @@ class RollRules:
     segment_ms: int
 
     def fitting(
-        self, indexes: IndexBuilder, first_timestamp: int, headers: Headers, first: int, last: int
+        self,
+        indexes: IndexBuilder,
+        first_timestamp: int,
+        headers: HeaderTable,
+        first: int,
+        last: int,
     ) -> int:
         """Return the first entry that needs another segment, each being a separate append.
 
@@ -61,7 +67,9 @@ class RollRules:
             stop = bisect_right(headers.last_offset, largest, first, stop)
         return stop
 
-    def fits_together(self, indexes: IndexBuilder, first_timestamp: int, headers: Headers) -> bool:
+    def fits_together(
+        self, indexes: IndexBuilder, first_timestamp: int, headers: HeaderTable
+    ) -> bool:
         """Return whether all entries fit into the active segment as one append."""
         if not indexes.room or not indexes.fits(headers.last_offset[-1]):
             return False

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker import recovery
 from kafkaspec.broker.acceptance import unreadable_markers
-from kafkaspec.broker.headers import Headers, read_headers
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, IndexBuilder, Rule
 from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.producer_state import ProducerState
@@ -17,6 +16,8 @@ from kafkaspec.broker.profiles import Profile
 from kafkaspec.broker.recovery import Recovery
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.segment import Segment
 
 
@@ -126,7 +127,7 @@ class SegmentRun:
         """Note that the broker fails after it has recovered the segment."""
         self._end(Recovery.REFUSES, error)
 
-    def _take(self, headers: Headers) -> None:
+    def _take(self, headers: HeaderTable) -> None:
         """Add the entries before the first one that ends the log."""
         count = len(headers)
         wrong = headers.wrong_checksum()
@@ -158,7 +159,7 @@ class SegmentRun:
         if self.settings.progress is not None:
             self.settings.progress(read, os.fspath(self.segment.path or ""))
 
-    def _take_producers(self, headers: Headers, count: int) -> int:
+    def _take_producers(self, headers: HeaderTable, count: int) -> int:
         """Update producers from the first ``count`` entries; return how many are accepted."""
         if max(headers.producer_id[:count], default=NONE) <= NONE:
             return count
@@ -194,7 +195,7 @@ class SegmentRun:
         """Whether the state of producers after the segment is that of a broker."""
         return self.ended in (None, Recovery.CUTS)
 
-    def entries_again(self) -> Iterator[tuple[Headers, int, int]]:
+    def entries_again(self) -> Iterator[tuple[HeaderTable, int, int]]:
         """Yield the accepted entries again; see ``recovery.entries``."""
         return recovery.entries(self.segment, 0, self.valid)
 
@@ -216,7 +217,7 @@ class SegmentRun:
         )
 
 
-def refused_entry(headers: Headers, number: int, detail: str) -> KafkaSpecError:
+def refused_entry(headers: HeaderTable, number: int, detail: str) -> KafkaSpecError:
     """Return the error for an entry of a producer that a broker fails at."""
     segment, position = headers.segment, headers.position[number]
     return make_error(Reason.INVALID_VALUE, detail, file=segment.name, offset=position)

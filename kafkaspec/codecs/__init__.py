@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kafkaspec.codecs.base import Codec as Codec
     from kafkaspec.codecs.base import Origin as Origin
     from kafkaspec.codecs.choice import get_codec as get_codec
-    from kafkaspec.codecs.headers import HeaderTable as HeaderTable
+    from kafkaspec.codecs.headers import Scan as Scan
     from kafkaspec.codecs.installed import DEFAULT_CODEC as DEFAULT_CODEC
     from kafkaspec.codecs.installed import codec_names as codec_names
     from kafkaspec.model import Buffer as Buffer

@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from kafkaspec._generated.python.runtime import signed64
-from kafkaspec.codecs.headers import HeaderTable
+from kafkaspec.codecs.headers import Scan
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.layout import Kind as LayoutKind
 from kafkaspec.layout import names
@@ -218,7 +218,7 @@ class Codec(ABC):
         *,
         limit: int | None = None,
         capacity: int | None = None,
-    ) -> HeaderTable | None:
+    ) -> Scan | None:
         """Return the headers of the entries from ``start`` on by columns, while they are regular.
 
         For planning: anything unusual about an entry ends the table, and ``parse`` then finds the
@@ -243,7 +243,7 @@ class Codec(ABC):
         verify: bool,
         most: int,
         check: Callable[[], object] | None = None,
-        headers: tuple[HeaderTable, bytes | bytearray] | None = None,
+        headers: tuple[Scan, bytes | bytearray] | None = None,
     ) -> PlainRecords | None:
         """Return the records of batches from ``start`` on that need only decoding.
 

@@ -15,7 +15,7 @@ _SIGNS: Final = bytes(128) + b"\xff" * 128
 """Sign extension of a number, by its highest byte."""
 
 
-class HeaderTable(Protocol):
+class Scan(Protocol):
     """Headers of entries that come one after the other, as a codec reads them.
 
     Attributes:
@@ -36,8 +36,8 @@ class HeaderTable(Protocol):
         """Return whether the entry has that column."""
 
 
-class Headers:
-    """Headers of one kind of entry; see ``HeaderTable``. A column is made when it is asked for."""
+class HeaderScan:
+    """Headers of one kind of entry; see ``Scan``. A column is made when it is asked for."""
 
     def __init__(self, layout: HeaderColumns, positions: list[int], data: bytes) -> None:
         """Keep the headers.
@@ -55,14 +55,14 @@ class Headers:
         self._columns: dict[str, Sequence[int]] = {"position": array("q", positions)}
 
     def column(self, name: str) -> Sequence[int]:
-        """See ``HeaderTable.column``. A column that the kind does not have is a ``KeyError``."""
+        """See ``Scan.column``. A column that the kind does not have is a ``KeyError``."""
         column = self._columns.get(name)
         if column is None:
             column = self._columns[name] = self._make(name)
         return column
 
     def has(self, name: str, entry: int) -> bool:
-        """See ``HeaderTable.has``."""
+        """See ``Scan.has``."""
         condition = self._layout.conditions.get(name)
         return bool(condition(self.column)[entry]) if condition else name in self.names
 

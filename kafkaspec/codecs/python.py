@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Final
 
 from kafkaspec.codecs.base import NOWHERE, Codec, Origin, Parser
-from kafkaspec.codecs.headers import Headers, HeaderTable
+from kafkaspec.codecs.headers import HeaderScan, Scan
 from kafkaspec.layout import HeaderColumns
 from kafkaspec.layout.kinds import kind_of
 from kafkaspec.model import Buffer, Record
@@ -57,7 +57,7 @@ class PythonCodec(Codec):
         *,
         limit: int | None = None,
         capacity: int | None = None,
-    ) -> HeaderTable | None:
+    ) -> Scan | None:
         """As in ``Codec``: entries of one kind, of those kinds whose header has one size."""
         if self._kinds is None:
             self._kinds = import_module(f"{self._package}.headers").KINDS
@@ -66,7 +66,7 @@ class PythonCodec(Codec):
         for kind in self._kinds:
             positions, data = kind.hop(buffer, start, stop, most)
             if data:
-                return Headers(kind, positions, data)
+                return HeaderScan(kind, positions, data)
         return None
 
     def decode_records(

@@ -22,7 +22,8 @@ from kafkaspec.columns.unpacking import Chunk
 from kafkaspec.columns.wanted import POSITION, Wanted
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
-from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
+from kafkaspec.layout.stand_ins import STAND_INS
+from kafkaspec.log.batch import Batch
 from kafkaspec.log.legacy import Shift
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
@@ -41,31 +42,14 @@ UNUSED_SIZE: Final = f"{names.UNUSED}.size"
 """Column with the bytes of an entry after its value."""
 _MESSAGES: Final = (names.KEY, names.VALUE)
 """Columns of records that hold messages in internal topics."""
-_LACKING: Final[tuple[tuple[str, str, str | int], ...]] = (
-    (names.LAST_OFFSET, names.LAST_OFFSET, names.BASE_OFFSET),
-    (names.BASE_OFFSET, names.LAST_OFFSET, f"{names.OFFSET}.first"),
-    (names.NUM_RECORDS, names.NUM_RECORDS, ROWS),
-    (names.TIMESTAMP, names.TIMESTAMP, NO_TIMESTAMP),
-    (names.MAX_TIMESTAMP, names.MAX_TIMESTAMP, names.TIMESTAMP),
-    (names.BASE_TIMESTAMP, names.BASE_TIMESTAMP, f"{names.TIMESTAMP}.first"),
-    (UNUSED_SIZE, UNUSED_SIZE, 0),
-    *(
-        (name, name, 0)
-        for name in (names.IS_CONTROL, names.IS_TRANSACTIONAL, names.HAS_DELETE_HORIZON)
-    ),
-    *(
-        (name, name, NONE)
-        for name in (
-            names.LEADER_EPOCH,
-            names.PRODUCER_ID,
-            names.PRODUCER_EPOCH,
-            names.BASE_SEQUENCE,
-            names.LAST_SEQUENCE,
-        )
-    ),
-)
-"""Columns that not all kinds of entries have; the entries that lack the second one have a number in
-the first one instead, or what another column or fact says."""
+_KNOWN: Final = {
+    names.BASE_OFFSET: f"{names.OFFSET}.first",
+    names.NUM_RECORDS: ROWS,
+    names.BASE_TIMESTAMP: f"{names.TIMESTAMP}.first",
+}
+"""The facts that say more of a message than what stands in for a column that it lacks."""
+_LACKING: Final = {**STAND_INS, **_KNOWN, UNUSED_SIZE: 0}
+"""Columns that not all kinds of entries have, and the number, column or fact in their places."""
 
 
 @dataclass
@@ -152,9 +136,10 @@ class Inspector(Reader):
         except (KafkaSpecError, MemoryError):
             pass  # the entries without facts are read again, one by one
         found = Inspected(table, buffer, start, memoryview(facts))
-        for name, lacking, value in _LACKING:
+        for name, value in _LACKING.items():
             values, number = (None, value) if isinstance(value, int) else (found.column(value), 0)
-            bit = table.names.index(lacking)
+            # All entries store an offset: only those without a last one lack a first one.
+            bit = table.names.index(names.LAST_OFFSET if name == names.BASE_OFFSET else name)
             core.module.fill(found.column(name), table.present, bit, values, number, count)
         return found
 

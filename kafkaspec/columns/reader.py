@@ -40,6 +40,7 @@ from kafkaspec.layout.framing import ENTRY
 from kafkaspec.layout.kinds import new_entry
 from kafkaspec.log.batch import Batch, crc_error, held_payload
 from kafkaspec.log.default import DefaultBatch
+from kafkaspec.log.header_table import of_scan
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.pieces import PIECE_BYTES, WHOLE_BYTES, Piece, runs_of
@@ -176,7 +177,7 @@ class Reader:
         region = buffer[: table.position]
         room = array("q", bytes(8 * module.BATCH_FIELDS * table.count))
         rules = self._rules(core)
-        left_out = self._wanted.aborted.left_out(table)
+        left_out = self._wanted.aborted.left_out(of_scan(table, self._segment, buffer, base))
         first = 0
         while first < table.count and not self._done:
             first, number, rows, facts = module.select(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import chain
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import TimestampType
-from kafkaspec.codecs import Codec, HeaderTable
+from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.memory import Columns, IntegerColumn, Layout
 from kafkaspec.columns.reader import Reader
@@ -36,13 +36,12 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import LOG_APPEND_TIME, Batch, held_payload
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import changed
-
-_AT_ONCE: Final = 1 << 14
-"""Most headers in a table."""
 
 
 class _Entry(NamedTuple):
@@ -95,32 +94,26 @@ def compare_entries(sides: Sides, result: Comparison) -> bool:
 
 def _entries(segment: Segment) -> Iterator[_Entry | None]:
     """Yield the batches of a segment, from columns of headers if possible; None at a message."""
-    position, cursor = 0, segment.cursor()
-    while position < segment.size:
-        segment.check()
-        buffer, start = segment.around(cursor, position)
-        table = segment.codec.scan(buffer, position - start, capacity=_AT_ONCE)
-        kind = None if table is None else KINDS[table.column(names.MAGIC)[0]]
-        if kind is not None and not kind.has_record_sets:
-            yield None
-            return
-        columns = None if table is None or kind is None else _columns(table, kind)
-        if columns is not None and kind is not None:
-            for magic, at, size, first, count, codec, place, length, *values in columns:
-                if magic != kind.magic:
-                    break
-                payload = buffer[place : place + length]
-                yield _Entry(kind, first, count, codec, payload, tuple(values))
-                position = start + at + size
-            continue
-        for batch in segment.batches(position):
-            read = attrgetter(*_stored(batch.kind))
-            if not batch.kind.has_record_sets:
+    for table in read_headers(segment):
+        start = 0
+        for magic, alike in groupby(table.magic):
+            kind, stop = KINDS[magic], start + sum(1 for _ in alike)
+            if not kind.has_record_sets:
                 yield None
                 return
-            position = batch.end
+            yield from _alike(table, kind, start, stop)
+            start = stop
+
+
+def _alike(table: HeaderTable, kind: EntryKind, start: int, stop: int) -> Iterator[_Entry]:
+    """Yield batches of one kind."""
+    place = f"{kind.payload}.{POSITION}", f"{kind.payload}.{SIZE}"
+    wanted = (names.BASE_OFFSET, kind.count, names.COMPRESSION, *place, *_stored(kind))
+    if any(field.optional for field in LAYOUTS[kind.key].fields) or not all(map(table.has, wanted)):
+        read = attrgetter(*_stored(kind))
+        for batch in map(table.batch, range(start, stop)):
             yield _Entry(
-                batch.kind,
+                kind,
                 batch.base_offset,
                 batch.num_records or 0,
                 batch.compression,
@@ -128,18 +121,10 @@ def _entries(segment: Segment) -> Iterator[_Entry | None]:
                 read(batch.message),
             )
         return
-
-
-def _columns(table: HeaderTable, kind: EntryKind) -> Iterator[tuple[Any, ...]] | None:
-    """Return the rows of a table that ``_entries`` needs; None if a field is not a number."""
-    if any(field.optional for field in LAYOUTS[kind.key].fields):
-        return None
-    place = f"{kind.payload}.{POSITION}", f"{kind.payload}.{SIZE}"
-    known = (names.MAGIC, POSITION, SIZE, names.BASE_OFFSET, kind.count, names.COMPRESSION, *place)
-    try:
-        return zip(*map(table.column, (*known, *_stored(kind))), strict=True)
-    except (KeyError, ValueError):
-        return None
+    rows = zip(*(table.list(name)[start:stop] for name in wanted), strict=True)
+    for first, count, codec, at, length, *values in rows:
+        at -= table.start
+        yield _Entry(kind, first, count, codec, table.buffer[at : at + length], tuple(values))
 
 
 @cache

@@ -13,7 +13,6 @@ from itertools import accumulate, pairwise
 from string import Formatter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kafkaspec.codecs import HeaderTable
 from kafkaspec.columns.json_lines import (
     KEPT_BYTES,
     PIECES_AHEAD,
@@ -34,7 +33,6 @@ from kafkaspec.columns.wanted import (
     BATCH_POSITION,
     BATCH_SIZE,
     OF_BATCH,
-    POSITION,
     Wanted,
 )
 from kafkaspec.dumplog.families import Family
@@ -45,6 +43,7 @@ from kafkaspec.jobs import flows_in_order
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NONE, TIMESTAMP_TYPES, Batch
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import divided_around, readable_headers
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
@@ -219,32 +218,25 @@ class _Text:
 
 def _items(family: Family, log: Segment) -> Iterator[_Item]:
     for item in readable_headers(log):
-        if isinstance(item, tuple):
-            yield from divided_around(*item, RANGE_BYTES, _alone(family, *item))
-        else:
+        if isinstance(item, KafkaSpecError):
             yield item
+        elif item.batches is not None:
+            yield from item.batches
+        else:
+            yield from divided_around(item, RANGE_BYTES, _alone(family, item))
 
 
-def _alone(family: Family, table: HeaderTable, base: int) -> set[int]:
+def _alone(family: Family, table: HeaderTable) -> set[int]:
     """Return the positions of entries that columns do not say everything of."""
-    magics = table.column(names.MAGIC)
-    columns = [magics]
-    if _NEWEST in magics:
-        columns += [
-            table.column(name)
-            for name in (names.NUM_RECORDS, names.HAS_DELETE_HORIZON, names.COMPRESSION)
-        ]
-    rows = list(zip(*columns, strict=True))
+    columns = (names.MAGIC, names.NUM_RECORDS, names.HAS_DELETE_HORIZON, names.COMPRESSION)
+    rows = list(zip(*map(table.list, columns), strict=True))
     plain = {row for row in set(rows) if _is_plain(family, row)}
-    places = table.column(POSITION)
-    return {base + place for place, row in zip(places, rows, strict=True) if row not in plain}
+    return {place for place, row in zip(table.position, rows, strict=True) if row not in plain}
 
 
 def _is_plain(family: Family, row: Sequence[int]) -> bool:
-    if row[0] != _NEWEST:
-        return False
-    _, count, horizon, codec = row
-    return count > 0 and not horizon and codec < len(family.codecs)
+    magic, count, horizon, codec = row
+    return magic == _NEWEST and count > 0 and not horizon and codec < len(family.codecs)
 
 
 def _read(core: Core, log: Segment, text: _Text, item: _Item) -> Iterator[_Read]:

@@ -12,7 +12,7 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.headers import KINDS as HEADERS
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import get_codec
-from kafkaspec.codecs.headers import Headers as Columns
+from kafkaspec.codecs.headers import HeaderScan
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.intact.crc import Sums
@@ -224,7 +224,7 @@ def _numbers(kind: EntryKind, buffer: memoryview, position: int, size: int) -> l
     layout = _COLUMNS.get(kind.key)
     if layout is not None:
         header = bytes(buffer[position : position + layout.size])
-        columns = Columns(layout, [0, layout.size], header)
+        columns = HeaderScan(layout, [0, layout.size], header)
         return [columns.column(name)[0] if name in columns.names else NONE for name in _NUMBERS]
     try:  # its fields are not at fixed places
         entry, _ = get_codec("python").parse(ENTRY, buffer[position : position + max(size, 0)])

@@ -14,10 +14,12 @@ from itertools import compress, count
 from operator import gt, le
 from typing import Final
 
-from kafkaspec.broker.headers import UNKNOWN, Headers, of_batches, of_table
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.intact.heads import Head, Seeker, declared_end, head_at
 from kafkaspec.layout.framing import LARGEST_OFFSET
+from kafkaspec.layout.stand_ins import UNKNOWN
+from kafkaspec.log.header_table import HeaderTable, of_batches
+from kafkaspec.log.headers import scanned
 from kafkaspec.log.segment import Segment
 
 _FIRST_TABLE: Final = 64
@@ -147,7 +149,7 @@ class Walker:
             self._add(found, headers, 0, stop, split=False)
         return [item for item in found if isinstance(item, Run)]
 
-    def headers(self, start: int, end: int) -> Iterator[tuple[Headers, int]]:
+    def headers(self, start: int, end: int) -> Iterator[tuple[HeaderTable, int]]:
         """Yield headers of sound entries between two places, and how many of them are before it."""
         buffer, capacity = self.buffer[:end], _FIRST_TABLE
         while start < end:
@@ -206,7 +208,7 @@ class Walker:
 
     def _headers(
         self, position: int, capacity: int, buffer: memoryview | None = None
-    ) -> Headers | None:
+    ) -> HeaderTable | None:
         """Return the headers of entries from a place on; None if there is no entry.
 
         Args:
@@ -217,10 +219,10 @@ class Walker:
         segment = self.segment
         segment.check()
         buffer = self.buffer if buffer is None else buffer
-        table = segment.codec.scan(buffer, position, capacity=capacity)
-        self.scanned += 0 if table is None else table.count
-        if table is not None and table.count:
-            return of_table(table, segment, self.buffer, 0)
+        table = scanned(segment, buffer, 0, position, capacity)
+        if table is not None:
+            self.scanned += len(table)
+            return table
         try:
             batch = segment.batch_at(position)
         except KafkaSpecError as error:
@@ -230,7 +232,7 @@ class Walker:
         return of_batches(segment, self.buffer, 0, [batch])
 
     def _add(
-        self, found: list[Item], headers: Headers, first: int, stop: int, *, split: bool = True
+        self, found: list[Item], headers: HeaderTable, first: int, stop: int, *, split: bool = True
     ) -> None:
         """Add sound entries, in as many runs as there are falls of offsets."""
         lows: Sequence[int] = headers.first_offset[first:stop]
@@ -249,7 +251,7 @@ class Walker:
     def _extend(
         self,
         found: list[Item],
-        headers: Headers,
+        headers: HeaderTable,
         first: int,
         stop: int,
         lows: Sequence[int],
@@ -291,7 +293,7 @@ class Walker:
         else:
             found.append(run)
 
-    def _run(self, headers: Headers, first: int, stop: int, lows: Sequence[int]) -> Run:
+    def _run(self, headers: HeaderTable, first: int, stop: int, lows: Sequence[int]) -> Run:
         epochs = headers.leader_epoch[first:stop]
         odd = [
             headers.position[first + number]
@@ -367,7 +369,7 @@ class Walker:
         return items
 
 
-def _first_of(headers: Headers, number: int) -> int:
+def _first_of(headers: HeaderTable, number: int) -> int:
     """Return the first offset in a compressed message, the last one where that is not known."""
     try:
         first = headers.first_offset_of(number)

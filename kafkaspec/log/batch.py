@@ -17,6 +17,8 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import Checksum, EntryKind, names
 from kafkaspec.layout.framing import LOG_FRAMING, Framing, checksum_of, field_of
 from kafkaspec.layout.kinds import KINDS, compression_of, magic_of, value_names
+from kafkaspec.layout.stand_ins import NO_TIMESTAMP as NO_TIMESTAMP
+from kafkaspec.layout.stand_ins import NONE as NONE
 from kafkaspec.log.control import ControlRecord, decode_control, decode_controls
 from kafkaspec.log.pieces import HELD_BYTES, MOST_RECORDS
 from kafkaspec.model import Record
@@ -34,12 +36,6 @@ TIMESTAMP_TYPES: Final = tuple(
     name.title().replace("_", "") for name in value_names(names.TIMESTAMP_TYPE)
 )
 """Names of the stored timestamp types by their number."""
-
-NONE: Final = -1
-"""Value for no producer, no sequence number, no leader epoch."""
-
-NO_TIMESTAMP: Final = -1
-"""Value of a missing timestamp, as Kafka reports it."""
 
 _timestamp_type: Final[Callable[[Any], int]] = attrgetter(names.TIMESTAMP_TYPE)
 _is_transactional: Final[Callable[[Any], int]] = attrgetter(names.IS_TRANSACTIONAL)

@@ -1,4 +1,4 @@
-"""Read the headers of a segment by columns, and skip batches because of them.
+"""Walk through the headers of a segment, table by table, and skip batches because of them.
 
 If an input is read in parts and batches are large, only the headers are read: see
 ``Reading.request_bytes``.
@@ -7,26 +7,30 @@ If an input is read in parts and batches are large, only the headers are read: s
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout import names
+from kafkaspec.io.window import Cursor
 from kafkaspec.layout.framing import LARGEST_HEADER
-from kafkaspec.layout.kinds import KINDS
-from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.log.batch import Batch
 from kafkaspec.log.entries import Entries
+from kafkaspec.log.header_table import HeaderTable, of_batches, of_scan
+from kafkaspec.model import Buffer
 
-RECORD_SETS: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
-"""Magics of entries that all have the fields of a batch."""
 _FIRST: Final = 64
 """Number of headers of the first table if few may be enough; each next one has twice as many."""
 HEADERS_AT_ONCE: Final = (1 << 12) - 8
 """Number of headers of a table that stays in the cache, in memory that is used again."""
 _MOST: Final = (1 << 16) - 8
 """Not a power of two: columns that far apart would share a few lines of the cache."""
+_WHOLE: Final = 1 << 14
+"""Most entries at a time whose other bytes are needed too: their columns take a few MiB."""
+_OBJECTS: Final = 256
+"""Most messages at a time that the codec does not scan."""
+_OBJECT_BYTES: Final = 1 << 20
+"""Bytes of these messages, unless one has more."""
 
 
 def header_tables(
@@ -36,7 +40,7 @@ def header_tables(
     few: bool = False,
     end: int | None = None,
     most: int = _MOST,
-) -> Iterator[tuple[HeaderTable, int]]:
+) -> Iterator[HeaderTable]:
     """Yield tables of headers from an entry on, as long as entries are regular.
 
     Args:
@@ -47,8 +51,8 @@ def header_tables(
         most: headers of a table.
 
     Yields:
-        A table, and the byte offset that its positions count from. After the last table comes
-        an entry that the codec does not scan, whatever is wrong with it, or the end.
+        Tables. After the last one comes an entry that the codec does not scan, whatever is wrong
+        with it, or the end.
 
     Raises:
         KafkaSpecError: ``changed``, ``unreadable``.
@@ -58,24 +62,22 @@ def header_tables(
     stop = segment.size if end is None else end
     while position < stop:
         segment.check()
-        buffer, base = cursor.at(position, LARGEST_HEADER)
-        limit = stop - base
+        buffer, start = cursor.at(position, LARGEST_HEADER)
+        limit = stop - start
         buffer = buffer[:limit]
-        table = segment.codec.scan(buffer, position - base, limit=limit, capacity=capacity)
+        table = scanned(segment, buffer, start, position, capacity, limit)
         if table is None and limit > len(buffer):  # a kind that shows its header to the end of it
-            buffer, base = segment.around(cursor, position)
-            buffer = buffer[: stop - base]
-            table = segment.codec.scan(buffer, position - base, capacity=capacity)
+            table = _whole(segment, cursor, position, capacity, stop)
         if table is None:
             return
-        yield table, base
-        position = base + table.position
+        yield table
+        position = table.end
         capacity = min(2 * capacity, most)
 
 
 def readable_headers(
     segment: Entries, position: int = 0, end: int | None = None, *, most: int = _MOST
-) -> Iterator[tuple[HeaderTable, int] | Batch | KafkaSpecError]:
+) -> Iterator[HeaderTable | KafkaSpecError]:
     """Yield the headers of all entries that can be read, and the error of each other one.
 
     Args:
@@ -84,81 +86,198 @@ def readable_headers(
         end: byte offset after the last entry to read, None for all.
         most: headers of a table.
 
-    Yields:
-        A table as from ``header_tables``; or alone an entry that the codec does not scan, or an
-        error.
-
     Raises:
         KafkaSpecError: ``changed``, ``unreadable``.
     """
+    yield from _walked(segment, position, segment.scan, end, most)
+
+
+def _walked(
+    segment: Entries,
+    position: int,
+    objects: Callable[[int], Iterable[Batch | KafkaSpecError]],
+    end: int | None = None,
+    most: int = _MOST,
+) -> Iterator[HeaderTable | KafkaSpecError]:
+    scans = segment.format.has_columns
     while True:
-        if segment.format.has_columns:
-            for table, base in header_tables(segment, position, end=end, most=most):
-                yield table, base
-                position = base + table.position
+        if scans:
+            for table in header_tables(segment, position, end=end, most=most):
+                yield table
+                position = table.end
         if end is not None and position >= end:
             return
-        for item in segment.scan(position):
-            yield item
-            if isinstance(item, Batch):
-                position = item.end
-                if segment.format.has_columns:
-                    break  # the codec may scan the next ones
+        for item in _grouped(objects(position)):
+            if isinstance(item, KafkaSpecError):
+                yield item
+                continue
+            yield of_batches(segment, item[0].data, item[0].position, item)
+            position = item[-1].end
+            if scans:
+                break  # the codec may scan the next ones
         else:
             return
 
 
 def sound_headers(
-    segment: Entries, position: int = 0, *, most: int = _MOST
-) -> Iterator[tuple[HeaderTable, int] | Batch]:
+    segment: Entries, position: int = 0, *, strict_tail: bool = False, most: int = _MOST
+) -> Iterator[HeaderTable]:
     """Yield the headers of all entries; see ``readable_headers``.
+
+    Args:
+        segment: the segment.
+        position: byte offset of an entry.
+        strict_tail: whether what the segment's ``tail`` refuses is an error too.
+        most: headers of a table.
 
     Raises:
         KafkaSpecError: an entry that cannot be parsed.
     """
-    for item in readable_headers(segment, position, most=most):
+    objects = segment.entries if strict_tail else segment.scan
+    for item in _walked(segment, position, objects, most=most):
         if isinstance(item, KafkaSpecError):
             raise item
         yield item
 
 
-def divided(table: HeaderTable, base: int, most: int) -> Iterator[tuple[int, int]]:
+def read_headers(segment: Entries, position: int = 0) -> Iterator[HeaderTable]:
+    """Yield the headers of all entries, each table with all bytes of its entries.
+
+    Checksums are not verified. At the end, ``segment.tail`` says why the log ends there, as after
+    ``Segment.batches``.
+
+    Args:
+        segment: the segment.
+        position: position of the first entry to read.
+
+    Raises:
+        KafkaSpecError: an entry cannot be parsed; raised after the entries before it.
+    """
+    cursor = segment.cursor()
+    while position < segment.size:
+        segment.check()
+        table = _whole(segment, cursor, position, _WHOLE)
+        if table is None:  # read some as objects, then try to scan again
+            batches = next(_grouped(segment.entries(position)), None)
+            if batches is None:
+                return
+            assert not isinstance(batches, KafkaSpecError)
+            buffer, start = cursor.at(position, batches[-1].end - position)
+            table = of_batches(segment, buffer, start, batches)
+        yield table
+        position = table.end
+
+
+def read_all_headers(segment: Entries) -> HeaderTable | None:
+    """Return the headers of all entries of a segment in memory; None if it has no entries.
+
+    Raises:
+        KafkaSpecError: an entry cannot be parsed.
+    """
+    buffer, start = segment.cursor().at(0, segment.size)
+    table = scanned(segment, buffer, start, 0)
+    if table is not None and table.end == segment.size:
+        return table
+    batches = list(segment.entries())
+    return of_batches(segment, buffer, start, batches) if batches else None
+
+
+def _whole(
+    segment: Entries, cursor: Cursor, position: int, capacity: int, stop: int | None = None
+) -> HeaderTable | None:
+    """Return the headers of entries whose bytes are there; None if the codec does not scan them."""
+    buffer, start = segment.around(cursor, position)
+    buffer = buffer if stop is None else buffer[: stop - start]
+    return scanned(segment, buffer, start, position, capacity)
+
+
+def scanned(
+    segment: Entries,
+    buffer: Buffer,
+    start: int,
+    position: int,
+    capacity: int | None = None,
+    limit: int | None = None,
+) -> HeaderTable | None:
+    """Return the headers of regular entries in a buffer; None if the codec does not scan the first.
+
+    Args:
+        segment: the segment that contains the entries.
+        buffer: bytes of it.
+        start: position in the segment of the first byte of ``buffer``.
+        position: position in the segment of the first entry.
+        capacity: number of entries, at most.
+        limit: see ``Codec.scan``.
+    """
+    scan = segment.codec.scan(buffer, position - start, capacity=capacity, limit=limit)
+    return (
+        of_scan(scan, segment, memoryview(buffer), start)
+        if scan is not None and scan.count
+        else None
+    )
+
+
+def _grouped(
+    items: Iterable[Batch | KafkaSpecError],
+) -> Iterator[Sequence[Batch] | KafkaSpecError]:
+    """Yield batches, some messages at a time, and errors."""
+    batches: list[Batch] = []
+    try:
+        for item in items:
+            if isinstance(item, Batch):
+                batches.append(item)
+                size = item.end - batches[0].position
+                many = len(batches) == _OBJECTS or size >= _OBJECT_BYTES
+                if not (many or item.kind.has_record_sets):
+                    continue
+            if batches:
+                yield batches
+                batches = []
+            if isinstance(item, KafkaSpecError):
+                yield item
+    except KafkaSpecError:
+        if batches:
+            yield batches
+        raise
+    if batches:
+        yield batches
+
+
+def divided(table: HeaderTable, most: int) -> Iterator[tuple[int, int]]:
     """Divide the entries of a table into ranges of at most so many bytes, or of one larger entry.
 
     Args:
         table: the table.
-        base: byte offset that its positions count from.
         most: bytes of a range.
 
     Yields:
         Byte offsets of the first entry of a range and of the one after it.
     """
-    places, first = table.column("position"), 0
-    while first < table.count:
+    places, first, end = table.position, 0, table.end
+    while first < len(table):
         start = places[first]
         last = bisect_right(places, start + most, first) - 1
-        if table.position <= start + most:
-            last = table.count
+        if end <= start + most:
+            last = len(table)
         last = max(last, first + 1)
-        yield base + start, base + (places[last] if last < table.count else table.position)
+        yield start, places[last] if last < len(table) else end
         first = last
 
 
 def divided_around(
-    table: HeaderTable, base: int, most: int, alone: Container[int]
+    table: HeaderTable, most: int, alone: Container[int]
 ) -> Iterator[tuple[int, int] | int]:
     """Divide the entries of a table as ``divided`` does, around those that stand alone.
 
     Args:
         table: the table.
-        base: byte offset that its positions count from.
         most: bytes of a range.
         alone: byte offsets of entries.
 
     Yields:
         Ranges, and the byte offset of each entry that stands alone.
     """
-    places = [base + place for place in (*table.column("position"), table.position)]
+    places = [*table.position, table.end]
     start = places[0]
     for place, after in pairwise(places):
         if place in alone:
@@ -188,51 +307,23 @@ def skip(segment: Entries, position: int, offset: int) -> tuple[int, int]:
     Raises:
         KafkaSpecError: ``changed``, ``unreadable``.
     """
-    return _skip(segment, position, offset, last_offsets)
+    return _skip(segment, position, offset, lambda table: table.last_offset)
 
 
 def skip_older(segment: Entries, position: int, timestamp: int) -> tuple[int, int]:
     """Skip entries whose largest timestamp, by their headers, is below one. See ``skip``."""
-    return _skip(segment, position, timestamp, largest_timestamps)
+    return _skip(segment, position, timestamp, lambda table: table.max_timestamp)
 
 
 def _skip(
     segment: Entries, position: int, wanted: int, largest: Callable[[HeaderTable], Sequence[int]]
 ) -> tuple[int, int]:
     passed = 0
-    for table, base in header_tables(segment, position, few=True):
+    for table in header_tables(segment, position, few=True):
         numbers = largest(table)
         if max(numbers) >= wanted:
             entry = next(entry for entry, number in enumerate(numbers) if number >= wanted)
-            return base + table.column("position")[entry], passed + entry
-        passed += table.count
-        position = base + table.position
+            return table.position[entry], passed + entry
+        passed += len(table)
+        position = table.end
     return position, passed
-
-
-def last_offsets(table: HeaderTable) -> Sequence[int]:
-    """Return the last offset of each entry; of a message of magic 0 or 1, its own."""
-    lasts = table.column(names.LAST_OFFSET)
-    if set(table.column(names.MAGIC)) <= RECORD_SETS:
-        return lasts
-    return [
-        last if table.has(names.LAST_OFFSET, entry) else offset
-        for entry, (offset, last) in enumerate(
-            zip(table.column(names.BASE_OFFSET), lasts, strict=True)
-        )
-    ]
-
-
-def largest_timestamps(table: HeaderTable) -> Sequence[int]:
-    """Return the largest timestamp of each entry: of a message of magic 1, its own; of 0, none."""
-    return list(_timestamps(table))
-
-
-def _timestamps(table: HeaderTable) -> Iterator[int]:
-    for entry, largest in enumerate(table.column(names.MAX_TIMESTAMP)):
-        if table.has(names.MAX_TIMESTAMP, entry):
-            yield largest
-        elif table.has(names.TIMESTAMP, entry):
-            yield table.column(names.TIMESTAMP)[entry]
-        else:
-            yield NO_TIMESTAMP

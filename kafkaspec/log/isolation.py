@@ -16,7 +16,7 @@ from itertools import accumulate, compress
 from typing import Any, Final, NamedTuple, overload
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
-from kafkaspec.codecs import Codec, HeaderTable
+from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.layout import names
@@ -24,9 +24,9 @@ from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import decode_control
 from kafkaspec.log.entries import Entries
+from kafkaspec.log.header_table import POSITION, HeaderTable, is_constant
 from kafkaspec.log.headers import (
     HEADERS_AT_ONCE,
-    RECORD_SETS,
     readable_headers,
     skip,
     sound_headers,
@@ -38,10 +38,8 @@ _PRODUCER, _FIRST, _LAST = "producer_id", "first_offset", "last_offset"
 _ABORT: Final = ControlRecordType.ABORT
 _COLUMNS: Final = (
     names.PRODUCER_ID, names.IS_CONTROL, names.BASE_OFFSET, names.LAST_OFFSET,
-    names.PRODUCER_EPOCH, names.MAX_TIMESTAMP, names.NUM_RECORDS,
+    names.PRODUCER_EPOCH, names.MAX_TIMESTAMP, names.NUM_RECORDS, POSITION,
 )  # fmt: skip
-_OF_BATCH: Final = tuple(name.rpartition(".")[2] for name in _COLUMNS)
-"""What a batch calls them."""
 _IDENTITY: Final = (names.PRODUCER_ID, names.IS_CONTROL, names.BASE_OFFSET)
 
 
@@ -165,18 +163,18 @@ class AbortedTransactions(Sequence[Aborted]):
         Returns:
             A byte for each entry; None if none belongs to any.
         """
-        flags = _transactional_flags(table) if self else None
-        if flags is None:
+        flags = table.transactional if self else ()
+        if not any(flags):
             return None
-        producer_ids, controls, base_offsets = map(table.column, _IDENTITY)
+        producer_ids, controls, base_offsets = map(table.list, _IDENTITY)
         if "numpy" in sys.modules:
             import numpy as np
 
             found = self.among(np.asarray(producer_ids), np.asarray(base_offsets))
             found &= (np.asarray(flags) != 0) & (np.asarray(controls) == 0)
             return found.tobytes() if found.any() else None
-        marks = bytearray(table.count)
-        rows = zip(range(table.count), producer_ids, controls, base_offsets, strict=True)
+        marks = bytearray(len(table))
+        rows = zip(range(len(table)), producer_ids, controls, base_offsets, strict=True)
         for entry, producer_id, is_control, base_offset in compress(rows, flags):
             if not is_control and self._reach(producer_id, base_offset):
                 marks[entry] = 1
@@ -309,15 +307,13 @@ def follow_transactions(
 
 
 class _Part:
-    """The facts about transactions in their batches, of a table or of one entry.
+    """The facts about transactions in the batches of a table.
 
     Functions in C go through the columns: a loop in Python over all rows takes longer than it takes
     to decode small batches.
     """
 
-    def __init__(
-        self, columns: Sequence[Sequence[int]], headers: tuple[HeaderTable, int] | None
-    ) -> None:
+    def __init__(self, columns: Sequence[Sequence[int]], headers: HeaderTable) -> None:
         producer_ids, controls, *_ = columns
         self._producer_ids, self._controls = list(producer_ids), list(controls)
         (
@@ -325,7 +321,6 @@ class _Part:
             self._counts, self._positions, self._entries,
         ) = columns  # fmt: skip
         self._headers = headers
-        self._base = headers[1] if headers is not None else 0
         self._rows = range(len(self._positions))
 
     def follow(self, start: int, ongoing: dict[int, OpenTransaction]) -> None:
@@ -396,25 +391,23 @@ class _Part:
         types = self._types(segment, markers) if markers else []
         found = {row for row, kind in zip(markers, types, strict=False) if kind == _ABORT}
         rest = markers[len(types) :]
-        return found | {
-            row for row in rest if _is_abort(segment, self._base + self._positions[row])
-        }
+        return found | {row for row in rest if _is_abort(segment, self._positions[row])}
 
     def _types(self, segment: Entries, markers: list[int]) -> list[int | None]:
         """Return the types of the first of some markers, as far as they need only decoding."""
-        if self._headers is None or {self._counts[row] for row in markers} != {1}:
+        table = self._headers
+        if table.scan is None or {self._counts[row] for row in markers} != {1}:
             return []
-        table, base = self._headers
         segment.check()
-        buffer, start = segment.around(segment.cursor(), base + self._positions[markers[0]])
-        if start != base:
+        buffer, start = segment.around(segment.cursor(), self._positions[markers[0]])
+        if start != table.start:
             return []
-        passed = bytearray(b"\1") * table.count
+        passed = bytearray(b"\1") * len(table)
         for row in markers:
             passed[self._entries[row]] = 0
-        first, verify = table.column("position")[0], segment.crc == "error"
+        first, verify = table.position[0] - start, segment.crc == "error"
         records = segment.codec.plain_records(
-            buffer, first, verify, WHOLE_BYTES, None, (table, passed)
+            buffer, first, verify, WHOLE_BYTES, None, (table.scan, passed)
         )
         return [_type_of(segment.codec, each.key, each.value) for each in records or ()]
 
@@ -446,43 +439,15 @@ def _listed(segment: Entries) -> AbortedTransactions | None:
         return None
 
 
-def _part_of(item: tuple[HeaderTable, int] | Batch) -> _Part | None:
+def _part_of(table: HeaderTable) -> _Part | None:
     """Return what batches say; None if none of them is of a transaction."""
-    if isinstance(item, Batch):
-        if not item.is_transactional:
-            return None
-        row = [getattr(item, name) for name in (*_OF_BATCH, "position")]
-        return _Part([[value] for value in (*row, 0)], None)
-    table, _ = item
-    flags = _transactional_flags(table)
-    if flags is None:
+    flags = table.transactional
+    if not (flags[0] or any(flags)):
         return None
-    columns: list[Sequence[int]] = [table.column(name) for name in (*_COLUMNS, "position")]
-    columns.append(range(table.count))
-    if not (flags[0] and _is_constant(flags)) and not all(flags):
+    columns = [*map(table.list, _COLUMNS), range(len(table))]
+    if not (flags[0] and is_constant(flags)) and not all(flags):
         columns = [list(compress(column, flags)) for column in columns]
-    return _Part(columns, item)
-
-
-def _transactional_flags(table: HeaderTable) -> Sequence[int] | None:
-    """Return which entries of a table are parts of transactions; None if none is."""
-    if names.IS_TRANSACTIONAL not in table.names:
-        return None
-    flags: Sequence[int] = table.column(names.IS_TRANSACTIONAL)
-    magics = table.column(names.MAGIC)
-    if not (magics[0] in RECORD_SETS and _is_constant(magics)) and not set(magics) <= RECORD_SETS:
-        flags = [
-            flag and table.has(names.IS_TRANSACTIONAL, entry) for entry, flag in enumerate(flags)
-        ]
-    return flags if flags[0] or any(flags) else None
-
-
-def _is_constant(column: Sequence[int]) -> bool:
-    """Return whether all values of a column are known to be the same, without looking at each."""
-    if not isinstance(column, memoryview):
-        return False
-    stored = bytes(column)
-    return stored == stored[: column.itemsize] * len(column)
+    return _Part(columns, table)
 
 
 def _is_abort(segment: Entries, position: int) -> bool:

@@ -33,16 +33,15 @@ from operator import lt
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex, TimeIndex
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
-from kafkaspec.layout.kinds import KINDS
-from kafkaspec.log.batch import Batch
+from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.damage import ALWAYS_RAISED, Judge, Kept
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.partition import Partition
@@ -488,14 +487,11 @@ class _Extent:
 
     def _read(self, segment: Segment, position: int, stop: int | None = None) -> None:
         for item in readable_headers(segment, position, stop):
-            if isinstance(item, tuple):
-                self._table(item[0])
-            elif isinstance(item, Batch):
-                count = item.num_records
-                self._add(None if count is None else item.base_offset, item.last_offset, count)
-            else:
+            if isinstance(item, KafkaSpecError):
                 self._follows = False  # whoever reads it reports it
                 self.is_odd = True
+            else:
+                self._table(item)
 
     def _read_kept(self, segment: Segment, kept: Kept) -> None:
         self.stop = 0
@@ -550,33 +546,16 @@ class _Extent:
 
     def _table(self, table: HeaderTable) -> None:
         """Take headers; as a whole if no offset is left out between the first and the last."""
-        firsts = table.column(names.BASE_OFFSET)
-        magics = table.column(names.MAGIC)
-        sets = {magic: kind.has_record_sets for magic, kind in KINDS.items()}
-        if set(magics) <= {magic for magic, is_set in sets.items() if is_set}:
-            lasts, counts = table.column(names.LAST_OFFSET), table.column(names.NUM_RECORDS)
+        firsts, lasts, counts = table.first_offset, table.last_offset, table.list(names.NUM_RECORDS)
+        if not table.has_wrappers:
             span = lasts[-1] - firsts[0] + 1
-            held = sum(lasts) - sum(firsts) + table.count
+            held = sum(lasts) - sum(firsts) + len(table)
             dense = span == held == sum(counts) and all(map(lt, lasts, firsts[1:]))
-            if self._whole(firsts[0], lasts[-1], table.count, dense):
+            if self._whole(firsts[0], lasts[-1], len(table), dense):
                 return
-            for first, last, count in zip(firsts, lasts, counts, strict=True):
-                self._add(first, last, count)
-            return
-        packed = table.column(names.COMPRESSION)
-        single = not any(packed) and not any(map(sets.get, set(magics)))
-        span = firsts[-1] - firsts[0] + 1
-        dense = single and span == table.count and all(map(lt, firsts, firsts[1:]))
-        if self._whole(firsts[0], firsts[-1], table.count, dense):
-            return
-        for entry, first in enumerate(firsts):
-            if sets[magics[entry]]:
-                last, count = (
-                    table.column(name)[entry] for name in (names.LAST_OFFSET, names.NUM_RECORDS)
-                )
-                self._add(first, last, count)
-            else:
-                self._add(None if packed[entry] else first, first, None if packed[entry] else 1)
+        for first, last, count in zip(firsts, lasts, counts, strict=True):
+            unknown = count == UNKNOWN
+            self._add(None if unknown else first, last, None if unknown else count)
 
     def _whole(self, first: int, last: int, batches: int, dense: bool) -> bool:
         """Take batches without a gap, if they are."""

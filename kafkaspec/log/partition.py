@@ -23,7 +23,7 @@ from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import SegmentOptions
-from kafkaspec.log.headers import last_offsets, sound_headers
+from kafkaspec.log.headers import sound_headers
 from kafkaspec.log.isolation import (
     AbortedTransactions,
     OpenTransaction,
@@ -254,11 +254,8 @@ class Partition(Log):
         end = 0
         for segment in self.segments_from(self.last_base_offset):
             end = segment.base_offset or 0
-            for item in sound_headers(segment, position_in(segment)):
-                if isinstance(item, Batch):  # also of Kafka 0.7, whose offsets are positions
-                    end = max(end, item.next_offset)
-                else:
-                    end = max(end, max(last_offsets(item[0])) + 1)
+            for table in sound_headers(segment, position_in(segment)):
+                end = max(end, table.next_offset)
         return end
 
     def _snapshot_transactions(self, end: int) -> tuple[dict[int, OpenTransaction], int]:

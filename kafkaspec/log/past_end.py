@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from kafkaspec._generated.python.model.recordbatch import TimestampType
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout import names
-from kafkaspec.log.batch import LOG_APPEND_TIME, Batch
-from kafkaspec.log.headers import largest_timestamps, last_offsets, readable_headers
+from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
-_STAMPS: Final = (names.IS_CONTROL, names.TIMESTAMP_TYPE)
-"""Columns that are 0 for the batches that a producer stamped."""
+_BY_BROKER: Final = TimestampType.LOG_APPEND_TIME
 
 
 class PastEnd(NamedTuple):
@@ -78,15 +76,9 @@ def _stamped(segment: Segment) -> Iterator[tuple[int, int, int]]:
     for item in readable_headers(segment):
         if isinstance(item, KafkaSpecError):
             continue
-        if isinstance(item, Batch):
-            if item.is_control or item.timestamp_type == LOG_APPEND_TIME:
-                yield item.max_timestamp, item.position, item.last_offset
+        types, controls = item.timestamp_type, item.control
+        if _BY_BROKER not in types and not any(controls):
             continue
-        table, base = item
-        marks = [name for name in _STAMPS if name in table.names and any(table.column(name))]
-        if not marks:
-            continue
-        times, lasts = largest_timestamps(table), last_offsets(table)
-        for entry, place in enumerate(table.column("position")):
-            if any(table.has(name, entry) and table.column(name)[entry] for name in marks):
-                yield times[entry], base + place, lasts[entry]
+        for entry, (kind, control) in enumerate(zip(types, controls, strict=True)):
+            if control or kind == _BY_BROKER:
+                yield item.max_timestamp[entry], item.position[entry], item.last_offset[entry]

@@ -12,7 +12,7 @@ from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.entries import Entries
-from kafkaspec.log.headers import HEADERS_AT_ONCE, skip
+from kafkaspec.log.headers import HEADERS_AT_ONCE, scanned, skip
 from kafkaspec.log.pieces import WHOLE_BYTES, runs_of
 from kafkaspec.log.selection import (
     Options,
@@ -217,9 +217,9 @@ class Segment(Entries, Log):
         """Return the records of the next batches as far as they need only decoding."""
         headers = None
         if not wanted.takes_all:
-            table = self.codec.scan(buffer, start, capacity=HEADERS_AT_ONCE)
-            if table is None:
+            table = scanned(self, buffer, 0, start, HEADERS_AT_ONCE)
+            if table is None or table.scan is None:
                 return None
-            headers = table, left_out(table, wanted)
+            headers = table.scan, left_out(table, wanted)
         verify = self.crc == "error"
         return self.codec.plain_records(buffer, start, verify, WHOLE_BYTES, check, headers)

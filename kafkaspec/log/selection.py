@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Literal, TypedDict, TypeVar, Unpack
 
-from kafkaspec.codecs import HeaderTable
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import Entries
-from kafkaspec.log.headers import RECORD_SETS, skip
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import skip
 from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.lookup import Isolation, start_position
 from kafkaspec.log.pieces import runs_of
@@ -203,16 +202,16 @@ def left_out(table: HeaderTable, wanted: Selection) -> bytearray:
         table: headers of entries.
         wanted: the records; no first offset, no timestamps.
     """
-    marks = bytearray(wanted.aborted.left_out(table) or table.count)
-    if not set(table.column(names.MAGIC)) <= RECORD_SETS:
+    marks = bytearray(wanted.aborted.left_out(table) or len(table))
+    if table.has_messages(0, len(table)):
         return marks[:0]
     if not wanted.control:
-        for entry in compress(range(table.count), table.column(names.IS_CONTROL)):
+        for entry in compress(range(len(table)), table.control):
             marks[entry] = 1
     end = wanted.end_offset
     if end is None:
         return marks
-    firsts, lasts = table.column(names.BASE_OFFSET), table.column(names.LAST_OFFSET)
+    firsts, lasts = table.first_offset, table.last_offset
     if max(lasts) < end - 1 and max(firsts) < end:
         return marks
     reach = enumerate(zip(firsts, lasts, strict=True))

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.broker.headers import read_headers
 from kafkaspec.broker.profiles import get_profile
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.io.local import read_beside
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.output.atomic import put, writing

@@ -10,6 +10,7 @@ from typing import Final
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import address
+from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.isolation import NO_TRANSACTIONS
 from kafkaspec.log.lookup import start_position
@@ -283,21 +284,18 @@ def _by_headers(segment: Segment, cuts: list[Cut], target: int, max_records: int
     """Return cuts from the headers of all batches."""
     made = list(cuts)
     first = made[-1][1]
-    for table, base in header_tables(segment, made[-1][0]):
+    for table in header_tables(segment, made[-1][0]):
         entries = zip(
-            table.column("position"),
-            table.column("base_offset"),
-            table.column("last_offset"),
-            strict=True,
+            table.position, table.first_offset, table.last_offset, table.magic, strict=True
         )
-        for number, (at, offset, last) in enumerate(entries):
-            known = table.has("last_offset", number)
+        for at, offset, last, magic in entries:
+            known = KINDS[magic].has_record_sets
             many = bool(max_records) and known and first is not None and last >= first + max_records
-            if base + at > made[-1][0] and (base + at - made[-1][0] >= target or many):
-                made.append((base + at, offset if known else None))
-                first = offset
+            if at > made[-1][0] and (at - made[-1][0] >= target or many):
+                made.append((at, offset if known else None))
+                first = offset if known else last
             elif first is None:
-                first = offset
+                first = offset if known else last
     return made
 
 

@@ -104,9 +104,9 @@ def _last(segment: Segment, begin: int) -> _Known | None:
     position: int | None = begin
     while position is not None and position < segment.size:
         start = position
-        for table, base in header_tables(segment, start):
-            found.extend(base + at for at in table.column("position"))
-            start = base + table.position
+        for table in header_tables(segment, start):
+            found.extend(table.position)
+            start = table.end
         # The codec cannot scan this entry, but may be able to scan those after it.
         position = entry_end(segment, start)
         if position is not None and position <= segment.size:

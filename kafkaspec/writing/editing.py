@@ -15,13 +15,13 @@ from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import CompressionType, Entry
-from kafkaspec.broker.headers import Headers
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, Kind, names
 from kafkaspec.layout.framing import ENTRY, FRAMING, field_of, field_position
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NONE, Batch
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.model import Buffer
 
 OFFSET: Final = (
@@ -181,7 +181,9 @@ def edited(batch: Batch, offset: int, leader_epoch: int, codec: Codec) -> Buffer
     return data
 
 
-def with_epoch(headers: Headers, first: int, last: int, epoch: int) -> tuple[memoryview, Headers]:
+def with_epoch(
+    headers: HeaderTable, first: int, last: int, epoch: int
+) -> tuple[memoryview, HeaderTable]:
     """Return the bytes of some entries with another leader epoch.
 
     Args:
@@ -214,4 +216,4 @@ def with_epoch(headers: Headers, first: int, last: int, epoch: int) -> tuple[mem
             raise make_error(Reason.UNENCODABLE, detail, offset=headers.position[number])
         data[at:stop] = entry
     epochs = [epoch if magic in places else NONE for magic in headers.magic]
-    return memoryview(data), headers.with_epochs(epochs)
+    return memoryview(data), headers.replaced({names.LEADER_EPOCH: epochs})

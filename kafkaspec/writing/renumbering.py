@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kafkaspec.broker.headers import read_headers
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.output.atomic import writing

@@ -16,7 +16,6 @@ from uuid import UUID
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker.acceptance import first_refused, too_large
-from kafkaspec.broker.headers import Headers, read_all_headers, read_headers
 from kafkaspec.broker.index_rules import (
     INDEX_INTERVAL_BYTES,
     SEGMENT_INDEX_BYTES,
@@ -34,6 +33,8 @@ from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.encoding import EncodeOptions, encode
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import read_all_headers, read_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
@@ -284,7 +285,7 @@ class SegmentWriter:
 
     # -- rolling ----------------------------------------------------------------------------
 
-    def _append_each(self, headers: Headers, count: int) -> None:
+    def _append_each(self, headers: HeaderTable, count: int) -> None:
         number = 0
         while number < count:
             indexes = self._indexes
@@ -297,7 +298,7 @@ class SegmentWriter:
             if end < count and (end == stop or not self._indexes.room):
                 self._roll(headers.first_offset[end], headers.last_offset[end])
 
-    def _append_together(self, headers: Headers) -> None:
+    def _append_together(self, headers: HeaderTable) -> None:
         if not self._rules.fits_together(self._indexes, self._first_timestamp, headers):
             self._roll(headers.first_offset[0], headers.last_offset[-1])
         self._write(headers, 0, len(headers), each=False)
@@ -319,7 +320,7 @@ class SegmentWriter:
         self._snapshot(base_offset)
         self._begin(base_offset)
 
-    def _write(self, headers: Headers, first: int, last: int, *, each: bool) -> None:
+    def _write(self, headers: HeaderTable, first: int, last: int, *, each: bool) -> None:
         """Append entries to the active segment; the caller checks that they fit."""
         if not self._indexes.size:
             stop = first + 1 if each else last

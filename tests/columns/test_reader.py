@@ -141,7 +141,7 @@ def test_ranges_have_the_records_of_the_whole(golden: goldens.Golden, libraries:
         with Segment(data, codec=codec) as segment:
             for most in (1500, 1 << 30):
                 tables = header_tables(segment)
-                parts = [part for table in tables for part in divided(*table, most)]
+                parts = [part for table in tables for part in divided(table, most)]
                 parts.append((parts[-1][1] if parts else 0, segment.size))  # what is not regular
                 assert [start for start, _ in parts[1:]] == [end for _, end in parts[:-1]]
                 starts = {batch.position for batch in segment.batches()} | {segment.size}

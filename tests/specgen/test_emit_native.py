@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.codecs.headers import Headers
+from kafkaspec.codecs.headers import HeaderScan
 from kafkaspec.codecs.python import PythonCodec
 from tests.specgen.changes import BATCH
 from tests.specgen.edits import Edit, Files, Tree, imported, insert, make_tree
@@ -95,7 +95,7 @@ def test_columns_of_headers_with_bytes(tmp_path: Path) -> None:
         found = scan(tree, data)
         kinds = {kind.key: kind for kind in tree.module("python.headers").KINDS}
         kind = kinds["recordbatch.record_batch"]
-        headers = Headers(kind, *kind.hop(data, 0, len(data), CAPACITY))
+        headers = HeaderScan(kind, *kind.hop(data, 0, len(data), CAPACITY))
         columns = {name: list(headers.column(name)) for name in headers.names}
         absent = {name for name in columns if not headers.has(name, 0)}
     assert found["origin.zone"] == [1, 2, 3]

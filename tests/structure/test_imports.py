@@ -34,6 +34,7 @@ LAYERS = (
         "kafkaspec.layout.framing",
         "kafkaspec.layout.kinds",
         "kafkaspec.layout.sequences",
+        "kafkaspec.layout.stand_ins",
     ),
     ("kafkaspec.compression",),
     ("kafkaspec.codecs",),
@@ -80,11 +81,14 @@ TARGETS = (
 """Packages of the generator that each make one thing, and share what is in ``facts`` only."""
 
 _RICH = "rich takes 80 ms, which output as JSON does not need"
+_CORE = "the core is installed without it; its callers have it"
 _EXTRA = "an extra that need not be installed, and takes long to import"
 DEFERRED = (
     ("kafkaspec.__main__", "kafkaspec.cli", "--version does without click and most of the rest"),
     ("kafkaspec.extension", "hashlib", "loads OpenSSL, which a wheel does not need"),
-    ("kafkaspec.log.isolation", "numpy", "the core is installed without it; its callers have it"),
+    ("kafkaspec.log.isolation", "numpy", _CORE),
+    ("kafkaspec.log.header_table", "numpy", _CORE),
+    ("kafkaspec.log.header_table", "pyarrow", _CORE),
     ("kafkaspec.jobs", "concurrent", "5 ms, which one job does not need"),
     ("kafkaspec.jobs", "multiprocessing", "10 ms, as above"),
     (

@@ -14,13 +14,13 @@ import pytest
 import kafkaspec as ks
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
-from kafkaspec.broker.headers import read_headers
 from kafkaspec.broker.index_rules import Rule
 from kafkaspec.broker.producer_state import ProducerState, transaction_index
 from kafkaspec.broker.profiles import get_profile
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import snapshots
+from kafkaspec.log.headers import read_headers
 
 ABORT, COMMIT = 0, 1
 TIME = 1_700_000_000_000

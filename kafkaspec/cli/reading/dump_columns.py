@@ -177,10 +177,12 @@ def _is_plain(segment: Segment, wanted: Selection) -> bool:
 
 def _items(segment: Segment, wanted: Selection) -> Iterator[_Item]:
     for item in readable_headers(segment, first_position(segment, wanted)):
-        if not isinstance(item, tuple):
+        if isinstance(item, KafkaSpecError):
             yield item
+        elif item.batches is not None:
+            yield from item.batches
         else:
-            yield from divided(*item, RANGE_BYTES)
+            yield from divided(item, RANGE_BYTES)
 
 
 def _lines(

@@ -11,7 +11,7 @@ from types import MemberDescriptorType
 from typing import Any, ClassVar, Final
 
 from kafkaspec.codecs.base import NOWHERE, Origin, PlainRecords, Survey
-from kafkaspec.codecs.headers import HeaderTable
+from kafkaspec.codecs.headers import Scan
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
 from kafkaspec.codecs.native.scan import EntryTable, scan, survey
 from kafkaspec.codecs.python import PythonCodec
@@ -54,7 +54,7 @@ class NativeCodec(PythonCodec):
         *,
         limit: int | None = None,
         capacity: int | None = None,
-    ) -> HeaderTable | None:
+    ) -> Scan | None:
         """As ``Codec.scan``: every kind of entry, all in one table."""
         if limit is not None and limit > len(buffer):
             return super().scan(buffer, start, limit=limit, capacity=capacity)
@@ -68,7 +68,7 @@ class NativeCodec(PythonCodec):
         verify: bool,
         most: int,
         check: Callable[[], object] | None = None,
-        headers: tuple[HeaderTable, bytes | bytearray] | None = None,
+        headers: tuple[Scan, bytes | bytearray] | None = None,
     ) -> PlainRecords | None:
         """As ``Codec.plain_records``."""
         core = self.core

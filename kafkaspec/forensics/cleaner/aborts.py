@@ -11,11 +11,11 @@ from itertools import compress
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
-from kafkaspec.broker.headers import read_headers
 from kafkaspec.files import names
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.forensics.cleaner.view import SegmentView
 from kafkaspec.log.control import ControlRecord
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.segment import Segment
 
 

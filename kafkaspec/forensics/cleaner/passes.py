@@ -15,7 +15,6 @@ from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.broker.headers import Headers, read_headers
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.columns.key_table import GONE, SLOT_BYTES, KeyTable, Verdict
 from kafkaspec.columns.memory import Columns, IntegerColumn
@@ -32,6 +31,8 @@ from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NONE, Batch
 from kafkaspec.log.control import ControlRecord
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.segment import Segment
 
@@ -74,7 +75,7 @@ class Decision:
         horizon: for REWRITE, the delete horizon, ms; None for none.
     """
 
-    headers: Headers
+    headers: HeaderTable
     first: int
     last: int
     action: Action
@@ -225,7 +226,7 @@ class Pass:
                 return
 
     @staticmethod
-    def _marker(headers: Headers, number: int, transactions: Transactions) -> bool:
+    def _marker(headers: HeaderTable, number: int, transactions: Transactions) -> bool:
         return transactions.marker(
             headers.last_offset[number],
             headers.producer_id[number],
@@ -323,7 +324,7 @@ class Pass:
 
     def _decide(
         self,
-        headers: Headers,
+        headers: HeaderTable,
         number: int,
         rows: _Rows,
         retains: bool,
@@ -391,7 +392,7 @@ class Pass:
                 removed.append(Removed(rows.offsets[row], rule, newest, position))
 
     def _control_batch(
-        self, headers: Headers, number: int, retains: bool, removed: list[Removed] | None
+        self, headers: HeaderTable, number: int, retains: bool, removed: list[Removed] | None
     ) -> Decision | None:
         control = _control(headers, number)
         idle = self._transactions.marker(
@@ -426,11 +427,11 @@ class Pass:
         return self._again(headers, number, None, self._now + self._retention)
 
     def _again(
-        self, headers: Headers, number: int, keep: bytes | None, horizon: int | None
+        self, headers: HeaderTable, number: int, keep: bytes | None, horizon: int | None
     ) -> Decision:
         return Decision(headers, number, number + 1, Action.REWRITE, keep, horizon)
 
-    def _without(self, headers: Headers, number: int) -> Decision:
+    def _without(self, headers: HeaderTable, number: int) -> Decision:
         """Return what happens to a batch of which no record stays."""
         action = Action.EMPTY if self._keeps_shell(headers, number) else Action.DROP
         if action is Action.EMPTY and headers.magic[number] not in _BATCHES:
@@ -440,7 +441,7 @@ class Pass:
             )
         return Decision(headers, number, number + 1, action)
 
-    def _keeps_shell(self, headers: Headers, number: int) -> bool:
+    def _keeps_shell(self, headers: HeaderTable, number: int) -> bool:
         producer = headers.producer_id[number]
         if producer > NONE and producer in self._last_of:
             last_offset, epoch = self._last_of[producer]
@@ -551,7 +552,7 @@ def _integers(columns: Columns, name: str) -> memoryview:
     return column.integers
 
 
-def _transactional(headers: Headers) -> list[int]:
+def _transactional(headers: HeaderTable) -> list[int]:
     """Return the numbers of the batches that transactions consist of."""
     if not any(headers.transactional) and not any(headers.control):
         return []
@@ -559,7 +560,7 @@ def _transactional(headers: Headers) -> list[int]:
     return [number for number, pair in enumerate(flags) if any(pair)]
 
 
-def _control(headers: Headers, number: int) -> ControlRecord | None:
+def _control(headers: HeaderTable, number: int) -> ControlRecord | None:
     """Return the first record of a control batch, None if there is none."""
     return headers.batch(number).marker()
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.broker.headers import read_headers
 from kafkaspec.broker.loading import find_snapshots, read_snapshot
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.profiles import Profile
@@ -16,6 +15,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.damage import ALWAYS_RAISED
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.lookup import LargestTimestamp
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment

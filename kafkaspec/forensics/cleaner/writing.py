@@ -10,12 +10,10 @@ import os
 import shutil
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any, Final
 
-from kafkaspec.broker.headers import read_headers
 from kafkaspec.broker.index_rules import IndexBuilder, Rule
 from kafkaspec.broker.producer_state import transaction_index
 from kafkaspec.broker.profiles import Profile, Unit
@@ -34,6 +32,8 @@ from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 from kafkaspec.layout.kinds import CURRENT
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, Batch
 from kafkaspec.log.encoding import encode
+from kafkaspec.log.header_table import joined
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.segment import Segment
 from kafkaspec.output.atomic import writing
 
@@ -123,24 +123,14 @@ class CleanedSegment:
             if self._by_batch or len(parts) == 1:
                 self.indexes.append(headers, 0, len(headers), key=self._key)
             else:
-                self._joined(parts)
+                whole = joined(parts)
+                self.indexes.append(whole, 0, len(whole), key=self._key)
                 break
         if not room and not self.indexes.room:
             raise CleanerFailsError("the index of the cleaned segment is full")
         self._file.write(data)
         self._pending.clear()
         self._key = -1
-
-    def _joined(self, parts: Sequence[Any]) -> None:
-        """Add one append whose headers are in several tables."""
-        first = parts[0]
-        columns = {
-            item.name: [value for part in parts for value in getattr(part, item.name)]
-            for item in fields(first)
-            if item.name not in ("segment", "buffer", "start", "markers")
-        }
-        joined = replace(first, **columns)
-        self.indexes.append(joined, 0, len(joined), key=self._key)
 
     def close(self) -> dict[str, bytes]:
         """End the log; return the indexes by extension."""

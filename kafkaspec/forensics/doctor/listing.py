@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.broker.headers import read_headers
 from kafkaspec.broker.listing import LoaderFiles
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Effect, Trouble, TroubleKind
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.segment import Segment
 
 _DELETED: Final = names.STATES[0]

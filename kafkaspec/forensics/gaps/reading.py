@@ -17,6 +17,7 @@ from kafkaspec.forensics.producers.sequences import SequenceHoles
 from kafkaspec.forensics.timeline.indexes import index_paths
 from kafkaspec.forensics.timeline.walk import TransactionWalk
 from kafkaspec.intact.division import judge
+from kafkaspec.layout import names
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.damage import Kept
 from kafkaspec.log.isolation import Aborted, AbortedTransactions
@@ -64,7 +65,7 @@ def read_gaps(
     for table in tables(log, unread, kept):
         positions |= table.segment.format.offsets_are_positions
         if positions:
-            walk.end = max(walk.end or 0, int(table["last_offset"].max()) + 1)
+            walk.end = max(walk.end or 0, int(table.numpy(names.LAST_OFFSET).max()) + 1)
             continue
         walk.take(table, base)
         holes.take(table)

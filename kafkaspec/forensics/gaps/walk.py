@@ -8,12 +8,15 @@ from typing import Final
 import numpy as np
 
 from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, Kind
-from kafkaspec.forensics.headers import BatchRows, Column
+from kafkaspec.forensics.headers import Column
+from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
+from kafkaspec.log.header_table import POSITION, HeaderTable
 from kafkaspec.log.isolation import AbortedTransactions
 
 Columns = dict[str, Column]
 _NONE: Final = np.empty(0, np.int64)
+_OFFSETS: Final = (names.BASE_OFFSET, names.LAST_OFFSET, names.NUM_RECORDS)
 
 
 @dataclass
@@ -34,15 +37,16 @@ class GapWalk:
     _before: tuple[int, int] = (NONE, 0)
     """File of the batch before a table, and whether it is data in a transaction."""
 
-    def take(self, table: BatchRows, base: int | None) -> None:
+    def take(self, table: HeaderTable, base: int | None) -> None:
         """Take the next headers.
 
         Args:
             table: the headers.
             base: the offset that the log begins with by its name, None if it says none.
         """
-        first, last, count = table["base_offset"], table["last_offset"], table["num_records"]
-        producer, control = table["producer_id"], table["control"] != 0
+        first, last, count = map(table.numpy, _OFFSETS)
+        producer, control = table.numpy(names.PRODUCER_ID), table.numpy(names.IS_CONTROL) != 0
+        transactional = (table.numpy(names.IS_TRANSACTIONAL) != 0) & ~control
         previous = np.empty_like(first)
         previous[1:] = last[:-1] + 1
         same_file = table.file == self._before[0]
@@ -55,7 +59,7 @@ class GapWalk:
         known = first >= 0
         rows = np.flatnonzero(known & (first > previous))
         if len(rows):
-            data = ((table["transactional"] != 0) & ~control).astype(np.int64)
+            data = transactional.astype(np.int64)
             before = np.append(np.int64(self._before[1]), data[:-1])[rows]
             at_start = rows == 0
             self._add(
@@ -68,7 +72,7 @@ class GapWalk:
         if len(rows):
             emptied = count[rows] == 0
             filled = emptied & (producer[rows] == NONE)
-            filled &= table["max_timestamp"][rows] == NO_TIMESTAMP
+            filled &= table.numpy(names.MAX_TIMESTAMP)[rows] == NO_TIMESTAMP
             self.cleaned |= not filled.all()
             for kind, which in ((Kind.EMPTIED, emptied), (Kind.INSIDE, ~emptied)):
                 chosen = rows[which]
@@ -81,13 +85,13 @@ class GapWalk:
         rows = np.flatnonzero(control & (count > 0))
         if len(rows):
             self._add(Kind.WITHHELD, table, rows, first[rows], last[rows])
-        self._note_data(first, last, count, producer, (table["transactional"] != 0) & ~control)
+        self._note_data(first, last, count, producer, transactional)
         self.end = max(int(last.max()) + 1, self.end or 0)
-        is_data = bool(table["transactional"][-1]) and not control[-1] and producer[-1] >= 0
+        is_data = bool(transactional[-1]) and producer[-1] >= 0
         self._before = table.file, int(is_data)
 
     def _add(
-        self, kind: Kind, table: BatchRows, rows: Column, first: Column, last: Column,
+        self, kind: Kind, table: HeaderTable, rows: Column, first: Column, last: Column,
         **more: Column,
     ) -> None:  # fmt: skip
         nothing = np.zeros(len(rows), np.int64)
@@ -97,7 +101,7 @@ class GapWalk:
             "missing": last - first + 1,
             "kind": np.full(len(rows), KIND_NUMBERS[kind], np.int64),
             "file": np.full(len(rows), table.file, np.int64),
-            "position": table.position[rows],
+            "position": table.numpy(POSITION)[rows],
             "transactional": nothing,
             "boundary": nothing,
             "filled": nothing,
@@ -129,16 +133,16 @@ class GapWalk:
 
     def _withheld(self, aborted: AbortedTransactions) -> Columns:
         """Return the records of aborted transactions: ranges of one producer each."""
-        names = ("first_offset", "last_offset", "missing", "aborted")
+        wanted = ("first_offset", "last_offset", "missing", "aborted")
         columns = {
-            name: np.concatenate([part[name] for part in self.data] or [_NONE]) for name in names
+            name: np.concatenate([part[name] for part in self.data] or [_NONE]) for name in wanted
         }
         kept = aborted.among(columns["aborted"], columns["first_offset"])
         return {name: column[kept] for name, column in columns.items()}
 
     def joined(self, aborted: AbortedTransactions) -> Columns:
         """Return all that was found, and the ranges of aborted transactions."""
-        names = (
+        wanted = (
             "first_offset", "last_offset", "missing", "kind", "file", "position", "transactional",
             "boundary", "filled",
         )  # fmt: skip
@@ -155,7 +159,7 @@ class GapWalk:
             name: np.concatenate(
                 [*(part[name] for part in self.found), withheld.get(name, nothing)]
             )
-            for name in names
+            for name in wanted
         }
         others = np.full(len(found["kind"]) - count, NONE, np.int64)
         return found | {"aborted": np.concatenate([others, producers])}

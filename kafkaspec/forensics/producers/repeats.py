@@ -9,8 +9,10 @@ import numpy as np
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.headers import Column, Unread, tables
+from kafkaspec.layout import names
 from kafkaspec.layout.sequences import LARGEST_SEQUENCE
 from kafkaspec.log.batch import NONE, Batch
+from kafkaspec.log.header_table import POSITION
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
@@ -31,7 +33,8 @@ class _Place:
 
 
 _OF_BATCH: Final = (
-    "producer_id", "producer_epoch", "base_sequence", "last_sequence", "base_offset",
+    names.PRODUCER_ID, names.PRODUCER_EPOCH, names.BASE_SEQUENCE, names.LAST_SEQUENCE,
+    names.BASE_OFFSET, POSITION,
 )  # fmt: skip
 
 
@@ -58,12 +61,12 @@ class Repeats:
 
     def _collect(self, ids: Column) -> None:
         for table in tables(self._log, Unread()):
-            wanted = np.isin(table["producer_id"], ids) & (table["base_sequence"] > NONE)
-            wanted &= table["control"] == 0
+            wanted = np.isin(table.numpy(names.PRODUCER_ID), ids)
+            wanted &= table.numpy(names.BASE_SEQUENCE) > NONE
+            wanted &= table.numpy(names.IS_CONTROL) == 0
             found = np.flatnonzero(wanted)
-            columns = [table[name][found].tolist() for name in _OF_BATCH]
-            places = table.position[found].tolist()
-            for producer, epoch, first, last, offset, place in zip(*columns, places, strict=True):
+            columns = [table.numpy(name)[found].tolist() for name in _OF_BATCH]
+            for producer, epoch, first, last, offset, place in zip(*columns, strict=True):
                 batches = self._batches.setdefault((producer, epoch), [])
                 batches.append(_Place(first, last, offset, table.file, place))
 

@@ -9,10 +9,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.forensics.headers import BatchRows, Column, joined_rows
+from kafkaspec.forensics.headers import Column, first_timestamps, joined_rows
 from kafkaspec.forensics.producers.snapshot_check import SnapshotCheck
+from kafkaspec.layout import names
 from kafkaspec.layout.sequences import LARGEST_SEQUENCE, shorter_way
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.header_table import POSITION, HeaderTable
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
@@ -81,14 +83,14 @@ class SequenceWalk:
         self._end: int | None = None
         self._file = -1
 
-    def take(self, table: BatchRows) -> None:
+    def take(self, table: HeaderTable) -> None:
         """Take the next headers."""
         if table.file != self._file and self._check is not None:
             self._check.end_segment(self._end)
             if isinstance(self._log, Partition):
                 self._check.at(self._log.base_offsets[table.file])
         self._file = table.file
-        first, last = table["base_offset"], table["last_offset"]
+        first, last = table.numpy(names.BASE_OFFSET), table.numpy(names.LAST_OFFSET)
         before = np.empty_like(first)
         before[0] = first[0] if self._end is None else self._end
         before[1:] = last[:-1] + 1
@@ -96,24 +98,25 @@ class SequenceWalk:
         holes[first < 0] = 0  # a compressed message that cannot be read
         holes = np.cumsum(holes) + self._holes
         self._holes, self._end = int(holes[-1]), int(last[-1]) + 1
-        producer = table["producer_id"]
-        wanted = (producer > NONE) & (table["base_sequence"] > NONE) & (table["control"] == 0)
+        producer = table.numpy(names.PRODUCER_ID)
+        wanted = (producer > NONE) & (table.numpy(names.BASE_SEQUENCE) > NONE)
+        wanted &= table.numpy(names.IS_CONTROL) == 0
         rows = np.flatnonzero(wanted)
         parts = {
             "producer_id": producer[rows],
-            "epoch": table["producer_epoch"][rows],
-            "first_sequence": table["base_sequence"][rows],
-            "last_sequence": table["last_sequence"][rows],
+            "epoch": table.numpy(names.PRODUCER_EPOCH)[rows],
+            "first_sequence": table.numpy(names.BASE_SEQUENCE)[rows],
+            "last_sequence": table.numpy(names.LAST_SEQUENCE)[rows],
             "first_offset": first[rows],
             "last_offset": last[rows],
             "batches": np.ones(len(rows), np.int64),
-            "records": table["num_records"][rows],
-            "first_timestamp": table.first_timestamp[rows],
-            "last_timestamp": table["max_timestamp"][rows],
+            "records": table.numpy(names.NUM_RECORDS)[rows],
+            "first_timestamp": first_timestamps(table)[rows],
+            "last_timestamp": table.numpy(names.MAX_TIMESTAMP)[rows],
             "holes_before": holes[rows],
             "holes_after": holes[rows],
             "file": np.full(len(rows), table.file, np.int64),
-            "position": table.position[rows],
+            "position": table.numpy(POSITION)[rows],
         }
         begin = 0
         if self._check is not None:
@@ -148,7 +151,7 @@ class SequenceHoles:
     def __init__(self, log: Partition | Segment) -> None:
         self._walk = SequenceWalk(log)
 
-    def take(self, table: BatchRows) -> None:
+    def take(self, table: HeaderTable) -> None:
         """Take the next headers."""
         self._walk.take(table)
 

@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import IO, Final
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.broker.headers import Headers, read_headers
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.leader_epochs import begun_at
 from kafkaspec.columns.keys import batches_with
@@ -28,6 +27,8 @@ from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -317,7 +318,7 @@ class _Partition:
             time = segment.modified * 1_000_000
             os.utime(self._aside.path / name, ns=(time, time))
 
-    def _wanted(self, segment: Segment) -> Callable[[Headers, int], bool]:
+    def _wanted(self, segment: Segment) -> Callable[[HeaderTable, int], bool]:
         """Return what says whether an entry may have chosen records."""
         chosen = self._chosen
         if chosen.every or chosen.where or self._watch is not None:
@@ -334,7 +335,7 @@ class _Partition:
         if chosen.keys:
             keyed.update(batches_with(segment, sorted(chosen.keys), on_error=cannot_read))
 
-        def has(headers: Headers, number: int) -> bool:
+        def has(headers: HeaderTable, number: int) -> bool:
             position, size = headers.position[number], headers.size[number]
             first, last = headers.first_offset[number], headers.last_offset[number]
             return (
@@ -346,7 +347,7 @@ class _Partition:
         return has
 
     def _headers(
-        self, headers: Headers, wanted: Callable[[Headers, int], bool], file: IO[bytes]
+        self, headers: HeaderTable, wanted: Callable[[HeaderTable, int], bool], file: IO[bytes]
     ) -> bool:
         """Write some entries; return whether the size of one changed."""
         self._result.entries += len(headers)

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from kafkaspec.broker.headers import UNKNOWN, Headers, read_headers
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.damage import broken_entry
+from kafkaspec.log.entries import Entries
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
@@ -43,7 +46,7 @@ class Place:
         control: whether it is a control batch.
     """
 
-    segment: Segment
+    segment: Entries
     position: int
     size: int
     first_offset: int
@@ -101,7 +104,7 @@ class Side:
 
     def __post_init__(self) -> None:
         self._pieces = self._read()
-        self._headers: Headers | None = None
+        self._headers: HeaderTable | None = None
         self._row = 0
         self.move(0)
 
@@ -157,11 +160,11 @@ class Side:
             bool(headers.control[row]),
         )
 
-    def _there(self) -> Headers:
+    def _there(self) -> HeaderTable:
         assert self._headers is not None
         return self._headers
 
-    def _read(self) -> Iterator[Headers]:
+    def _read(self) -> Iterator[HeaderTable]:
         if isinstance(self.log, Segment):
             self.bases.append(self.log.base_offset or 0)
             yield from self._of_segment(self.log)
@@ -177,7 +180,7 @@ class Side:
             self.end_offset = max(self.end_offset, segment.base_offset or 0)
             yield from self._of_segment(segment)
 
-    def _of_segment(self, segment: Segment) -> Iterator[Headers]:
+    def _of_segment(self, segment: Segment) -> Iterator[HeaderTable]:
         position: int | None = 0
         while position is not None:
             try:
@@ -191,7 +194,7 @@ class Side:
                     return
                 _, _, position = broken_entry(segment, position, error)
 
-    def _note(self, headers: Headers) -> None:
+    def _note(self, headers: HeaderTable) -> None:
         self.entries += len(headers)
         if self.first_offset is None:
             self.first_offset = headers.first_offset_of(0)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
-from kafkaspec.broker.headers import Headers
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
@@ -19,6 +18,7 @@ from kafkaspec.forensics.salvage.plan import Piece, SegmentPlan, entries_of
 from kafkaspec.forensics.salvage.report import LostOffsets, OpenTransaction
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.isolation import Aborted, AbortedTransactions
 from kafkaspec.log.segment import Segment
 
@@ -165,7 +165,7 @@ class Outcomes:
         for producer_id, transaction in self._open.items():
             self._end(producer_id, transaction, None)
 
-    def _take(self, headers: Headers, number: int) -> None:
+    def _take(self, headers: HeaderTable, number: int) -> None:
         producer_id, first = headers.producer_id[number], headers.first_offset[number]
         transaction = self._open.get(producer_id)
         if transaction is not None:
@@ -232,7 +232,7 @@ class Outcomes:
 
 def kept_entries(
     plans: Sequence[SegmentPlan], pieces: Callable[[SegmentPlan], Sequence[Piece]]
-) -> Iterator[tuple[Headers, int]]:
+) -> Iterator[tuple[HeaderTable, int]]:
     """Yield the headers of entries of each segment; see ``entries_of``.
 
     Args:

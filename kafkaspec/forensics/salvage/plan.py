@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.broker.headers import Headers
 from kafkaspec.forensics.salvage.repair import (
     Repair,
     Repaired,
@@ -26,6 +25,7 @@ from kafkaspec.intact.heads import Head, head_at
 from kafkaspec.intact.walk import Broken, Gap, Item, Run, Walker
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.damage import Kept, KeptRange
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.missing import Missing
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Strength
@@ -151,7 +151,7 @@ def plan_segment(
     return _Planner(segment, limit, how, sink, ambiguous).plan()
 
 
-def entries_of(segment: Segment, pieces: Iterable[Piece]) -> Iterator[tuple[Headers, int]]:
+def entries_of(segment: Segment, pieces: Iterable[Piece]) -> Iterator[tuple[HeaderTable, int]]:
     """Yield headers of the entries of pieces, and how many of them belong to the piece."""
     walker = Walker(segment, None)
     for piece in pieces:

@@ -11,7 +11,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
-from kafkaspec.broker.headers import read_headers
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.broker.recovery import Recovery
@@ -41,6 +40,7 @@ from kafkaspec.forensics.salvage.report import (
 from kafkaspec.forensics.salvage.unproven import UnprovenFile
 from kafkaspec.io.local import FileReading, copied, read_beside
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.headers import read_headers
 from kafkaspec.log.missing import Account, Missing, Why, passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition

@@ -15,6 +15,7 @@ from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.forensics.headers import Column, Unread, segment_paths, tables
 from kafkaspec.forensics.timeline.walk import ABORTED, Rows
+from kafkaspec.layout import names
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Finding, Strength
@@ -208,8 +209,9 @@ def _held(log: Partition | Segment, offsets: Column) -> set[int]:
     """Return those of some offsets at which the log has a batch that is not emptied."""
     found: set[int] = set()
     for table in tables(log, Unread()) if len(offsets) else ():
-        row = np.searchsorted(table["base_offset"], offsets, side="right") - 1
-        inside = (row >= 0) & (table["last_offset"][row] >= offsets)
-        inside &= (table["base_offset"][row] <= offsets) & (table["num_records"][row] > 0)
+        first, last = table.numpy(names.BASE_OFFSET), table.numpy(names.LAST_OFFSET)
+        row = np.searchsorted(first, offsets, side="right") - 1
+        inside = (row >= 0) & (last[row] >= offsets) & (first[row] <= offsets)
+        inside &= table.numpy(names.NUM_RECORDS)[row] > 0
         found.update(offsets[inside].tolist())
     return found

@@ -15,9 +15,10 @@ import numpy as np
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType, EndTransactionMarker
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.forensics.headers import BatchRows, Column, Unread, joined_rows
+from kafkaspec.forensics.headers import Column, Unread, first_timestamps, joined_rows
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
+from kafkaspec.log.header_table import POSITION, SIZE, HeaderTable
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
@@ -74,7 +75,7 @@ class TransactionWalk:
         if before is not None:
             self._read.parts.append(before)
 
-    def take(self, table: BatchRows) -> None:
+    def take(self, table: HeaderTable) -> None:
         """Take the next headers."""
         _take(table, self._read, self._unread)
 
@@ -142,14 +143,14 @@ def _before(log: Partition | Segment) -> _Parts | None:
 # -- reading ----------------------------------------------------------------------------------
 
 
-def _take(table: BatchRows, read: _Read, unread: Unread) -> None:
-    last = table["last_offset"]
+def _take(table: HeaderTable, read: _Read, unread: Unread) -> None:
+    last = table.numpy(names.LAST_OFFSET)
     if read.first is None:
-        read.first = int(table["base_offset"][0])
+        read.first = int(table.numpy(names.BASE_OFFSET)[0])
     read.end = max(read.end, int(last.max()) + 1)
-    producer = table["producer_id"]
-    control = table["control"] != 0
-    wanted = (producer > NONE) & (control | (table["transactional"] != 0))
+    producer = table.numpy(names.PRODUCER_ID)
+    control = table.numpy(names.IS_CONTROL) != 0
+    wanted = (producer > NONE) & (control | (table.numpy(names.IS_TRANSACTIONAL) != 0))
     if not wanted.any():
         return
     rows = np.flatnonzero(wanted)
@@ -161,17 +162,17 @@ def _take(table: BatchRows, read: _Read, unread: Unread) -> None:
     parts = {
         "producer_id": producer[rows],
         "kind": kind,
-        "epoch": table["producer_epoch"][rows],
-        "last_epoch": table["producer_epoch"][rows],
-        "first_offset": table["base_offset"][rows],
+        "epoch": table.numpy(names.PRODUCER_EPOCH)[rows],
+        "last_epoch": table.numpy(names.PRODUCER_EPOCH)[rows],
+        "first_offset": table.numpy(names.BASE_OFFSET)[rows],
         "last_offset": last[rows],
         "batches": np.ones(len(rows), np.int64),
-        "records": table["num_records"][rows],
-        "first_timestamp": table.first_timestamp[rows],
-        "last_timestamp": table["max_timestamp"][rows],
+        "records": table.numpy(names.NUM_RECORDS)[rows],
+        "first_timestamp": first_timestamps(table)[rows],
+        "last_timestamp": table.numpy(names.MAX_TIMESTAMP)[rows],
         "coordinator_epoch": coordinator,
         "file": np.full(len(rows), table.file, np.int64),
-        "position": table.position[rows],
+        "position": table.numpy(POSITION)[rows],
     }
     there = kind != _EMPTIED
     if not there.all():
@@ -179,7 +180,9 @@ def _take(table: BatchRows, read: _Read, unread: Unread) -> None:
     read.parts.append(_grouped(parts))
 
 
-def _markers(table: BatchRows, rows: Column, known: dict[bytes, _Marker], unread: Unread) -> Column:
+def _markers(
+    table: HeaderTable, rows: Column, known: dict[bytes, _Marker], unread: Unread
+) -> Column:
     """Return what the markers in some rows do, and the epochs of their coordinators.
 
     A marker is decoded once for all batches with the same bytes.
@@ -220,31 +223,19 @@ _LARGEST: Final = 256
 """Bytes of a marker that are compared; it has about 20."""
 
 
-def _payloads(table: BatchRows, rows: Column) -> tuple[Column, Column] | None:
+def _payloads(table: HeaderTable, rows: Column) -> tuple[Column, Column] | None:
     """Return where the records of batches are, and their sizes; None if the codec does not say."""
-    if table.scanned is None:
+    place, size = f"{names.RECORDS}.{POSITION}", f"{names.RECORDS}.{SIZE}"
+    if not table.has(place):
         return None
-    headers, base = table.scanned
-    place, size = f"{names.RECORDS}.position", f"{names.RECORDS}.size"
-    if place not in headers.names:
-        return None
-    columns = (
-        np.frombuffer(headers.column(name), np.int64, headers.count)[rows]  # type: ignore[call-overload]
-        for name in (place, size)
-    )
-    at, sizes = columns
     # Kind and number of records are in the header, so the same bytes may be emptied or packed.
-    usual = (table["num_records"][rows] == 1) & _plain(headers, rows)
-    return (at + base, np.where(usual, sizes, 0))
-
-
-def _plain(headers: Any, rows: Column) -> Any:
-    packed = np.frombuffer(headers.column(names.COMPRESSION), np.int64, headers.count)
-    return packed[rows] == 0
+    usual = table.numpy(names.NUM_RECORDS)[rows] == 1
+    usual &= table.numpy(names.COMPRESSION)[rows] == 0
+    return table.numpy(place)[rows], np.where(usual, table.numpy(size)[rows], 0)
 
 
 def _known(
-    table: BatchRows, row: int, key: bytes, known: dict[bytes, _Marker], unread: Unread
+    table: HeaderTable, row: int, key: bytes, known: dict[bytes, _Marker], unread: Unread
 ) -> _Marker:
     found = known.get(key)
     if found is None:
@@ -255,9 +246,9 @@ def _known(
     return found
 
 
-def _marker(table: BatchRows, row: int, unread: Unread) -> _Marker:
+def _marker(table: HeaderTable, row: int, unread: Unread) -> _Marker:
     """Return what the marker in a row does, and the epoch of its coordinator."""
-    segment, position = table.segment, int(table.position[row])
+    segment, position = table.segment, int(table.numpy(POSITION)[row])
     try:
         control = segment.batch_at(position).marker()
         if control is None:

@@ -1,0 +1,441 @@
+"""Headers of entries in columns: one table for all formats and all codecs."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import compress
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from kafkaspec.checksum import CHECKSUMS
+from kafkaspec.codecs import Scan
+from kafkaspec.codecs.native.entries import intact
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import names
+from kafkaspec.layout.framing import FRAMING, checksum_of
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.stand_ins import (
+    CONDITIONS,
+    IN_WRAPPERS,
+    LACKING,
+    NONE,
+    STAND_INS,
+    UNKNOWN,
+    UNTYPED,
+)
+from kafkaspec.log.batch import TIMESTAMP_TYPES, Batch, crc_error
+from kafkaspec.log.entries import Entries
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+POSITION: Final = "position"
+SIZE: Final = "size"
+CRC: Final = "crc"
+"""Names of columns of every entry: where it is in the segment, its bytes, its stored checksum."""
+
+Column = Sequence[int]
+"""A number for each entry, in a buffer of signed 64-bit integers."""
+
+_BATCHES: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
+"""Magics of batches; entries of the other magics are messages."""
+_PLACE: Final = f".{POSITION}"
+_RULES: Final = {magic: checksum_of(kind.key) for magic, kind in KINDS.items()}
+_CHECKSUMS: Final = {
+    magic: (CHECKSUMS[rule.algorithm], FRAMING + rule.start) for magic, rule in _RULES.items()
+}
+"""Function of the checksum, and number of leading bytes of an entry that it skips, by magic."""
+
+
+class _Listed:
+    """A column as an attribute, which is looked up once."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __set_name__(self, owner: type[Any], attribute: str) -> None:
+        self._attribute = attribute
+
+    def __get__(self, table: HeaderTable, owner: type[Any]) -> Column:
+        column = table.__dict__[self._attribute] = table.list(self._name)
+        return column
+
+
+class HeaderTable:
+    """Headers of consecutive entries of one segment, in columns; ``len`` is their number.
+
+    A column is made when it is asked for. Columns have the names of ``kafkaspec.layout.names``, and
+    ``POSITION``, ``SIZE`` and ``CRC``; what an entry has in place of a field that its format lacks
+    is in ``kafkaspec.layout.stand_ins``.
+
+    Attributes:
+        segment: the segment that contains the entries.
+        buffer: bytes that contain their headers; all of their bytes if so much was asked for.
+        start: position in the segment of the first byte of ``buffer``.
+        batches: the entries as objects, if the codec did not scan them.
+        scan: what the codec found, if it did.
+        file: number of the segment in its log, for whoever reads several.
+        known: what was read of the contents of an entry, by its number.
+        position: position of each entry in the segment, and so on: the columns that are asked for
+            most.
+    """
+
+    position = _Listed(POSITION)
+    size = _Listed(SIZE)
+    crc = _Listed(CRC)
+    magic = _Listed(names.MAGIC)
+    compression = _Listed(names.COMPRESSION)
+    timestamp_type = _Listed(names.TIMESTAMP_TYPE)
+    first_offset = _Listed(names.BASE_OFFSET)
+    last_offset = _Listed(names.LAST_OFFSET)
+    max_timestamp = _Listed(names.MAX_TIMESTAMP)
+    leader_epoch = _Listed(names.LEADER_EPOCH)
+    producer_id = _Listed(names.PRODUCER_ID)
+    producer_epoch = _Listed(names.PRODUCER_EPOCH)
+    base_sequence = _Listed(names.BASE_SEQUENCE)
+    last_sequence = _Listed(names.LAST_SEQUENCE)
+    transactional = _Listed(names.IS_TRANSACTIONAL)
+    control = _Listed(names.IS_CONTROL)
+
+    def __init__(
+        self,
+        segment: Entries,
+        count: int,
+        source: Callable[[str], Column],
+        buffer: memoryview,
+        start: int,
+        batches: Sequence[Batch] | None = None,
+    ) -> None:
+        """Keep where columns come from; see ``of_scan`` and ``of_batches``."""
+        self.segment = segment
+        self.buffer = buffer
+        self.start = start
+        self.batches = batches
+        self.scan: Scan | None = None
+        self.file = 0
+        self.known: dict[int, Any] = {}
+        self._count = count
+        self._source = source
+        self._columns: dict[str, Column] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    # -- columns ----------------------------------------------------------------------------
+
+    def list(self, name: str) -> Column:
+        """Return a column."""
+        found = self._columns.get(name)
+        if found is None:
+            found = self._columns[name] = self._source(name)
+        return found
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a column that not every codec and format has."""
+        try:
+            self.list(name)
+        except (KeyError, ValueError):
+            return False
+        return True
+
+    def numpy(self, name: str) -> NDArray[np.int64]:
+        """Return a column as an array that shares its memory: not to be changed."""
+        import numpy as np
+
+        return np.frombuffer(self.list(name), np.int64, self._count)  # type: ignore[call-overload,no-any-return]
+
+    def arrow(self, name: str) -> pa.Array:
+        """Return a column as an int64 array that shares its memory; null for what is unknown."""
+        import pyarrow as pa
+
+        column = self.list(name)
+        validity = None
+        if name in IN_WRAPPERS and self.has_wrappers:
+            known = (value != UNKNOWN for value in column)
+            validity = pa.array(known, pa.bool_()).buffers()[1]
+        return pa.Array.from_buffers(pa.int64(), self._count, [validity, pa.py_buffer(column)])
+
+    @cached_property
+    def end(self) -> int:
+        """Position after the last entry."""
+        return self.position[-1] + self.size[-1]
+
+    @property
+    def next_offset(self) -> int:
+        """The smallest offset that an entry after these may have."""
+        if self.batches is not None:  # also of Kafka 0.7, whose offsets are positions
+            return max(batch.next_offset for batch in self.batches)
+        return max(self.last_offset) + 1
+
+    @cached_property
+    def magics(self) -> frozenset[int]:
+        """The magics of the entries."""
+        return _distinct(self.magic)
+
+    @cached_property
+    def has_wrappers(self) -> bool:
+        """Whether one of the entries is a compressed message, which holds others."""
+        return not self.magics <= _BATCHES and any(_wraps(self.magic, self.compression))
+
+    def replaced(self, columns: Mapping[str, Column]) -> HeaderTable:
+        """Return the same entries with other numbers in some columns."""
+        known = {name: _packed(column) for name, column in columns.items()}
+        return self._with(lambda name: known[name] if name in known else self.list(name))
+
+    def _with(self, source: Callable[[str], Column]) -> HeaderTable:
+        return HeaderTable(self.segment, self._count, source, self.buffer, self.start, self.batches)
+
+    def opened(self) -> HeaderTable:
+        """Return the same entries with what is in compressed messages, which are read for it.
+
+        Their first offsets and numbers of records stay unknown if they cannot be read.
+        """
+        if not self.has_wrappers:
+            return self
+
+        def source(name: str) -> Column:
+            return self._contents[name] if name in IN_WRAPPERS else self.list(name)
+
+        return self._with(source)
+
+    @cached_property
+    def _contents(self) -> Mapping[str, Column]:
+        """First offsets and numbers of records, with compressed messages read."""
+        firsts, counts = (array("q", self.list(name)) for name in IN_WRAPPERS)
+        for number in compress(range(len(self)), _wraps(self.magic, self.compression)):
+            try:
+                records = self.batch(number).records()
+            except KafkaSpecError:
+                continue
+            firsts[number] = records[0].offset if records else UNKNOWN
+            counts[number] = len(records)
+        return dict(zip(IN_WRAPPERS, (firsts, counts), strict=True))
+
+    # -- entries ----------------------------------------------------------------------------
+
+    def data(self, first: int, last: int) -> memoryview:
+        """Return the bytes from entry ``first`` up to, but not including, entry ``last``."""
+        stop = self.position[last] if last < self._count else self.end
+        return self.buffer[self.position[first] - self.start : stop - self.start]
+
+    def has_messages(self, first: int, last: int) -> bool:
+        """Return whether one of the entries from ``first`` to before ``last`` is a message."""
+        return not _BATCHES.issuperset(self.magic[first:last])
+
+    def batch(self, number: int) -> Batch:
+        """Return an entry as an object."""
+        return self.segment.batch_at(self.position[number])
+
+    def first_offset_of(self, number: int) -> int:
+        """Return the first offset of an entry; decompress a compressed message to find it.
+
+        For a compressed message that cannot be read, this is the last offset, as for followers.
+        """
+        known = self.first_offset[number]
+        if known != UNKNOWN:
+            return known
+        try:
+            return self.batch(number).base_offset
+        except KafkaSpecError:
+            return self.last_offset[number]
+
+    def crc_error(self, number: int) -> KafkaSpecError:
+        """Return the error for an entry whose checksum does not match its bytes."""
+        try:
+            return crc_error(self.batch(number))
+        except KafkaSpecError as error:  # it cannot be parsed either
+            return error
+
+    def wrong_checksum(self, first: int = 0) -> int | None:
+        """Return the number of the first entry whose checksum is wrong; None if all are right.
+
+        Args:
+            first: number of the entry to begin with.
+        """
+        buffer, start = self.buffer, self.start
+        core = self.segment.codec.core
+        columns = self.position[first:], self.size[first:], self.crc[first:]
+        magics = set(self.magic[first:])
+        if core is not None and len(magics) == 1:
+            kind = KINDS[magics.pop()]
+            number = first + intact(core, kind, buffer, *columns, start)
+            return None if number == len(self) else number
+        for number, (position, size, stored) in enumerate(zip(*columns, strict=True), first):
+            compute, skip = _CHECKSUMS[self.magic[number]]
+            at = position - start
+            if compute(buffer[at + skip : at + size]) != stored:
+                return number
+        return None
+
+
+def of_scan(scan: Scan, segment: Entries, buffer: memoryview, start: int) -> HeaderTable:
+    """Return the headers that a codec has scanned.
+
+    Args:
+        scan: what it has found.
+        segment: the segment that contains the entries.
+        buffer: the bytes that it has scanned.
+        start: position in the segment of the first byte of ``buffer``.
+    """
+    table = HeaderTable(segment, scan.count, _Scanned(scan, start), buffer, start)
+    table.end, table.scan = start + scan.position, scan
+    return table
+
+
+def of_batches(
+    segment: Entries, buffer: memoryview, start: int, batches: Sequence[Batch]
+) -> HeaderTable:
+    """Return the headers of batches.
+
+    Args:
+        segment: the segment that contains the batches.
+        buffer: bytes that contain all of them.
+        start: position in the segment of the first byte of ``buffer``.
+        batches: the batches, consecutive.
+    """
+
+    def source(name: str) -> Column:
+        return array("q", map(_OF_BATCH[name], batches))
+
+    return HeaderTable(segment, len(batches), source, buffer, start, batches)
+
+
+def joined(tables: Sequence[HeaderTable]) -> HeaderTable:
+    """Return one table of tables that come one after the other, with the same buffer."""
+    first = tables[0]
+
+    def source(name: str) -> Column:
+        return array("q", [value for table in tables for value in table.list(name)])
+
+    return HeaderTable(first.segment, sum(map(len, tables)), source, first.buffer, first.start)
+
+
+class _Scanned:
+    """The columns of a scan, with what stands in for fields that entries lack."""
+
+    def __init__(self, scan: Scan, start: int) -> None:
+        self._scan = scan
+        self._start = start
+
+    def __call__(self, name: str) -> Column:
+        scan = self._scan
+        if name == POSITION:
+            places: Column = scan.column(POSITION)
+            return array("q", [at + self._start for at in places]) if self._start else places
+        if name == CRC:
+            return self._checksums()
+        if name.endswith(_PLACE) and self._start:
+            return array("q", [at + self._start for at in scan.column(name)])
+        lacking = self._magics & LACKING.get(name, frozenset())
+        if not lacking:
+            column = self._own(name)
+        elif lacking == self._magics:
+            column = self._other(name)
+        else:
+            rows = zip(self._magic, self._own(name), self._other(name), strict=True)
+            column = [other if magic in lacking else own for magic, own, other in rows]
+        if name in IN_WRAPPERS and not self._magics <= _BATCHES:
+            wrapping = _wraps(self._magic, scan.column(names.COMPRESSION))
+            column = [
+                UNKNOWN if wraps else own for own, wraps in zip(column, wrapping, strict=True)
+            ]
+        return _packed(column)
+
+    @cached_property
+    def _magic(self) -> Column:
+        return self._scan.column(names.MAGIC)
+
+    @cached_property
+    def _magics(self) -> frozenset[int]:
+        return _distinct(self._magic)
+
+    def _own(self, name: str) -> Column:
+        """Return a column as it is stored."""
+        column = self._scan.column(name)
+        if name not in CONDITIONS:
+            return column
+        flags = self._own(CONDITIONS[name])
+        if not any(flags):
+            return self._constant(NONE)
+        return array(
+            "q", [value if flag else NONE for value, flag in zip(column, flags, strict=True)]
+        )
+
+    def _other(self, name: str) -> Column:
+        """Return what entries have that lack a column."""
+        value = STAND_INS[name]
+        if isinstance(value, int):
+            return self._constant(value)
+        return self(value) if value in STAND_INS else self._scan.column(value)
+
+    def _constant(self, value: int) -> Column:
+        return array("q", (value,)) * self._scan.count
+
+    def _checksums(self) -> Column:
+        fields = {magic: _RULES[magic].field for magic in self._magics}
+        columns = {field: self._scan.column(field) for field in fields.values()}
+        if len(columns) == 1:
+            return columns.popitem()[1]
+        return array("q", [columns[fields[magic]][row] for row, magic in enumerate(self._magic)])
+
+
+def _wraps(magic: Column, compression: Column) -> Iterator[bool]:
+    """Return which entries are compressed messages."""
+    rows = zip(magic, compression, strict=True)
+    return (bool(codec) and number not in _BATCHES for number, codec in rows)
+
+
+def is_constant(column: Column) -> bool:
+    """Return whether all values of a column are the same, without looking at each."""
+    data, width = bytes(column), array("q").itemsize
+    return data[width:] == data[:-width]
+
+
+def _distinct(column: Column) -> frozenset[int]:
+    return frozenset(column[:1] if is_constant(column) else column)
+
+
+def _packed(column: Column) -> Column:
+    return column if isinstance(column, array | memoryview) else array("q", column)
+
+
+_TYPES: Final = {name: number for number, name in enumerate(TIMESTAMP_TYPES)}
+
+
+def _or_none(name: str) -> Callable[[Batch], int]:
+    field = attrgetter(name)
+
+    def value(batch: Batch) -> int:
+        found: int | None = field(batch)
+        return NONE if found is None else found
+
+    return value
+
+
+_OF_BATCH: Final[Mapping[str, Callable[[Batch], int]]] = {
+    POSITION: attrgetter("position"),
+    SIZE: attrgetter("size"),
+    CRC: attrgetter("crc"),
+    names.MAGIC: attrgetter("magic"),
+    names.BASE_OFFSET: lambda batch: UNKNOWN if batch.is_wrapper else batch.base_offset,
+    names.LAST_OFFSET: attrgetter("last_offset"),
+    names.NUM_RECORDS: lambda batch: UNKNOWN if batch.is_wrapper else batch.num_records or 0,
+    names.COMPRESSION: attrgetter("compression"),
+    names.TIMESTAMP_TYPE: lambda batch: _TYPES.get(batch.timestamp_type, UNTYPED),
+    names.BASE_TIMESTAMP: _or_none("base_timestamp"),
+    names.MAX_TIMESTAMP: attrgetter("max_timestamp"),
+    names.DELETE_HORIZON: _or_none("delete_horizon"),
+    names.HAS_DELETE_HORIZON: lambda batch: batch.delete_horizon is not None,
+    names.LEADER_EPOCH: attrgetter("partition_leader_epoch"),
+    names.PRODUCER_ID: attrgetter("producer_id"),
+    names.PRODUCER_EPOCH: attrgetter("producer_epoch"),
+    names.BASE_SEQUENCE: attrgetter("base_sequence"),
+    names.LAST_SEQUENCE: attrgetter("last_sequence"),
+    names.IS_TRANSACTIONAL: attrgetter("is_transactional"),
+    names.IS_CONTROL: attrgetter("is_control"),
+}
+"""What a batch says in the place of each column."""
