@@ -499,7 +499,7 @@ class _Extent:
             size = start - self.stop
             if size and first > self.end:
                 text = f"{offsets_text(self.end, first - 1)} missing: "
-                text += f"the {size:,} bytes there are no intact batch of the log"
+                text += f"the {size:,} bytes there are not an intact batch of the log"
                 self.lost.append(
                     Missing(
                         file=segment.name or "",
