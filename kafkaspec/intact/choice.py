@@ -6,10 +6,11 @@ that lead past it, bytes that are left before and after it, and offsets that oth
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Final
 
 from kafkaspec.intact.heads import LENGTH_BYTES, SMALLEST, Head
@@ -38,7 +39,10 @@ class Support(IntEnum):
     ENDS = 2
     """It leads to the end of the segment: a value always leaves bytes after it."""
     KNOWN = 3
-    """The segment begins with it, or the offset index has an entry of it."""
+    """The segment begins with it, or the offset index has an entry of it.
+
+    A segment that begins inside the log is all of it, from the first byte to the last.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +53,19 @@ class Verdict:
         keeps: whether it belongs to the log.
         strength: how well that is proven.
         why: why it is not kept, "" if it is.
+        is_moved: whether its offsets are those before or after others than its bytes are.
     """
 
     keeps: bool
     strength: Strength
     why: str = ""
+    is_moved: bool = False
 
 
 EMBEDDED: Final = "inside a value"
 OUTSIDE: Final = "offsets of another segment"
-REPEATED: Final = "offsets that others have, or out of order"
+REPEATED: Final = "offsets that others have"
+UNORDERED: Final = "offsets out of order"
 UNCLEAR: Final = "may be inside a value"
 
 _STRENGTHS: Final = {
@@ -92,7 +99,8 @@ def choose(
         inside = base <= runs[0].first <= runs[0].last < bound
         if inside:
             return [Verdict(True, Strength.PROOF)]
-    nodes = _nodes(items, len(buffer), is_indexed)
+    displaced = _is_displaced(items, base)
+    nodes = _nodes(items, len(buffer), is_indexed, displaced=displaced)
     legacy = any(not KINDS[magic].has_record_sets for run in runs for magic in run.magics)
     verdicts: dict[int, Verdict] = {}
     rest = []
@@ -101,12 +109,19 @@ def choose(
         if not base <= run.first <= run.last < bound:
             verdicts[number] = Verdict(False, Strength.STRONG, OUTSIDE)
         elif node.support <= Support.FOLLOWED and _is_value(buffer, node, legacy):
-            verdicts[number] = Verdict(False, Strength.STRONG, EMBEDDED)
+            verdicts[number] = _embedded(node)
         else:
             rest.append(number)
     for number, verdict in zip(
         rest,
-        _path([nodes[number] for number in rest], _leading(items), base, limit, len(buffer)),
+        _path(
+            [nodes[number] for number in rest],
+            _leading(items),
+            base,
+            limit,
+            len(buffer),
+            displaced=displaced,
+        ),
         strict=True,
     ):
         verdicts[number] = verdict
@@ -115,6 +130,17 @@ def choose(
 
 def _leading(items: Sequence[Item]) -> Item | None:
     return items[0] if items else None
+
+
+def _is_displaced(items: Sequence[Item], base: int) -> bool:
+    """Return whether the segment begins and ends somewhere inside the log, perhaps in a value.
+
+    An entry that goes across both ends shows it, and a later run that the log begins with.
+    """
+    if any(isinstance(item, Broken) and item.is_part for item in items):
+        return True
+    firsts = [item.first for item in items if isinstance(item, Run)]
+    return bool(firsts) and firsts[0] > base and base in firsts
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +154,7 @@ class _Node:
         size: bytes of them.
         claimed: header that follows it and has the next offset, None without.
         exact: whether nothing comes after all that touch each other.
+        falls: whether their offsets fall somewhere, as those of a segment in a value do not.
     """
 
     run: Run
@@ -136,9 +163,12 @@ class _Node:
     size: int
     claimed: Head | None
     exact: bool = False
+    falls: bool = False
 
 
-def _nodes(items: Sequence[Item], size: int, is_indexed: Callable[[Run], bool]) -> list[_Node]:
+def _nodes(
+    items: Sequence[Item], size: int, is_indexed: Callable[[Run], bool], *, displaced: bool
+) -> list[_Node]:
     found: list[_Node] = []
     first = 0
     while first < len(items):
@@ -152,11 +182,15 @@ def _nodes(items: Sequence[Item], size: int, is_indexed: Callable[[Run], bool]) 
             claimed = _claimed(items[stop - 1], after)
             support = Support.NONE if claimed is None else Support.FOLLOWED
             padded = isinstance(after, Gap) and after.zeros and after.end - end >= _PADDING
-            if end == size or padded:
+            if (end == size or padded) and not displaced:
                 support = Support.ENDS
-            if start == 0 or any(map(is_indexed, runs)):
+            begins = start == 0 and (not displaced or end == size or padded)
+            if begins or any(map(is_indexed, runs)):
                 support = Support.KNOWN
-            found += [_Node(run, support, start, end - start, None, end == size) for run in runs]
+            falls = any(one.last >= other.first for one, other in pairwise(runs))
+            found += [
+                _Node(run, support, start, end - start, None, end == size, falls) for run in runs
+            ]
             if found[-1].run.end == end:
                 found[-1] = replace(found[-1], claimed=claimed)
         first = stop + 1
@@ -196,7 +230,13 @@ def _is_value(buffer: memoryview, node: _Node, legacy: bool) -> bool:
 
 
 def _path(
-    nodes: Sequence[_Node], leading: Item | None, base: int, limit: int | None, size: int
+    nodes: Sequence[_Node],
+    leading: Item | None,
+    base: int,
+    limit: int | None,
+    size: int,
+    *,
+    displaced: bool,
 ) -> list[Verdict]:
     """Return verdicts by the path with the most bytes on which bytes and offsets agree."""
     top = LARGEST_OFFSET + 1 if limit is None else limit
@@ -221,7 +261,8 @@ def _path(
                 continue
             bytes_between = within[number] - within[other + 1]
             is_end = number == len(every) - 1
-            if _agree(every[other], every[number], bytes_between, is_end):
+            is_edge = displaced and (is_end or not other)
+            if _agree(every[other], every[number], bytes_between, is_end, touches=not is_edge):
                 own = score[other]
                 if number - other == 2:
                     is_open = is_end and limit is None
@@ -240,7 +281,7 @@ def _path(
     return _verdicts(every, path)
 
 
-def _agree(one: _Node, other: _Node, sound: int, is_end: bool) -> bool:
+def _agree(one: _Node, other: _Node, sound: int, is_end: bool, *, touches: bool) -> bool:
     """Return whether one run may be the next one after another, if what is between is lost.
 
     Args:
@@ -248,12 +289,13 @@ def _agree(one: _Node, other: _Node, sound: int, is_end: bool) -> bool:
         other: the second one.
         sound: bytes of other runs between them: copies, or what one of them makes impossible.
         is_end: whether the second one is the end of the segment.
+        touches: whether they belong together if nothing is between.
     """
     missing = other.run.first - one.run.last - 1
     if missing < 0:
         return False
     between = other.run.start - one.run.end - sound
-    if between == 0:
+    if between == 0 and touches:
         return True
     if is_end:
         return one.support > Support.FOLLOWED or _is_large(one)
@@ -329,6 +371,7 @@ def _verdicts(nodes: Sequence[_Node], path: set[int]) -> list[Verdict]:
     verdicts = [Verdict(True, _STRENGTHS[node.support]) for node in nodes]
     ordered = sorted(path)
     kept = [nodes[number] for number in ordered]
+    firsts = [node.run.first for node in kept]
     place = 0
     for number in range(1, len(nodes) - 1):
         if number in path:
@@ -337,21 +380,30 @@ def _verdicts(nodes: Sequence[_Node], path: set[int]) -> list[Verdict]:
         node = nodes[number]
         before = kept[place - 1] if place else nodes[0]
         after = kept[place] if place < len(kept) else nodes[-1]
-        verdicts[number] = _refused(node, before, after)
+        last = bisect_right(firsts, node.run.last) - 1
+        is_repeated = last >= 0 and kept[last].run.last >= node.run.first
+        verdicts[number] = _refused(node, before, after, is_repeated=is_repeated)
     return verdicts[1:-1]
 
 
-def _refused(node: _Node, before: _Node, after: _Node) -> Verdict:
+def _refused(node: _Node, before: _Node, after: _Node, *, is_repeated: bool) -> Verdict:
     """Return why a run is not on the path, between two that are."""
     run = node.run
     low, high = run.first <= before.run.last, run.last >= after.run.first
     if low or high:
         other = before if low else after
         strength = Strength.STRONG if other.support > Support.NONE else Strength.LIKELY
-        return Verdict(False, strength, REPEATED)
+        return Verdict(False, strength, REPEATED if is_repeated else UNORDERED)
     if node.support == Support.NONE and (
         after.run.first - before.run.last - 1 == run.last - run.first + 1
         or run.first == before.run.last + 1
     ):
-        return Verdict(False, Strength.STRONG, EMBEDDED)
+        return _embedded(node)
     return Verdict(False, Strength.UNKNOWN, UNCLEAR)
+
+
+def _embedded(node: _Node) -> Verdict:
+    """Return that a run is inside a value; not known if it is beside one with other offsets."""
+    if node.falls:
+        return Verdict(False, Strength.UNKNOWN, UNCLEAR)
+    return Verdict(False, Strength.STRONG, EMBEDDED)

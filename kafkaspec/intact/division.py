@@ -7,18 +7,19 @@ offsets call those lost that lie between them.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import cached_property
-from operator import lt
+from operator import attrgetter, lt
 from pathlib import Path
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex
 from kafkaspec.intact.choice import Verdict, choose
-from kafkaspec.intact.extents import with_extents
+from kafkaspec.intact.extents import with_extents, with_parts
 from kafkaspec.intact.heads import head_at
+from kafkaspec.intact.moves import with_moves
 from kafkaspec.intact.walk import Gap, Item, Run, Walker
 from kafkaspec.log.damage import Kept, KeptRange
 from kafkaspec.log.segment import Segment
@@ -52,11 +53,11 @@ class Division:
         items = walker.items()
         if segment.size and (len(items) > 1 or not isinstance(items[0], Run)):
             items = with_extents(items, self.buffer)
+            items = with_parts(items, self.buffer, walker.seeker)
         self.items = items
         chosen = iter(choose(items, base, limit, self.bound, self.buffer, self._is_indexed))
-        self.verdicts: list[Verdict | None] = [
-            next(chosen) if isinstance(item, Run) else None for item in items
-        ]
+        verdicts = [next(chosen) if isinstance(item, Run) else None for item in items]
+        self.verdicts: list[Verdict | None] = with_moves(items, verdicts, base, limit, walker)
 
     @cached_property
     def index(self) -> tuple[Sequence[int], Sequence[int]]:
@@ -75,15 +76,15 @@ class Division:
             number += 1
         return False
 
-    def kept(self) -> Iterator[tuple[Run, Sequence[Item]]]:
-        """Yield each run that is kept, and what lies between it and the one before it."""
-        between: list[Item] = []
-        for item, verdict in zip(self.items, self.verdicts, strict=True):
-            if isinstance(item, Run) and verdict is not None and verdict.keeps:
-                yield item, between
-                between = []
-            else:
-                between.append(item)
+    @property
+    def kept(self) -> list[Run]:
+        """The runs that are kept, in the order of the file."""
+        found = zip(self.items, self.verdicts, strict=True)
+        return [
+            item
+            for item, verdict in found
+            if isinstance(item, Run) and verdict is not None and verdict.keeps
+        ]
 
 
 def claimed_end(end: int, items: Iterable[Item]) -> int:
@@ -121,9 +122,10 @@ def judge(segment: Segment, limit: int | None) -> Kept:
         KafkaSpecError: ``unreadable``, ``changed``.
     """
     found = Division(segment, limit)
-    runs = [run for run, _ in found.kept()]
+    runs = found.kept
     last = found.items.index(runs[-1]) if runs else -1
     rest = found.items[last + 1 :]
+    runs.sort(key=attrgetter("first"))
     end = runs[-1].last + 1 if runs else segment.base_offset or 0
     zeros = next((item.start for item in rest if isinstance(item, Gap) and item.zeros), None)
     return Kept(

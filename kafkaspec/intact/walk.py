@@ -66,13 +66,15 @@ class Broken:
         start: byte offset.
         end: byte offset after it, at which a sound entry begins, or the segment ends.
         head: its header, None if that makes no sense.
-        why: which part of it is wrong, as far as that is known.
+        why: what is wrong, as far as that is known.
+        is_part: whether the rest of it is at the other end of the segment.
     """
 
     start: int
     end: int
     head: Head | None
     why: str = ""
+    is_part: bool = False
 
 
 @dataclass(slots=True)
@@ -366,7 +368,30 @@ class Walker:
                 items += self._divided(item, limit)
             else:
                 items.append(item)
-        return items
+        return self._opened(items)
+
+    def _opened(self, items: list[Item]) -> list[Item]:
+        """Divide runs in which offsets are missing at those with which other runs begin."""
+        firsts = sorted({item.first for item in items if isinstance(item, Run)})
+        found = list[Item]()
+        for item in items:
+            if not isinstance(item, Run) or item.is_dense:
+                found.append(item)
+                continue
+            inner = firsts[bisect_right(firsts, item.first) : bisect_right(firsts, item.last)]
+            inner = inner[: _MOST_SPLITS - self._splits]
+            self._splits += len(inner)
+            found += self._divided_at(item, inner)
+        return found
+
+    def _divided_at(self, run: Run, offsets: Sequence[int]) -> list[Run]:
+        """Return a run in parts, by halves, so that its entries are read a few times only."""
+        middle = len(offsets) // 2
+        parts = self._divided(run, offsets[middle]) if offsets else [run]
+        if len(offsets) < 2:
+            return parts
+        left = self._divided_at(parts[0], offsets[:middle]) if len(parts) > 1 else []
+        return [*left, *self._divided_at(parts[-1], offsets[middle + 1 :])]
 
 
 def _first_of(headers: HeaderTable, number: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import le
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec.errors import KafkaSpecError, Reason
@@ -40,7 +41,7 @@ class Kept:
     """The entries of a segment that are its own and intact.
 
     Attributes:
-        ranges: the entries.
+        ranges: the entries, in the order of their offsets. Usually that of the file too.
         claimed_end: offset after the last one that the headers of broken entries at its end have.
         stop: byte offset from which on there are only zeros; the size for none.
     """
@@ -48,6 +49,24 @@ class Kept:
     ranges: tuple[KeptRange, ...]
     claimed_end: int
     stop: int
+
+    @property
+    def breaks(self) -> list[tuple[int, int] | None]:
+        """Where bytes are lost before each of the ranges, and how many; None where none are.
+
+        The number is 0 if the ranges are not in the order of the file. Bytes are lost there between
+        two of them if there are some that no range has, after the one or before the other.
+        """
+        starts = [item.start for item in self.ranges]
+        before = [0, *(item.end for item in self.ranges)]
+        in_order = all(map(le, before, starts))
+        begun, ended = {*starts, self.stop}, {*before}
+        return [
+            None
+            if start == end or (start in ended and (end in begun or not number))
+            else (end, start - end if in_order else 0)
+            for number, (end, start) in enumerate(zip(before, starts, strict=False))
+        ]
 
 
 Judge = Callable[["Segment", int | None], Kept]

@@ -494,27 +494,31 @@ class _Extent:
                 self._table(item)
 
     def _read_kept(self, segment: Segment, kept: Kept) -> None:
-        self.stop = 0
-        for start, stop, first, last, is_there in kept.ranges:
-            size = start - self.stop
-            if size and first > self.end:
-                text = f"{offsets_text(self.end, first - 1)} missing: "
-                text += f"the {size:,} bytes there are not an intact batch of the log"
+        for (start, stop, first, last, is_there), lost in zip(
+            kept.ranges, kept.breaks, strict=True
+        ):
+            if lost is not None and first > self.end:
+                position, size = lost
+                text = f"the {size:,} bytes there are not an intact batch of the log"
+                if not size:
+                    text = "the batches around them are out of order, with other bytes beside them"
                 self.lost.append(
                     Missing(
                         file=segment.name or "",
                         why=Why.BROKEN,
-                        message=text,
+                        message=f"{offsets_text(self.end, first - 1)} missing: {text}",
                         first_offset=self.end,
                         last_offset=first - 1,
-                        position=self.stop,
+                        position=position,
                         size=size,
+                        proof="" if size else text,
                     )
                 )
-            self._follows = self._follows and not size
+            self._follows = self._follows and lost is None
             if is_there:
                 self._read(segment, start, stop)
-            self.end, self.stop = max(self.end, last + 1), stop
+            self.end = max(self.end, last + 1)
+        self.stop = max((item.end for item in kept.ranges), default=0)
         self.tail_size = segment.size - self.stop
         if kept.stop > self.stop:
             self.claimed_end = kept.claimed_end
@@ -539,7 +543,7 @@ class _Extent:
                 "cannot be divided into batches; kafkaspec salvage gets them back",
                 first_offset=first,
                 last_offset=last,
-                position=ranges[0].start,
+                position=min(item.start for item in ranges),
                 size=sum(item.end - item.start for item in ranges),
             )
         )

@@ -30,6 +30,7 @@ from kafkaspec.errors import Reason
 from kafkaspec.forensics.doctor import diagnose
 from kafkaspec.forensics.gaps import Why, read_gaps
 from kafkaspec.forensics.salvage import Fate, SalvagedPartition, salvage
+from kafkaspec.intact.moves import OF_ITSELF
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
@@ -168,6 +169,13 @@ def _halves(_: Path, entries: list[Entry], chance: random.Random) -> bool:
     return _edit(path, lambda data: data[place:] + data[:place])
 
 
+def _halves_inside(_: Path, entries: list[Entry], chance: random.Random) -> bool:
+    """The two halves of a segment in each other's place; the border is inside of an entry."""
+    entry = chance.choice(entries)
+    place = chance.randrange(entry.position + 1, entry.end)
+    return _edit(entry.path, lambda data: data[place:] + data[:place])
+
+
 DAMAGES: dict[str, Damage] = {
     "a bit of a payload": _bit(17, None),
     "a bit of a base offset": _bit(0, 8),
@@ -181,6 +189,7 @@ DAMAGES: dict[str, Damage] = {
     "a foreign block": _foreign,
     "a batch is cut out": _cut_out,
     "two halves in each other's place": _halves,
+    "two halves with a part of an entry each": _halves_inside,
 }
 
 
@@ -320,6 +329,20 @@ def _check_salvage(found: SalvagedPartition, entries: list[Entry]) -> None:
             assert stretch.cause, f"an intact entry at {place} is left out without a reason"
 
 
+def _check_halves(found: SalvagedPartition, entries: list[Entry], kept: set[bytes]) -> None:
+    """All that is intact is there, but for an entry by itself whose offset nothing confirms."""
+    data = {segment.path: Path(segment.path).read_bytes() for segment in found.segments}
+    left = [
+        entry for entry in entries if entry.data not in kept and entry.data in data[str(entry.path)]
+    ]
+    assert len(left) <= 1, left
+    for entry in left:
+        place = data[str(entry.path)].find(entry.data)
+        (segment,) = (item for item in found.segments if item.path == str(entry.path))
+        stretch = next(item for item in segment.stretches if place < item.end)
+        assert stretch.cause == OF_ITSELF
+
+
 def _check_truth(name: str, lost: Ranges, found: SalvagedPartition, entries: list[Entry]) -> None:
     """No offset is called lost of which an entry is in the output, and what is lost is named."""
     kept = {entry.data for entry in _entries(Path(found.target))}
@@ -327,6 +350,8 @@ def _check_truth(name: str, lost: Ranges, found: SalvagedPartition, entries: lis
     moved = name == "a bit of a base offset"
     tells = name in ("a bit of a payload", "a bit of a size", "a block of zeros")
     last = max(entry.last for entry in entries)
+    if name.startswith("two halves"):
+        _check_halves(found, entries, kept)
     for entry in entries:
         own = set(range(entry.first, entry.last + 1))
         if entry.data in kept and not moved:

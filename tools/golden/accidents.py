@@ -170,6 +170,14 @@ def _sectors(scene: Scene) -> bytes:
     return put(put(scene.data, one * SECTOR, second), two * SECTOR, first)
 
 
+def _halves(share: float, shift: int) -> Accident:
+    def happen(scene: Scene) -> bytes:
+        place = scene.at(share)[0] + shift
+        return scene.data[place:] + scene.data[:place]
+
+    return happen
+
+
 def _backwards(scene: Scene) -> bytes:
     start, end = scene.at(0.5)
     return put(scene.data, start, scene.data[start:end][::-1])
@@ -241,6 +249,8 @@ ACCIDENTS: Final[dict[str, Accident]] = {
     "entries again": _repeated,
     "all of it again": lambda scene: scene.data * 2,
     "two sectors in each other's place": _sectors,
+    "two halves in each other's place": _halves(0.6, 0),
+    "two halves of which each has a part of an entry": _halves(0.6, 30),
     "an entry backwards": _backwards,
     "a block of an older file": _stale,
     "two bits": _all(_bit(0.2, 0.5), _bit(0.8, 0.3)),

@@ -315,7 +315,7 @@ def _print_text(report: SalvageReport) -> None:
         for item in report.partitions
         for segment in item.segments
         for stretch in segment.stretches
-        if stretch.fate not in (Fate.KEPT, Fate.UNUSED)
+        if stretch.moved or stretch.fate not in (Fate.KEPT, Fate.UNUSED)
     ]
     if rows:
         table = new_table("segment", ">byte", ">size", "fate", "offsets", "what", "proof")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +20,11 @@ from kafkaspec.forensics.salvage.repair import (
 )
 from kafkaspec.forensics.salvage.report import Fate, LostOffsets, Stretch
 from kafkaspec.forensics.salvage.unproven import UnprovenReader, UnprovenRecord
-from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNCLEAR, Verdict
+from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNCLEAR, UNORDERED, Verdict
 from kafkaspec.intact.division import Division, claimed_end
 from kafkaspec.intact.heads import Head, head_at
 from kafkaspec.intact.walk import Broken, Gap, Item, Run, Walker
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.damage import Kept, KeptRange
 from kafkaspec.log.header_table import HeaderTable
@@ -70,7 +72,7 @@ class SegmentPlan:
         limit: base offset of the next segment, None for the last one.
         size: number of bytes.
         stretches: all of them.
-        pieces: entries for the output in order.
+        pieces: entries for the output, in the order of their offsets.
         lost: offsets that are lost in it.
         claimed_end: offset after the last one that a broken header speaks of.
         is_dense: whether no offset is missing between entries that touch each other.
@@ -95,8 +97,8 @@ class SegmentPlan:
 
     @property
     def kept_size(self) -> int:
-        """Byte offset after the last entry of the output."""
-        return self.pieces[-1].end if self.pieces else 0
+        """Byte offset after the last byte of the segment that is in the output."""
+        return max((piece.end for piece in self.pieces), default=0)
 
     @property
     def kept(self) -> Kept:
@@ -182,6 +184,7 @@ class _Planner:
         self._plan = SegmentPlan(segment.path, segment.base_offset, limit, segment.size)
         self._last = segment.base_offset - 1
         self._beside: set[int] = set()
+        self._moved: list[Piece] = []
         self._open: list[tuple[Stretch, Item]] = []
         """What is lost since the last entry that is not, and what it is."""
 
@@ -202,9 +205,14 @@ class _Planner:
                 self._broken(item, after)
             else:
                 self._gap(item)
-        claimed = claimed_end(self._last + 1, (item for _, item in self._open))
+        end = max([self._last, *(piece.last for piece in self._moved)]) + 1
+        left = (item for stretch, item in self._open if not stretch.moved)
+        claimed = claimed_end(end, left)
         self._close(plan.limit)
         plan.claimed_end = claimed
+        if self._moved:
+            plan.pieces = sorted([*plan.pieces, *self._moved], key=lambda piece: piece.first)
+            plan.lost = [*self._in_holes()]
         assert sum(item.size for item in plan.stretches) == plan.size
         return plan
 
@@ -214,9 +222,33 @@ class _Planner:
         after: Run | None = None
         for item in reversed(items):
             found.append(after)
-            if isinstance(item, Run) and verdicts[id(item)].keeps:
-                after = item
+            if isinstance(item, Run):
+                verdict = verdicts[id(item)]
+                after = item if verdict.keeps and not verdict.is_moved else after
         return found[::-1]
+
+    def _in_holes(self) -> Iterator[LostOffsets]:
+        """Yield what is lost without the offsets of entries that are moved there."""
+        plan, end = self._plan, self._plan.base_offset
+        holes = list[tuple[int, int]]()
+        for piece, lost in zip(plan.pieces, plan.kept.breaks, strict=True):
+            if lost is not None and end < piece.first:
+                holes.append((end, piece.first - 1))
+            end = piece.last + 1
+        holes.append((end, LARGEST_OFFSET))
+        number = 0
+        for item in plan.lost:
+            while number < len(holes) and holes[number][1] < item.first_offset:
+                number += 1
+            for first, last in takewhile(
+                lambda hole, item=item: hole[0] <= item.last_offset,  # type: ignore[misc]
+                islice(holes, number, None),
+            ):
+                yield replace(
+                    item,
+                    first_offset=max(first, item.first_offset),
+                    last_offset=min(last, item.last_offset),
+                )
 
     def _beside_kept(self, items: Sequence[Item], verdicts: dict[int, Verdict]) -> set[int]:
         """Return where the broken entries begin that touch what is kept, or an end of the segment.
@@ -240,10 +272,14 @@ class _Planner:
     # -- what becomes of bytes ----------------------------------------------------------------
 
     def _run(self, run: Run, verdict: Verdict, after: Run | None) -> None:
+        if verdict.is_moved:
+            self._move(run, verdict.strength)
+            return
         if verdict.keeps:
             self._keep(run, verdict.strength)
             return
-        if verdict.why in (REPEATED, OUTSIDE) and run.count == 1 and self._is_between(run, after):
+        is_odd = verdict.why in (REPEATED, OUTSIDE) or verdict.why.startswith(UNORDERED)
+        if is_odd and run.count == 1 and self._is_between(run, after):
             found = moved(self._buffer, run, self._last, self._limit(after))
             if found is not None:
                 self._put(run.start, run.end, found)
@@ -285,6 +321,16 @@ class _Planner:
             self._kept(run, start, run.end, run.last, strength, batches)
         self._last = max(run.last, last)
 
+    def _move(self, run: Run, strength: Strength) -> None:
+        """Note entries whose place in the output is not that in the segment."""
+        stretch = Stretch(
+            run.start, run.end - run.start, Fate.KEPT, strength, run.first, run.last, run.count,
+            "moved to the place of its offsets", moved=True,
+        )  # fmt: skip
+        self._lose(run, stretch)
+        batches = all(KINDS[magic].has_record_sets for magic in run.magics)
+        self._moved.append(Piece(run.first, run.last, run.start, run.end, run.epoch, None, batches))
+
     def _kept(
         self, run: Run, start: int, end: int, last: int, strength: Strength, batches: bool
     ) -> int:
@@ -295,7 +341,8 @@ class _Planner:
             start, end - start, Fate.KEPT, strength, first, last, run.count if whole else 0
         )
         before = self._plan.stretches[-1] if self._plan.stretches else None
-        if before is not None and before.fate is Fate.KEPT and before.strength is strength:
+        joins = before is not None and before.fate is Fate.KEPT and not before.moved
+        if before is not None and joins and before.strength is strength:
             self._plan.stretches[-1] = replace(
                 before,
                 size=before.size + stretch.size,
@@ -324,14 +371,14 @@ class _Planner:
         self._last = head.last
 
     def _broken(self, broken: Broken, after: Run | None) -> None:
-        if self._how and broken.start in self._beside:
+        if self._how and broken.start in self._beside and not broken.is_part:
             found = repaired(
                 self._buffer, broken, self._last, self._limit(after), self._epoch(after), self._how
             )
             if found is not None:
                 self._put(broken.start, broken.end, found)
                 return
-        cause = f"wrong {broken.why}" if broken.why else "wrong checksum"
+        cause = broken.why or "wrong checksum"
         head = broken.head
         if head is None or not head.is_plausible:
             cause, head = (cause if broken.why else "no header can be read"), None
@@ -405,26 +452,27 @@ class _Planner:
         unknown = [
             number
             for number, stretch in enumerate(stretches)
-            if stretch.first_offset is None and stretch.fate is not Fate.UNUSED
+            if stretch.first_offset is None and stretch.fate in _LOST
         ]
         if len(unknown) == 1 and missing:
             (number,) = unknown
-            before = [item.last_offset for item in stretches[:number]]
-            after = [item.first_offset for item in stretches[number + 1 :]]
+            before = [item.last_offset for item in stretches[:number] if not item.moved]
+            after = [item.first_offset for item in stretches[number + 1 :] if not item.moved]
             low = max([first, *(n + 1 for n in before if n is not None and n >= first)])
             high = min([(limit or 0) - 1, *(n - 1 for n in after if n is not None and n >= low)])
             if low <= high:
                 stretches[number] = replace(stretches[number], first_offset=low, last_offset=high)
-        lost = any(stretch.fate is not Fate.UNUSED for stretch in stretches)
+        lost = any(stretch.fate in _LOST for stretch in stretches)
         if missing is not None and missing > 0 and limit is not None and lost:
             exact = all(
                 isinstance(item, Broken) and stretch.first_offset is not None
                 for stretch, (_, item) in zip(stretches, self._open, strict=True)
+                if not stretch.moved
             )
             strength = Strength.PROOF if exact else Strength.STRONG
             if not exact and not self._plan.is_dense:
                 strength = Strength.CONSISTENT
-            causes = dict.fromkeys(item.cause for item in stretches if item.fate is not Fate.UNUSED)
+            causes = dict.fromkeys(item.cause for item in stretches if item.fate in _LOST)
             self._plan.lost.append(
                 LostOffsets(
                     first, limit - 1, os.fspath(self._plan.path), ", ".join(causes), strength

@@ -42,8 +42,9 @@ class Stretch:
         first_offset: first offset of what they are or were, None if that is none.
         last_offset: last offset.
         entries: number of entries, 0 if that is not known.
-        cause: why it is not kept, or what was repaired; "" for what is kept.
+        cause: why it is not kept, or what was repaired, or where it was moved; "" for all else.
         records: unproven records that were read.
+        moved: whether it has another place in the output: the one by its offsets.
     """
 
     position: int
@@ -55,6 +56,7 @@ class Stretch:
     entries: int = 0
     cause: str = ""
     records: int = 0
+    moved: bool = False
 
     @property
     def end(self) -> int:
@@ -203,7 +205,11 @@ class SalvagedPartition:
         """Whether all of it was kept, and nothing was added."""
         kept = {Fate.KEPT, Fate.UNUSED}
         return (
-            all(stretch.fate in kept for item in self.segments for stretch in item.stretches)
+            all(
+                stretch.fate in kept and not stretch.moved
+                for item in self.segments
+                for stretch in item.stretches
+            )
             and not (self.lost or self.added or self.unreadable or self.cut)
             and self.old_end <= self.new_end
         )
