@@ -130,7 +130,7 @@ def test_nothing_but_our_errors(key: str, data: bytes, complete: bool) -> None:
     parameters = _parameters(key)
     found = outcome(lambda: CODEC.parse(key, data, parameters=parameters, complete=complete))
     if isinstance(found, dict):
-        assert found["offset"] is not None
+        assert found["position"] is not None
         assert found["spec"]
         assert not (complete and found["reason"] is Reason.TRUNCATED)
     else:

@@ -84,10 +84,9 @@ def test_every_link_between_pages_leads_to_a_page() -> None:
     assert wrong == []
 
 
-def test_the_api_has_the_docstring_of_every_public_name() -> None:
+def test_the_api_has_every_public_name() -> None:
     _, text = pages.staged(pages.API, pages.text_of(pages.API), REPOSITORY)
-    assert sorted(re.findall(r"^::: kafkaspec\.(\w+)$", text, re.MULTILINE)) == sorted(ks.__all__)
-    assert "| member |" not in text
+    assert set(re.findall(r"^#{2,3} (\w+)$", text, re.MULTILINE)) >= set(ks.__all__)
 
 
 def test_fields_in_the_explorer_lead_to_the_format_pages_of_the_site() -> None:

@@ -201,8 +201,6 @@ def staged(page: str, text: str, repository: str) -> tuple[str, str]:
         return f"]({way}{link[2] or ''})"
 
     text = _COMMENT.sub("", text)
-    if page == API:
-        text = whole_docstrings(text)
     result = _outside_code(text, lambda part: _LINK.sub(led, part))
     if "\n```mermaid\n" in result:
         drawing = posixpath.relpath("assets/mermaid.js", posixpath.dirname(where) or ".")
@@ -213,22 +211,6 @@ def staged(page: str, text: str, repository: str) -> tuple[str, str]:
     # Words of the guide are found before names of fields.
     front = {"hide": hidden} | ({"search": {"boost": 0.5}} if is_format else {})
     return where, f"---\n{json.dumps(front)}\n---\n\n{result}"
-
-
-def whole_docstrings(text: str) -> str:
-    """Return docs/api.md for mkdocstrings: whole docstrings in place of their first lines.
-
-    Args:
-        text: the page: tables of names, then a table of members for each class.
-    """
-    head, *groups = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    parts = [head]
-    for group in groups:
-        heading = group.partition("\n")[0]
-        names = re.findall(r"^\| \[?`(\w+)", group, re.MULTILINE)
-        if "| name | meaning |" in group:
-            parts += [f"{heading}\n\n", *(f"::: kafkaspec.{name}\n\n" for name in names)]
-    return "".join(parts)
 
 
 def slug(heading: str, separator: str) -> str:
