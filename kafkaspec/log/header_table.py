@@ -179,7 +179,8 @@ class HeaderTable:
     @cached_property
     def has_wrappers(self) -> bool:
         """Whether one of the entries is a compressed message, which holds others."""
-        return not self.magics <= _BATCHES and any(_wraps(self.magic, self.compression))
+        packed = not self.magics <= _BATCHES and any(self.compression)
+        return packed and any(_wraps(self.magic, self.compression))
 
     def replaced(self, columns: Mapping[str, Column]) -> HeaderTable:
         """Return the same entries with other numbers in some columns."""
@@ -339,10 +340,10 @@ class _Scanned:
             rows = zip(self._magic, self._own(name), self._other(name), strict=True)
             column = [other if magic in lacking else own for magic, own, other in rows]
         if name in IN_WRAPPERS and not self._magics <= _BATCHES:
-            wrapping = _wraps(self._magic, scan.column(names.COMPRESSION))
-            column = [
-                UNKNOWN if wraps else own for own, wraps in zip(column, wrapping, strict=True)
-            ]
+            codecs = scan.column(names.COMPRESSION)
+            if any(codecs):
+                wrapped = zip(column, _wraps(self._magic, codecs), strict=True)
+                column = [UNKNOWN if wraps else own for own, wraps in wrapped]
         return _packed(column)
 
     @cached_property
@@ -358,12 +359,11 @@ class _Scanned:
         column = self._scan.column(name)
         if name not in CONDITIONS:
             return column
-        flags = self._own(CONDITIONS[name])
+        flags = self._scan.column(CONDITIONS[name])
         if not any(flags):
             return self._constant(NONE)
-        return array(
-            "q", [value if flag else NONE for value, flag in zip(column, flags, strict=True)]
-        )
+        rows = zip(column, flags, strict=True)
+        return [value if flag else NONE for value, flag in rows]
 
     def _other(self, name: str) -> Column:
         """Return what entries have that lack a column."""
