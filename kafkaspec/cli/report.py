@@ -178,15 +178,19 @@ class Output:
         """Return the paragraph about the lines for ``--help``."""
         text = 'Output of --format json, one object for each line, by "type":\n'
         width = max(len(name) for name in self.lines)
+        alike: dict[str, list[str]] = {}
         for name, each in self.lines.items():
             members = [_member(*item) for item in each.types().items()]
             members += [] if each.rest is None else [each.rest]
-            indent = " " * (width + 4)
+            alike.setdefault(", ".join(members), []).append(name)
+        for shown, (*before, name) in alike.items():
+            if before:
+                text += f"  {', '.join(before)},\n"
             text += textwrap.fill(
-                ", ".join(members),
+                shown,
                 _WIDTH - 1,
                 initial_indent=f"  {name:{width}}  ",
-                subsequent_indent=indent,
+                subsequent_indent=" " * (width + 4),
                 break_long_words=False,
                 break_on_hyphens=False,
             )
