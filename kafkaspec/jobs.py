@@ -16,7 +16,7 @@ from contextlib import suppress
 from contextvars import Context, copy_context
 from queue import Empty, Queue
 from threading import Event
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -89,6 +89,19 @@ def in_context(context: Context, items: Iterator[Item]) -> Generator[Item, None,
         yield cast(Item, item)
 
 
+_INHERITED: Final[list[tuple[Callable[[], Any], Callable[[Any], None]]]] = []
+
+
+def inherit(get: Callable[[], Any], put: Callable[[Any], None]) -> None:
+    """Let the processes of ``in_processes`` begin with a setting of their caller.
+
+    Args:
+        get: returns the setting, which can be pickled.
+        put: function of a module, which sets it.
+    """
+    _INHERITED.append((get, put))
+
+
 def in_processes(
     work: Callable[[Item], Result], items: Iterable[Item], jobs: int
 ) -> Generator[Result, None, None]:
@@ -115,7 +128,8 @@ def in_processes(
     # A copy of a process with one thread has all modules; one with more may hold their locks.
     alone = sys.platform == "linux" and threading.active_count() == 1
     context = get_context("fork" if alone else "spawn")
-    pool = ProcessPoolExecutor(jobs, context, _begin)
+    settings = [(put, get()) for get, put in _INHERITED]
+    pool = ProcessPoolExecutor(jobs, context, _begin, (settings,))
 
     def end(done: bool) -> None:
         # They are waited for in any case: the end of Python disturbs those that are not.
@@ -129,9 +143,11 @@ def in_processes(
         raise ProcessEndedError(f"{detail}; --jobs 1 needs none") from None
 
 
-def _begin() -> None:
-    """Let Ctrl-C, which every process of a terminal gets, end this one without a word."""
+def _begin(settings: Iterable[tuple[Callable[[Any], None], Any]]) -> None:
+    """Take over settings, and let Ctrl-C, which all processes of a terminal get, end this one."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for put, value in settings:
+        put(value)
 
 
 def _ordered(

@@ -28,6 +28,7 @@ from kafkaspec.compression.form import Form
 from kafkaspec.compression.refusal import RefusalError, too_large
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.extension import WITHOUT, usable
+from kafkaspec.jobs import inherit
 from kafkaspec.layout.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ def bounded(max_output: int) -> Iterator[None]:
 def default_bound() -> int:
     """Return the limit of payloads of logs that are opened now: ``DEFAULT_MAX_OUTPUT``, usually."""
     return _BOUND.get()
+
+
+def _set_bound(max_output: int) -> None:
+    _BOUND.set(max_output)
+
+
+inherit(default_bound, _set_bound)
 
 
 NAMES: Final = tuple(kind.name.lower() for kind in CompressionType)

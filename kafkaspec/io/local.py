@@ -17,6 +17,7 @@ from typing import IO, Final, Self
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading, WholeCursor
+from kafkaspec.jobs import inherit
 
 SIDE_FILE_BYTES: Final = 64 << 20
 """Largest file beside a log that is read into memory: enough for text about 200,000 partitions with
@@ -41,6 +42,13 @@ def unmapped() -> Iterator[None]:
 def are_mapped() -> bool:
     """Return whether files are mapped that are opened now."""
     return _MAPS.get()
+
+
+def _set_maps(maps: bool) -> None:
+    _MAPS.set(maps)
+
+
+inherit(are_mapped, _set_maps)
 
 
 class Source:

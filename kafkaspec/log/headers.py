@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, takewhile
 from typing import Final
 
 from kafkaspec.errors import KafkaSpecError
@@ -107,7 +108,10 @@ def _walked(
                 position = table.end
         if end is not None and position >= end:
             return
-        for item in _grouped(objects(position)):
+        items = objects(position)
+        if end is not None:
+            items = takewhile(partial(_is_before, end), items)
+        for item in _grouped(items):
             if isinstance(item, KafkaSpecError):
                 yield item
                 continue
@@ -117,6 +121,10 @@ def _walked(
                 break  # the codec may scan the next ones
         else:
             return
+
+
+def _is_before(end: int, item: Batch | KafkaSpecError) -> bool:
+    return item.position is None or item.position < end
 
 
 def sound_headers(

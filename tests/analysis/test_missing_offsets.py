@@ -128,3 +128,20 @@ def test_text_json_and_exit_code(tmp_path: Path) -> None:
     findings = [json.loads(line) for line in lines.stdout.splitlines()]
     (found,) = [item for item in findings if item.get("reason") == "missing_offsets"]
     assert (found["offset"], found["severity"], found["action"]) == (12, "warning", "nothing")
+    assert found["offsets"] == [12, 24]
+
+
+@pytest.mark.slow
+def test_codecs_name_the_same_offsets(tmp_path: Path) -> None:
+    """The codec in Python scans no messages of magic 0 and 1: others read them one by one."""
+    path = tmp_path / f"{0:020}.log"
+    for magic in (0, 1, 2):
+        records = [ks.Record(n, -1 if magic == 0 else n, b"k", b"v" * n) for n in range(3)]
+        data = b"".join(ks.encode([record], magic=magic) for record in records)
+        for position in range(len(data)):
+            path.write_bytes(data[:position] + bytes([data[position] ^ 16]) + data[position + 1 :])
+            found = [
+                [(item.position, item.reason, item.offsets) for item in report.findings]
+                for report in (ks.verify(path, codec=name) for name in ("native", "python"))
+            ]
+            assert found[0] == found[1], (magic, position)

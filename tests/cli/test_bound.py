@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,24 @@ def test_the_api_names_the_option(partition: Path) -> None:
         list(log.records())
     with ks.open(partition, max_output=2 * DEFAULT_MAX_OUTPUT) as log:
         assert [record.offset for record in log.records()] == [0, 1, 2]
+
+
+def test_other_processes_have_the_bound_too(tmp_path: Path) -> None:
+    """Processes that are no copies of this one, since it has another thread."""
+    home = tmp_path / "large-0"
+    home.mkdir()
+    record = ks.Record(0, 1, b"k", bytes(1 << 20))
+    (home / f"{0:020d}.log").write_bytes(ks.encode([record], compression="zstd"))
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        found = run("stats", home, "--jobs", "2", "--max-output", "65536")
+    finally:
+        done.set()
+        other.join()
+    assert found.exit_code == 1
+    assert _OPTION in " ".join(found.output.split())
 
 
 def test_the_records_that_do_not_come_are_counted(tmp_path: Path) -> None:

@@ -71,7 +71,10 @@ def test_what_does_not_decode_by_the_mode(tmp_path: Path) -> None:
     [
         ({"messages": "Nothing"}, "no topic has records called 'Nothing'"),
         ({"messages": "OffsetCommit", "subscribe": "plain"}, "is in __consumer_offsets"),
-        ({"messages": "OffsetCommit", "subscribePattern": ".*"}, "without subscribePattern"),
+        (
+            {"messages": "OffsetCommit", "subscribePattern": ".*"},
+            "combined with subscribePattern",
+        ),
         ({"messages": "OffsetCommit", "includeControl": True}, "includeControl"),
     ],
 )

@@ -147,7 +147,10 @@ def test_rows_without_a_value_by_the_option() -> None:
         ({"value_decode": "decode", "subscribe": "orders", "evolve": "9"}, "version 9"),
         ({"value_decode": "decode", "subscribe": "orders", "evolve": "each"}, "whole number"),
         ({"value_decode": "decode", "subscribe": "tree"}, "within itself"),
-        ({"value_decode": "decode", "subscribe": "orders", "includeControl": "true"}, "go without"),
+        (
+            {"value_decode": "decode", "subscribe": "orders", "includeControl": "true"},
+            "cannot be combined with",
+        ),
         ({"value_decode": "decode", "subscribe": "orders", "value_errors": "no"}, "is one of"),
     ],
     ids=str,

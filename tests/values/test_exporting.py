@@ -126,7 +126,7 @@ def test_wrong_use(tmp_path: Path) -> None:
         (["--value", "decode", "--evolve", "newest"], "latest, each or a version"),
         (["--value", "decode", "--split-by", "week"], "folders are of topic"),
         (["--value", "decode", "--schemas", str(tmp_path / "none")], "none"),
-        (["--value", "decode", "--messages", "OffsetCommit"], "without --messages"),
+        (["--value", "decode", "--messages", "OffsetCommit"], "cannot be combined with --messages"),
     ]
     for options, text in cases:
         result = run("export", log, *options, "-o", out)

@@ -45,7 +45,7 @@ SPLIT_BYTES: Final = 256 << 20
 _FINDINGS: Final = (
     "file string, severity string, area string, reason string, message string, position bigint, "
     "offset bigint, path string, codec string, entry bigint, reader string, broker string, "
-    "action string"
+    "action string, offsets array<bigint>, strength string"
 )
 _FILES: Final = (
     "file string, kind string, partition string, checked boolean, clean boolean, size bigint, "
