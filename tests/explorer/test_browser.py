@@ -332,9 +332,19 @@ def focused(page: Explorer) -> str:
     return str(page.page.evaluate("document.activeElement.id"))
 
 
+_DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Waits until two pictures are drawn."""
+
+
 def test_the_keyboard_alone(page: Explorer) -> None:
     page.open(*partition())
     keys = page.page.keyboard
+
+    def press(key: str) -> None:
+        """Press a key as people do: after what the one before has changed is on the screen."""
+        keys.press(key)
+        page.page.evaluate(_DRAWN)
+
     for key, place in {
         "b": "batches",
         "r": "records",
@@ -342,41 +352,41 @@ def test_the_keyboard_alone(page: Explorer) -> None:
         "t": "tree",
         "m": "map",
     }.items():
-        keys.press(key)
+        press(key)
         page.focused(place)
-    keys.press("b")
-    keys.press("End")
-    keys.press("Home")
-    keys.press("Enter")
+    press("b")
+    press("End")
+    press("Home")
+    press("Enter")
     page.focused("records")
-    keys.press("ArrowDown")
+    press("ArrowDown")
     page.page.wait_for_selector("#record")
-    keys.press("Enter")
+    press("Enter")
     page.focused("bytes")
-    keys.press("n")
-    keys.press("n")
+    press("n")
+    press("n")
     page.page.wait_for_selector("#field .path")
-    keys.press("t")
-    keys.press("Home")
-    keys.press("ArrowLeft")
+    press("t")
+    press("Home")
+    press("ArrowLeft")
     page.page.wait_for_selector("#field-0[aria-expanded=false]")
-    keys.press("ArrowRight")
+    press("ArrowRight")
     page.page.wait_for_selector("#field-0[aria-expanded=true]")
-    keys.press("g")
+    press("g")
     page.focused("place")
     keys.type("3")
-    keys.press("Enter")
+    press("Enter")
     page.page.wait_for_selector("#steps")
-    keys.press("Escape")
+    press("Escape")
     page.page.wait_for_selector("#steps", state="detached")
-    keys.press("Escape")
+    press("Escape")
     page.focused("batches")
-    keys.press("?")
+    press("?")
     page.page.wait_for_selector("dialog[open]")
-    keys.press("Escape")
+    press("Escape")
     page.page.wait_for_selector("dialog", state="detached")
     before = page.page.get_attribute("html", "data-theme")
-    keys.press("d")
+    press("d")
     page.until("document.documentElement.dataset.theme", "light" if before == "dark" else "dark")
 
 
