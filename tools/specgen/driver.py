@@ -19,7 +19,8 @@ from tools.specgen.output import Output
 GENERATOR_VERSION = "1"
 """Version of the generator; raise it when a change of the generator changes its output."""
 
-EXPLORER = "explorer"
+OTHERS = ("explorer", "schemas")
+"""Folders that the generator does not make: ``tools.explorer.build`` and ``tools.outputs`` do."""
 TARGETS = ("layout", "messages", "python", "construct", "docs", "vectors", "native", "kaitai")
 """Emitters, each a package with a module ``emit``; ``kaitai`` needs Java and Maven."""
 
@@ -167,9 +168,9 @@ def compare(fresh: dict[str, Path], checked_in: Path, targets: Iterable[str]) ->
 def stale(fresh: dict[str, Path], checked_in: Path, targets: Iterable[str]) -> list[str]:
     """Return files and folders of the checked-in tree that no target makes; folders end in a slash.
 
-    Folders of targets that were not chosen are skipped, and the page that ``make explorer`` makes.
+    Folders of targets that were not chosen are skipped, and those of ``OTHERS``.
     """
-    skipped = {*TARGETS, EXPLORER} - set(targets)
+    skipped = {*TARGETS, *OTHERS} - set(targets)
     wanted = set(fresh) | {str(parent) for name in fresh for parent in Path(name).parents}
     found = []
     for path in sorted(checked_in.rglob("*")):
