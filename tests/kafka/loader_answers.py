@@ -106,7 +106,9 @@ def ours(directory: Path, version: str, *, clean: bool) -> Answer:
     partition = Partition(directory)
     segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
     snapshots = find_snapshots(partition.snapshot_paths)
-    load = Loader(segments, snapshots, Settings(profile), clean=clean, now=0).load()
+    load = Loader(
+        segments, snapshots, Settings(profile, INDEX_INTERVAL_BYTES), clean=clean, now=0
+    ).load()
     if load.error is not None:
         return Answer("refuses")
     kept = [item for item in load.segments if item.recovery is not Recovery.REMOVES]
