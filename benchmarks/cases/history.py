@@ -31,8 +31,8 @@ _HEADERS = "headers, `batch_table()`"
 _MARKERS = "headers, and markers by `batch_at()`"
 _CHECKSUMS = "checksums too, `verify`"
 _AGAINST = {"transactions": _MARKERS, "producers": _HEADERS, "gaps": _CHECKSUMS}
-"""What a command has to read: the records of markers too, for transactions; all bytes, for gaps,
-as a batch with a wrong checksum is a gap."""
+"""The input that each command needs: records of markers too for transactions; all bytes for gaps,
+since a batch with a wrong checksum is a gap."""
 
 
 def _write(directory: Path, records: int, value: int, size: int) -> int:
