@@ -12,11 +12,12 @@ def test_the_output_is_verified_and_the_gap_is_in_the_report(tmp_path: Path) -> 
     for base in (0, 5):
         (tmp_path / f"{base}").mkdir()
         with ks.SegmentWriter(tmp_path / f"{base}" / "a-0", base, sync=False) as writer:
-            writer.append_records([ks.Record(base, 1, b"k", b"v")])
+            writer.append_records([ks.Record(base, 1, b"k", bytes(3000))])
         source.mkdir(exist_ok=True)
         made = tmp_path / f"{base}" / "a-0" / f"{base:020}.log"
         made.rename(source / made.name)
-    (result,) = ks.convert(source, tmp_path / "out").partitions
+    (result,) = ks.convert(source, tmp_path / "out", segment_bytes=4000).partitions
+    assert len(list((tmp_path / "out").rglob("*.log"))) == 2
     assert result.verified
     assert [(item.first_offset, item.last_offset) for item in result.missing] == [(1, 4)]
     assert not result.clean
