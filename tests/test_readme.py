@@ -21,8 +21,8 @@ import pytest
 from click import Context
 
 from kafkaspec.analysis.areas import BrokerAction
+from kafkaspec.cli.commands.spark import spark_command
 from kafkaspec.cli.main import main
-from kafkaspec.cli.spark.spark import spark_command
 from tests.pages import LINKED, PAGES, README, ROOT, Block, blocks, name
 from tools import api
 

@@ -9,51 +9,53 @@ from typing import Any
 
 import click
 
-from kafkaspec.cli.commands import Commands, Section
 from kafkaspec.cli.console import say, warn, write_any_character
 from kafkaspec.cli.exits import USAGE
+from kafkaspec.cli.sections import Commands
 from kafkaspec.cli.version import version_lines
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.extension import StaleExtensionError
 from kafkaspec.jobs import ProcessEndedError, at_work
 from kafkaspec.shown import printable
 
-_CHECKING = {
-    "verify": "Check logs: every batch, record, index, snapshot and checkpoint.",
-    "conform": "Test any decoder with vectors and real segments.",
+_SECTIONS = {
+    "Check": {
+        "verify": "Check logs: every batch, record, index, snapshot and checkpoint.",
+        "conform": "Test any decoder with vectors and real segments.",
+    },
+    "Read": {
+        "dump": "Print records, or headers of batches.",
+        "find": "Find an offset, a timestamp or a key.",
+        "explain": "Show the bytes of a batch, field by field.",
+        "explore": "Explore files in a browser: batches, records, bytes.",
+        "export": "Write records to Parquet, Arrow or JSON.",
+        "stats": "Measure logs: sizes, rates, codecs, keys; as text, JSON, HTML.",
+        "sql": "Query topics with SQL, by DuckDB.",
+    },
+    "Write": {
+        "convert": "Rewrite logs: magic, compression, offsets, segments.",
+        "index": "Rebuild indexes from their logs.",
+    },
+    "Kafka's own topics": {
+        "groups": "Show groups: members, committed offsets, lag; now or in the past.",
+        "cluster": "Show the metadata of a cluster from a controller's disk.",
+        "schemas": "Show schemas of a registry's topic: subjects, versions, ids, texts.",
+        "remote": "Show segments in remote storage, and copies that never ended.",
+    },
+    "What happened, and how to get it back": {
+        "salvage": "Get back the intact batches of damaged logs.",
+        "doctor": "Say whether a broker starts on log directories, and what it cuts.",
+        "transactions": "Show transactions, and those that hang.",
+        "producers": "Show sequence numbers: duplicates, gaps, epochs.",
+        "gaps": "Show which offsets are missing, why, and the proof.",
+        "compaction": "Show what the cleaner would remove, why not yet, and what it leaves.",
+        "retention": "Show which segments retention deletes, and what holds the others.",
+        "diff": "Compare two copies of a partition, and what truncation would remove.",
+        "redact": "Erase or hash keys, values and headers, and leave the rest.",
+        "partitions": "Show which partitioner placed keys, and misplaced keys.",
+    },
+    "Many logs at once": {"spark": "Run jobs over many logs on Spark."},
 }
-_READING = {
-    "dump": "Print records, or headers of batches.",
-    "find": "Find an offset, a timestamp or a key.",
-    "explain": "Show the bytes of a batch, field by field.",
-    "explore": "Explore files in a browser: batches, records, bytes.",
-    "export": "Write records to Parquet, Arrow or JSON.",
-    "stats": "Measure logs: sizes, rates, codecs, keys; as text, JSON, HTML.",
-    "sql": "Query topics with SQL, by DuckDB.",
-}
-_WRITING = {
-    "convert": "Rewrite logs: magic, compression, offsets, segments.",
-    "index": "Rebuild indexes from their logs.",
-}
-_TOPICS = {
-    "groups": "Show groups: members, committed offsets, lag; now or in the past.",
-    "cluster": "Show the metadata of a cluster from a controller's disk.",
-    "schemas": "Show schemas of a registry's topic: subjects, versions, ids, texts.",
-    "remote": "Show segments in remote storage, and copies that never ended.",
-}
-_FORENSICS = {
-    "salvage": "Get back the intact batches of damaged logs.",
-    "doctor": "Say whether a broker starts on log directories, and what it cuts.",
-    "transactions": "Show transactions, and those that hang.",
-    "producers": "Show sequence numbers: duplicates, gaps, epochs.",
-    "gaps": "Show which offsets are missing, why, and the proof.",
-    "compaction": "Show what the cleaner would remove, why not yet, and what it leaves.",
-    "retention": "Show which segments retention deletes, and what holds the others.",
-    "diff": "Compare two copies of a partition, and what truncation would remove.",
-    "redact": "Erase or hash keys, values and headers, and leave the rest.",
-    "partitions": "Show which partitioner placed keys, and misplaced keys.",
-}
-_SPARK = {"spark": "Run jobs over many logs on Spark."}
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 
@@ -140,14 +142,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 
 @click.group(
     cls=_Main,
-    sections=(
-        Section("kafkaspec.cli.checking.", _CHECKING, "Check"),
-        Section("kafkaspec.cli.reading.", _READING, "Read"),
-        Section("kafkaspec.cli.writing.", _WRITING, "Write"),
-        Section("kafkaspec.cli.topics.", _TOPICS, "Kafka's own topics"),
-        Section("kafkaspec.cli.forensics.", _FORENSICS, "What happened, and how to get it back"),
-        Section("kafkaspec.cli.spark.", _SPARK, "Many logs at once"),
-    ),
+    package="kafkaspec.cli.commands",
+    sections=_SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(

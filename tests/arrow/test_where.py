@@ -15,7 +15,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.arrow.where.condition import Where, WhereError
-from kafkaspec.cli.reading import dump_columns
+from kafkaspec.cli.commands import dump_columns
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import golden, lines, run
 from tests.cli.test_dump_columns import from_records

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafkaspec.cli.reading.dump_json import WRITERS, record_lines
-from kafkaspec.cli.reading.value_text import bytes_text
+from kafkaspec.cli.commands.dump_json import WRITERS, record_lines
+from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.codecs import codec_names
 from kafkaspec.conformance import dump_text
 from kafkaspec.log.segment import Segment

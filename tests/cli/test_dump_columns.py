@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkaspec.cli.reading import dump, dump_columns
+from kafkaspec.cli.commands import dump, dump_columns
 from kafkaspec.codecs import codec_names
 from kafkaspec.columns.json_lines import RANGE_BYTES, JsonLines
 from kafkaspec.log.encoding import encode

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kafkaspec as ks
-from kafkaspec.cli.reading import dump_columns
-from kafkaspec.cli.reading.dump_format import FormatString
+from kafkaspec.cli.commands import dump_columns
+from kafkaspec.cli.commands.dump_format import FormatString
 from kafkaspec.codecs import codec_names
 from kafkaspec.columns.json_lines import Form, Lines, pairs
 from tests.cli.helpers import golden, run

@@ -11,7 +11,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.cli.reading.explain_data import entry_at
+from kafkaspec.cli.commands.explain_data import entry_at
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import VERSIONS, dumps, files
@@ -127,7 +127,7 @@ def test_records_are_numbered_through(tmp_path: Path) -> None:
 @measured
 def test_a_large_batch_takes_the_memory_of_what_is_shown(tmp_path: Path) -> None:
     what = "lambda path: sum(len(s.fields) for s in e.explain_batch(ks.Segment(path), 0, 20))"
-    module = "__import__('kafkaspec.cli.reading.explain_data', fromlist=['*'])"
+    module = "__import__('kafkaspec.cli.commands.explain_data', fromlist=['*'])"
     what = what.replace("e.explain", f"{module}.explain")
     found, size = grown_by(tmp_path, what, grown.records(1_500_000))
     assert int(found) > 20

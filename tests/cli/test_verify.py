@@ -17,7 +17,7 @@ import kafkaspec as ks
 from kafkaspec.analysis import groups, verification
 from kafkaspec.analysis.files import read_directories
 from kafkaspec.analysis.verify_segment import Options
-from kafkaspec.cli.checking.verify_text import print_report
+from kafkaspec.cli.commands.verify_text import print_report
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.jobs import in_processes
 from tests.cli.helpers import first_segment, golden, lines, run

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kafkaspec.cli.checking.conform_text import print_run
+from kafkaspec.cli.commands.conform_text import print_run
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.expected import read_expected
 from kafkaspec.conformance.goldens import golden_cases

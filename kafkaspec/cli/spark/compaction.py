@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
+from kafkaspec.cli.commands.cleaning import asked, clock_option, config_option
 from kafkaspec.cli.console import count_text, say, warn
-from kafkaspec.cli.forensics.cleaning import asked, clock_option, config_option
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import format_option, profile_option, wrong_usage
 from kafkaspec.cli.report import Output, ReportCommand, Reporter, line

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import click
 
-from kafkaspec.cli.console import note
-from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import epilog, format_option, wrong_usage
-from kafkaspec.cli.outputs import opened_report, report_options
-from kafkaspec.cli.reading.stats import (
+from kafkaspec.cli.commands.stats import (
     OUTPUT,
     keys_option,
     plots_option,
@@ -19,6 +15,10 @@ from kafkaspec.cli.reading.stats import (
     write_page,
     write_plots,
 )
+from kafkaspec.cli.console import note
+from kafkaspec.cli.inputs import Inputs
+from kafkaspec.cli.options import epilog, format_option, wrong_usage
+from kafkaspec.cli.outputs import opened_report, report_options
 from kafkaspec.cli.report import ReportCommand, Reporter
 from kafkaspec.cli.spark.options import output_option, paths_argument, tasks_option
 from kafkaspec.cli.spark.session import check_outputs, name_missing, save, session

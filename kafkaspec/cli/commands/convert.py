@@ -156,7 +156,7 @@ def convert_command(
     options, records, offsets and batches stay as they are, and segments are merged up to
     --segment-bytes. Segments of Kafka 0.7 need --magic. Nothing under PATH is changed.
     """
-    from kafkaspec.cli.writing.convert_text import print_conversion
+    from kafkaspec.cli.commands.convert_text import print_conversion
 
     if segment_bytes is not None:
         choices["segment_bytes"] = segment_bytes

@@ -112,7 +112,7 @@ def verify_command(
             keep=file is not None,
         )
         if file is not None:
-            from kafkaspec.cli.checking.verify_text import next_command
+            from kafkaspec.cli.commands.verify_text import next_command
             from kafkaspec.reports.verification import verify_page
 
             then = next_command(result.findings)
@@ -191,7 +191,7 @@ def _verified(
     for message in failures:
         warn(message)
     if not reporter.as_json and report.totals.files and not (quiet and report.clean):
-        from kafkaspec.cli.checking.verify_text import print_report
+        from kafkaspec.cli.commands.verify_text import print_report
 
         shown = replace(report, files=[]) if quiet else report
         print_report(shown, stdout_console())

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
+from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.cli.console import (
     MAX_ROWS,
     count_text,
@@ -39,7 +40,6 @@ from kafkaspec.cli.outputs import (
     is_file,
     opened_output,
 )
-from kafkaspec.cli.reading.value_text import bytes_text
 from kafkaspec.cli.typed import TYPED_EPILOG, beside, taken, tell, typed_options
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import CrcPolicy

@@ -12,6 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kafkaspec.cli.commands import table_files
+from kafkaspec.cli.commands.dump_columns import JsonMaker, Maker, read_lines
+from kafkaspec.cli.commands.dump_format import (
+    FORMAT_EPILOG,
+    DumpFormat,
+    FormatMaker,
+    FormatString,
+    place_of,
+)
+from kafkaspec.cli.commands.dump_json import (
+    MEANINGS,
+    WRITERS,
+    Key,
+    batch_line,
+    decode_controls,
+    record_lines,
+)
+from kafkaspec.cli.commands.dump_kafka import KAFKA, Asked, kafka_options
+from kafkaspec.cli.commands.dump_text import TextDump
+from kafkaspec.cli.commands.table_files import is_table
+from kafkaspec.cli.commands.text_files import dump_lines, refuse_options
 from kafkaspec.cli.console import note, size_text, write_lines
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
@@ -35,27 +56,6 @@ from kafkaspec.cli.outputs import (
     is_file,
     opened_output,
 )
-from kafkaspec.cli.reading import table_files
-from kafkaspec.cli.reading.dump_columns import JsonMaker, Maker, read_lines
-from kafkaspec.cli.reading.dump_format import (
-    FORMAT_EPILOG,
-    DumpFormat,
-    FormatMaker,
-    FormatString,
-    place_of,
-)
-from kafkaspec.cli.reading.dump_json import (
-    MEANINGS,
-    WRITERS,
-    Key,
-    batch_line,
-    decode_controls,
-    record_lines,
-)
-from kafkaspec.cli.reading.dump_kafka import KAFKA, Asked, kafka_options
-from kafkaspec.cli.reading.dump_text import TextDump
-from kafkaspec.cli.reading.table_files import is_table
-from kafkaspec.cli.reading.text_files import dump_lines, refuse_options
 from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
 from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.fields import RecordValues, values_of_records
@@ -71,7 +71,7 @@ from kafkaspec.model import Buffer, Record
 
 if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where
-    from kafkaspec.cli.reading.dump_messages import Messages
+    from kafkaspec.cli.commands.dump_messages import Messages
 
 _WIDTH = 14
 """Of a name before its meaning in the help text."""
@@ -128,7 +128,7 @@ class _Decoding:
         if topic is None:
             return None
         if topic not in self._known:
-            from kafkaspec.cli.reading.dump_messages import Messages
+            from kafkaspec.cli.commands.dump_messages import Messages
 
             self._known[topic] = Messages(topic, self._codec)
         return self._known[topic]
@@ -290,7 +290,7 @@ def _typed_lines(
     as_json: bool,
     limit: int | None,
 ) -> Iterator[str | Buffer]:
-    from kafkaspec.cli.reading.dump_typed import typed_lines
+    from kafkaspec.cli.commands.dump_typed import typed_lines
 
     chosen = selection | {"where": condition, "on_unreadable": inputs.cannot_read}
     if selection["on_error"] == "skip":
@@ -303,7 +303,7 @@ class _Chosen:
 
     def __init__(self, where: Where, codec: str) -> None:
         from kafkaspec.arrow.where.searching import Matching
-        from kafkaspec.cli.reading.where import WhereMaker
+        from kafkaspec.cli.commands.where import WhereMaker
 
         matching = Matching(where, codec)
         self.batches = matching.batches

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.cli.reading.explain_section import Section
+from kafkaspec.cli.commands.explain_section import Section
 from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.codecs.references.kaitai import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error

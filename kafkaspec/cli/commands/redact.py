@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
+from kafkaspec.cli.commands.find_key import wanted_keys
 from kafkaspec.cli.console import count_text, note, say, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
@@ -21,7 +22,6 @@ from kafkaspec.cli.options import (
     renamed_option,
     wrong_usage,
 )
-from kafkaspec.cli.reading.find_key import wanted_keys
 from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError, Reason

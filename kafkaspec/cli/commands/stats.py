@@ -173,7 +173,7 @@ def show_figures(
     """Print the figures, and exit."""
     counts.broken += figures.total["errors"]
     if not report.as_json:
-        from kafkaspec.cli.reading.stats_text import print_text
+        from kafkaspec.cli.commands.stats_text import print_text
 
         print_text(figures, stdout_console(), show_keys=show_keys)
         report.finish(counts)

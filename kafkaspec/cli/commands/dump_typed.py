@@ -12,9 +12,9 @@ import click
 import orjson
 import pyarrow as pa
 
+from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import iso, wrong_usage
-from kafkaspec.cli.reading.value_text import bytes_text
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.lookup import Found

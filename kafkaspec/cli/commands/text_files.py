@@ -11,9 +11,9 @@ from uuid import UUID
 
 import click
 
+from kafkaspec.cli.commands.explain_section import Section
 from kafkaspec.cli.console import count_text
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.reading.explain_section import Section
 from kafkaspec.codecs.references.kaitai import FieldPosition
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names

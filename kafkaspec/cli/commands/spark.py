@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from kafkaspec.cli.commands import Commands, Section
 from kafkaspec.cli.console import say, size_text
+from kafkaspec.cli.sections import Commands
 from kafkaspec.cli.spark import submit
 from kafkaspec.spark.archive import write_archive
 
@@ -69,7 +69,8 @@ def _write_archive(ctx: click.Context, _: click.Parameter, value: str | None) ->
 @click.group(
     "spark",
     cls=_Jobs,
-    sections=[Section("kafkaspec.cli.spark.", _SUMMARIES)],
+    package="kafkaspec.cli.spark",
+    sections={"Commands": _SUMMARIES},
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

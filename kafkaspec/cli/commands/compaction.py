@@ -10,13 +10,13 @@ from typing import NamedTuple
 import click
 
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
-from kafkaspec.cli.console import count_text, say, size_text
-from kafkaspec.cli.forensics.cleaning import (
+from kafkaspec.cli.commands.cleaning import (
     asked,
     cleaning_options,
     open_inputs,
     views,
 )
+from kafkaspec.cli.console import count_text, say, size_text
 from kafkaspec.cli.inputs import place_of
 from kafkaspec.cli.options import (
     epilog,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from kafkaspec.cli.commands.value_text import bytes_text, headers_text
 from kafkaspec.cli.options import iso
-from kafkaspec.cli.reading.value_text import bytes_text, headers_text
 from kafkaspec.conversion.fields import header_values
 from kafkaspec.log.batch import magic_name
 from kafkaspec.model import Record
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
-    from kafkaspec.cli.reading.dump_messages import Messages, Shown
+    from kafkaspec.cli.commands.dump_messages import Messages, Shown
     from kafkaspec.log.batch import Batch
     from kafkaspec.log.control import ControlRecord
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kafkaspec.cli.commands.value_text import bytes_text, headers_text
 from kafkaspec.cli.console import captured, count_text, print_again, print_object, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import Inputs
@@ -29,7 +30,6 @@ from kafkaspec.cli.options import (
     reading_options,
     where_option,
 )
-from kafkaspec.cli.reading.value_text import bytes_text, headers_text
 from kafkaspec.cli.typed import search_options, taken, tell
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
@@ -45,7 +45,7 @@ from kafkaspec.messages.topics import topic_of
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
-    from kafkaspec.cli.reading.dump_messages import Messages
+    from kafkaspec.cli.commands.dump_messages import Messages
 
 _FEW = 16
 """Fewer partitions are searched before another process has begun."""
@@ -314,7 +314,7 @@ class _Search:
     def _found(self, log: Segment | Partition, text: str, inputs: Inputs) -> Iterator[Found]:
         start, skip = self.log_start, inputs.cannot_decode
         if self.typed is not None:
-            from kafkaspec.cli.reading.dump_typed import find_typed
+            from kafkaspec.cli.commands.dump_typed import find_typed
 
             return find_typed(
                 log, text, self.typed, log_start=start, on_error=skip, every=self.every
@@ -323,7 +323,7 @@ class _Search:
             from kafkaspec.arrow.where.searching import find_where
 
             return find_where(log, text, self.codec, log_start=start, on_error=skip)
-        from kafkaspec.cli.reading.find_key import find_key
+        from kafkaspec.cli.commands.find_key import find_key
 
         return find_key(log, text, self.codec, log_start=start, on_error=skip)
 
@@ -336,7 +336,7 @@ class _Search:
 
 
 def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, Any]:
-    from kafkaspec.cli.reading.dump_json import WRITERS, decode_controls, record_lines
+    from kafkaspec.cli.commands.dump_json import WRITERS, decode_controls, record_lines
 
     batch, record = found.batch, found.record
     shown = None
@@ -376,7 +376,7 @@ def _messages(found: Found, codec: str) -> Messages | None:
     topic = None if found.path is None else topic_of(found.path)
     if topic is None:
         return None
-    from kafkaspec.cli.reading.dump_messages import Messages
+    from kafkaspec.cli.commands.dump_messages import Messages
 
     return Messages(topic, codec)
 

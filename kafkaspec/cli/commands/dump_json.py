@@ -25,7 +25,7 @@ from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Headers, Record
 
 if TYPE_CHECKING:
-    from kafkaspec.cli.reading.dump_messages import Shown
+    from kafkaspec.cli.commands.dump_messages import Shown
 
 
 class Key(StrEnum):

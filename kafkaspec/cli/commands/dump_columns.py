@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from kafkaspec.cli.reading.dump_json import Key
+from kafkaspec.cli.commands.dump_json import Key
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.columns.conditions import Compare, Marks
 from kafkaspec.columns.json_lines import (

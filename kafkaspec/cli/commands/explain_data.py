@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kafkaspec.cli.reading.explain_messages import message_sections
-from kafkaspec.cli.reading.explain_section import Section
+from kafkaspec.cli.commands.explain_messages import message_sections
+from kafkaspec.cli.commands.explain_section import Section
 from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec, with_error
 from kafkaspec.errors import KafkaSpecError, Reason, make_error

@@ -113,7 +113,7 @@ def conform_command(
                         why=result.case.why,
                     )
             if run.results and not report.as_json:
-                from kafkaspec.cli.checking.conform_text import print_run
+                from kafkaspec.cli.commands.conform_text import print_run
 
                 print_run(run)
     except (ExpectedFailuresError, GoldenError, StartError) as error:

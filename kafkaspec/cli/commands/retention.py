@@ -6,6 +6,12 @@ from pathlib import Path
 
 import click
 
+from kafkaspec.cli.commands.cleaning import (
+    asked,
+    cleaning_options,
+    open_inputs,
+    views,
+)
 from kafkaspec.cli.console import (
     count_text,
     limited,
@@ -13,12 +19,6 @@ from kafkaspec.cli.console import (
     say,
     size_text,
     stdout_console,
-)
-from kafkaspec.cli.forensics.cleaning import (
-    asked,
-    cleaning_options,
-    open_inputs,
-    views,
 )
 from kafkaspec.cli.inputs import place_of
 from kafkaspec.cli.options import (

@@ -12,7 +12,7 @@ from kafkaspec.arrow.columns import Arrays, sources_of
 from kafkaspec.arrow.reading import place_of
 from kafkaspec.arrow.schema import Request
 from kafkaspec.arrow.where.condition import Where
-from kafkaspec.cli.reading.dump_columns import Maker
+from kafkaspec.cli.commands.dump_columns import Maker
 from kafkaspec.columns.memory import Columns
 from kafkaspec.log.segment import Segment
 

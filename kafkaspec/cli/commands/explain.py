@@ -7,6 +7,11 @@ from pathlib import Path
 
 import click
 
+from kafkaspec.cli.commands.explain_data import explain_batch, explain_sidecar, find_position
+from kafkaspec.cli.commands.explain_section import Section
+from kafkaspec.cli.commands.explain_text import json_objects, print_section
+from kafkaspec.cli.commands.explain_type import explain_type, type_named
+from kafkaspec.cli.commands.text_files import explain_text, refuse_options
 from kafkaspec.cli.console import print_object, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
@@ -16,11 +21,6 @@ from kafkaspec.cli.options import (
     no_decode_option,
     reading_options,
 )
-from kafkaspec.cli.reading.explain_data import explain_batch, explain_sidecar, find_position
-from kafkaspec.cli.reading.explain_section import Section
-from kafkaspec.cli.reading.explain_text import json_objects, print_section
-from kafkaspec.cli.reading.explain_type import explain_type, type_named
-from kafkaspec.cli.reading.text_files import explain_text, refuse_options
 from kafkaspec.codecs import codec_names
 from kafkaspec.files import names
 from kafkaspec.log.opening import open_log

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from kafkaspec.cli.reading.explain_section import Section
+from kafkaspec.cli.commands.explain_section import Section
 from kafkaspec.codecs import Origin
 from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
 from kafkaspec.errors import KafkaSpecError

@@ -1,1 +1,0 @@
-"""Commands that check logs, and decoders of them."""

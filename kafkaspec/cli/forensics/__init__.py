@@ -1,1 +1,0 @@
-"""Commands that say what happened to logs, and get back what can be had."""

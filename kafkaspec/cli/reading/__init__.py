@@ -1,1 +1,0 @@
-"""Commands that show what logs hold, or hand it over."""

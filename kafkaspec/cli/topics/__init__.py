@@ -1,1 +1,0 @@
-"""Commands about what Kafka's own topics say."""

@@ -1,1 +1,0 @@
-"""Commands that write logs and the files beside them."""
