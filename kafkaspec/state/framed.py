@@ -52,15 +52,7 @@ class Change(NamedTuple):
 def by_api_key(
     table: pa.Table, topic: str, file: str | None, release: str | None, left_out: LeftOut
 ) -> Iterator[Change]:
-    """Yield the records of a table, those of one type after the other.
-
-    Args:
-        table: with ``COLUMNS``.
-        topic: the topic that has them.
-        file: where they are, for errors.
-        release: that wrote them; None if it is not known.
-        left_out: notes what cannot be decoded.
-    """
+    """Yield the records of a table, those of one type after the other."""
     types = record_types(topic, table[_VALUE].combine_chunks(), get_codec())
     for number, rows in by_type(table, types):
         layouts = () if number is None else in_topic(topic, Role.RECORD, number)

@@ -69,16 +69,7 @@ def latest(
 ) -> Latest:
     """Return the last record of each key of a partition of an internal topic.
 
-    Args:
-        log: the partition, or a segment of it.
-        topic: name of the topic.
-        at: the state at this time, see ``kafkaspec.times.Time``: later records and markers do
-            not count.
-        release: of the brokers that wrote it; None if it is not known.
-        options: which records, as ``to_batches`` takes them.
-
-    Raises:
-        KafkaSpecError: a batch cannot be read.
+    With ``at``, the state at that time: later records and markers do not count.
     """
     found = Latest(None if log.path is None else str(log.path))
     kept: dict[str, _Kept] = {}

@@ -44,15 +44,7 @@ def columns_of(splits: Sequence[str]) -> list[str]:
 
 
 class Folders:
-    """Writes record batches to files in folders.
-
-    Args:
-        aside: the directory.
-        to: format of the files.
-        splits: what folders are named after, the outermost first.
-        flatten: see ``writer_of``.
-        hidden: columns that are there for the folders alone.
-    """
+    """Writes record batches to files in folders."""
 
     def __init__(
         self,

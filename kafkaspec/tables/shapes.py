@@ -14,12 +14,7 @@ Leaf = Callable[[pa.Array, pa.DataType], pa.Array]
 
 
 def flattened(batch: pa.RecordBatch, separator: str) -> pa.RecordBatch:
-    """Return a batch with the fields of structs as separate columns, at all levels.
-
-    Args:
-        batch: the batch.
-        separator: what stands between the names of a column and its field.
-    """
+    """Return a batch with the fields of structs as separate columns, at all levels."""
     arrays: list[pa.Array] = []
     fields: list[pa.Field] = []
     for field, array in zip(batch.schema, batch.columns, strict=True):

@@ -178,14 +178,7 @@ def _text(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 class JsonLines:
-    """Writes one JSON object per row.
-
-    Args:
-        file: the open file.
-        core: the extension, which makes lines of Kafka's own columns; without it, and of nested
-            columns, they are made in Python.
-        compact: see ``kafkaspec.tables.json_values.json_lines``.
-    """
+    """Writes one JSON object per row; without the core, and for nested columns, in Python."""
 
     def __init__(self, file: IO[bytes], core: Core | None, *, compact: bool = False) -> None:
         self._file = file

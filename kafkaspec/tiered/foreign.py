@@ -49,11 +49,7 @@ _AUTOMQ: Final = "an object of AutoMQ, with records of many streams, in AutoMQ's
 
 
 def what_it_is(path: Path) -> str | None:
-    """Return what other software wrote a file, as the end of a sentence; None if it is not known.
-
-    Args:
-        path: of the file; of one without a known name the last bytes are read.
-    """
+    """Return what other software wrote a file, as the end of a sentence; None if unknown."""
     known = _by_name(path)
     if known is not None:
         return known

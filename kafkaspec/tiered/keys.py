@@ -35,11 +35,7 @@ class KeyRing:
     """The private keys at hand. A file is read when a segment needs it."""
 
     def __init__(self, keys: Keys | None = None) -> None:
-        """Remember the files.
-
-        Args:
-            keys: the files; those that the environment names if None.
-        """
+        """Remember the files."""
         self._files: list[tuple[str | None, str]] = []
         if keys is None:
             for item in os.environ.get(VARIABLE, "").split(os.pathsep):
@@ -58,16 +54,7 @@ class KeyRing:
         return {"_files": self._files, "_private": {}, "_ciphers": {}}
 
     def cipher(self, encryption: Encryption, file: str | None) -> Any:
-        """Return the AES-GCM cipher of a segment, of the package cryptography.
-
-        Args:
-            encryption: what its manifest says.
-            file: the manifest.
-
-        Raises:
-            KafkaSpecError: ``unreadable``: the private key, or the package, is not here;
-                ``invalid_value``: the key does not fit.
-        """
+        """Return the AES-GCM cipher of a segment, of the package cryptography."""
         known = self._ciphers.get(encryption.data_key)
         if known is not None:
             return known
@@ -100,11 +87,7 @@ class KeyRing:
         )
 
     def _key(self, path: str) -> Any:
-        """Return the numbers of a private key.
-
-        Raises:
-            KafkaSpecError: ``unreadable``: it is none, or the package is not here.
-        """
+        """Return the numbers of a private key."""
         if path in self._private:
             return self._private[path]
         data = bytes(read_beside(as_path(path)).buffer)

@@ -141,11 +141,7 @@ def parse_object(name: str) -> ObjectName | None:
 
 
 def find(place: Path) -> Found | None:
-    """Return the remote storage in a directory, or in the only folder of it that has some.
-
-    Raises:
-        KafkaSpecError: ``unreadable``: several folders have some.
-    """
+    """Return the remote storage in a directory, or in the only folder of it that has some."""
     level, looked = [place], 0
     found = []
     for _ in range(_DEPTH):
@@ -182,15 +178,7 @@ def find_object(path: Path) -> tuple[Found, ObjectName] | None:
 
 
 def places(found: Found, only: str | None = None) -> list[Place]:
-    """Return the partitions of remote storage by topic and number.
-
-    Args:
-        found: the remote storage.
-        only: the name of the only wanted one, ``topic-0``; None for all.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
-    """
+    """Return the partitions of remote storage, or only ``topic-0``, by topic and number."""
     layout, level = found.layout, found.level
     if level is Level.PARTITION:
         folders = [found.path]
@@ -211,11 +199,7 @@ def places(found: Found, only: str | None = None) -> list[Place]:
 
 
 def objects(place: Place) -> tuple[list[Objects], list[Path]]:
-    """Return the segments of a partition by offset, and what else is in its directory.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
-    """
+    """Return the segments of a partition by offset, and what else is in its directory."""
     segments: dict[tuple[int, str], Objects] = {}
     others = []
     suffixes = (LOG, *(_OF_AIVEN if place.layout is Layout.AIVEN else _OF_LOCAL))
@@ -230,14 +214,7 @@ def objects(place: Place) -> tuple[list[Objects], list[Path]]:
 
 
 def stored(place: Path) -> Iterator[tuple[Place, Objects | None, list[Path]]]:
-    """Yield the segments in remote storage, and for each partition what else is there.
-
-    Args:
-        place: the directory with the topics, or one above it that has no other. It may be empty.
-
-    Raises:
-        KafkaSpecError: ``unreadable``: there are files, but no remote storage of a known layout.
-    """
+    """Yield the segments in remote storage, and for each partition what else is there."""
     found = find(place)
     if found is None:
         folders, looked = [place], 0

@@ -51,12 +51,7 @@ class TieredFiles:
     """A file system with the partitions in remote storage; see ``kafkaspec.io.remote.Files``."""
 
     def __init__(self, found: Found, keys: KeyRing) -> None:
-        """Prepare to list remote storage.
-
-        Args:
-            found: where it is.
-            keys: the keys of encrypted segments.
-        """
+        """Prepare to list remote storage."""
         self.found = found
         self._base = _base(found.path)
         self._keys = keys
@@ -76,11 +71,7 @@ class TieredFiles:
         return RemotePath(self, _ROOT, self._base, Status(self._base, True, None, None))
 
     def partitions(self) -> dict[str, list[Place]]:
-        """Return the partitions by the name of their directory: several if a topic was made again.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
+        """Return partitions by the name of their directory: several of a topic made again."""
         if not self._all:
             found: dict[str, list[Place]] = {}
             for place in layouts.places(self.found):
@@ -110,11 +101,7 @@ class TieredFiles:
         return None if shown is None else self._status(path, shown)
 
     def entries(self, path: str) -> list[Status]:
-        """See ``Files.entries``.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
+        """See ``Files.entries``."""
         folder, _ = self._split(path)
         if not folder:
             listed = self.partitions()
@@ -133,11 +120,7 @@ class TieredFiles:
         return Opened(ranges, None, True, getattr(ranges, "read_into", None))
 
     def segment(self, name: layouts.ObjectName) -> RemotePath:
-        """Return the file of the segment that an object is of.
-
-        Raises:
-            KafkaSpecError: ``unreadable``: it is not one that is shown.
-        """
+        """Return the file of the segment that an object is of."""
         [folder] = self.partitions()
         file = names.SegmentName(name.start_offset, names.LOG).sibling(names.LOG)
         shown = self._in(folder).get(file)
@@ -370,11 +353,7 @@ def is_mounted(place: object) -> bool:
 
 
 def open_url(rest: str) -> tuple[Any, str]:
-    """Return the file system and the path of a URL without its scheme.
-
-    Raises:
-        KafkaSpecError: ``unreadable``: there is no remote storage.
-    """
+    """Return the file system and the path of a URL without its scheme."""
     before = rest
     while _MARK in before:  # a name may have the mark too
         before = before[: before.rindex(_MARK)]

@@ -31,11 +31,7 @@ _REQUEST_BYTES: Final = 8 << 20
 
 
 def reading_of(path: Path) -> Reading:
-    """Open a file or an object to be read in parts.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
-    """
+    """Open a file or an object to be read in parts."""
     if isinstance(path, RemotePath):
         return path.reading()
     opened = open_source(path, mapped=False)
@@ -47,15 +43,7 @@ class PlainRanges:
     """Ranges of a file as it is; a function as ``kafkaspec.io.remote.Ranges``."""
 
     def __init__(self, path: Path, size: int | None = None) -> None:
-        """Open a file.
-
-        Args:
-            path: of the file.
-            size: bytes that it must have, None for any number.
-
-        Raises:
-            KafkaSpecError: ``unreadable``; it has another size.
-        """
+        """Open a file, which must have as many bytes if a size is given."""
         self._reading = reading_of(path)
         if size is not None and self._reading.size != size:
             raise _wrong_size(self._reading, size)
@@ -73,17 +61,7 @@ class SegmentRanges:
     """
 
     def __init__(self, path: Path, manifest: SegmentManifest, keys: KeyRing) -> None:
-        """Open an object.
-
-        Args:
-            path: of the object.
-            manifest: its manifest.
-            keys: the keys at hand.
-
-        Raises:
-            KafkaSpecError: ``unreadable``, also without the key; the object has another size than
-                its chunks.
-        """
+        """Open an object."""
         self._reading = reading_of(path)
         self._chunks = manifest.chunks
         if self._reading.size != self._chunks.object_size:
@@ -94,21 +72,13 @@ class SegmentRanges:
         self._lock = Lock()
 
     def __call__(self, start: int, end: int) -> bytes:
-        """Return the bytes of the segment from one position to another.
-
-        Raises:
-            KafkaSpecError: a chunk cannot be read, decrypted or decompressed.
-        """
+        """Return the bytes of the segment from one position to another."""
         found = bytearray(max(min(end, self._chunks.original_size) - start, 0))
         self.read_into(start, memoryview(found))
         return bytes(found)
 
     def read_into(self, start: int, target: memoryview) -> int:
-        """Fill memory with the bytes of the segment from a position on; return their number.
-
-        Raises:
-            KafkaSpecError: as a call.
-        """
+        """Fill memory with the bytes of the segment from a position on; return their number."""
         chunks = self._chunks
         end = min(start + len(target), chunks.original_size)
         if start >= end:
@@ -185,11 +155,7 @@ class SegmentRanges:
 def decrypted(
     data: memoryview, manifest: SegmentManifest, keys: KeyRing, origin: Origin
 ) -> bytes | memoryview:
-    """Return a chunk or an index without its encryption.
-
-    Raises:
-        KafkaSpecError: the key is not here; ``checksum_mismatch``, other bytes were encrypted.
-    """
+    """Return a chunk or an index without its encryption."""
     encryption = manifest.encryption
     if encryption is None:
         return data
@@ -211,18 +177,7 @@ def decrypted(
 def index_bytes(
     path: Path, manifest: SegmentManifest, place: Span, keys: KeyRing, name: str
 ) -> bytes:
-    """Return the bytes of an index.
-
-    Args:
-        path: of the object with all indexes of the segment.
-        manifest: the manifest.
-        place: range of the index in the object.
-        keys: the keys at hand.
-        name: what the manifest calls it.
-
-    Raises:
-        KafkaSpecError: it cannot be read or decrypted.
-    """
+    """Return the bytes of an index."""
     if not place.size:
         return b""
     if place.size > SIDE_FILE_BYTES:

@@ -111,9 +111,5 @@ class RecordDecoder(Protocol):
     def decode_records(self, values: pa.Array, headers: pa.Array) -> Decoded:
         """Decode records.
 
-        Args:
-            values: ``binary``, as many.
-            headers: lists of structs of ``key`` and ``value``, as many.
-
         A record never raises an error; see ``Decoder.decode``.
         """

@@ -18,12 +18,7 @@ from kafkaspec.columns.wanted import HIGHEST, LOWEST
 
 
 class Filter:
-    """A filter on the columns of a schema.
-
-    Args:
-        expression: the filter, None for none.
-        schema: the schema.
-    """
+    """A filter on the columns of a schema."""
 
     def __init__(self, expression: pc.Expression | None, schema: pa.Schema) -> None:
         self._expression = expression
@@ -44,9 +39,8 @@ class Filter:
     def range(self, column: str) -> tuple[int | None, int | None]:
         """Return the smallest value that a column can have, and the first one after the largest.
 
-        Args:
-            column: its name; of integers, or of timestamps, whose integers are meant. If it can be
-                null, there is no range.
+        The column has integers, or timestamps, whose integers are meant. If it can be null, there
+        is no range.
         """
         field = pc.field(column)
         if self._schema.field(column).nullable and self.may_hold(field.is_null()):

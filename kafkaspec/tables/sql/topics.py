@@ -44,16 +44,7 @@ class Scans:
 
 
 class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what it needs
-    """A topic of a log, or a whole partition or segment.
-
-    Args:
-        log: the log.
-        name: name of the topic in a log directory; None for what is in the log.
-        partitions: their numbers.
-        columns: names of the columns.
-        options: of ``request_of``: ranges, isolation, errors.
-        scans: is told what was done.
-    """
+    """A topic of a log directory, or without ``name`` a whole partition or segment."""
 
     def __init__(
         self,

@@ -18,17 +18,7 @@ from kafkaspec.values.reading.request import ValueReport, planned, requested
 
 
 class TypedTopic(Topic):
-    """A topic whose keys and values are decoded.
-
-    Args:
-        log: see ``Topic``, as all others but the last.
-        name: name of the topic.
-        partitions: their numbers.
-        columns: names of the columns, None for the default ones.
-        options: ranges, isolation, errors.
-        scans: is told what was done.
-        decoding: options of ``Columnar.to_typed``.
-    """
+    """A topic whose keys and values are decoded."""
 
     def __init__(
         self,

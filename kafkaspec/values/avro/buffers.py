@@ -52,12 +52,7 @@ class Rows:
 
 
 class Payloads:
-    """The bytes of many payloads, and which of them are bad.
-
-    Args:
-        array: binary, without nulls.
-        output: bytes that columns may take.
-        items: items that a payload may have.
+    """The bytes of many payloads (binary, without nulls), and which of them are bad.
 
     Attributes:
         begins: position of each payload.

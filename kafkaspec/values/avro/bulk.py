@@ -36,12 +36,7 @@ class NoPlanError(Exception):
 
 
 class Planner:
-    """Makes plans.
-
-    Args:
-        reader: root of the reader's schema.
-        depth: levels of records that a value may have.
-    """
+    """Makes plans."""
 
     def __init__(self, reader: Node, depth: int) -> None:
         self._depth = depth
@@ -51,15 +46,7 @@ class Planner:
         self._made = 0
 
     def plan(self, writer: Node, target: Target | None) -> Plan:
-        """Return a plan.
-
-        Args:
-            writer: the type in the bytes.
-            target: the column; None if the values are left out.
-
-        Raises:
-            NoPlanError: the type has none.
-        """
+        """Return a plan for a type in the bytes; without a target, values are left out."""
         self._made += 1
         if id(writer) in self._path or self._made > _PLANS:
             raise NoPlanError

@@ -75,15 +75,7 @@ class Column:
 
 
 def column_of(node: Node, options: Options) -> Column:
-    """Return the column of a schema.
-
-    Args:
-        node: root of the schema.
-        options: how values become columns.
-
-    Raises:
-        SchemaError: it is recursive and ``options.recursion`` is 0, or there are too many columns.
-    """
+    """Return the column of a schema."""
     column = _Builder(options).column(node, 0)
     if column.width > _ROW:
         raise SchemaError(f"a row of the schema takes more than {_ROW} bytes")
@@ -195,12 +187,7 @@ def _decimal(node: Node) -> Column:
 
 
 def finish(array: pa.Array, column: Column) -> pa.Array:
-    """Return an array of the stored type in the type that users see.
-
-    Args:
-        array: array of ``column.stored``, without an offset.
-        column: its column.
-    """
+    """Return an array of ``column.stored``, without an offset, in the type that users see."""
     seen = column.type
     if array.type == seen:
         return array

@@ -62,11 +62,7 @@ class Sizes:
 
 
 class Compiler:
-    """Makes functions, each once: schemas may be recursive.
-
-    Args:
-        reader: root of the reader's schema.
-    """
+    """Makes functions, each once: schemas may be recursive."""
 
     def __init__(self, reader: Node) -> None:
         self._resolution = Resolution(reader)
@@ -76,15 +72,7 @@ class Compiler:
         self._defaults = 0
 
     def reader(self, writer: Node, target: Target | None) -> Read:
-        """Return what reads values of a type.
-
-        Args:
-            writer: the type in the bytes.
-            target: what values become; None if they are left out.
-
-        Raises:
-            SchemaError: the schemas are too large.
-        """
+        """Return what reads values of a type; without a target they are left out."""
         key: tuple[int, ...] = (id(writer),)
         if target is not None:
             key = id(writer), id(target.node), id(target.column)

@@ -55,15 +55,7 @@ def _plan(writer: Node, wanted: Node, column: Column, options: Options) -> Plan 
 
 
 def arrow_type(definition: Definition, options: Options | None = None) -> pa.DataType:
-    """Return the type of the column that a schema's values become.
-
-    Args:
-        definition: an Avro schema.
-        options: how values become columns.
-
-    Raises:
-        SchemaError: it cannot be read, or takes more than a limit allows.
-    """
+    """Return the type of the column that a schema's values become."""
     chosen = options or Options()
     return column_of(_root(definition, chosen), chosen).type
 
@@ -76,15 +68,7 @@ def _root(definition: Definition, options: Options) -> Node:
 
 
 class AvroDecoder:
-    """Decodes payloads, all at once where the schema has a plan, and else one by one.
-
-    Args:
-        writer: schema of the payloads.
-        column: the column.
-        read: reads one payload as a value of the column.
-        plan: reads many.
-        options: how values become columns.
-    """
+    """Decodes payloads, all at once where the schema has a plan, and else one by one."""
 
     def __init__(
         self, writer: Node, column: Column, read: Read, plan: Plan | None, options: Options

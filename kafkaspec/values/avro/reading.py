@@ -63,11 +63,7 @@ Read: TypeAlias = Callable[[bytes, int, State], tuple[Any, int]]
 
 
 def read_payload(read: Read, data: bytes, state: State) -> Any:
-    """Read a payload to its last byte.
-
-    Raises:
-        PayloadError: it has no value.
-    """
+    """Read a payload to its last byte."""
     state.start()
     state.take(len(data), 0)
     try:
@@ -168,12 +164,7 @@ read_float, read_double = read_number(4), read_number(8)
 
 
 def converted(read: Read, convert: Callable[[Any], Any]) -> Read:
-    """Return what reads a value and converts it.
-
-    Args:
-        read: reads the value.
-        convert: converts it, and raises ValueError if that has no place in the column.
-    """
+    """Return what reads a value and converts it; a ValueError of that is its failure."""
 
     def read_converted(data: bytes, at: int, state: State) -> tuple[Any, int]:
         value, end = read(data, at, state)
@@ -197,11 +188,7 @@ def costly(read: Read, cost: Callable[[Any], int]) -> Read:
 
 
 def read_symbol(symbols: list[Any]) -> Read:
-    """Return what reads the number of a symbol.
-
-    Args:
-        symbols: values of the symbols, in order; an exception in place of one that cannot be read.
-    """
+    """Return what reads the number of a symbol; one that cannot be read is a LookupError."""
 
     def read(data: bytes, at: int, state: State) -> tuple[Any, int]:
         number, end = read_int(data, at, state)
@@ -230,13 +217,9 @@ def read_branch(branches: list[Read]) -> Read:
 def read_record(
     fields: list[tuple[str, str | None, Read]], defaults: dict[str, Any], cost: int
 ) -> Read:
-    """Return what reads a record as a dictionary.
+    """Return what reads a record as a dictionary, with some defaults, at a cost of output.
 
-    Args:
-        fields: in the order of the bytes: name, name in the dictionary, function. A value without
-            a name in the dictionary is left out.
-        defaults: fields that are not in the bytes.
-        cost: bytes of output that the record takes above those of its values.
+    Fields have their name, that in the dictionary (None: the value is left out), and a function.
     """
 
     def read(data: bytes, at: int, state: State) -> tuple[dict[str, Any], int]:
@@ -261,12 +244,7 @@ def read_record(
 
 
 def _counts(least: int, cost: int) -> Callable[[bytes, int, State], tuple[int, int]]:
-    """Return what reads the number of items of a block.
-
-    Args:
-        least: bytes that an item takes at least.
-        cost: bytes of output that an item takes at least.
-    """
+    """Return what reads the number of items of a block, each of some bytes and cost at least."""
 
     def read(data: bytes, at: int, state: State) -> tuple[int, int]:
         count, end = read_long(data, at, state)
@@ -287,13 +265,7 @@ def _counts(least: int, cost: int) -> Callable[[bytes, int, State], tuple[int, i
 
 
 def read_array(item: Read, least: int, cost: int) -> Read:
-    """Return what reads an array as a list.
-
-    Args:
-        item: reads an item.
-        least: bytes that an item takes at least.
-        cost: bytes of output that an item takes at least.
-    """
+    """Return what reads an array as a list."""
     read_count = _counts(least, cost)
 
     def read(data: bytes, at: int, state: State) -> tuple[list[Any], int]:
@@ -314,14 +286,7 @@ def read_array(item: Read, least: int, cost: int) -> Read:
 
 
 def read_map(item: Read, least: int, cost: int, make: Callable[[dict[str, Any]], Any]) -> Read:
-    """Return what reads a map; of a key that is there twice the last value counts.
-
-    Args:
-        item: reads a value.
-        least: bytes that a value takes at least.
-        cost: bytes of output that a value takes at least.
-        make: makes the result of a dictionary.
-    """
+    """Return what reads a map; of a key that is there twice the last value counts."""
     read_count = _counts(least + 1, cost)
 
     def read(data: bytes, at: int, state: State) -> tuple[Any, int]:
@@ -342,11 +307,7 @@ def read_map(item: Read, least: int, cost: int, make: Callable[[dict[str, Any]],
 
 
 def skip_record(fields: list[tuple[str, Read]]) -> Read:
-    """Return what reads a record and leaves it out; it counts as an item, as it may have no bytes.
-
-    Args:
-        fields: in the order of the bytes: name, function.
-    """
+    """Return what leaves a record out; it counts as an item, as it may have no bytes."""
     read_fields = read_record([(name, None, read) for name, read in fields], {}, 0)
 
     def skip(data: bytes, at: int, state: State) -> tuple[None, int]:

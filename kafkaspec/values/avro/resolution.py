@@ -21,9 +21,6 @@ class Resolution:
     """Decides what of a writer's schema is what of a reader's.
 
     Its methods raise SchemaError where the schemas are too large to be compared.
-
-    Args:
-        reader: root of the reader's schema, whose aliases count.
     """
 
     def __init__(self, reader: Node) -> None:
@@ -66,12 +63,7 @@ class Resolution:
         return next(lacking, None)
 
     def problem(self, writer: Node, reader: Node) -> str:
-        """Return why no value of a type can be read as another one; empty if some may be.
-
-        Args:
-            writer: a type that is not a union.
-            reader: another type.
-        """
+        """Return why no value of a type, not a union, can be read as another; empty if some may."""
         if reader.kind == Kind.UNION:
             if self.branch(writer, reader) is None:
                 return f"no branch of the union takes {writer.full_name}"

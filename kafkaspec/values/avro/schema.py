@@ -121,15 +121,7 @@ class Node:
 
 
 def parse(definition: Definition, bounds: Bounds) -> Node:
-    """Return the root of a schema.
-
-    Args:
-        definition: the schema and its imports.
-        bounds: limits on its size.
-
-    Raises:
-        SchemaError: it cannot be read, or takes more than a limit allows.
-    """
+    """Return the root of a schema."""
     if definition.type != SchemaType.AVRO:
         raise SchemaError(f"a schema of the type {definition.type} is not Avro")
     scopes: dict[int, dict[str, Node]] = {}

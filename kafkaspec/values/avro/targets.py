@@ -150,15 +150,7 @@ def _time(most: int) -> Callable[[int], int]:
 
 
 def default_of(field: Field, target: Target) -> tuple[Any, int]:
-    """Return the default of a field, and how many bytes of output it takes.
-
-    Args:
-        field: the field.
-        target: the form of its value.
-
-    Raises:
-        DefaultError: it is none of the field's type.
-    """
+    """Return the default of a field, and how many bytes of output it takes."""
     costs = [8]
     return _default(field.default, target, costs, 0), sum(costs)
 

@@ -30,14 +30,8 @@ def compile_decoder(
 ) -> Decoder:
     """Return a decoder of what was written with a schema.
 
-    Args:
-        definition: the schema.
-        message: full name of the message of a Protobuf schema, by default the first one.
-        reader: the schema as which values are read; by default that with which they were written.
-        options: how values become columns.
-
-    Raises:
-        SchemaError: a schema cannot be read, or has what is not supported.
+    ``message`` is of a Protobuf schema, by default its first one. Values are read as ``reader``, by
+    default as they were written.
     """
     # Each of them imports libraries that the others do not need.
     if definition.type is SchemaType.AVRO:
@@ -82,20 +76,12 @@ def has_message(definition: Definition, name: str) -> bool:
 
 
 def first_message(definition: Definition) -> str:
-    """Return the full name of the first message of a Protobuf schema.
-
-    Raises:
-        SchemaError: the schema cannot be read, or has none.
-    """
+    """Return the full name of the first message of a Protobuf schema."""
     return message_of(definition, (0,), pa.array([], pa.binary()))[1]
 
 
 def message_of(definition: Definition, head: Head, sample: pa.Array) -> tuple[Order, str]:
-    """Return which message of a Protobuf schema indexes or a name mean, and how they do.
-
-    Raises:
-        SchemaError: the schema cannot be read, or has no such message.
-    """
+    """Return which message of a Protobuf schema indexes or a name mean, and how they do."""
     from kafkaspec.values.protobuf.decoder import messages, resolve_indexes
     from kafkaspec.values.protobuf.schema import Order
 

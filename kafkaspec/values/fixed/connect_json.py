@@ -138,11 +138,7 @@ class _Rows:
     last: bytes = b""
 
     def read(self, data: bytes) -> Any:
-        """Return what Arrow takes for a row.
-
-        Raises:
-            ParseError, RefusedError: it has no value.
-        """
+        """Return what Arrow takes for a row."""
         for prefix in (self.last, *self.by_prefix):
             if prefix and data.startswith(prefix) and data.endswith(_END):
                 try:

@@ -38,11 +38,7 @@ _MOST_DIGITS: Final = 76
 
 
 def schema_shape(schema: Any, bounds: Bounds, level: int = 0) -> Shape:
-    """Return the type that a schema describes; null is one of any JSON.
-
-    Raises:
-        SchemaError: it is not a schema of Connect's.
-    """
+    """Return the type that a schema describes; null is one of any JSON."""
     if schema is None:
         return JsonText()
     if level > bounds.depth:

@@ -27,11 +27,7 @@ def is_envelope(kind: pa.DataType) -> bool:
 
 
 def unwrapped_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of rows of envelopes of a type.
-
-    Raises:
-        SchemaError: it is none of envelopes, or rows have other types before and after.
-    """
+    """Return the type of rows of envelopes of a type."""
     if not is_envelope(kind):
         raise SchemaError("no envelope of Debezium: it has no before, after and op")
     after, before = kind.field("after").type, kind.field("before").type
@@ -50,9 +46,6 @@ def unwrap(values: pa.StructArray) -> pa.StructArray:
     """Return rows of envelopes: of a deletion what was there before, else what is after.
 
     What is not a change of a row, a truncation or a message, has none.
-
-    Raises:
-        SchemaError: see ``unwrapped_type``.
     """
     wanted = unwrapped_type(values.type)
     row = wanted.field("row").type

@@ -137,11 +137,7 @@ TOPICS: Final = (
 
 
 def topic_formats(topic: str) -> tuple[str, str] | None:
-    """Return the formats of keys and values of a topic by its name, None where that says nothing.
-
-    Args:
-        topic: name of the topic. Those of MirrorMaker 2 are fixed; those of Connect are defaults.
-    """
+    """Return the formats of keys and values that the name of a topic says, None for none."""
     for pattern, key, value in TOPICS:
         if re.fullmatch(pattern, topic):
             return key, value
@@ -156,19 +152,15 @@ def fixed(
     secrets: bool = False,
     inner: Inner | None = None,
 ) -> Decoder | RecordDecoder:
-    """Return the decoder of a format that has no schema.
+    """Return the decoder of a format that has no schema, ``long`` or ``list<string>``.
 
     Args:
-        name: one of ``FIXED_FORMATS``: ``long``, ``list<string>``, ``streams-windowed<text>``.
+        name: one of ``FIXED_FORMATS``.
         options: how values become columns.
-        sample: ``binary``: some values, from which ``connect-json``, ``debezium`` and
-            ``json-inferred`` take the type of the column. Without them the first and the last
-            one have JSON text.
+        sample: some values, from which ``connect-json``, ``debezium`` and ``json-inferred`` take
+            the type of the column. Without them the first and the last one have JSON text.
         secrets: whether ``connect-config`` shows passwords and keys.
         inner: returns decoders of formats within others that are none of ``FIXED_FORMATS``.
-
-    Raises:
-        SchemaError: there is no such format, or the sample has none of its values.
     """
     return _Names(options, sample, secrets, inner).decoder(name, 0)
 

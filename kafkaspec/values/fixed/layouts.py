@@ -37,11 +37,7 @@ def failure_of(error: KafkaSpecError, base: int = 0) -> Failure:
 
 
 def parse(key: str, data: bytes) -> Any:
-    """Return bytes as a type of the specification, all of them.
-
-    Raises:
-        KafkaSpecError: they are not.
-    """
+    """Return bytes as a type of the specification, all of them."""
     value, end = _CODEC.parse(key, data, complete=True)
     if end != len(data):
         left = f"{len(data) - end} bytes are left after the value"
@@ -138,12 +134,7 @@ def bytes_of(rows: pa.Array) -> pa.Buffer:
 
 
 def split(payloads: pa.Array, wrong: Mapping[int, Failure]) -> tuple[pa.Array, pa.Array]:
-    """Return rows that have a value, and for each payload the number of its row or null.
-
-    Args:
-        payloads: ``binary``.
-        wrong: payloads that have no value although they are not null.
-    """
+    """Return rows that have a value, and for each payload the number of its row or null."""
     mask = np.asarray(payloads.is_valid())
     if wrong:
         mask = mask.copy()
@@ -183,13 +174,7 @@ def moved(failure: Failure, path: str, base: int) -> Failure:
 
 
 def structs(columns: Sequence[pa.Array], type_: pa.DataType, failed: Iterable[int]) -> pa.Array:
-    """Return structs of columns, null where a row has failed or its first column says so.
-
-    Args:
-        columns: the columns; the first one is null exactly where a row has no value.
-        type_: type of the structs.
-        failed: numbers of rows that have failed.
-    """
+    """Return structs of columns, null where a row has failed or its first column is null."""
     mask = np.asarray(columns[0].is_null())
     if failed := list(failed):
         mask = mask.copy()

@@ -48,13 +48,7 @@ class Rows:
         return cls(data, wide[:-1], np.where(present, wide[1:] - wide[:-1], 0), present)
 
     def cut(self, chosen: Integers, place: int, size: int) -> Octets:
-        """Return some bytes of chosen rows, a line a row.
-
-        Args:
-            chosen: numbers of rows, each of which has these bytes.
-            place: where the bytes begin in each.
-            size: how many.
-        """
+        """Return some bytes of chosen rows, a line a row."""
         found: Octets = self.data[(self.starts[chosen] + place)[:, None] + np.arange(size)]
         return found
 
@@ -93,12 +87,7 @@ def mask_of(array: pa.Array) -> Mask:
 
 
 def last_headers(headers: pa.Array, name: str) -> tuple[Integers, pa.Array]:
-    """Return the rows with a header of some name, and its value there: the last one that is none.
-
-    Args:
-        headers: the column ``headers``.
-        name: the name.
-    """
+    """Return the rows with a header of some name, and its last value there that is not null."""
     pairs = headers.flatten()
     if not len(pairs):
         return np.zeros(0, np.int64), pa.array([], pa.binary())

@@ -76,10 +76,6 @@ def infer_json(sample: pa.Array, options: Options) -> Decoder:
 
     What differs within the sample, and objects without properties, stays JSON text, and so do
     properties that the sample does not have.
-
-    Args:
-        sample: ``binary``: some payloads.
-        options: how values become columns.
     """
     shape = shape_of(sample_values(sample, options.bounds))
     if isinstance(shape, JsonText):

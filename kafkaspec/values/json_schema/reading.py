@@ -152,16 +152,9 @@ def decode_rows(
     bounds: Bounds,
     bulk: Bulk | None = None,
 ) -> Decoded:
-    """Decode payloads.
+    """Decode payloads, many at once by ``bulk``.
 
-    Args:
-        payloads: ``binary``.
-        type_: type of the column.
-        by_row: returns what Arrow takes for one payload, or raises ``ParseError`` or
-            ``RefusedError``.
-        bounds: limits.
-        bulk: how many rows are read at once. Those that cannot be are divided, until few
-            remain, which are read one by one.
+    Rows that cannot be read so are divided, until few remain, which are read one by one.
     """
     rows = payloads.drop_null() if payloads.null_count else payloads
     numbers = np.flatnonzero(np.asarray(payloads.is_valid()))

@@ -56,21 +56,13 @@ class Place:
 
 
 def load(definition: Definition, bounds: Bounds) -> Place:
-    """Return a schema with everything that it refers to.
-
-    Raises:
-        SchemaError: a text is not JSON, or there is more of it than a limit allows.
-    """
+    """Return a schema with everything that it refers to."""
     document = _Loader(bounds).load(definition)
     return Place(document.root, document.base, document)
 
 
 def resolve(reference: str, place: Place) -> Place:
-    """Return the schema that ``$ref`` in a place means.
-
-    Raises:
-        SchemaError: there is none.
-    """
+    """Return the schema that ``$ref`` in a place means."""
     document = place.document
     uri, fragment = urldefrag(reference)
     absolute = _join(place.base, uri)

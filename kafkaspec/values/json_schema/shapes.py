@@ -61,11 +61,7 @@ class Shape:
         return self.type
 
     def of(self, value: Any) -> Any:
-        """Return what Arrow takes for a value or null.
-
-        Raises:
-            RefusedError: the value is of another type, or has no place in this one.
-        """
+        """Return what Arrow takes for a value or null."""
         if value is not None:
             return self.read(value)
         if self.default is None and self.required:

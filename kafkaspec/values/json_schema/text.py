@@ -31,13 +31,7 @@ class ParseError(Exception):
 def parse(data: bytes, bounds: Bounds, *, exact: bool = True) -> Any:
     """Return the value of a JSON text; of names that are there twice the last one counts.
 
-    Args:
-        data: the text in UTF-8.
-        bounds: limits on nesting and on the number of items.
-        exact: numbers that floating-point ones do not hold as ``int`` and ``Decimal``.
-
-    Raises:
-        ParseError: it is not the JSON of one value, or beyond a limit.
+    With ``exact``, numbers that a floating-point one does not hold are ``int`` and ``Decimal``.
     """
     most = min(bounds.depth, DEEPEST)
     if data.count(b"[") + data.count(b"{") > most and (deep := _too_deep(data, most)) is not None:

@@ -81,11 +81,7 @@ def writer_of(schemas: SchemaLog, schema: Schema) -> Writer:
 
 
 class Same(Mapping[SchemaKey, Writer]):
-    """One schema, whatever frames say.
-
-    Args:
-        writer: the schema.
-    """
+    """One schema, whatever frames say."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer

@@ -65,11 +65,7 @@ def _plan_fixed(log: Source, side: Side, wanted: Wanted) -> Plan:
 
 
 def plan_fixed(values: list[pa.Array], side: Side, wanted: Wanted) -> Plan:
-    """Plan for a format without a schema, of which some values are given.
-
-    Raises:
-        ValueError: there is no such format, or it is none of keys.
-    """
+    """Plan for a format without a schema, of which some values are given."""
     sample = pa.chunked_array(values, pa.binary()).combine_chunks()
     decoder = fixed(wanted.format, wanted.options, sample=sample, secrets=wanted.secrets)
     of_records = isinstance(decoder, RecordDecoder)
@@ -337,11 +333,7 @@ class _Decision:
 
 
 def plan_named(values: pa.Array, wanted: Wanted, schemas: SchemaLog, framing: str) -> Plan:
-    """Plan for values of which each names its schema, read as the newest one of its type.
-
-    Raises:
-        ValueError: there is no such framing; none names a schema that is known.
-    """
+    """Plan for values of which each names its schema, read as the newest one of its type."""
     if framing not in FRAMINGS:
         raise ValueError(f"no framing {framing!r}; there are {', '.join(FRAMINGS)}")
     decision = _Decision([Sample(values, None)], None, "value", wanted, schemas, (framing,))

@@ -19,12 +19,7 @@ from kafkaspec.values.registry.schema import Schema
 
 
 def given_schema(wanted: Wanted, schemas: SchemaLog | None) -> Target:
-    """Return the schema that was named: as a definition, a file or a subject.
-
-    Raises:
-        ValueError: none was named, or it is neither a file nor a subject.
-        SchemaError: it cannot be read.
-    """
+    """Return the schema that was named: as a definition, a file or a subject."""
     if isinstance(wanted.schema, Definition):
         return Target("", wanted.schema)
     if isinstance(wanted.schema, Schema):
@@ -46,12 +41,7 @@ def target_of(writer: Writer, message: str | None) -> Target:
 
 
 def plan_given(wanted: Wanted, schemas: SchemaLog | None, framing: str | None) -> Plan:
-    """Plan for values of a schema that is given, with or without frames.
-
-    Raises:
-        ValueError: none was named, or there is no such framing.
-        SchemaError: it cannot be read.
-    """
+    """Plan for values of a schema that is given, with or without frames."""
     target = given_schema(wanted, schemas)
     if target.definition.type is SchemaType.PROTOBUF and target.message is None:
         target = replace(target, message=first_message(target.definition))
@@ -66,12 +56,7 @@ def plan_given(wanted: Wanted, schemas: SchemaLog | None, framing: str | None) -
 
 
 def named_schema(text: str, schemas: SchemaLog | None) -> Target:
-    """Return the schema of a file, ``FILE`` or ``FILE#MESSAGE``, or of a subject of the registry.
-
-    Raises:
-        ValueError: it is neither; the file has several schemas.
-        SchemaError: it cannot be read.
-    """
+    """Return the schema of ``FILE`` or ``FILE#MESSAGE``, or of a subject of the registry."""
     place, _, message = text.partition("#")
     if Path(place).exists():
         found = SchemaLog.open(place)

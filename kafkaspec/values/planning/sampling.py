@@ -41,13 +41,7 @@ Source = Log | Sequence[Sample]
 
 
 def rows_of(log: Source, side: Side, *, sample: bool) -> Iterator[Sample]:
-    """Yield the keys or values of a log with their headers: of all rows, or some of each partition.
-
-    Args:
-        log: the log, or all rows of it.
-        side: which of them.
-        sample: whether only the first rows of each partition are wanted.
-    """
+    """Yield keys or values with their headers: all of a log, or some of each partition."""
     if isinstance(log, Sequence):
         for rows in log:
             yield Sample(rows.values.slice(0, SAMPLE_ROWS), None) if sample else rows

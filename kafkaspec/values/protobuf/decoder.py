@@ -110,11 +110,7 @@ class ProtobufDecoder:
 
 
 def messages(definition: Definition, bounds: Bounds = _BOUNDS) -> list[str]:
-    """Return full names of the messages that a schema declares, in the order of its text.
-
-    Raises:
-        SchemaError: the schema cannot be read.
-    """
+    """Return full names of the messages that a schema declares, in the order of its text."""
     return read_schema(definition, bounds).messages()
 
 
@@ -125,15 +121,6 @@ def resolve_indexes(
 
     Programs count messages in two ways, and one release wrote lists in reverse. The first way
     counts for which there is a message that knows a field of the sample.
-
-    Args:
-        definition: the schema.
-        indexes: the list.
-        sample: some messages that came after it.
-        bounds: limits.
-
-    Raises:
-        SchemaError: the schema cannot be read, or has no such message.
     """
     schema = read_schema(definition, bounds)
     found = schema.candidates(indexes)

@@ -32,11 +32,7 @@ _PANIC = "PanicException"
 
 
 class Fast:
-    """Decodes messages of one type, all at once.
-
-    Raises:
-        SlowError: messages of this type have to go the exact way.
-    """
+    """Decodes messages of one type, all at once."""
 
     def __init__(self, root: Message, texts: JsonTexts) -> None:
         self._handler: Any = handler(root)
@@ -47,12 +43,7 @@ class Fast:
     def decode(self, payloads: pa.Array, nulls: Any) -> tuple[pa.Array, Any]:
         """Return values, and an array of NumPy, true for rows that have to go the exact way.
 
-        Args:
-            payloads: messages without a null, whose bytes have been checked.
-            nulls: an array of NumPy, true for rows that are null whatever is read; None for none.
-
-        Raises:
-            SlowError: the library failed.
+        ``payloads`` are checked messages; ``nulls`` is true for rows that are null in any case.
         """
         try:
             batch = self._handler.array_to_record_batch(payloads)

@@ -56,11 +56,7 @@ def split_names(payloads: pa.Array) -> Heads[str]:
 
 
 def read_index_list(payload: bytes) -> tuple[tuple[int, ...], int]:
-    """Return the list of indexes that a payload begins with, and its size; [0] may be one zero.
-
-    Raises:
-        WireError: there is none.
-    """
+    """Return the list of indexes that a payload begins with, and its size; [0] may be one zero."""
     count, position = _index(payload, 0, "the count of indexes")
     if not 0 <= count <= LONGEST_LIST:
         raise WireError(Code.MESSAGE_INDEX, f"a list of {count} indexes", 0)
@@ -75,11 +71,7 @@ def read_index_list(payload: bytes) -> tuple[tuple[int, ...], int]:
 
 
 def read_name(payload: bytes) -> tuple[str, int]:
-    """Return the name that Apicurio writes before a message, and the size of it all.
-
-    Raises:
-        WireError: there is none.
-    """
+    """Return the name that Apicurio writes before a message, and the size of it all."""
     size, begin = read_varint(payload, 0, len(payload), LENGTH_BYTES, "a length")
     end = begin + size
     if end > len(payload):

@@ -34,11 +34,7 @@ class JsonTexts:
         self._depth = bounds.depth
 
     def text(self, node: Json | Deeper, message: Any) -> str:
-        """Return the JSON text of a message.
-
-        Raises:
-            TextError: it has none.
-        """
+        """Return the JSON text of a message."""
         if isinstance(node, Json):
             return orjson.dumps(self._value(node.name, message, 1)).decode()
         if self._pool is None:

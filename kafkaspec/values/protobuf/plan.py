@@ -187,12 +187,7 @@ Node: TypeAlias = Scalar | Enumeration | Message
 
 
 def plan(schema: Schema, name: str, options: Options) -> Message:
-    """Return how messages of one type become a column.
-
-    Raises:
-        SchemaError: there is no such message, or it holds itself and ``options.recursion`` is 0,
-            or it takes more columns or levels than a bound.
-    """
+    """Return how messages of one type become a column."""
     return _Planner(schema, options).message(schema.descriptor(name), ())
 
 

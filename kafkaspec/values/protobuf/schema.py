@@ -137,11 +137,7 @@ def member(number: int) -> str:
 
 
 def read_schema(definition: Definition, bounds: Bounds) -> Schema:
-    """Link a schema; one that was linked lately is the same.
-
-    Raises:
-        SchemaError: it is none, or cannot be linked, or is larger than a bound.
-    """
+    """Link a schema; one that was linked lately is the same."""
     try:
         return _read(definition.text, imports_of(definition, bounds))
     except SchemaError:

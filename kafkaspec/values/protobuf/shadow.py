@@ -41,11 +41,7 @@ class SlowError(ValueError):
 
 
 def handler(root: Message) -> object:
-    """Return what makes a record batch of messages.
-
-    Raises:
-        SlowError: there is something in them that the fast way does not do.
-    """
+    """Return what makes a record batch of messages."""
     if not isinstance(root, Record):
         raise SlowError("a message that stands for one value")
     shadow = _Shadow()

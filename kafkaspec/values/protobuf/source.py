@@ -76,11 +76,7 @@ class Files:
 
 
 def read_files(main_text: str, imports: Iterable[tuple[str, str]]) -> Files:
-    """Return the descriptors of a schema and of all that it imports, texts by path.
-
-    Raises:
-        SchemaError: the text is none, or an import is missing.
-    """
+    """Return the descriptors of a schema and of all that it imports, texts by path."""
     texts: dict[str, str] = {}
     given: dict[str, FileDescriptorProto] = {}
     bundle = _bundle(main_text)
@@ -116,9 +112,6 @@ def imports_of(definition: Definition, bounds: Bounds) -> tuple[tuple[str, str],
     """Return paths and texts of all that a schema imports.
 
     Where two imports have one path, the one nearest to the schema serves for both.
-
-    Raises:
-        SchemaError: they are larger than a bound.
     """
     found: dict[str, str] = {}
     seen: set[tuple[str, int]] = set()

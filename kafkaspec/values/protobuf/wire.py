@@ -152,11 +152,7 @@ class Rules:
         ).reshape(-1, 5)
 
     def check(self, payloads: pa.Array) -> tuple[Any, Any]:
-        """Return which rows are messages, and bytes of columns that they take.
-
-        Args:
-            payloads: ``binary``; what is said of a null means nothing.
-        """
+        """Return which rows are messages, and the bytes of their columns; of nulls anything."""
         size = len(payloads)
         right = np.zeros(size, np.bool_)
         module = usable()
@@ -253,11 +249,7 @@ class WireError(ValueError):
 
 
 def read_varint(payload: bytes, begin: int, end: int, most: int, what: str) -> tuple[int, int]:
-    """Return a varint of at most so many bytes, and where it ends.
-
-    Raises:
-        WireError: it does not end.
-    """
+    """Return a varint of at most so many bytes, and where it ends."""
     value = 0
     for place in range(most):
         if begin + place >= end:

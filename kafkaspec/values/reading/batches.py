@@ -94,11 +94,7 @@ class Reader:
         return self._wanted.request.field(name)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield record batches.
-
-        Raises:
-            KafkaSpecError: the log cannot be read; a row has no value, and that is an error.
-        """
+        """Yield record batches."""
         for batch in record_batches(self._wanted.log, self._wanted.request):
             headers = _headers(batch)
             found = {

@@ -229,11 +229,7 @@ def typed(log: Log, **options: Unpack[ReadingOptions]) -> Typed:
 
 
 def of_one_topic(log: Log, topic: str | None) -> tuple[Log, str | None]:
-    """Return the log of one topic, and its name if it is known.
-
-    Raises:
-        ValueError: there are several, and none or another one was named.
-    """
+    """Return the log of one topic, and its name if it is known."""
     if isinstance(log, LogDirectory):
         names = [name for name in log.topics if not is_internal(name)]
         if topic is None and len(names) != 1:

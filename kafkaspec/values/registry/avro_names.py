@@ -10,12 +10,7 @@ NAMED: Final = ("record", "error", "enum", "fixed")
 
 
 def full_name(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
-    """Return the full name of a named Avro type, and the namespace of the names in it.
-
-    Args:
-        schema: with ``name``, and ``namespace`` perhaps.
-        space: the namespace around it.
-    """
+    """Return the full name of a named Avro type, and the namespace of the names in it."""
     name = schema["name"]
     if "." in name:
         return name, name.rpartition(".")[0]

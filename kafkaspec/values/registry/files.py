@@ -77,11 +77,7 @@ def schema_files(folder: Path) -> Iterator[Path]:
 
 
 def read_files(place: Path, replay: Replay) -> None:
-    """Add the schemas of a file, or of the files in a folder and below.
-
-    Raises:
-        KafkaSpecError: ``unreadable``: the list or the file cannot be read.
-    """
+    """Add the schemas of a file, or of the files in a folder and below."""
     if not place.is_dir():
         texts = list(_texts(place, place.name, replay))
         _add([*texts, *_imported(place, texts, replay)], replay)

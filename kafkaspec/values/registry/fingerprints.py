@@ -12,11 +12,7 @@ from kafkaspec.values.registry.avro_names import NAMED, full_name
 
 
 def fingerprint(definition: Definition) -> bytes:
-    """Return the CRC-64-AVRO of the parsing canonical form, as a single object has it: 8 bytes.
-
-    Raises:
-        SchemaError: it is not an Avro schema.
-    """
+    """Return the CRC-64-AVRO of the parsing canonical form, as a single object has it: 8 bytes."""
     try:
         whole = _Inlined(definition).schema
         canonical = fastavro.schema.to_parsing_canonical_form(whole)

@@ -126,11 +126,7 @@ class LayoutError(ValueError):
 
 
 def read_key(data: bytes | None) -> tuple[KeyType, dict[str, Any]]:
-    """Return the type and the fields of a key.
-
-    Raises:
-        LayoutError: it is none.
-    """
+    """Return the type and the fields of a key."""
     if data is None:
         raise LayoutError("no key")
     found = _object(data, "key")
@@ -143,20 +139,12 @@ def read_key(data: bytes | None) -> tuple[KeyType, dict[str, Any]]:
 
 
 def read_value(kind: KeyType, data: bytes | None) -> dict[str, Any] | None:
-    """Return the fields of a value; None for one that deletes: null, or no bytes as of Karapace.
-
-    Raises:
-        LayoutError: it is not a value of that type.
-    """
+    """Return the fields of a value; None for one that deletes: null, or no bytes as of Karapace."""
     return fields(VALUES[kind], _object(data, "value"), "value") if data else None
 
 
 def fields(layout: tuple[Field, ...], found: Any, path: str) -> dict[str, Any]:
-    """Return the fields of a JSON object, those that are absent with their defaults.
-
-    Raises:
-        LayoutError: a field is absent that has to be there, or has another type.
-    """
+    """Return the fields of a JSON object, those that are absent with their defaults."""
     if not isinstance(found, dict):
         raise LayoutError(f"{path}: no object")
     result = {}

@@ -26,11 +26,7 @@ from kafkaspec.values.registry.replay import Replay
 
 
 def read_schemas(path: str | PathLike[str], topic: str, bounds: Bounds) -> Replay:
-    """Read the schemas at a path; see ``SchemaLog.open``.
-
-    Raises:
-        KafkaSpecError: ``unreadable``: there are none.
-    """
+    """Read the schemas at a path; see ``SchemaLog.open``."""
     text = os.fspath(path)
     place = as_path(path)
     replay = Replay(bounds)

@@ -62,12 +62,7 @@ def _transactional(rows: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
 
 
 def records(log: Source, report: Callable[[KafkaSpecError], None]) -> Iterator[Record]:
-    """Yield the records of a log without control records.
-
-    Args:
-        log: the log.
-        report: called for a batch or file that cannot be read; reading goes on after it.
-    """
+    """Yield the records of a log without control records; report what cannot be read."""
     for rows in _batches(log, [_OFFSET, "key", "value"], report, include_control=False):
         for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
             yield Record(*row)

@@ -25,12 +25,7 @@ class Resolver:
     """Makes definitions, each once."""
 
     def __init__(self, referred: Callable[[Schema, Reference], Schema], bounds: Bounds) -> None:
-        """Prepare to make definitions.
-
-        Args:
-            referred: returns what a schema refers to, or raises a ``SchemaError``.
-            bounds: limits.
-        """
+        """Prepare to make definitions."""
         self._referred = referred
         self._bounds = bounds
         self._made: dict[Schema, _Made] = {}
