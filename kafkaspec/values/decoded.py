@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
 
 
 class Code(StrEnum):
@@ -58,6 +57,26 @@ class Failure:
     reason: str
     position: int | None = None
     path: str = ""
+
+
+class PayloadError(Exception):
+    """A payload has no value.
+
+    Attributes:
+        path: names of the fields around what is wrong, innermost first: added on the way up.
+    """
+
+    def __init__(self, code: Code, reason: str, position: int | None = None) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.position = position
+        self.path: list[str] = []
+
+    @property
+    def failure(self) -> Failure:
+        """The same as the failure of a row."""
+        path = ".".join(reversed(self.path)).replace(".[", "[")
+        return Failure(self.code, str(self), self.position, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +132,40 @@ class RecordDecoder(Protocol):
 
         A record never raises an error; see ``Decoder.decode``.
         """
+
+
+def read_each(
+    rows: Iterable[tuple[int, Any]], read: Callable[[Any], Any], failures: dict[int, Failure]
+) -> list[Any]:
+    """Return what is read of each row; None for a null, and where it fails, which is noted."""
+    values: list[Any] = []
+    for row, data in rows:
+        value = None
+        if data is not None and row not in failures:
+            try:
+                value = read(data)
+            except PayloadError as error:
+                failures[row] = error.failure
+            except UnicodeDecodeError as error:
+                failures[row] = Failure(Code.BAD_UTF8, error.reason)
+        values.append(value)
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class RowDecoder:
+    """Decodes payloads one by one.
+
+    Attributes:
+        type: the type of the column.
+        read: returns what Arrow takes for a payload, or raises ``PayloadError``.
+    """
+
+    type: pa.DataType
+    read: Callable[[bytes], Any]
+
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """Decode payloads."""
+        failures: dict[int, Failure] = {}
+        values = read_each(enumerate(payloads.to_pylist()), self.read, failures)
+        return Decoded(pa.array(values, self.type), failures)

@@ -39,8 +39,8 @@ class Filter:
     def range(self, column: str) -> tuple[int | None, int | None]:
         """Return the smallest value that a column can have, and the first one after the largest.
 
-        The column has integers, or timestamps, whose integers are meant. If it can be null, there
-        is no range.
+        The column has integers, or timestamps, whose integers are meant. A column that can be null
+        has no range.
         """
         field = pc.field(column)
         if self._schema.field(column).nullable and self.may_hold(field.is_null()):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
@@ -11,10 +9,10 @@ from kafkaspec.values.avro.buffers import GiveUpError, Numbers, Payloads
 from kafkaspec.values.avro.bulk import NoPlanError, Plan, Planner
 from kafkaspec.values.avro.columns import Column, column_of, finish
 from kafkaspec.values.avro.compiling import Compiler
-from kafkaspec.values.avro.reading import PayloadError, Read, State, read_bytes, read_payload
+from kafkaspec.values.avro.reading import Read, State, read_bytes, read_payload
 from kafkaspec.values.avro.schema import Kind, Node, parse
 from kafkaspec.values.avro.targets import Target
-from kafkaspec.values.decoded import Decoded, Decoder, Failure
+from kafkaspec.values.decoded import Decoded, Decoder, Failure, PayloadError, read_each
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Bounds, Options
 
@@ -120,16 +118,8 @@ class AvroDecoder:
         """Return stored values, and failures by the numbers of the rows."""
         failures: dict[int, Failure] = {}
         state = State(self._options.bounds)
-        values: list[Any] = []
-        for row, payload in zip(rows.tolist(), payloads, strict=True):
-            data = payload.as_py()
-            value = None
-            if data is not None:
-                try:
-                    value = read_payload(self._read, data, state)
-                except PayloadError as error:
-                    failures[row] = error.failure()
-            values.append(value)
+        given = zip(rows.tolist(), payloads.to_pylist(), strict=True)
+        values = read_each(given, lambda data: read_payload(self._read, data, state), failures)
         return pa.array(values, self._column.stored), failures
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from kafkaspec.values.decoded import Code, Failure
+from kafkaspec.values.decoded import Code, PayloadError
 from kafkaspec.values.options import Bounds
 
 _MOST = (1 << 31) - (1 << 20)
@@ -41,22 +41,6 @@ class State:
         self.output -= cost
         if self.output < 0:
             raise PayloadError(Code.BOUND, "the columns of the batch take more than the limit", at)
-
-
-class PayloadError(Exception):
-    """A payload has no value. The path is added on the way up."""
-
-    def __init__(self, code: Code, reason: str, at: int) -> None:
-        super().__init__(reason)
-        self.code = code
-        self.reason = reason
-        self.at = at
-        self.path: list[str] = []
-
-    def failure(self) -> Failure:
-        """Return it as the failure of a row."""
-        path = ".".join(reversed(self.path)).replace(".[", "[")
-        return Failure(self.code, self.reason, self.at, path)
 
 
 Read: TypeAlias = Callable[[bytes, int, State], tuple[Any, int]]

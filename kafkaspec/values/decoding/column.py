@@ -28,7 +28,7 @@ from kafkaspec.values.options import DECODE, GIVEN
 from kafkaspec.values.plan import Plan, Target, Writer
 
 if TYPE_CHECKING:
-    from kafkaspec.values.framing.rows import Integers
+    from kafkaspec.values.rows import Integers
 
 _SAMPLE: Final = 100
 """Messages that show how their indexes are to be understood."""

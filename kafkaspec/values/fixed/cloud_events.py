@@ -12,10 +12,8 @@ from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
-from kafkaspec.values.decoded import Code, Decoded, Failure
-from kafkaspec.values.json_schema.reading import failure_of
-from kafkaspec.values.json_schema.shapes import RefusedError
-from kafkaspec.values.json_schema.text import ParseError, parse, to_text
+from kafkaspec.values.decoded import Code, Decoded, Failure, PayloadError, read_each
+from kafkaspec.values.json_schema.text import parse, to_text
 from kafkaspec.values.options import Bounds
 
 PREFIX: Final = "ce_"
@@ -55,34 +53,23 @@ class CloudEventsDecoder:
     def decode_records(self, values: pa.Array, headers: pa.Array) -> Decoded:
         """Decode records; one without a value is an event without data, or null."""
         failures: dict[int, Failure] = {}
-        events: list[dict[str, Any] | None] = []
-        for row, (data, given) in enumerate(
-            zip(values.to_pylist(), headers.to_pylist(), strict=True)
-        ):
-            event = None
-            try:
-                event = self._event(data, _texts(given))
-            except ParseError as error:
-                failures[row] = error.failure
-            except RefusedError as refused:
-                failures[row] = failure_of(refused)
-            except UnicodeDecodeError as error:
-                failures[row] = Failure(Code.BAD_UTF8, f"a header: {error.reason}")
-            events.append(event)
+        records = enumerate(zip(values.to_pylist(), headers.to_pylist(), strict=True))
+        events = read_each(records, self._event, failures)
         return Decoded(pa.array(events, self.type), failures)
 
-    def _event(self, data: bytes | None, headers: dict[str, str]) -> dict[str, Any] | None:
+    def _event(self, record: tuple[bytes | None, Any]) -> dict[str, Any] | None:
+        data, headers = record[0], _texts(record[1])
         content = headers.get(CONTENT_TYPE, "")
         if content.lower().startswith(STRUCTURED):
             if data is None:
                 return None
             if content.partition(";")[0].strip().lower() != STRUCTURED_JSON:
-                raise RefusedError(Code.UNSUPPORTED, f"events as {content}")
+                raise PayloadError(Code.UNSUPPORTED, f"events as {content}")
             return self._structured(data)
         if f"{PREFIX}specversion" not in headers:
             if data is None:
                 return None
-            raise RefusedError(Code.NOT_FRAMED, "no headers of an event")
+            raise PayloadError(Code.NOT_FRAMED, "no headers of an event")
         attributes = {
             name.removeprefix(PREFIX): value
             for name, value in headers.items()
@@ -102,14 +89,14 @@ class CloudEventsDecoder:
     def _structured(self, data: bytes) -> dict[str, Any]:
         body = parse(data, self.bounds)
         if not isinstance(body, dict):
-            raise RefusedError(Code.MALFORMED, "an event is not an object")
+            raise PayloadError(Code.MALFORMED, "an event is not an object")
         content, encoded = body.pop(_DATA, None), body.pop(_DATA_BASE64, None)
         event = _attributes(body)
         if isinstance(encoded, str):
             try:
                 event["data_bytes"] = b64decode(encoded, validate=True)
             except (binascii.Error, ValueError):
-                raise RefusedError(Code.MALFORMED, f"{_DATA_BASE64} is not base64") from None
+                raise PayloadError(Code.MALFORMED, f"{_DATA_BASE64} is not base64") from None
         elif isinstance(content, str) and not _is_json(event["datacontenttype"] or ""):
             event["data_bytes"] = content.encode()
         elif content is not None:
@@ -119,11 +106,14 @@ class CloudEventsDecoder:
 
 def _texts(headers: list[dict[str, Any]] | None) -> dict[str, str]:
     """Return the headers of attributes; of those that are there twice the last one counts."""
-    return {
-        each["key"].lower(): bytes(each["value"]).decode()
-        for each in headers or ()
-        if each["value"] is not None and each["key"].lower().startswith((PREFIX, CONTENT_TYPE))
-    }
+    try:
+        return {
+            each["key"].lower(): bytes(each["value"]).decode()
+            for each in headers or ()
+            if each["value"] is not None and each["key"].lower().startswith((PREFIX, CONTENT_TYPE))
+        }
+    except UnicodeDecodeError as error:
+        raise PayloadError(Code.BAD_UTF8, f"a header: {error.reason}") from None
 
 
 def _attributes(given: dict[str, Any]) -> dict[str, Any]:
@@ -134,7 +124,7 @@ def _attributes(given: dict[str, Any]) -> dict[str, Any]:
     }
     for name in REQUIRED:
         if name not in texts:
-            raise RefusedError(Code.MISSING_REQUIRED, f"an event has no {name}")
+            raise PayloadError(Code.MISSING_REQUIRED, f"an event has no {name}")
     event: dict[str, Any] = {name: texts.pop(name, None) for name in (*REQUIRED, *OPTIONAL)}
     event["extensions"] = list(texts.items())
     return event

@@ -9,13 +9,13 @@ from typing import Any, Final
 import orjson
 import pyarrow as pa
 
-from kafkaspec.values.decoded import Code, Decoded
+from kafkaspec.values.decoded import Code, Decoded, PayloadError
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.fixed.connect_schema import schema_shape
 from kafkaspec.values.json_schema.decoding import shape_of
 from kafkaspec.values.json_schema.reading import decode_rows
-from kafkaspec.values.json_schema.shapes import JsonText, RefusedError, Shape
-from kafkaspec.values.json_schema.text import ParseError, parse, to_text
+from kafkaspec.values.json_schema.shapes import JsonText, Shape
+from kafkaspec.values.json_schema.text import parse, to_text
 from kafkaspec.values.options import Bounds
 
 SCHEMA: Final = "schema"
@@ -71,7 +71,7 @@ def plan(sample: pa.Array | None, bounds: Bounds) -> Plan:
         try:
             schema, payload = _framed(parse(data, bounds))
             shape = schema_shape(schema, bounds)
-        except (ParseError, RefusedError, SchemaError):
+        except (PayloadError, SchemaError):
             continue
         if schema is None:
             bare.append(payload)
@@ -143,7 +143,7 @@ class _Rows:
             if prefix and data.startswith(prefix) and data.endswith(_END):
                 try:
                     value = parse(data[len(prefix) : -len(_END)], self.bounds)
-                except ParseError:
+                except PayloadError:
                     break  # explained by what follows
                 self.last = prefix
                 return self._value(self.by_prefix[prefix], value)
@@ -159,7 +159,7 @@ class _Rows:
 
     def _value(self, reader: _Reader, payload: Any) -> Any:
         if reader.refusal:
-            raise RefusedError(Code.RESOLUTION, reader.refusal)
+            raise PayloadError(Code.RESOLUTION, reader.refusal)
         value = reader.shape.of(payload)
         return {reader.field: value} if len(self.plan.types) > 1 else value
 
@@ -193,7 +193,7 @@ class _Rows:
 def _framed(value: Any) -> tuple[Any, Any]:
     """Return schema and payload of a value."""
     if not isinstance(value, dict) or value.keys() != {SCHEMA, PAYLOAD}:
-        raise RefusedError(Code.NOT_FRAMED, f"no object of {SCHEMA} and {PAYLOAD}")
+        raise PayloadError(Code.NOT_FRAMED, f"no object of {SCHEMA} and {PAYLOAD}")
     return value[SCHEMA], value[PAYLOAD]
 
 

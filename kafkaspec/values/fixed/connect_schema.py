@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from kafkaspec.values.decoded import Code
+from kafkaspec.values.decoded import Code, PayloadError
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.json_schema.shapes import (
     Array,
@@ -23,7 +23,6 @@ from kafkaspec.values.json_schema.shapes import (
     JsonText,
     Number,
     Object,
-    RefusedError,
     Shape,
     String,
     wrong,
@@ -51,7 +50,7 @@ def schema_shape(schema: Any, bounds: Bounds, level: int = 0) -> Shape:
     if default is not None:
         try:
             shape.default = shape.read(default)
-        except RefusedError as refused:
+        except PayloadError as refused:
             raise SchemaError(f"a default is none of its type: {refused}") from None
     return shape
 
@@ -141,7 +140,7 @@ def _octets(value: Any) -> bytes:
     try:
         return b64decode(value, validate=True)
     except (binascii.Error, ValueError):
-        raise RefusedError(Code.MALFORMED, "no base64") from None
+        raise PayloadError(Code.MALFORMED, "no base64") from None
 
 
 class _Decimal(Shape):
@@ -161,7 +160,7 @@ class _Decimal(Shape):
         if isinstance(value, str):
             unscaled = int.from_bytes(_octets(value), "big", signed=True)
             if abs(unscaled) >= 10**self._digits:
-                raise RefusedError(Code.RANGE, f"more than {self._digits} digits")
+                raise PayloadError(Code.RANGE, f"more than {self._digits} digits")
             return Decimal(unscaled).scaleb(-self._scale, self._context)
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
             raise wrong("a decimal", value)
@@ -169,9 +168,9 @@ class _Decimal(Shape):
         try:
             exact = number.quantize(Decimal(1).scaleb(-self._scale), context=self._context)
         except InvalidOperation:
-            raise RefusedError(Code.RANGE, f"more than {self._digits} digits") from None
+            raise PayloadError(Code.RANGE, f"more than {self._digits} digits") from None
         if exact != number or abs(exact.scaleb(self._scale, self._context)) >= 10**self._digits:
-            raise RefusedError(Code.RANGE, f"{number} is not a decimal of scale {self._scale}")
+            raise PayloadError(Code.RANGE, f"{number} is not a decimal of scale {self._scale}")
         return exact
 
 
@@ -195,7 +194,7 @@ class _Time(Integer):
     def read(self, value: Any) -> Any:
         number = super().read(value)
         if self._most is not None and not 0 <= number < self._most:
-            raise RefusedError(Code.RANGE, f"{number} is not a time of a day")
+            raise PayloadError(Code.RANGE, f"{number} is not a time of a day")
         return number
 
 
@@ -213,11 +212,11 @@ class _Pairs(Shape):
         pairs = {}
         for place, pair in enumerate(value):
             if not isinstance(pair, list) or len(pair) != 2 or pair[0] is None:
-                raise RefusedError(Code.MALFORMED, "an entry is not a pair of a key and a value")
+                raise PayloadError(Code.MALFORMED, "an entry is not a pair of a key and a value")
             try:
                 key = self._key.read(pair[0])
                 pairs[to_text(pair[0])] = (key, self._value.of(pair[1]))
-            except RefusedError as refused:
+            except PayloadError as refused:
                 refused.path.append(f"[{place}]")
                 raise
         return list(pairs.values())

@@ -15,7 +15,7 @@ from kafkaspec.values.fixed import internal
 from kafkaspec.values.fixed.cloud_events import CloudEventsDecoder
 from kafkaspec.values.fixed.connect_json import PAYLOAD, SCHEMA, ConnectJsonDecoder, plan
 from kafkaspec.values.fixed.debezium import DebeziumDecoder, envelope_shape
-from kafkaspec.values.fixed.layouts import LayoutDecoder, Suffix
+from kafkaspec.values.fixed.layouts import Suffix, layout_decoder
 from kafkaspec.values.fixed.serializers import SERIALIZERS, ListDecoder, constant_size
 from kafkaspec.values.fixed.streams import (
     JoinSideKeyDecoder,
@@ -23,9 +23,9 @@ from kafkaspec.values.fixed.streams import (
     SuffixedKeyDecoder,
     SuppressedDecoder,
 )
-from kafkaspec.values.json_schema import compile_json, infer_json
-from kafkaspec.values.json_schema.decoding import sample_values
+from kafkaspec.values.json_schema.decoding import infer_json, sample_values, text_decoder
 from kafkaspec.values.json_schema.reading import JsonDecoder
+from kafkaspec.values.json_schema.shapes import JsonText
 from kafkaspec.values.options import Options
 
 Inner = Callable[[str], Decoder]
@@ -45,16 +45,15 @@ class _Asked:
     inner: tuple[Decoder, ...]
 
 
-def _always(decoder: Decoder) -> Callable[[_Asked], Decoder]:
-    return lambda _: decoder
+_Make = Callable[[_Asked], Decoder | RecordDecoder]
 
 
-def _suffixed(key: str) -> Callable[[_Asked], Decoder]:
+def _suffixed(key: str) -> _Make:
     return lambda asked: SuffixedKeyDecoder(asked.inner[0], Suffix(key))
 
 
-def _layout(key: str) -> Callable[[_Asked], Decoder]:
-    return lambda _: LayoutDecoder(key)
+def _always(decoder: Decoder) -> _Make:
+    return lambda _: decoder
 
 
 def _list(asked: _Asked) -> Decoder:
@@ -69,7 +68,7 @@ def _connect(asked: _Asked) -> Decoder:
 
 def _inferred(asked: _Asked) -> Decoder:
     if asked.sample is None:
-        return compile_json(None, asked.options)
+        return text_decoder(asked.options.bounds)
     return infer_json(asked.sample, asked.options)
 
 
@@ -83,34 +82,31 @@ def _debezium(asked: _Asked) -> Decoder:
     return decoder
 
 
-def _configuration(asked: _Asked) -> Decoder:
-    if asked.secrets:
-        return compile_json(None, asked.options)
-    return internal.ConfigurationDecoder(asked.options.bounds)
-
-
 CONNECT_CONFIG: Final = "connect-config"
 """Values of Connect's topic of configurations, which have passwords and keys."""
 
-_PLAIN: Final[dict[str, Callable[[_Asked], Decoder | RecordDecoder]]] = {
+_PLAIN: Final[dict[str, _Make]] = {
     **{name: _always(decoder) for name, decoder in SERIALIZERS.items()},
-    "json": lambda asked: compile_json(None, asked.options),
+    "json": lambda asked: text_decoder(asked.options.bounds),
     "json-inferred": _inferred,
     "connect-json": _connect,
     "debezium": _debezium,
     "cloudevents": lambda asked: CloudEventsDecoder(asked.options.bounds),
-    "mm2-heartbeat-key": _layout("mirror_maker.heartbeat_key"),
-    "mm2-heartbeat-value": _layout("mirror_maker.heartbeat_value"),
-    "mm2-checkpoint-key": _layout("mirror_maker.checkpoint_key"),
-    "mm2-checkpoint-value": _layout("mirror_maker.checkpoint_value"),
-    "mm2-offset-sync-key": _layout("mirror_maker.offset_sync_key"),
-    "mm2-offset-sync-value": _layout("mirror_maker.offset_sync_value"),
-    "connect-offset-key": lambda asked: internal.offset_key(asked.options.bounds),
-    "connect-offset-value": lambda asked: internal.offset_value(asked.options.bounds),
+    **{
+        f"mm2-{name}": _always(layout_decoder(f"mirror_maker.{name.replace('-', '_')}"))
+        for name in (
+            "heartbeat-key", "heartbeat-value", "checkpoint-key", "checkpoint-value",
+            "offset-sync-key", "offset-sync-value",
+        )
+    },
+    "connect-offset-key": lambda asked: JsonDecoder(internal.OffsetKey(), asked.options.bounds),
+    "connect-offset-value": lambda asked: JsonDecoder(JsonText(), asked.options.bounds),
     "connect-status": lambda asked: internal.status(asked.options.bounds),
-    CONNECT_CONFIG: _configuration,
-}
-_AROUND: Final[dict[str, Callable[[_Asked], Decoder | RecordDecoder]]] = {
+    CONNECT_CONFIG: lambda asked: (text_decoder if asked.secrets else internal.configuration)(
+        asked.options.bounds
+    ),
+}  # fmt: skip
+_AROUND: Final[dict[str, _Make]] = {
     "list": _list,
     "streams-windowed": _suffixed("streams.windowed_suffix"),
     "streams-window-store": _suffixed("streams.window_store_suffix"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
-from kafkaspec.values.decoded import Decoded, Decoder
-from kafkaspec.values.json_schema.reading import JsonDecoder, decode_rows
-from kafkaspec.values.json_schema.shapes import Integer, JsonText, Object, Shape, String, wrong
+from kafkaspec.values.decoded import Decoder
+from kafkaspec.values.json_schema.reading import JsonDecoder, JsonRowDecoder
+from kafkaspec.values.json_schema.shapes import Integer, Object, Shape, String, wrong
 from kafkaspec.values.json_schema.text import parse, to_text
 from kafkaspec.values.options import Bounds
 
@@ -52,33 +51,9 @@ def status(bounds: Bounds) -> Decoder:
     return JsonDecoder(Object(fields | more), bounds)
 
 
-def offset_key(bounds: Bounds) -> Decoder:
-    """Return the decoder of keys of source offsets."""
-    return JsonDecoder(OffsetKey(), bounds)
-
-
-def offset_value(bounds: Bounds) -> Decoder:
-    """Return the decoder of source offsets, which each connector writes as it likes."""
-    return JsonDecoder(JsonText(), bounds)
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigurationDecoder:
-    """Decodes configurations of connectors to JSON text without what may be a secret.
-
-    Attributes:
-        bounds: limits.
-    """
-
-    bounds: Bounds
-    type: ClassVar = pa.string()
-
-    def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
-        return decode_rows(payloads, self.type, self._text, self.bounds)
-
-    def _text(self, data: bytes) -> str:
-        return to_text(_public(parse(data, self.bounds)))
+def configuration(bounds: Bounds) -> Decoder:
+    """Return the decoder of configurations: JSON text without what may be a secret."""
+    return JsonRowDecoder(pa.string(), lambda data: to_text(_public(parse(data, bounds))), bounds)
 
 
 def _public(value: Any) -> Any:

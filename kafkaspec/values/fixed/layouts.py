@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -12,15 +12,20 @@ import pyarrow.compute as pc
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import get_codec
-from kafkaspec.errors import CorruptError, KafkaSpecError, Reason
+from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.layout import FieldLayout, Kind
-from kafkaspec.values.decoded import Code, Decoded, Failure
+from kafkaspec.values.decoded import Code, Decoder, Failure, PayloadError, RowDecoder
+from kafkaspec.values.rows import bytes_of
 
 MOMENT: Final = pa.timestamp("ms", "UTC")
 """Type of milliseconds since the Unix epoch."""
 
 _INTEGERS: Final = {1: pa.int8(), 2: pa.int16(), 4: pa.int32(), 8: pa.int64()}
 _CODEC: Final = get_codec("python")
+_VERSION: Final = "version"
+"""Field that says how a row is written, not what."""
+_MOMENT: Final = "timestamp"
+"""Field of milliseconds since the Unix epoch."""
 _CODES: Final = {
     Reason.TRUNCATED: Code.TRUNCATED,
     Reason.OVERRUN: Code.TRUNCATED,
@@ -28,69 +33,41 @@ _CODES: Final = {
 }
 
 
-def failure_of(error: KafkaSpecError, base: int = 0) -> Failure:
-    """Return why a row has no value, by the error of a codec at ``base`` in the row."""
-    code = _CODES.get(error.reason, Code.MALFORMED)
-    path = (error.path or "").strip("/").replace("/", ".")
-    position = None if error.position is None else error.position + base
-    return Failure(code, error.detail, position, path)
-
-
 def parse(key: str, data: bytes) -> Any:
-    """Return bytes as a type of the specification, all of them."""
-    value, end = _CODEC.parse(key, data, complete=True)
+    """Return bytes as a type of the specification, all of them.
+
+    Raises:
+        PayloadError: they are not; its cause is the error of the codec.
+    """
+    try:
+        value, end = _CODEC.parse(key, data, complete=True)
+    except KafkaSpecError as error:
+        code = _CODES.get(error.reason, Code.MALFORMED)
+        failure = PayloadError(code, error.detail, error.position)
+        failure.path = [(error.path or "").strip("/").replace("/", ".")]
+        raise failure from error
     if end != len(data):
-        left = f"{len(data) - end} bytes are left after the value"
-        raise CorruptError(left, reason=Reason.TRAILING_BYTES, position=end)
+        raise PayloadError(Code.TRAILING, f"{len(data) - end} bytes are left after the value", end)
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutDecoder:
-    """Decodes one type of the specification to a struct.
+def layout_decoder(key: str) -> Decoder:
+    """Return the decoder of a type of the specification to a struct."""
+    fields = [each for each in LAYOUTS[key].fields if each.id != _VERSION]
 
-    Attributes:
-        key: key of the type.
-        hidden: fields that say how a row is written, not what.
-        moments: fields that are milliseconds since the Unix epoch.
-    """
+    def read(data: bytes) -> dict[str, Any]:
+        parsed = parse(key, data)
+        return {each.id: _plain(getattr(parsed, each.id), each) for each in fields}
 
-    key: str
-    hidden: frozenset[str] = frozenset({"version"})
-    moments: frozenset[str] = frozenset({"timestamp"})
+    return RowDecoder(pa.struct([(each.id, _kind(each)) for each in fields]), read)
 
-    @property
-    def type(self) -> pa.DataType:
-        """The type of the column."""
-        return pa.struct([(each.id, self._kind(each)) for each in self._fields()])
 
-    def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads one by one."""
-        failures: dict[int, Failure] = {}
-        rows: list[dict[str, Any] | None] = []
-        fields = self._fields()
-        for number, data in enumerate(payloads.to_pylist()):
-            row = None
-            if data is not None:
-                try:
-                    parsed = parse(self.key, data)
-                    row = {each.id: _plain(getattr(parsed, each.id), each) for each in fields}
-                except KafkaSpecError as error:
-                    failures[number] = failure_of(error)
-                except UnicodeDecodeError as error:
-                    failures[number] = Failure(Code.BAD_UTF8, error.reason)
-            rows.append(row)
-        return Decoded(pa.array(rows, self.type), failures)
-
-    def _fields(self) -> list[FieldLayout]:
-        return [each for each in LAYOUTS[self.key].fields if each.id not in self.hidden]
-
-    def _kind(self, layout: FieldLayout) -> pa.DataType:
-        if layout.id in self.moments:
-            return MOMENT
-        if layout.kind is Kind.INTEGER:
-            return _INTEGERS[layout.size]
-        return pa.string() if LAYOUTS[layout.type].text else pa.binary()
+def _kind(layout: FieldLayout) -> pa.DataType:
+    if layout.id == _MOMENT:
+        return MOMENT
+    if layout.kind is Kind.INTEGER:
+        return _INTEGERS[layout.size]
+    return pa.string() if LAYOUTS[layout.type].text else pa.binary()
 
 
 def _plain(value: Any, layout: FieldLayout) -> Any:
@@ -123,16 +100,6 @@ class Suffix:
         return {each.id: table[each.id].astype(f"<i{each.size}") for each in layouts}
 
 
-def bytes_of(rows: pa.Array) -> pa.Buffer:
-    """Return the bytes of rows that are not null, one after the other."""
-    _, offsets, data = rows.buffers()
-    if data is None or not len(rows):
-        return pa.py_buffer(b"")
-    ends = memoryview(offsets).cast("i")
-    start = ends[rows.offset]
-    return data.slice(start, ends[rows.offset + len(rows)] - start)
-
-
 def split(payloads: pa.Array, wrong: Mapping[int, Failure]) -> tuple[pa.Array, pa.Array]:
     """Return rows that have a value, and for each payload the number of its row or null."""
     mask = np.asarray(payloads.is_valid())
@@ -143,12 +110,14 @@ def split(payloads: pa.Array, wrong: Mapping[int, Failure]) -> tuple[pa.Array, p
     return (payloads if mask.all() else payloads.filter(pa.array(mask))), places
 
 
-def lengths_other_than(payloads: pa.Array, size: int, what: str) -> dict[int, Failure]:
-    """Return failures of payloads that do not have that size."""
+def of_other_size(
+    payloads: pa.Array, size: int, what: str, *, longer: bool = True
+) -> dict[int, Failure]:
+    """Return failures of payloads of fewer bytes, or of more unless those may be longer."""
     lengths = pc.binary_length(payloads)
-    wrong = pc.indices_nonzero(pc.fill_null(pc.not_equal(lengths, size), False)).to_pylist()
+    differ = (pc.not_equal if longer else pc.less)(lengths, size)
     failures = {}
-    for row in wrong:
+    for row in pc.indices_nonzero(pc.fill_null(differ, False)).to_pylist():
         length = lengths[row].as_py()
         code = Code.TRUNCATED if length < size else Code.TRAILING
         reason = f"{length} bytes, and {what} has {size}"
@@ -156,21 +125,16 @@ def lengths_other_than(payloads: pa.Array, size: int, what: str) -> dict[int, Fa
     return failures
 
 
-def shorter_than(payloads: pa.Array, size: int, what: str) -> dict[int, Failure]:
-    """Return failures of payloads of fewer bytes."""
-    lengths = pc.binary_length(payloads)
-    wrong = pc.indices_nonzero(pc.fill_null(pc.less(lengths, size), False)).to_pylist()
-    return {
-        row: Failure(Code.TRUNCATED, f"fewer bytes than the {size} of {what}", lengths[row].as_py())
-        for row in wrong
-    }
-
-
-def moved(failure: Failure, path: str, base: int) -> Failure:
-    """Return a failure within a part of a row."""
-    position = None if failure.position is None else failure.position + base
-    within = ".".join(part for part in (path, failure.path) if part)
-    return Failure(failure.code, failure.reason, position, within)
+def inner(
+    decoder: Decoder, payloads: pa.Array, path: str, failures: dict[int, Failure], rows: Any = None
+) -> pa.Array:
+    """Return a decoded part of each row; a failure in it is one of the row."""
+    decoded = decoder.decode(payloads)
+    for place, failure in decoded.failures.items():
+        row = place if rows is None else int(rows[place])
+        within = ".".join(part for part in (path, failure.path) if part)
+        failures.setdefault(row, replace(failure, path=within))
+    return decoded.values
 
 
 def structs(columns: Sequence[pa.Array], type_: pa.DataType, failed: Iterable[int]) -> pa.Array:

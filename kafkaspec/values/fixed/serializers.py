@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout.framing import fixed_size
-from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure
-from kafkaspec.values.fixed.layouts import (
-    bytes_of,
-    failure_of,
-    lengths_other_than,
-    moved,
-    parse,
-    split,
+from kafkaspec.values.decoded import (
+    Code,
+    Decoded,
+    Decoder,
+    Failure,
+    PayloadError,
+    RowDecoder,
+    read_each,
 )
+from kafkaspec.values.fixed.layouts import inner, of_other_size, parse, split
+from kafkaspec.values.rows import bytes_of
 
 _UUID: Final = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
 _LARGEST_BOOLEAN: Final = 1
@@ -62,80 +64,67 @@ class TextDecoder:
             return Decoded(payloads.cast(pa.string()))
         except pa.ArrowInvalid:
             pass
-        failures: dict[int, Failure] = {}
-        texts: list[str | None] = []
-        for row, data in enumerate(payloads.to_pylist()):
-            text = None
-            try:
-                text = None if data is None else data.decode()
-            except UnicodeDecodeError as error:
-                failures[row] = Failure(Code.BAD_UTF8, error.reason, error.start)
-            texts.append(text)
-        return Decoded(pa.array(texts, pa.string()), failures)
+        return RowDecoder(self.type, _text).decode(payloads)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise PayloadError(Code.BAD_UTF8, error.reason, error.start) from None
 
 
 @dataclass(frozen=True, slots=True)
-class NumberDecoder:
-    """Decodes numbers of one size.
+class SizedDecoder:
+    """Decodes values of one size.
 
     Attributes:
         type: type of the column.
         key: key of the type in the specification.
+        what: what a value is, for people.
+        convert: makes the column of values that are right.
+        right: returns an array of NumPy, true for values that are right; None if all are.
+        wrong: what others are.
     """
 
     type: pa.DataType
     key: str
+    what: str
+    convert: Callable[[pa.Array, pa.DataType], pa.Array]
+    right: Callable[[pa.Array], Any] | None = None
+    wrong: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes of a value."""
+        return fixed_size(self.key)
 
     def decode(self, payloads: pa.Array) -> Decoded:
         """Decode payloads."""
-        size = fixed_size(self.key)
-        failures = lengths_other_than(payloads, size, f"a {self.key.partition('.')[2]}")
+        failures = of_other_size(payloads, self.size, self.what)
         rows, places = split(payloads, failures)
-        # Not as floating-point numbers: the bits of one that is no number are kept.
-        bits = np.frombuffer(bytes_of(rows), f">i{size}").astype(f"<i{size}")
-        numbers = pa.Array.from_buffers(self.type, len(bits), [None, pa.py_buffer(bits)])
-        return Decoded(numbers if len(rows) == len(payloads) else numbers.take(places), failures)
-
-
-@dataclass(frozen=True, slots=True)
-class BooleanDecoder:
-    """Decodes truth values of one byte."""
-
-    key: ClassVar = "serialized.boolean_value"
-    type: ClassVar = pa.bool_()
-
-    def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
-        failures = lengths_other_than(payloads, fixed_size(self.key), "a boolean")
-        rows, places = split(payloads, failures)
-        octets = np.frombuffer(bytes_of(rows), "u1")
-        if (octets > _LARGEST_BOOLEAN).any():
+        if self.right is not None and not (right := self.right(rows)).all():
             numbers = np.flatnonzero(np.asarray(places.is_valid()))
-            wrong = numbers[octets > _LARGEST_BOOLEAN].tolist()
-            failures |= dict.fromkeys(wrong, Failure(Code.MALFORMED, "neither 0 nor 1", 0))
+            failure = Failure(Code.MALFORMED, self.wrong, 0)
+            failures |= dict.fromkeys(numbers[~right].tolist(), failure)
             rows, places = split(payloads, failures)
-            octets = np.frombuffer(bytes_of(rows), "u1")
-        return Decoded(pa.array(octets.astype(bool), pa.bool_()).take(places), failures)
+        values = self.convert(rows, self.type)
+        return Decoded(values if len(rows) == len(payloads) else values.take(places), failures)
 
 
-@dataclass(frozen=True, slots=True)
-class UuidDecoder:
-    """Decodes UUIDs that are text."""
+def _numbers(rows: pa.Array, kind: pa.DataType) -> pa.Array:
+    # Not as floating-point numbers: the bits of one that is no number are kept.
+    size = kind.byte_width
+    bits = np.frombuffer(bytes_of(rows), f">i{size}").astype(f"<i{size}")
+    return pa.Array.from_buffers(kind, len(bits), [None, pa.py_buffer(bits)])
 
-    key: ClassVar = "serialized.uuid_value"
-    type: ClassVar = pa.string()
 
-    def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
-        failures = lengths_other_than(payloads, fixed_size(self.key), "a UUID as text")
-        rows, places = split(payloads, failures)
-        fits = np.asarray(pc.match_substring_regex(rows, _UUID))
-        if not fits.all():
-            numbers = np.flatnonzero(np.asarray(places.is_valid()))
-            wrong = Failure(Code.MALFORMED, "no UUID as text", 0)
-            failures |= dict.fromkeys(numbers[~fits].tolist(), wrong)
-            rows, places = split(payloads, failures)
-        return Decoded(rows.cast(pa.string()).take(places), failures)
+def _octets(rows: pa.Array) -> Any:
+    return np.frombuffer(bytes_of(rows), "u1")
+
+
+def _number(name: str, kind: pa.DataType) -> SizedDecoder:
+    return SizedDecoder(kind, f"serialized.{name}", f"a {name}", _numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +133,7 @@ class ListDecoder:
 
     Attributes:
         item: decoder of an item.
-        item_size: bytes of an item that has always as many, else 0.
+        item_size: bytes of an item that always has as many, else 0.
         most_items: items that a list may have.
     """
 
@@ -163,28 +152,15 @@ class ListDecoder:
         items: list[bytes | None] = []
         ends: list[int | None] = []
         owners: list[int] = []
-        for row, data in enumerate(payloads.to_pylist()):
-            start = len(items)
-            found = None
-            if data is not None:
-                try:
-                    found = self._items(data)
-                except KafkaSpecError as error:
-                    failures[row] = failure_of(error)
-                except _ListError as error:
-                    failures[row] = Failure(error.code, str(error))
-            if found is None:
-                ends.append(None)
-            else:
-                ends.append(start)
-                items.extend(found)
-                owners.extend([row] * len(found))
-        decoded = self.item.decode(pa.array(items, pa.binary()))
-        for number, failure in decoded.failures.items():
-            failures.setdefault(owners[number], moved(failure, "items", 0))
+        lists = read_each(enumerate(payloads.to_pylist()), self._items, failures)
+        for row, found in enumerate(lists):
+            ends.append(None if found is None else len(items))
+            items += found or ()
+            owners += [row] * len(found or ())
+        decoded = inner(self.item, pa.array(items, pa.binary()), "items", failures, owners)
         offsets = pa.array([*ends, len(items)], pa.int32())
-        values = pa.ListArray.from_arrays(offsets, decoded.values)
-        if decoded.failures:
+        values = pa.ListArray.from_arrays(offsets, decoded)
+        if failures:
             keep = np.ones(len(payloads), bool)
             keep[list(failures)] = False
             values = pc.if_else(pa.array(keep), values, pa.scalar(None, values.type))
@@ -195,20 +171,20 @@ class ListDecoder:
         if isinstance(content.items, list):
             count = len(content.items)
             if count > self.most_items:
-                raise _ListError(Code.BOUND, f"more than {self.most_items} items")
+                raise PayloadError(Code.BOUND, f"more than {self.most_items} items")
             return [None if item is None else bytes(item) for item in content.items]
         nulls = set(content.nulls)
         left = content.size - len(nulls)
         if content.size > self.most_items:
-            raise _ListError(Code.BOUND, f"more than {self.most_items} items")
+            raise PayloadError(Code.BOUND, f"more than {self.most_items} items")
         if not self.item_size:
-            raise _ListError(Code.MALFORMED, "items of one size, which this type does not have")
+            raise PayloadError(Code.MALFORMED, "items of one size, which this type does not have")
         if len(nulls) != len(content.nulls) or not all(0 <= n < content.size for n in nulls):
-            raise _ListError(Code.MALFORMED, "positions of nulls outside the list, or twice")
+            raise PayloadError(Code.MALFORMED, "positions of nulls outside the list, or twice")
         if len(content.items) != left * self.item_size:
             short = len(content.items) < left * self.item_size
             reason = f"{len(content.items)} bytes are not {left} items of {self.item_size}"
-            raise _ListError(Code.TRUNCATED if short else Code.TRAILING, reason)
+            raise PayloadError(Code.TRUNCATED if short else Code.TRAILING, reason)
         octets = bytes(content.items)
         starts = iter(range(0, len(octets), self.item_size))
         return [
@@ -217,31 +193,33 @@ class ListDecoder:
         ]
 
 
-class _ListError(ValueError):
-    """A list is not what its items allow."""
-
-    def __init__(self, code: Code, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
-
-
 SERIALIZERS: Final[dict[str, Decoder]] = {
     "bytes": BytesDecoder(),
     "text": TextDecoder(),
     "string": TextDecoder(),
-    "boolean": BooleanDecoder(),
-    "short": NumberDecoder(pa.int16(), "serialized.short_value"),
-    "int": NumberDecoder(pa.int32(), "serialized.integer_value"),
-    "integer": NumberDecoder(pa.int32(), "serialized.integer_value"),
-    "long": NumberDecoder(pa.int64(), "serialized.long_value"),
-    "float": NumberDecoder(pa.float32(), "serialized.float_value"),
-    "double": NumberDecoder(pa.float64(), "serialized.double_value"),
-    "uuid": UuidDecoder(),
+    "boolean": SizedDecoder(
+        pa.bool_(), "serialized.boolean_value", "a boolean",
+        lambda rows, kind: pa.array(_octets(rows).astype(bool), kind),
+        lambda rows: _octets(rows) <= _LARGEST_BOOLEAN, "neither 0 nor 1",
+    ),
+    "short": _number("short_value", pa.int16()),
+    "int": _number("integer_value", pa.int32()),
+    "integer": _number("integer_value", pa.int32()),
+    "long": _number("long_value", pa.int64()),
+    "float": _number("float_value", pa.float32()),
+    "double": _number("double_value", pa.float64()),
+    "uuid": SizedDecoder(
+        pa.string(), "serialized.uuid_value", "a UUID as text",
+        lambda rows, kind: rows.cast(kind),
+        lambda rows: np.asarray(pc.match_substring_regex(rows, _UUID)), "no UUID as text",
+    ),
     "void": VoidDecoder(),
-}
+}  # fmt: skip
 """Decoders by name."""
 
 
 def constant_size(decoder: Decoder) -> int:
     """Return the bytes of each item in a list of Kafka's serializer, 0 where they vary."""
-    return fixed_size(decoder.key) if isinstance(decoder, NumberDecoder | UuidDecoder) else 0
+    if not isinstance(decoder, SizedDecoder) or pa.types.is_boolean(decoder.type):
+        return 0
+    return decoder.size

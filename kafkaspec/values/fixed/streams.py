@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,14 +11,13 @@ import pyarrow.compute as pc
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure
+from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure, PayloadError, read_each
 from kafkaspec.values.fixed.layouts import (
     MOMENT,
     Suffix,
-    failure_of,
-    moved,
+    inner,
+    of_other_size,
     parse,
-    shorter_than,
     split,
     structs,
 )
@@ -52,21 +50,19 @@ class SuffixedKeyDecoder:
 
     def decode(self, payloads: pa.Array) -> Decoded:
         """Decode payloads."""
-        failures = shorter_than(payloads, self.suffix.size, "what comes after the key")
+        failures = of_other_size(payloads, self.suffix.size, "what follows the key", longer=False)
         rows, places = split(payloads, failures)
-        keys = self.inner.decode(pc.binary_slice(rows, 0, -self.suffix.size).cast(pa.binary()))
-        numbers = self.suffix.columns(rows)
         owners = np.flatnonzero(np.asarray(places.is_valid()))
-        for row, failure in keys.failures.items():
-            failures[int(owners[row])] = moved(failure, "key", 0)
+        bare = pc.binary_slice(rows, 0, -self.suffix.size).cast(pa.binary())
+        keys = inner(self.inner, bare, "key", failures, owners)
+        numbers = self.suffix.columns(rows)
         columns = [
             pa.array(numbers[name]).cast(kind).take(places) for name, kind in self._columns()
         ]
-        first, *others = columns
-        mask = np.asarray(first.is_null()).copy()
+        mask = np.asarray(columns[0].is_null()).copy()
         mask[list(failures)] = True
         values = pa.StructArray.from_arrays(
-            [keys.values.take(places), first, *others], fields=list(self.type), mask=pa.array(mask)
+            [keys.take(places), *columns], fields=list(self.type), mask=pa.array(mask)
         )
         return Decoded(values, failures)
 
@@ -95,10 +91,9 @@ class JoinSideKeyDecoder:
     def decode(self, payloads: pa.Array) -> Decoded:
         """Decode payloads."""
         parsed, failures = _parsed("streams.join_side_key", payloads)
-        keys = _inner(self.inner, (each and each.key for each in parsed), "key", failures)
+        keys = _part(self.inner, [each and each.key for each in parsed], "key", failures)
         times = [each and each.timestamp for each in parsed]
-        sides = [None if each is None else bool(each.is_left) for each in parsed]
-        columns = [pa.array(times, MOMENT), pa.array(sides, pa.bool_()), keys]
+        columns = [pa.array(times, MOMENT), _sides(parsed), keys]
         return Decoded(structs(columns, self.type, failures), failures)
 
 
@@ -124,14 +119,12 @@ class JoinSideValueDecoder:
     def decode(self, payloads: pa.Array) -> Decoded:
         """Decode payloads."""
         parsed, failures = _parsed("streams.join_side_value", payloads)
-        sides = [None if each is None else bool(each.is_left) for each in parsed]
-        columns = [pa.array(sides, pa.bool_())]
-        for decoder, side in ((self.left, True), (self.right, False)):
-            found = (
-                each.value if each is not None and bool(each.is_left) is side else None
-                for each in parsed
-            )
-            columns.append(_inner(decoder, found, "left" if side else "right", failures))
+        columns = [_sides(parsed)]
+        for decoder, side, name in ((self.left, True, "left"), (self.right, False, "right")):
+            found = [
+                each and (each.value if bool(each.is_left) is side else None) for each in parsed
+            ]
+            columns.append(_part(decoder, found, name, failures))
         return Decoded(structs(columns, self.type, failures), failures)
 
 
@@ -165,28 +158,15 @@ class SuppressedDecoder:
             if data is not None and (version := _version(headers[row].as_py())) != VERSION:
                 reason = f"the header {VERSION_HEADER} is {version!r}, and {VERSION!r} is read"
                 failures[row] = Failure(Code.UNSUPPORTED, reason)
-        return self._decode(found, failures)
-
-    def _decode(self, found: list[bytes | None], failures: dict[int, Failure]) -> Decoded:
-        rows: list[tuple[Any, Any, bytes | None] | None] = []
-        for row, data in enumerate(found):
-            each = None
-            if data is not None and row not in failures:
-                try:
-                    each = _buffered(data)
-                except KafkaSpecError as error:
-                    failures[row] = failure_of(error)
-                except UnicodeDecodeError as error:
-                    failures[row] = Failure(Code.BAD_UTF8, error.reason)
-            rows.append(each)
+        rows = read_each(enumerate(found), _buffered, failures)
         kinds = self.type
         columns = []
         for name in ("time", "timestamp", "offset", "topic", "partition", "headers"):
             column = [each and each[0][name] for each in rows]
             columns.append(pa.array(column, kinds.field(name).type))
         for place, name in enumerate(("prior_value", "old_value", "new_value")):
-            part = (each and each[1][place] for each in rows)
-            columns.append(_inner(self.inner, part, name, failures))
+            part = [each and each[1][place] for each in rows]
+            columns.append(_part(self.inner, part, name, failures))
         return Decoded(structs(columns, kinds, failures), failures)
 
 
@@ -196,15 +176,14 @@ def _buffered(data: bytes) -> Any:
     base = len(data) - len(value.change)
     change = bytes(value.change)
     try:
-        last = parse("streams.change_since_prior", change)
-        old = prior
-    except KafkaSpecError as error:
-        if error.reason is not Reason.INVALID_VALUE:
-            raise _at(error, base) from None
+        last, old = parse("streams.change_since_prior", change), prior
+    except PayloadError as error:
+        if not _has_other_mark(error):
+            raise _within(error, base) from None
         try:
             last = parse("streams.change_of_old", change)
-        except KafkaSpecError as other:
-            raise _at(other, base) from None
+        except PayloadError as other:
+            raise _within(other, base) from None
         old = _bytes(last.old_value)
     context = {
         "time": last.time,
@@ -221,7 +200,13 @@ def _buffered(data: bytes) -> Any:
     return context, (prior, old, _bytes(last.new_value))
 
 
-def _at(error: KafkaSpecError, base: int) -> KafkaSpecError:
+def _has_other_mark(error: PayloadError) -> bool:
+    """Return whether the first field, which says how a change is written, has another value."""
+    cause = error.__cause__
+    return isinstance(cause, KafkaSpecError) and cause.reason is Reason.INVALID_VALUE
+
+
+def _within(error: PayloadError, base: int) -> PayloadError:
     error.position = None if error.position is None else error.position + base
     return error
 
@@ -238,24 +223,15 @@ def _version(headers: list[dict[str, Any]] | None) -> bytes | None:
 
 def _parsed(key: str, payloads: pa.Array) -> tuple[list[Any], dict[int, Failure]]:
     failures: dict[int, Failure] = {}
-    rows: list[Any] = []
-    for row, data in enumerate(payloads.to_pylist()):
-        value = None
-        if data is not None:
-            try:
-                value = parse(key, data)
-            except KafkaSpecError as error:
-                failures[row] = failure_of(error)
-        rows.append(value)
-    return rows, failures
+    rows = enumerate(payloads.to_pylist())
+    return read_each(rows, lambda data: parse(key, data), failures), failures
 
 
-def _inner(
-    decoder: Decoder, parts: Iterable[Any], path: str, failures: dict[int, Failure]
-) -> pa.Array:
-    """Return a part of each row; a failure in it is one of the row."""
+def _sides(parsed: list[Any]) -> pa.Array:
+    return pa.array([each and bool(each.is_left) for each in parsed], pa.bool_())
+
+
+def _part(decoder: Decoder, parts: list[Any], path: str, failures: dict[int, Failure]) -> pa.Array:
+    """Return a decoded part of each row, which may be None."""
     payloads = pa.array([None if part is None else bytes(part) for part in parts], pa.binary())
-    decoded = decoder.decode(payloads)
-    for row, failure in decoded.failures.items():
-        failures.setdefault(row, moved(failure, path, 0))
-    return decoded.values
+    return inner(decoder, payloads, path, failures)

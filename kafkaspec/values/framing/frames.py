@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.framing import layouts
-from kafkaspec.values.framing.rows import Rows, after, integers, last_headers
 from kafkaspec.values.options import Bounds
+from kafkaspec.values.rows import Rows, after, integers, last_headers, without
 
 if TYPE_CHECKING:
-    from kafkaspec.values.framing.rows import Integers, Mask, Octets
+    from kafkaspec.values.rows import Integers, Mask, Octets
 
 Side = Literal["key", "value"]
 """Which half of a record."""
@@ -190,7 +190,7 @@ class _Made:
 
     def done(self) -> Split:
         """Return the split."""
-        payloads = _without(self.values, self.sizes, self.codes >= 0)
+        payloads = without(self.values, self.sizes, self.codes >= 0)
         before = self.sizes - self.moved
         return Split(payloads, self.schemas, self.codes, before, self.failures)
 
@@ -214,19 +214,6 @@ def _key(rows: Rows, chosen: Integers, prefix: layouts.Prefix) -> Integers | Oct
     if prefix.key_size == layouts.UUID_SIZE:
         return lines
     return integers(lines, little=not prefix.is_number)  # fingerprints are written low byte first
-
-
-def _without(values: pa.Array, sizes: Integers, kept: Mask) -> pa.Array:
-    """Return the rows without as many first bytes; null where they are not kept."""
-    made = values
-    for size in np.unique(sizes):
-        if size:
-            cut = after(values, int(size))
-            here = sizes == size
-            made = cut if here[kept].all() else pc.if_else(pa.array(here), cut, made)
-    if kept.all() or (kept == np.asarray(values.is_valid())).all():
-        return made
-    return pc.if_else(pa.array(kept), made, pa.scalar(None, values.type))
 
 
 def confluent(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
-from kafkaspec.values.decoded import Decoded, Decoder
+from kafkaspec.values.decoded import Decoder, PayloadError
 from kafkaspec.values.definition import Definition
-from kafkaspec.values.json_schema.reading import JsonDecoder, decode_rows
+from kafkaspec.values.json_schema.reading import JsonDecoder, JsonRowDecoder
 from kafkaspec.values.json_schema.schema import compile_schema
 from kafkaspec.values.json_schema.shapes import (
     Array,
@@ -21,7 +20,7 @@ from kafkaspec.values.json_schema.shapes import (
     Shape,
     String,
 )
-from kafkaspec.values.json_schema.text import ParseError, parse
+from kafkaspec.values.json_schema.text import parse
 from kafkaspec.values.options import Bounds, Options
 
 _SAMPLE: Final = 1000
@@ -30,24 +29,14 @@ _MOST_NAMES: Final = 256
 """Properties that objects of one type have; those of more are not names but data."""
 
 
-@dataclass(frozen=True, slots=True)
-class JsonTextDecoder:
-    """Decodes JSON to its own text, which is checked.
+def text_decoder(bounds: Bounds) -> Decoder:
+    """Return the decoder of any JSON, which stays text, and is checked."""
 
-    Attributes:
-        bounds: limits.
-    """
-
-    bounds: Bounds
-    type: ClassVar = pa.string()
-
-    def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
-        return decode_rows(payloads, self.type, self._text, self.bounds)
-
-    def _text(self, data: bytes) -> str:
-        parse(data, self.bounds, exact=False)
+    def read(data: bytes) -> str:
+        parse(data, bounds, exact=False)
         return data.decode()
+
+    return JsonRowDecoder(pa.string(), read, bounds)
 
 
 def compile_json(
@@ -67,7 +56,7 @@ def compile_json(
     """
     wanted = reader or definition
     if wanted is None:
-        return JsonTextDecoder(options.bounds)
+        return text_decoder(options.bounds)
     return JsonDecoder(compile_schema(wanted, options), options.bounds)
 
 
@@ -79,7 +68,7 @@ def infer_json(sample: pa.Array, options: Options) -> Decoder:
     """
     shape = shape_of(sample_values(sample, options.bounds))
     if isinstance(shape, JsonText):
-        return JsonTextDecoder(options.bounds)
+        return text_decoder(options.bounds)
     return JsonDecoder(shape, options.bounds)
 
 
@@ -89,7 +78,7 @@ def sample_values(sample: pa.Array, bounds: Bounds) -> list[Any]:
     for data in sample.drop_null().slice(0, _SAMPLE).to_pylist():
         try:
             values.append(parse(data, bounds, exact=False))
-        except ParseError:
+        except PayloadError:
             continue
     return values
 

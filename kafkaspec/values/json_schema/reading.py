@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from kafkaspec.values.decoded import Code, Decoded, Failure
-from kafkaspec.values.json_schema.shapes import RefusedError, Shape
-from kafkaspec.values.json_schema.text import ParseError, parse, to_text
+from kafkaspec.values.decoded import Code, Decoded, Failure, PayloadError, read_each
+from kafkaspec.values.json_schema.shapes import Shape
+from kafkaspec.values.json_schema.text import parse, to_text
 from kafkaspec.values.options import Bounds
+from kafkaspec.values.rows import bytes_of
 
 _COLUMN: Final = "v"
 _OPEN: Final = f'{{"{_COLUMN}":'.encode()
@@ -40,6 +41,25 @@ class _UnsureError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class JsonRowDecoder:
+    """Decodes JSON texts one by one, as many as the output may have.
+
+    Attributes:
+        type: the type of the column.
+        read: returns what Arrow takes for a payload, or raises ``PayloadError``.
+        bounds: limits.
+    """
+
+    type: pa.DataType
+    read: Callable[[bytes], Any]
+    bounds: Bounds
+
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """Decode payloads."""
+        return decode_rows(payloads, self.type, self.read, self.bounds)
+
+
+@dataclass(frozen=True, slots=True)
 class JsonDecoder:
     """Decodes JSON texts of one type.
 
@@ -58,9 +78,7 @@ class JsonDecoder:
 
     def decode(self, payloads: pa.Array) -> Decoded:
         """Decode payloads: at once where the type allows it, else one by one."""
-        if not self.shape.is_bulk:
-            return self.decode_by_row(payloads)
-        bulk = Bulk(self.at_once, self.doubtful)
+        bulk = self if self.shape.is_bulk else None
         return decode_rows(payloads, self.type, self.by_row, self.bounds, bulk)
 
     def decode_by_row(self, payloads: pa.Array) -> Decoded:
@@ -68,18 +86,14 @@ class JsonDecoder:
         return decode_rows(payloads, self.type, self.by_row, self.bounds)
 
     def at_once(self, rows: pa.Array) -> pa.Array:
-        """Return the values of rows without nulls.
-
-        Raises:
-            Exception: a row cannot be read so; which one is not known.
-        """
+        """Return the values of rows without nulls, or raise any error if one cannot be read so."""
         if not len(rows):
             return pa.array([], self.type)
         if pc.max(pc.binary_length(rows)).as_py() > self.bounds.items:
             raise _UnsureError
         rows.cast(pa.string())  # checks that it is UTF-8
         lines = pc.binary_join_element_wise(_OPEN, rows, _CLOSE, b"")
-        data = _data_of(lines)
+        data = bytes_of(lines)
         octets = data.to_pybytes()
         if octets.count(b"\n") > len(rows) or b"\r" in octets:
             data = pa.py_buffer(
@@ -89,7 +103,7 @@ class JsonDecoder:
             pa.BufferReader(data),
             read_options=pj.ReadOptions(use_threads=False, block_size=data.size + 1),
             parse_options=pj.ParseOptions(
-                explicit_schema=pa.schema([(_COLUMN, self._known)]),
+                explicit_schema=pa.schema([(_COLUMN, self.shape.known)]),
                 newlines_in_values=False,
                 unexpected_field_behavior="error",
             ),
@@ -101,17 +115,8 @@ class JsonDecoder:
             raise _UnsureError
         return values.cast(self.type)
 
-    @property
-    def _known(self) -> pa.DataType:
-        """The type that is read."""
-        return self.shape.known
-
     def by_row(self, data: bytes) -> Any:
-        """Return what Arrow takes for one payload.
-
-        Raises:
-            ParseError, RefusedError: it has no value.
-        """
+        """Return what Arrow takes for one payload."""
         return self.shape.of(parse(data, self.bounds))
 
     def doubtful(self, rows: pa.Array) -> pa.Array | None:
@@ -123,7 +128,7 @@ class JsonDecoder:
         for data in rows.take(pa.array(range(0, len(rows), len(rows) // _SAMPLE + 1))).to_pylist():
             try:
                 self.shape.add_others(parse(data, self.bounds, exact=False), names)
-            except ParseError:
+            except PayloadError:
                 continue
         if not 0 < len(names) <= _MOST_NAMES:
             return None
@@ -131,26 +136,12 @@ class JsonDecoder:
         return reduce(pc.or_, masks)
 
 
-@dataclass(frozen=True, slots=True)
-class Bulk:
-    """A way to read many rows at once.
-
-    Attributes:
-        at_once: returns the values of rows without nulls, or raises any error if one of them
-            cannot be read so.
-        doubtful: returns for such rows which of them that may be, or None if it has no idea.
-    """
-
-    at_once: Callable[[pa.Array], pa.Array]
-    doubtful: Callable[[pa.Array], pa.Array | None]
-
-
 def decode_rows(
     payloads: pa.Array,
     type_: pa.DataType,
     by_row: Callable[[bytes], Any],
     bounds: Bounds,
-    bulk: Bulk | None = None,
+    bulk: JsonDecoder | None = None,
 ) -> Decoded:
     """Decode payloads, many at once by ``bulk``.
 
@@ -179,7 +170,7 @@ class _Reading:
 
     type: pa.DataType
     by_row: Callable[[bytes], Any]
-    bulk: Bulk | None
+    bulk: JsonDecoder | None
     left: int
     failures: dict[int, Failure] = field(default_factory=dict)
 
@@ -208,13 +199,13 @@ class _Reading:
         for start in range(0, len(rows), step):
             yield from self.pieces(rows.slice(start, step), numbers[start : start + step])
 
-    def _at_once(self, rows: pa.Array, bulk: Bulk) -> pa.Array | None:
+    def _at_once(self, rows: pa.Array, bulk: JsonDecoder) -> pa.Array | None:
         try:
             return bulk.at_once(rows)
         except Exception:  # any: the rows are read otherwise
             return None
 
-    def _apart(self, rows: pa.Array, numbers: Numbers, bulk: Bulk) -> pa.Array | None:
+    def _apart(self, rows: pa.Array, numbers: Numbers, bulk: JsonDecoder) -> pa.Array | None:
         """Return the values of rows, of which doubtful ones are read one by one."""
         found = bulk.doubtful(rows)
         if found is None:
@@ -230,23 +221,8 @@ class _Reading:
         return pa.concat_arrays([values, others]).take(pa.array(places))
 
     def _one_by_one(self, rows: pa.Array, numbers: Numbers) -> pa.Array:
-        values = []
-        for row, data in zip(numbers.tolist(), rows.to_pylist(), strict=True):
-            value = None
-            try:
-                value = self.by_row(data)
-            except ParseError as error:
-                self.failures[row] = error.failure
-            except RefusedError as refused:
-                self.failures[row] = failure_of(refused)
-            values.append(value)
-        return pa.array(values, self.type)
-
-
-def failure_of(refused: RefusedError) -> Failure:
-    """Return why a row has no value."""
-    path = ".".join(reversed(refused.path)).replace(".[", "[")
-    return Failure(refused.code, refused.reason, None, path)
+        given = zip(numbers.tolist(), rows.to_pylist(), strict=True)
+        return pa.array(read_each(given, self.by_row, self.failures), self.type)
 
 
 def width_of(type_: pa.DataType) -> int:
@@ -258,14 +234,6 @@ def width_of(type_: pa.DataType) -> int:
     except ValueError:
         return 4
     return max(1, width // 8)
-
-
-def _data_of(lines: pa.Array) -> pa.Buffer:
-    """Return the bytes of an array of bytes, one after the other."""
-    _, offsets, data = lines.buffers()
-    ends = memoryview(offsets).cast("i")
-    start, end = ends[lines.offset], ends[lines.offset + len(lines)]
-    return data.slice(start, end - start)
 
 
 def _is_finite(values: pa.Array) -> bool:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from kafkaspec.values.decoded import Code
+from kafkaspec.values.decoded import Code, PayloadError
 from kafkaspec.values.json_schema.text import to_text
 
 REST: Final = "_rest"
@@ -22,22 +22,6 @@ _WIDE_DIGITS: Final = 38
 _DATE_TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)"
 )
-
-
-class RefusedError(Exception):
-    """A value has no place in its type.
-
-    Attributes:
-        code: short code.
-        reason: what is wrong.
-        path: names of the fields around it, innermost first.
-    """
-
-    def __init__(self, code: Code, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
-        self.reason = reason
-        self.path: list[str] = []
 
 
 class Shape:
@@ -65,7 +49,7 @@ class Shape:
         if value is not None:
             return self.read(value)
         if self.default is None and self.required:
-            raise RefusedError(Code.MISSING_REQUIRED, "null or absent, and not optional")
+            raise PayloadError(Code.MISSING_REQUIRED, "null or absent, and not optional")
         return self.default
 
     def read(self, value: Any) -> Any:
@@ -76,11 +60,11 @@ class Shape:
         """Add names of properties in a value, whatever it is, that have no column."""
 
 
-def wrong(expected: str, value: object) -> RefusedError:
+def wrong(expected: str, value: object) -> PayloadError:
     """Return the error for a value of another type."""
     kind = {dict: "an object", list: "an array", str: "a string", bool: "a truth value"}
     found = kind.get(type(value), "a number")
-    return RefusedError(Code.MALFORMED, f"{found}, not {expected}")
+    return PayloadError(Code.MALFORMED, f"{found}, not {expected}")
 
 
 class Integer(Shape):
@@ -97,7 +81,7 @@ class Integer(Shape):
         number = value if type(value) is int else whole(value)
         if -self._largest - 1 <= number <= self._largest:
             return number
-        raise RefusedError(Code.RANGE, f"{number} is not an integer of {self.type}")
+        raise PayloadError(Code.RANGE, f"{number} is not an integer of {self.type}")
 
 
 class WideInteger(Shape):
@@ -109,20 +93,20 @@ class WideInteger(Shape):
         number = value if type(value) is int else whole(value)
         if abs(number) < 10**_WIDE_DIGITS:
             return Decimal(number)
-        raise RefusedError(Code.RANGE, f"an integer of more than {_WIDE_DIGITS} digits")
+        raise PayloadError(Code.RANGE, f"an integer of more than {_WIDE_DIGITS} digits")
 
 
 def whole(value: Any) -> int:
     """Return a number without a fraction as an integer, exactly."""
     if isinstance(value, Decimal):
         if value.adjusted() > _WIDE_DIGITS:
-            raise RefusedError(Code.RANGE, f"{value} has more digits than an integer here can have")
+            raise PayloadError(Code.RANGE, f"{value} has more digits than an integer here can have")
         if value == value.to_integral_value():
             return int(value)
     elif isinstance(value, float) and value.is_integer():
         if abs(value) <= _EXACT:
             return int(value)
-        raise RefusedError(Code.RANGE, f"{value} is not exact")
+        raise PayloadError(Code.RANGE, f"{value} is not exact")
     elif type(value) is int:
         return value
     raise wrong("an integer", value)
@@ -142,7 +126,7 @@ class Number(Shape):
             try:
                 return float(value)
             except OverflowError:
-                raise RefusedError(Code.RANGE, "a number beyond floating-point numbers") from None
+                raise PayloadError(Code.RANGE, "a number beyond floating-point numbers") from None
         raise wrong("a number", value)
 
 
@@ -183,7 +167,7 @@ class Formatted(Shape):
         try:
             return self._read(value)
         except (ValueError, OverflowError):
-            raise RefusedError(Code.MALFORMED, f"no {self._name}: {value[:40]!r}") from None
+            raise PayloadError(Code.MALFORMED, f"no {self._name}: {value[:40]!r}") from None
 
 
 def _date_time(text: str) -> datetime:
@@ -263,7 +247,7 @@ class Array(Shape):
         try:
             for item in value:
                 items.append(of(item))
-        except RefusedError as refused:
+        except PayloadError as refused:
             refused.path.append(f"[{len(items)}]")
             raise
         return items
@@ -289,7 +273,7 @@ class Dictionary(Shape):
         for name, item in value.items():
             try:
                 pairs.append((name, self.value.of(item)))
-            except RefusedError as refused:
+            except PayloadError as refused:
                 refused.path.append(name)
                 raise
         return pairs
@@ -322,7 +306,7 @@ class Object(Shape):
             for name, shape in self.fields.items():
                 known += name in value
                 found[name] = shape.of(value.get(name))
-        except RefusedError as refused:
+        except PayloadError as refused:
             refused.path.append(name)
             raise
         if self.rest is not None and known < len(value):
@@ -355,7 +339,7 @@ class Tuple(Shape):
         for (name, shape), item in zip(self.items.items(), value, strict=False):
             try:
                 found[name] = shape.of(item)
-            except RefusedError as refused:
+            except PayloadError as refused:
                 refused.path.append(name)
                 raise
         if len(value) > len(self.items):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from kafkaspec.values.decoded import Code, Failure
+from kafkaspec.values.decoded import Code, PayloadError
 from kafkaspec.values.options import Bounds
 
 DEEPEST: Final = 250
@@ -20,14 +20,6 @@ _INEXACT: Final = re.compile(rb"[0-9][0-9.]{15}|[0-9][eE]")
 _TOKENS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|$)|[\[{\]},]', re.DOTALL)
 
 
-class ParseError(Exception):
-    """A text is not the JSON of one value, or beyond a limit."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.reason)
-        self.failure = failure
-
-
 def parse(data: bytes, bounds: Bounds, *, exact: bool = True) -> Any:
     """Return the value of a JSON text; of names that are there twice the last one counts.
 
@@ -35,19 +27,19 @@ def parse(data: bytes, bounds: Bounds, *, exact: bool = True) -> Any:
     """
     most = min(bounds.depth, DEEPEST)
     if data.count(b"[") + data.count(b"{") > most and (deep := _too_deep(data, most)) is not None:
-        raise ParseError(Failure(Code.DEPTH, f"more than {most} levels of nesting", deep))
+        raise PayloadError(Code.DEPTH, f"more than {most} levels of nesting", deep)
     if data.count(b",") > bounds.items and _separators(data) > bounds.items:
-        raise ParseError(Failure(Code.BOUND, f"more than {bounds.items} items"))
+        raise PayloadError(Code.BOUND, f"more than {bounds.items} items")
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise ParseError(_explain(data, error)) from None
+        raise _explained(data, error) from None
     if not exact or _INEXACT.search(data) is None:
         return value
     try:
         return json.loads(data, parse_float=Decimal)
     except (ValueError, ArithmeticError) as error:
-        raise ParseError(Failure(Code.RANGE, f"a number beyond limits: {error}")) from None
+        raise PayloadError(Code.RANGE, f"a number beyond limits: {error}") from None
 
 
 def to_text(value: Any) -> str:
@@ -87,26 +79,26 @@ def _separators(data: bytes) -> int:
     return sum(data[token.start()] == b","[0] for token in _TOKENS.finditer(data))
 
 
-def _explain(data: bytes, error: orjson.JSONDecodeError) -> Failure:
+def _explained(data: bytes, error: orjson.JSONDecodeError) -> PayloadError:
     try:
         text = data.decode()
     except UnicodeDecodeError as wrong:
-        return Failure(Code.BAD_UTF8, wrong.reason, wrong.start)
+        return PayloadError(Code.BAD_UTF8, wrong.reason, wrong.start)
     position = len(text[: error.pos].encode())
     reason = error.msg
     if not text.strip(" \t\r\n"):
-        return Failure(Code.TRUNCATED, "no JSON at all", len(data))
+        return PayloadError(Code.TRUNCATED, "no JSON at all", len(data))
     if "surrogate" in reason:
-        return Failure(Code.BAD_UTF8, reason, position)
+        return PayloadError(Code.BAD_UTF8, reason, position)
     if "infinity" in reason:
-        return Failure(Code.RANGE, "a number beyond floating-point numbers", position)
+        return PayloadError(Code.RANGE, "a number beyond floating-point numbers", position)
     try:
         _, end = json.JSONDecoder().raw_decode(text.lstrip(" \t\r\n"))
     except json.JSONDecodeError as other:
         ends = error.pos >= len(text.rstrip()) or other.msg.startswith("Unterminated string")
-        return Failure(Code.TRUNCATED if ends else Code.MALFORMED, reason, position)
+        return PayloadError(Code.TRUNCATED if ends else Code.MALFORMED, reason, position)
     except ValueError:
-        return Failure(Code.RANGE, "a number beyond limits", position)
+        return PayloadError(Code.RANGE, "a number beyond limits", position)
     if text.lstrip(" \t\r\n")[end:].strip(" \t\r\n"):
-        return Failure(Code.TRAILING, reason, position)
-    return Failure(Code.MALFORMED, reason, position)
+        return PayloadError(Code.TRAILING, reason, position)
+    return PayloadError(Code.MALFORMED, reason, position)

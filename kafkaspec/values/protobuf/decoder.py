@@ -20,7 +20,7 @@ from kafkaspec.values.protobuf.json_texts import JsonTexts
 from kafkaspec.values.protobuf.plan import plan
 from kafkaspec.values.protobuf.schema import Order, Schema, read_schema
 from kafkaspec.values.protobuf.shadow import SlowError
-from kafkaspec.values.protobuf.wire import Rules, knows, layouts
+from kafkaspec.values.protobuf.wire import Rules
 
 Way: TypeAlias = Literal["fast", "exact"]
 
@@ -46,7 +46,7 @@ class ProtobufDecoder:
         root = plan(schema, message, options)
         self._type = root.type
         self._bounds = options.bounds
-        self._rules = Rules(layouts(schema, message), options.bounds)
+        self._rules = Rules(schema, message, options.bounds)
         texts = JsonTexts(schema, options.bounds)
         self._exact = Exact(root, texts, options.bounds)
         self._fast: Fast | None = None
@@ -126,8 +126,7 @@ def resolve_indexes(
     found = schema.candidates(indexes)
     payloads = [payload for payload in sample.to_pylist() if payload]
     for order, name in found.items():
-        fields = layouts(schema, name)
-        if not payloads or any(knows(payload, fields, bounds) for payload in payloads):
+        if not payloads or any(map(Rules(schema, name, bounds).knows, payloads)):
             return order, name
     return _first(found, indexes)
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from kafkaspec.values.decoded import Code, Failure
+from kafkaspec.values.decoded import Code, Failure, PayloadError
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.protobuf.arrays import cases, enumeration, microseconds, record
-from kafkaspec.values.protobuf.json_texts import KEY, VALUE, JsonTexts, TextError
+from kafkaspec.values.protobuf.json_texts import KEY, VALUE, JsonTexts
 from kafkaspec.values.protobuf.plan import (
     Deeper,
     Enumeration,
@@ -178,7 +178,7 @@ class _Columns:
             if mask is None or not mask[place]:
                 try:
                     text = self._texts.text(node, one)
-                except TextError as error:
+                except PayloadError as error:
                     self.fail(row, error.code, str(error), path)
                     text = ""
                 self._room -= len(text)

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from google.protobuf.message import DecodeError
 
+from kafkaspec.values.decoded import PayloadError
 from kafkaspec.values.protobuf.arrays import cases, enumeration, microseconds, record
-from kafkaspec.values.protobuf.json_texts import JsonTexts, TextError
+from kafkaspec.values.protobuf.json_texts import JsonTexts
 from kafkaspec.values.protobuf.plan import (
     Enumeration,
     Field,
@@ -169,7 +170,7 @@ class _Columns:
             if data is not None:
                 try:
                     text = self._texts.text(node, read(data))
-                except (DecodeError, TextError):
+                except (DecodeError, PayloadError):
                     wrong[place] = True
                     text = ""
             made.append(text)

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.values.decoded import Code, Failure
-from kafkaspec.values.protobuf.wire import LENGTH_BYTES, VARINT_BYTES, WireError, read_varint
+from kafkaspec.values.decoded import Code, Failure, PayloadError
+from kafkaspec.values.protobuf.wire import LENGTH_BYTES, VARINT_BYTES, read_varint
+from kafkaspec.values.rows import without
 
 LONGEST_LIST = 64
 """Indexes of a list: one for each level of nested messages."""
@@ -59,13 +60,13 @@ def read_index_list(payload: bytes) -> tuple[tuple[int, ...], int]:
     """Return the list of indexes that a payload begins with, and its size; [0] may be one zero."""
     count, position = _index(payload, 0, "the count of indexes")
     if not 0 <= count <= LONGEST_LIST:
-        raise WireError(Code.MESSAGE_INDEX, f"a list of {count} indexes", 0)
+        raise PayloadError(Code.MESSAGE_INDEX, f"a list of {count} indexes", 0)
     indexes = []
     for _ in range(count):
         begin = position
         index, position = _index(payload, position, "an index")
         if not 0 <= index <= LARGEST_INDEX:
-            raise WireError(Code.MESSAGE_INDEX, f"no message has the index {index}", begin)
+            raise PayloadError(Code.MESSAGE_INDEX, f"no message has the index {index}", begin)
         indexes.append(index)
     return tuple(indexes) or (0,), position
 
@@ -75,16 +76,16 @@ def read_name(payload: bytes) -> tuple[str, int]:
     size, begin = read_varint(payload, 0, len(payload), LENGTH_BYTES, "a length")
     end = begin + size
     if end > len(payload):
-        raise WireError(Code.TRUNCATED, "the name of the message goes beyond the end", 0)
+        raise PayloadError(Code.TRUNCATED, "the name of the message goes beyond the end", 0)
     if begin == end or size > LONGEST_NAME or payload[begin] != _LEN_OF_NAME:
-        raise WireError(Code.NOT_FRAMED, "no name of a message", begin)
+        raise PayloadError(Code.NOT_FRAMED, "no name of a message", begin)
     length, place = read_varint(payload, begin + 1, end, LENGTH_BYTES, "a length")
     if place + length != end:
-        raise WireError(Code.NOT_FRAMED, "no name of a message", begin)
+        raise PayloadError(Code.NOT_FRAMED, "no name of a message", begin)
     try:
         return payload[place:end].decode(), end
     except UnicodeDecodeError as error:
-        raise WireError(Code.BAD_UTF8, "the name of the message is not UTF-8", place) from error
+        raise PayloadError(Code.BAD_UTF8, "the name of the message is not UTF-8", place) from error
 
 
 def _index(payload: bytes, position: int, what: str) -> tuple[int, int]:
@@ -107,8 +108,8 @@ def _split(payloads: pa.Array, read: Callable[[bytes], tuple[What, int]]) -> Hea
         same = left[:1]
         try:
             value, size = read(payload)
-        except WireError as fault:
-            failures[row] = Failure(fault.code, str(fault), fault.position)
+        except PayloadError as fault:
+            failures[row] = fault.failure
             left = left[1:]
             continue
         if attempt < DIFFERENT:
@@ -120,26 +121,4 @@ def _split(payloads: pa.Array, read: Callable[[bytes], tuple[What, int]]) -> Hea
             left = left[1:]
         groups[same] = numbers.setdefault(value, len(numbers))
         sizes[same] = size
-    return Heads(tuple(numbers), groups, _without(payloads, groups, sizes), failures)
-
-
-def _without(payloads: pa.Array, groups: Any, sizes: Any) -> pa.Array:
-    """Return payloads without so many bytes each; null in rows of no group."""
-    # binary_slice of PyArrow 26 fails for arrays without nulls.
-    kept = groups >= 0
-    found = payloads if kept.all() else payloads.filter(pa.array(kept))
-    sizes = sizes[kept]
-    _, offsets, data = found.buffers()
-    ends = np.frombuffer(offsets, np.int32)[found.offset : found.offset + len(found) + 1]
-    bytes_ = np.frombuffer(data or b"", np.uint8)[ends[0] : ends[-1]]
-    stays = np.ones(len(bytes_), np.bool_)
-    for place in range(int(sizes.max(initial=0))):
-        stays[ends[:-1][sizes > place] - ends[0] + place] = False
-    new = np.zeros(len(found) + 1, np.int32)
-    np.cumsum(np.diff(ends) - sizes, out=new[1:])
-    buffers = [None, pa.py_buffer(new), pa.py_buffer(bytes_[stays])]
-    rest = pa.Array.from_buffers(pa.binary(), len(found), buffers)
-    if len(found) == len(payloads):
-        return rest
-    places = np.cumsum(kept) - 1
-    return rest.take(pa.array(places, mask=~kept))
+    return Heads(tuple(numbers), groups, without(payloads, sizes, groups >= 0), failures)

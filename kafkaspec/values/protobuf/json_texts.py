@@ -8,21 +8,13 @@ import numpy as np
 import orjson
 from google.protobuf import json_format
 
-from kafkaspec.values.decoded import Code
+from kafkaspec.values.decoded import Code, PayloadError
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.protobuf.plan import Deeper, Json
 from kafkaspec.values.protobuf.schema import Schema, member, message_class
 
 KEY, VALUE = member(1), member(2)
 """Names of the fields of a map's entry."""
-
-
-class TextError(ValueError):
-    """A message has no JSON text."""
-
-    def __init__(self, code: Code, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
 
 
 class JsonTexts:
@@ -51,11 +43,11 @@ class JsonTexts:
             )
             return text
         except (ValueError, TypeError, OverflowError, RecursionError, json_format.Error) as error:
-            raise TextError(Code.UNSUPPORTED, f"no JSON text of {name}: {error}") from error
+            raise PayloadError(Code.UNSUPPORTED, f"no JSON text of {name}: {error}") from error
 
     def _value(self, name: str, message: Any, depth: int) -> Any:
         if depth > self._depth:
-            raise TextError(Code.DEPTH, f"messages are nested more than {self._depth} levels")
+            raise PayloadError(Code.DEPTH, f"messages are nested more than {self._depth} levels")
         if name == "Struct":
             return {
                 getattr(entry, KEY): self._value("Value", getattr(entry, VALUE), depth + 1)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from google.protobuf.descriptor import FieldDescriptor
 
 from kafkaspec.extension import usable
-from kafkaspec.values.decoded import Code, Failure
+from kafkaspec.values.decoded import Code, Failure, PayloadError
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.protobuf.schema import Schema
 
@@ -86,69 +86,49 @@ class Member:
     width: int
 
 
-@dataclass(frozen=True, slots=True)
-class Layouts:
-    """The messages that one type of messages can hold; it is the first of them.
-
-    Attributes:
-        messages: fields of each, by number.
-        width: bytes of columns that a message of the first takes beside its own bytes.
-    """
-
-    messages: tuple[Mapping[int, Member], ...]
-    width: int
-
-
-def layouts(schema: Schema, name: str) -> Layouts:
-    """Return what messages of a type look like on the wire."""
-    places: dict[str, int] = {name: 0}
-    order = [schema.descriptor(name)]
-    for descriptor in order:  # grows
-        for part in _parts(schema, descriptor):
-            inner = part.message_type
-            if inner is not None and inner.full_name not in places:
-                places[inner.full_name] = len(order)
-                order.append(inner)
-    endless = _endless(schema, order)
-    widths = _widths(schema, order, endless)
-    found: list[Mapping[int, Member]] = []
-    for descriptor in order:
-        names = {part.number: part.name for part in schema.declared[descriptor.full_name].field}
-        members = {}
-        for part in _parts(schema, descriptor):
-            inner = part.message_type
-            counted = part.is_repeated or (inner is not None and inner.full_name in endless)
-            width = 8 if inner is None else widths[inner.full_name]
-            members[part.number] = Member(
-                part.number,
-                f"[{part.full_name}]" if part.is_extension else names[part.number],
-                _KINDS.get(part.type, Kind.VARINT),
-                part.is_repeated,
-                -1 if inner is None else places[inner.full_name],
-                width if counted else 0,
-            )
-        found.append(members)
-    return Layouts(tuple(found), widths[name])
-
-
 class Rules:
-    """Checks many messages of one type.
+    """Checks messages of one type, by the layouts of all messages that they can hold.
 
     Attributes:
         width: bytes of columns that a message of no bytes takes.
     """
 
-    def __init__(self, found: Layouts, bounds: Bounds) -> None:
-        self.width = found.width
-        self._found = found
-        self._bounds = bounds
-        first = np.cumsum([0, *(len(one) for one in found.messages)])
-        counts = [len(one) for one in found.messages]
-        self._messages = np.column_stack([first[:-1], counts]).astype(np.int64)
-        members = [one[number] for one in found.messages for number in sorted(one)]
+    def __init__(self, schema: Schema, name: str, bounds: Bounds) -> None:
+        self.bounds = bounds
+        self.messages: list[Mapping[int, Member]] = []
+        places: dict[str, int] = {name: 0}
+        order = [schema.descriptor(name)]
+        for descriptor in order:  # grows
+            for part in _parts(schema, descriptor):
+                inner = part.message_type
+                if inner is not None and inner.full_name not in places:
+                    places[inner.full_name] = len(order)
+                    order.append(inner)
+        endless = _endless(schema, order)
+        widths = _widths(schema, order, endless)
+        self.width = widths[name]
+        for descriptor in order:
+            names = {part.number: part.name for part in schema.declared[descriptor.full_name].field}
+            members = {}
+            for part in _parts(schema, descriptor):
+                inner = part.message_type
+                counted = part.is_repeated or (inner is not None and inner.full_name in endless)
+                width = 8 if inner is None else widths[inner.full_name]
+                members[part.number] = Member(
+                    part.number,
+                    f"[{part.full_name}]" if part.is_extension else names[part.number],
+                    _KINDS.get(part.type, Kind.VARINT),
+                    part.is_repeated,
+                    -1 if inner is None else places[inner.full_name],
+                    width if counted else 0,
+                )
+            self.messages.append(members)
+        counts = [len(one) for one in self.messages]
+        first = np.cumsum([0, *counts])
+        self._layouts = np.column_stack([first[:-1], counts]).astype(np.int64)
+        every = [one[number] for one in self.messages for number in sorted(one)]
         self._members = np.array(
-            [(one.number, one.kind, one.repeated, one.inner, one.width) for one in members],
-            np.int64,
+            [(one.number, one.kind, one.repeated, one.inner, one.width) for one in every], np.int64
         ).reshape(-1, 5)
 
     def check(self, payloads: pa.Array) -> tuple[Any, Any]:
@@ -156,26 +136,26 @@ class Rules:
         size = len(payloads)
         right = np.zeros(size, np.bool_)
         module = usable()
-        if module is None or self._bounds.depth > NATIVE_DEPTH:
+        if module is None or self.bounds.depth > NATIVE_DEPTH:
             widths = np.zeros(size, np.int64)
             for row, payload in enumerate(payloads.to_pylist()):
-                width = check(payload or b"", self._found, self._bounds)
-                right[row] = isinstance(width, int)
-                widths[row] = width if isinstance(width, int) else 0
+                walk = _Walk(payload or b"", self)
+                right[row] = walk.failure is None
+                widths[row] = walk.width if right[row] else 0
             return right, widths
         _, offsets, data = payloads.buffers()
         places = np.frombuffer(offsets, np.int32)[payloads.offset : payloads.offset + size + 1]
-        widths = self._found.width + np.diff(places).astype(np.int64)
+        widths = self.width + np.diff(places).astype(np.int64)
         if size:
             module.wire_check(
                 data if data is not None else b"",
                 offsets,
                 payloads.offset,
                 size,
-                self._messages,
+                self._layouts,
                 self._members,
-                self._bounds.depth,
-                self._bounds.items,
+                self.bounds.depth,
+                self.bounds.items,
                 WIDEST,
                 right,
                 widths,
@@ -184,8 +164,12 @@ class Rules:
 
     def explain(self, payload: bytes) -> Failure:
         """Return what is wrong with the bytes of a message."""
-        found = check(payload, self._found, self._bounds)
-        return found if isinstance(found, Failure) else Failure(Code.MALFORMED, "no message")
+        return _Walk(payload, self).failure or Failure(Code.MALFORMED, "no message")
+
+    def knows(self, payload: bytes) -> bool:
+        """Return whether bytes are a message, and one of its own fields is among them."""
+        walk = _Walk(payload, self)
+        return walk.known and walk.failure is None
 
 
 def _endless(schema: Schema, order: list[Any]) -> set[str]:
@@ -239,169 +223,149 @@ def _parts(schema: Schema, descriptor: Any) -> list[Any]:
     return parts
 
 
-class WireError(ValueError):
-    """Something is wrong with the bytes of a message."""
-
-    def __init__(self, code: Code, reason: str, position: int) -> None:
-        super().__init__(reason)
-        self.code = code
-        self.position = position
-
-
 def read_varint(payload: bytes, begin: int, end: int, most: int, what: str) -> tuple[int, int]:
     """Return a varint of at most so many bytes, and where it ends."""
     value = 0
     for place in range(most):
         if begin + place >= end:
-            raise WireError(Code.TRUNCATED, f"the end is within {what}", begin)
+            raise PayloadError(Code.TRUNCATED, f"the end is within {what}", begin)
         byte = payload[begin + place]
         value |= (byte & 127) << 7 * place
         if byte < 128:
             return value & ALL_BITS, begin + place + 1
-    raise WireError(Code.MALFORMED, f"{what} has more than {most} bytes", begin)
-
-
-def check(payload: bytes, found: Layouts, bounds: Bounds) -> int | Failure:
-    """Return bytes of columns that a message takes; or what is wrong with it."""
-    walk = _Walk(payload, found, bounds)
-    try:
-        walk.run()
-    except WireError as fault:
-        path = ".".join(name for name in walk.path if name)
-        return Failure(fault.code, str(fault), fault.position, path)
-    return walk.width
-
-
-def knows(payload: bytes, found: Layouts, bounds: Bounds) -> bool:
-    """Return whether bytes are a message, and one of its own fields is among them."""
-    walk = _Walk(payload, found, bounds)
-    try:
-        walk.run()
-    except WireError:
-        return False
-    return walk.known
+    raise PayloadError(Code.MALFORMED, f"{what} has more than {most} bytes", begin)
 
 
 class _Walk:
-    def __init__(self, payload: bytes, found: Layouts, bounds: Bounds) -> None:
-        self.payload = payload
-        self.messages = found.messages
-        self.bounds = bounds
-        self.position = 0
-        self.items = 0
-        self.width = found.width + len(payload)
-        self.path: list[str] = []
-        self.known = False
+    """A walk over all fields of a message, and of those in it.
 
-    def run(self) -> None:
-        """Walk over all fields of all messages."""
-        # Layout, -1 if it is unknown; end; number of the group, 0 if it is none.
-        stack = [(0, len(self.payload), 0)]
-        while stack:
-            layout, end, group = stack[-1]
-            if self.position == end:
-                if group:
-                    raise WireError(Code.TRUNCATED, f"group {group} has no end", end)
-                stack.pop()
-                del self.path[-1:]
-                continue
-            begin = self.position
-            tag = self.varint(end, TAG_BYTES, "a tag")
+    Attributes:
+        failure: what is wrong; None if nothing is.
+        width: bytes of columns that the message takes.
+        known: whether one of its own fields is among them.
+    """
+
+    def __init__(self, payload: bytes, rules: Rules) -> None:
+        self._payload = payload
+        self._messages = rules.messages
+        self._bounds = rules.bounds
+        self._items = 0
+        self.width = rules.width + len(payload)
+        self.known = False
+        self.failure: Failure | None = None
+        try:
+            self._message(0, 0, len(payload), 0, 1)
+        except PayloadError as bad:
+            path = ".".join(reversed(bad.path))
+            self.failure = Failure(bad.code, str(bad), bad.position, path)
+        except RecursionError:
+            self.failure = Failure(Code.DEPTH, "messages are nested too deeply")
+
+    def _message(self, layout: int, at: int, end: int, group: int, level: int) -> int:
+        """Pass the fields of a message, of layout -1 if it is unknown; return where it ends."""
+        members = self._messages[layout] if layout >= 0 else {}
+        while at != end:
+            begin = at
+            tag, at = read_varint(self._payload, at, end, TAG_BYTES, "a tag")
             number, wire = tag >> 3, tag & 7
             if tag >> 32 or not number:
-                raise WireError(Code.MALFORMED, f"no field has the number {number}", begin)
+                raise PayloadError(Code.MALFORMED, f"no field has the number {number}", begin)
             if wire == _END:
                 if number != group:
-                    raise WireError(
-                        Code.MALFORMED, f"group {number} ends, which has no begin", begin
-                    )
-                stack.pop()
-                del self.path[-1:]
-                continue
-            member = self.messages[layout].get(number) if layout >= 0 else None
-            self.path.append("" if member is None else member.name)
-            inner = self.field(member, number, wire, end, begin)
-            if inner is None:
-                self.path.pop()
-                continue
-            stack.append(inner)
-            if len(stack) > self.bounds.depth:
-                reason = f"messages are nested more than {self.bounds.depth} levels"
-                raise WireError(Code.DEPTH, reason, begin)
+                    reason = f"group {number} ends, which has no begin"
+                    raise PayloadError(Code.MALFORMED, reason, begin)
+                return at
+            member = members.get(number)
+            try:
+                at = self._field(member, number, wire, begin, at, end, level)
+            except PayloadError as bad:
+                bad.path += [] if member is None else [member.name]
+                raise
+        if group:
+            raise PayloadError(Code.TRUNCATED, f"group {group} has no end", end)
+        return at
 
-    def field(
-        self, member: Member | None, number: int, wire: int, end: int, begin: int
-    ) -> tuple[int, int, int] | None:
-        """Pass a field; return what it holds if that is a message or group."""
+    def _field(
+        self,
+        member: Member | None,
+        number: int,
+        wire: int,
+        begin: int,
+        at: int,
+        end: int,
+        level: int,
+    ) -> int:
+        """Pass a field, whose tag begins before its value; return where it ends."""
         kind = None if member is None else member.kind
         if wire == _START:
-            if kind is Kind.GROUP and member is not None:
-                self.count(member, 1)
-                return member.inner, end, number
-            return -1, end, number
+            known = member if kind is Kind.GROUP else None
+            return self._inner(known, begin, at, end, number, level)
         if wire == _VARINT:
-            self.varint(end, VARINT_BYTES, "a number")
+            _, at = read_varint(self._payload, at, end, VARINT_BYTES, "a number")
         elif wire in (_I64, _I32):
-            self.skip(8 if wire == _I64 else 4, end)
+            size = 8 if wire == _I64 else 4
+            if at + size > end:
+                raise PayloadError(Code.TRUNCATED, f"a value of {size} bytes is cut off", at)
+            at += size
         elif wire == _LEN:
-            size = self.varint(end, LENGTH_BYTES, "a length")
+            size, at = read_varint(self._payload, at, end, LENGTH_BYTES, "a length")
+            after = at + size
             if size > LONGEST:
-                raise WireError(Code.MALFORMED, f"a length of {size} bytes", begin)
-            inner = self.position + size
-            if inner > end:
-                reason = f"a value of {size} bytes goes {inner - end} beyond the end"
-                raise WireError(Code.TRUNCATED, reason, begin)
-            if kind is Kind.MESSAGE and member is not None:
-                self.count(member, 1)
-                return member.inner, inner, 0
+                raise PayloadError(Code.MALFORMED, f"a length of {size} bytes", begin)
+            if after > end:
+                reason = f"a value of {size} bytes goes {after - end} beyond the end"
+                raise PayloadError(Code.TRUNCATED, reason, begin)
+            if kind is Kind.MESSAGE:
+                return self._inner(member, begin, at, after, 0, level)
             if kind is Kind.TEXT:
-                self.text(inner)
+                _check_text(self._payload, at, after)
             elif member is not None and member.repeated and kind in _PACKED:
-                self.packed(member, inner)
-                return None
-            self.position = inner
+                self._packed(member, at, after)
+                return after
+            at = after
         else:
-            raise WireError(Code.MALFORMED, f"no value has the wire type {wire}", begin)
+            raise PayloadError(Code.MALFORMED, f"no value has the wire type {wire}", begin)
         if member is not None and wire == _WIRE.get(member.kind, int(member.kind)):
-            self.count(member, 1)
-        return None
+            self._count(member, 1, at)
+        return at
 
-    def packed(self, member: Member, end: int) -> None:
-        """Pass values of a list that stand without tags."""
+    def _inner(
+        self, member: Member | None, begin: int, at: int, end: int, group: int, level: int
+    ) -> int:
+        """Pass a message or group within another one; return where it ends."""
+        if member is not None:
+            self._count(member, 1, at)
+        if level >= self._bounds.depth:
+            reason = f"messages are nested more than {self._bounds.depth} levels"
+            raise PayloadError(Code.DEPTH, reason, begin)
+        return self._message(-1 if member is None else member.inner, at, end, group, level + 1)
+
+    def _packed(self, member: Member, at: int, end: int) -> None:
+        """Count the values of a list that stand without tags."""
         size = _SIZES.get(member.kind)
-        if size is not None:
-            if (end - self.position) % size:
-                reason = f"{end - self.position} bytes are not a list of values of {size} bytes"
-                raise WireError(Code.MALFORMED, reason, self.position)
-            self.count(member, (end - self.position) // size)
-            self.position = end
+        if size is None:
+            while at < end:
+                _, at = read_varint(self._payload, at, end, VARINT_BYTES, "a number")
+                self._count(member, 1, at)
             return
-        while self.position < end:
-            self.varint(end, VARINT_BYTES, "a number")
-            self.count(member, 1)
+        if (end - at) % size:
+            reason = f"{end - at} bytes are not a list of values of {size} bytes"
+            raise PayloadError(Code.MALFORMED, reason, at)
+        self._count(member, (end - at) // size, at)
 
-    def count(self, member: Member, items: int) -> None:
+    def _count(self, member: Member, items: int, at: int) -> None:
         """Count items of lists, and the columns that they take."""
         self.known = True
         self.width = min(self.width + member.width * items, WIDEST)
         if member.repeated:
-            self.items += items
-            if self.items > self.bounds.items:
-                reason = f"lists and maps have more than {self.bounds.items} items"
-                raise WireError(Code.BOUND, reason, self.position)
+            self._items += items
+            if self._items > self._bounds.items:
+                reason = f"lists and maps have more than {self._bounds.items} items"
+                raise PayloadError(Code.BOUND, reason, at)
 
-    def varint(self, end: int, most: int, what: str) -> int:
-        value, self.position = read_varint(self.payload, self.position, end, most, what)
-        return value
 
-    def skip(self, size: int, end: int) -> None:
-        if self.position + size > end:
-            raise WireError(Code.TRUNCATED, f"a value of {size} bytes is cut off", self.position)
-        self.position += size
-
-    def text(self, end: int) -> None:
-        try:
-            self.payload[self.position : end].decode()
-        except UnicodeDecodeError as error:
-            place = self.position + error.start
-            raise WireError(Code.BAD_UTF8, "a text is not UTF-8", place) from error
+def _check_text(payload: bytes, at: int, end: int) -> None:
+    try:
+        payload[at:end].decode()
+    except UnicodeDecodeError as error:
+        raise PayloadError(Code.BAD_UTF8, "a text is not UTF-8", at + error.start) from error

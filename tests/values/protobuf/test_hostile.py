@@ -13,14 +13,13 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.values.decoded import Code
+from kafkaspec.values.decoded import Code, PayloadError
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds, Options
 from kafkaspec.values.protobuf import wire
 from kafkaspec.values.protobuf.decoder import Way, compile_protobuf, resolve_indexes
 from kafkaspec.values.protobuf.indexes import read_index_list, split_index_lists, split_names
 from kafkaspec.values.protobuf.schema import Order
-from kafkaspec.values.protobuf.wire import WireError
 from tests.values.protobuf.schemas import official, proto3
 
 WAYS: tuple[Way, ...] = ("fast", "exact")
@@ -294,12 +293,12 @@ def test_index_lists_are_those_of_the_specification() -> None:
         try:
             expected, end = codec.parse("schema_frame.message_indexes", data)
         except KafkaSpecError:
-            with pytest.raises(WireError):
+            with pytest.raises(PayloadError):
                 read_index_list(data)
             continue
         indexes = tuple(expected.indexes) or (0,)
         if min(indexes) < 0:
-            with pytest.raises(WireError):
+            with pytest.raises(PayloadError):
                 read_index_list(data)
         else:
             assert read_index_list(data) == (indexes, end), data

@@ -65,6 +65,29 @@ class Rows:
         return found
 
 
+def bytes_of(rows: pa.Array) -> pa.Buffer:
+    """Return the bytes of rows that are not null, one after the other."""
+    _, offsets, data = rows.buffers()
+    if data is None or not len(rows):
+        return pa.py_buffer(b"")
+    ends = memoryview(offsets).cast("i")
+    start = ends[rows.offset]
+    return data.slice(start, ends[rows.offset + len(rows)] - start)
+
+
+def without(values: pa.Array, sizes: Integers, kept: Mask) -> pa.Array:
+    """Return the rows without as many first bytes; null where they are not kept."""
+    made = values
+    for size in np.unique(sizes):
+        if size:
+            cut = after(values, int(size))
+            here = sizes == size
+            made = cut if here[kept].all() else pc.if_else(pa.array(here), cut, made)
+    if kept.all() or (kept == np.asarray(values.is_valid())).all():
+        return made
+    return pc.if_else(pa.array(kept), made, pa.scalar(None, values.type))
+
+
 def after(array: pa.Array, size: int) -> pa.Array:
     """Return what follows the first bytes of each row; nothing in rows that are shorter."""
     # Without an end the kernel computes a negative size (seen in 26.0.1).
