@@ -7,7 +7,7 @@ later versions with it; ``docs/stability.md`` has the rule.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from inspect import signature
 from pathlib import Path
@@ -69,8 +69,9 @@ def _commands(group: click.Command, path: str) -> Iterator[str]:
             yield from (f"{path} {option}" for option in options)
     if isinstance(group, click.Group):
         context = click.Context(group)
-        for name in group.list_commands(context):
-            inner = group.get_command(context, name)
+        former: Mapping[str, str] = getattr(group, "former", {})
+        for name in (*group.list_commands(context), *former):
+            inner = group.get_command(context, former.get(name, name))
             if inner is not None:
                 yield from _commands(inner, f"{path} {name}")
 

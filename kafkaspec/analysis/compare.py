@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from dataclasses import fields, is_dataclass
+from itertools import islice, zip_longest
+from typing import Any, Final
 
 from kafkaspec.analysis.check_batch import content_area
 from kafkaspec.analysis.findings import Area, Finding, Place
@@ -15,6 +17,11 @@ from kafkaspec.model import Record
 
 Content = Sequence[Record] | KafkaSpecError
 """The records of a batch, or the error that reading them raised."""
+
+_SHOWN: Final = 40
+"""Most bytes, or characters, of a value in a message."""
+_MOST_FIELDS: Final = 1000
+"""Most fields of a batch or record that are compared after the first one that differs."""
 
 
 def content_of(batch: Batch) -> Content:
@@ -58,10 +65,10 @@ class CodecComparison:
         """
         for scan, codec in zip(self._scans, self._codecs, strict=True):
             other = next(scan, None)
-            difference = _items_differ(item, other)
-            if not difference and content is not None and isinstance(other, Batch):
-                difference = _contents_differ(content, content_of(other))
-            if difference:
+            found = [_items_differ(item, other)]
+            if content is not None and isinstance(other, Batch):
+                found.append(_contents_differ(content, content_of(other)))
+            for difference in filter(None, found):
                 yield self._found(item, codec, difference)
 
     def finish(self) -> Iterator[Finding]:
@@ -111,7 +118,9 @@ def _items_differ(item: Batch | KafkaSpecError, other: Batch | KafkaSpecError | 
     if isinstance(item, Batch) and isinstance(other, Batch):
         if (item.position, item.size) != (other.position, other.size):
             return f"the batch is at {item.position} or {other.position}"
-        return "" if item.message == other.message else "the headers differ"
+        if item.message == other.message:
+            return ""
+        return "the headers differ" + _told(differences(item.message, other.message))
     return _errors_differ(item, other, "reads it")
 
 
@@ -123,5 +132,42 @@ def _contents_differ(content: Content, other: Content) -> str:
     # Those of a large batch are never equal as sequences: they are read as they are compared.
     for mine, its in zip_longest(content, other):
         if mine != its:
-            return f"the record with offset {(mine or its).offset} differs"
+            text = f"the record with offset {(mine or its).offset} differs"
+            return text + _told(differences(mine, its))
     return ""
+
+
+def differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the paths of the fields in which two values differ, and both values."""
+    if is_dataclass(one) and type(one) is type(other):
+        names = [field.name for field in fields(one) if field.compare]
+    elif hasattr(one, "_fields") and hasattr(other, "_fields"):
+        names = one._fields
+    elif isinstance(one, list) and isinstance(other, list):
+        for number, (mine, its) in enumerate(zip_longest(one, other)):
+            yield from differences(mine, its, f"{path}/{number}".lstrip("/"))
+        return
+    else:
+        if one != other:
+            yield path, one, other
+        return
+    for name in names:
+        mine, its = getattr(one, name, None), getattr(other, name, None)
+        yield from differences(mine, its, f"{path}/{name}".lstrip("/"))
+
+
+def _told(found: Iterator[tuple[str, Any, Any]]) -> str:
+    """Return the first field that differs with both values, and how many more do."""
+    for path, one, other in found:
+        text = f": {path + ' ' if path else ''}{_shown(one)}, or {_shown(other)}"
+        more = sum(1 for _ in islice(found, _MOST_FIELDS))
+        return f"{text}, and {more} more" if more else text
+    return ""
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bytes | bytearray | memoryview):
+        some = bytes(value[:_SHOWN]).hex(" ")
+        return f"{len(value)} bytes: {some}" + ("..." if len(value) > _SHOWN else "")
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -71,8 +71,8 @@ def verify(
     Args:
         path: a segment, an index, producer snapshot or KRaft snapshot, a partition directory or a
             log directory; a URL of one; or segments in remote storage, as ``open_log`` takes them.
-        codec: name of the codec that reads the data, or ``all``: then every installed codec
-            reads it, and each difference between them is a finding.
+        codec: name of the codec that reads the data; several with commas, or ``all`` for every
+            installed one: then each difference between them is a finding.
         max_output: largest decompressed size of a batch in bytes.
         progress: function that takes the bytes read since its last call and the path of the file.
         beside: other log directories of the same broker, which must have the same ids.
@@ -104,7 +104,7 @@ def verify(
 
 def codecs_of(codec: str) -> tuple[str, ...]:
     """Return the names of the codecs for ``codec``; findings come from the first one."""
-    return codec_names() if codec == ALL_CODECS else (codec,)
+    return codec_names() if codec == ALL_CODECS else tuple(dict.fromkeys(codec.split(",")))
 
 
 def verify_events(

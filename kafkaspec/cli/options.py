@@ -328,7 +328,7 @@ class LogPath(click.Path):
 
 
 class CodecName(_Name):
-    """Parameter type: name of an installed codec."""
+    """Parameter type: name of an installed codec; several with commas, if ``all`` may be given."""
 
     name = "codec"
 
@@ -342,7 +342,8 @@ class CodecName(_Name):
         if value in self._also:
             return str(value)
         try:
-            get_codec(value)
+            for name in str(value).split(",") if "all" in self._also else [value]:
+                get_codec(name)
         except (ValueError, ImportError) as error:
             self.fail(str(error), param, ctx)
         return str(value)

@@ -137,4 +137,5 @@ def test_a_codec_that_reads_another_record(tmp_path: Path) -> None:
         return item
 
     (message,) = disagreements(tmp_path, change)
-    assert message == "python and skewed disagree: the record with offset 1 differs"
+    text = "python and skewed disagree: the record with offset 1 differs"
+    assert message == f"{text}: value 1 bytes: 62, or 1 bytes: 63"

@@ -10,7 +10,6 @@ from tests.cli.helpers import run
 
 JOBS = {
     "verify": ["."],
-    "conformance": ["."],
     "stats": ["."],
     "export": [".", "-o", "out"],
     "compact": [".", "-o", "out"],

@@ -34,7 +34,9 @@ def in_parts(path: Path, most: int, codec: str = "native") -> tuple[Report, int]
     units = [through_pickle(unit) for unit in informed(units, surveys)]
     done = joined(units, {n: check(unit) for n, unit in reversed(list(enumerate(units)))})
     report = Report(codecs=codecs)
-    for event in verify_events(path, codec=codec, elsewhere=lambda path: done.pop((0, path), None)):
+    for event in verify_events(
+        path, codec=codec, elsewhere=lambda path: done.pop((0, str(path)), None)
+    ):
         if isinstance(event, FileResult):
             report.files.append(event)
             report.totals.add(event)

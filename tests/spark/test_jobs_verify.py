@@ -74,6 +74,16 @@ def test_the_command(spark: SparkSession, damaged: Path, tmp_path: Path) -> None
     assert text.stdout == CliRunner().invoke(main, ["verify", str(damaged / "plain-0")]).stdout
 
 
+def test_the_former_name_of_the_comparison(spark: SparkSession) -> None:
+    logs = str(GOLDEN / "2.8.2" / "logs" / "transactions-0")
+    codecs = ["--codec", "native", "--codec=python"]
+    for given, names in ((codecs, "native,python"), ([], "all")):
+        alone = CliRunner().invoke(main, ["verify", logs, "--codec", names])
+        former = CliRunner().invoke(main, ["spark", "conformance", logs, *given])
+        assert (former.exit_code, former.stdout) == (0, alone.stdout)
+        assert "conformance is now spark verify" in former.stderr
+
+
 def test_a_path_that_is_not_there(spark: SparkSession) -> None:
     with pytest.raises(ks.KafkaSpecError, match="no such file"):
         verify(spark, "/nowhere")

@@ -15,12 +15,12 @@ from tests.structure.commands import commands, option_name
 from tests.structure.source import ROOT
 
 OTHER_TYPE = {
-    "--codec: spark conformance": "it compares codecs, so it takes several",
     "--format: dump": "it has the formats of Kafka's tool and of kcat too",
     "--format: sql": "a result is a table, and can be a file of one",
     "--key: redact": "it changes all records that are named, so it takes several",
-    "--output: compaction, convert, index, redact, salvage, schemas": "a directory of "
-    "this machine; Spark writes to its own file systems, by URL",
+    "--output: spark compact, spark compaction, spark stats": "Spark writes to its own file "
+    "systems, by URL",
+    "--output: spark export, spark messages, spark verify": "the same",
     "--output: dump, sql": "it writes a file, not a directory",
     "--output: export": "it writes a file, or a directory with --split-by",
     "--to: spark export": "any format that the session of Spark has",
@@ -30,7 +30,7 @@ OTHER_TYPE = {
 
 OTHER_WORDS = {
     "--codec: conform": "the codec reads vectors, where a program does by default",
-    "--codec: explain, verify, spark verify, spark conformance": "several codecs are compared",
+    "--codec: explain, verify, spark verify": "several codecs are compared",
     "--complete: transactions": "the topic whose partitions are all there",
     "--compression: convert": "it keeps control batches as they are",
     "--crc: export": "it ends at a batch with a wrong checksum, dump reports it",
@@ -44,7 +44,7 @@ OTHER_WORDS = {
     "--offset: explain": "find shows the record, explain the batch around it",
     "--on-value-error: spark export": "the library has the default",
     "--output: compaction, dump, export, index, schemas, sql": "what is written",
-    "--output: spark compact, spark compaction, spark conformance, spark export": "the same",
+    "--output: spark compact, spark compaction, spark export": "the same",
     "--output: spark messages, spark stats, spark verify": "the same",
     "--profile: compaction, spark compaction": "the versions that it has",
     "--profile: doctor, index, retention": "what follows the rules of the version",

@@ -80,7 +80,7 @@ where the specification has one), kafka_name, doc, spec, error. Exit codes:
     "--codec",
     type=CodecName("all"),
     metavar="NAME",
-    help="With --as: a codec that must give the same result, or all.",
+    help="With --as: codecs that must give the same result, with commas, or all.",
 )
 @no_decode_option
 @click.option("--full", is_flag=True, help="Show all bytes of long keys and values.")
@@ -123,7 +123,7 @@ def explain_command(
     else:
         if offset is not None:
             raise click.UsageError("--as takes --position, not --offset")
-        chosen = codec_names() if codec == "all" else [codec] if codec else []
+        chosen = codec_names() if codec == "all" else codec.split(",") if codec else []
         key = type_named(type_name)
         sections, disagree = explain_type(file, key, parameters, position or 0, size, chosen)
         for line in disagree:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import click
 
-from kafkaspec.cli.console import say, size_text
+from kafkaspec.cli.console import note, say, size_text
 from kafkaspec.cli.sections import Commands
 from kafkaspec.cli.spark import submit
 from kafkaspec.spark.archive import write_archive
@@ -14,8 +15,7 @@ from kafkaspec.spark.archive import write_archive
 _EXTRA = ("pyspark", "py4j", "pyarrow")
 """Packages of the extra ``spark``."""
 _SUMMARIES = {
-    "verify": "Check many segments at a time.",
-    "conformance": "Compare several codecs batch by batch and field by field.",
+    "verify": "Check many segments at a time, and compare what several codecs read.",
     "stats": "Count bytes, records, codecs, producers, gaps; with plots.",
     "export": "Write records to Parquet by topic and day, and back.",
     "messages": "Write records and states of Kafka's own topics as tables.",
@@ -34,7 +34,25 @@ Every worker must see the files under the same paths.
 
 
 class _Jobs(Commands):
-    """A group that says how to install PySpark if a job needs it."""
+    """A group that says how to install PySpark if a job needs it, and knows former names of jobs.
+
+    Attributes:
+        former: the former names, which work until the next minor version, and what they are now.
+    """
+
+    former = types.MappingProxyType({"conformance": "verify"})
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, *others = args
+        if name in self.former:
+            if name == "conformance":
+                others = _joined(others)
+            name = self.former[name]
+            text = f"spark {args[0]} is now spark {name}"
+            note(f"{text}; the old name works until the next minor version")
+        return super().resolve_command(ctx, [name, *others])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -45,6 +63,19 @@ class _Jobs(Commands):
             raise click.UsageError(
                 f"this needs PySpark: pip install 'kafkaspec[spark]' ({error})", ctx
             ) from None
+
+
+def _joined(arguments: list[str]) -> list[str]:
+    """Return arguments with one list of codecs, of which ``conformance`` took several options."""
+    codecs, others = [], []
+    left = iter(arguments)
+    for argument in left:
+        name, equals, value = argument.partition("=")
+        if name == "--codec":
+            codecs.append(value if equals else next(left, ""))
+        else:
+            others.append(argument)
+    return ["--codec", ",".join(codecs) or "all", *others]
 
 
 def _print_script(ctx: click.Context, _: click.Parameter, value: bool) -> None:

@@ -43,7 +43,7 @@ or nothing in a PATH can be read.
 
 @click.command("verify", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
 @paths_or_urls_argument
-@codec_option("all", text="Codec that reads the data; all: every installed one, compared.")
+@codec_option("all", text="Codec that reads the data; several with commas, or all, are compared.")
 @max_output_option
 @click.option(
     "--one-broker",

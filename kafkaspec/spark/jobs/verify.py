@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
+from kafkaspec.analysis.checkpoints.parsing import size_of
 from kafkaspec.analysis.files import kind_of, read_directories
 from kafkaspec.analysis.findings import Finding
 from kafkaspec.analysis.parts import (
@@ -32,9 +33,9 @@ from kafkaspec.analysis.report import FileKind, Report
 from kafkaspec.analysis.verification import codecs_of, verify_events
 from kafkaspec.analysis.verify_segment import Options, SegmentVerifier
 from kafkaspec.codecs import DEFAULT_CODEC
-from kafkaspec.errors import Reason, make_error
+from kafkaspec.io.remote import address, as_path
 from kafkaspec.spark.jobs.units import computed
-from kafkaspec.spark.paths import local
+from kafkaspec.spark.paths import plain
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -60,7 +61,7 @@ class Unit:
     """The work of one call of a task.
 
     Attributes:
-        path: of a segment or KRaft snapshot.
+        path: of a segment or KRaft snapshot, with the credentials of a URL.
         span: which part of it.
         partition: path of the partition directory, "" for a file on its own.
         is_last: whether no segment follows.
@@ -70,9 +71,10 @@ class Unit:
         before: pickled ``Survey`` of what lies before it in the log; of nothing, if empty.
         begins: whether it is the first part of its segment.
         place: number of the path that was given, as logs can lie below several of them.
+        size: about how many bytes it has.
     """
 
-    path: Path
+    path: str
     span: Span
     partition: str
     is_last: bool
@@ -82,15 +84,7 @@ class Unit:
     before: bytes = b""
     begins: bool = True
     place: int = 0
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        try:
-            end = self.path.stat().st_size if self.span.end is None else self.span.end
-        except OSError:
-            return 0
-        return max(0, end - self.span.start)
+    size: int = 0
 
 
 @dataclass
@@ -121,17 +115,16 @@ def verify(
     Args:
         spark: a session whose workers have kafkaspec and see the same files under the same paths.
         paths: one or several of what ``kafkaspec.verify`` takes; with ``file:`` or without.
-        codec: name of the codec that reads, or ``all``.
+        codec: name of the codec that reads; several with commas, or ``all``, are compared.
         split_bytes: a larger segment is verified in parts.
         tasks: how many there are to be; three a slot by default.
 
     Raises:
-        KafkaSpecError: ``unreadable``, if a path does not exist, has no files of Kafka's, or is
-            not of a local file system.
+        KafkaSpecError: ``unreadable``, if a path does not exist, or has no files of Kafka's.
         ValueError: no such codec.
     """
     report = Report(codecs=codecs_of(codec))
-    places = [_place(path) for path in ([paths] if isinstance(paths, str) else paths)]
+    places = [as_path(plain(path)) for path in ([paths] if isinstance(paths, str) else paths)]
     units: list[Unit] = []
     for number, place in enumerate(places):
         if place.exists():  # of what does not, verify_events says so
@@ -155,20 +148,12 @@ def verify(
     )
 
 
-def _place(text: str) -> Path:
-    path = local(text)
-    if path is None:
-        detail = "verification needs a local directory, or one that is mounted alike everywhere"
-        raise make_error(Reason.UNREADABLE, detail, file=text)
-    return Path(path)
-
-
 def _row(values: dict[str, object], schema: str) -> tuple[object, ...]:
     names = [field.split(" ")[0] for field in schema.split(", ")]
     return tuple(values[name] for name in names)
 
 
-Done = dict[tuple[int, Path], Settled]
+Done = dict[tuple[int, str], Settled]
 """Results by the number of the given path, and the path of the file."""
 
 
@@ -186,7 +171,7 @@ def _verified(spark: SparkSession, units: list[Unit], tasks: int | None) -> Done
 
 
 def _taken(done: Done, place: int, path: Path) -> Settled | None:
-    return done.pop((place, path), None)
+    return done.pop((place, address(path)), None)
 
 
 def joined(units: Sequence[Unit], results: dict[int, Settled]) -> Done:
@@ -205,7 +190,7 @@ def units_of(place: Path, codecs: tuple[str, ...], split_bytes: int) -> list[Uni
     if not place.is_dir():
         if kind_of(place.name) not in (FileKind.SEGMENT, FileKind.KRAFT_SNAPSHOT):
             return []
-        return _parts(Unit(place, WHOLE, "", True, "", False, codecs), split_bytes)
+        return _parts(place, Unit("", WHOLE, "", True, "", False, codecs), split_bytes)
     made: list[Unit] = []
     for directory in read_directories(place):
         partition = os.fspath(directory.path) if directory.is_partition else ""
@@ -214,15 +199,17 @@ def units_of(place: Path, codecs: tuple[str, ...], split_bytes: int) -> list[Uni
         segments = directory.of(FileKind.SEGMENT)
         for path in segments:
             last = path == segments[-1]
-            unit = Unit(path, WHOLE, partition, last, log, group_offsets, codecs)
-            made += _parts(unit, split_bytes)
+            unit = Unit("", WHOLE, partition, last, log, group_offsets, codecs)
+            made += _parts(path, unit, split_bytes)
         for path in directory.of(FileKind.KRAFT_SNAPSHOT):
-            made.append(Unit(path, WHOLE, partition, True, "", False, codecs))
+            made += _parts(path, Unit("", WHOLE, partition, True, "", False, codecs), split_bytes)
     return made
 
 
-def _parts(unit: Unit, split_bytes: int) -> list[Unit]:
-    spans = spans_of(unit.path, split_bytes)
+def _parts(path: Path, unit: Unit, split_bytes: int) -> list[Unit]:
+    spans = spans_of(path, split_bytes)
+    size = size_of(path) // len(spans)
+    unit = replace(unit, path=address(path), size=size)
     return [replace(unit, span=span, begins=span is spans[0]) for span in spans]
 
 
@@ -261,15 +248,14 @@ def informed(units: Sequence[Unit], surveys: dict[int, Survey]) -> list[Unit]:
     return made
 
 
-def _file(unit: Unit) -> tuple[int, Path]:
+def _file(unit: Unit) -> tuple[int, str]:
     return unit.place, unit.path
 
 
 def look(unit: Unit) -> Survey:
     """Return the survey of a unit, in a task."""
-    return survey(
-        unit.path, unit.span, unit.codecs[0], group_offsets=unit.group_offsets, mapped=False
-    )
+    path, codec = as_path(unit.path), unit.codecs[0]
+    return survey(path, unit.span, codec, group_offsets=unit.group_offsets, mapped=False)
 
 
 def check(unit: Unit) -> Settled:
@@ -277,7 +263,7 @@ def check(unit: Unit) -> Settled:
     before: Survey | None = pickle.loads(unit.before) if unit.before else None
     order = before.order if before is not None else LogOrder(group_offsets=unit.group_offsets)
     verifier = SegmentVerifier(
-        unit.path,
+        as_path(unit.path),
         Options(unit.codecs, mapped=False),  # what is mapped counts as memory of a worker
         order=order,
         partition=unit.partition,
