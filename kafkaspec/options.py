@@ -12,6 +12,7 @@ from inspect import Parameter, isclass, signature
 from types import NoneType, UnionType
 from typing import (
     Any,
+    Final,
     Literal,
     TypeVar,
     Union,
@@ -24,6 +25,19 @@ from typing import (
 )
 
 from kafkaspec.shown import some_of
+
+FORMER_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "crc": {"error": "raise", "flag": "ignore"},
+    "on_error": {"fail": "raise"},
+    "on_unreadable": {"fail": "raise"},
+    "on_value_error": {"fail": "raise", "keep": "column"},
+    "tail": {"error": "raise", "stop": "skip"},
+}
+"""Options with former words, and what these are now. Python, the command and Spark accept them with
+a warning until the next minor version."""
+
+FORMER_NAMES: Final = {"errors": "on_value_error", "on_message": "on_value_error"}
+"""Former names of options, likewise; where an option still has such a name, it is another one."""
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -106,10 +120,21 @@ def _checked(function: Callable[..., Any], name: str, *, own: bool = False) -> C
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         rules = _rules(call, own)
+        for option in rules.former.keys() & options.keys():
+            now = rules.former[option]
+            deprecated(f"the option {option!r} of {name}()", repr(now))
+            if now in options:
+                raise TypeError(f"{name}() has {option!r} and {now!r}, which are one option")
+            options[now] = options.pop(option)
         for option, value in options.items():
             rule = rules.by_name.get(option)
             if rule is not None:
-                rule.check(option, value)
+                word = FORMER_WORDS.get(option, {}).get(value) if isinstance(value, str) else None
+                if word in rule.words and value not in rule.words:
+                    deprecated(f"{option}={value!r}", repr(word))
+                    options[option] = word
+                else:
+                    rule.check(option, value)
             elif rules.closed and option not in rules.names:
                 raise TypeError(
                     f"{name}() has no option {option!r}; it takes {', '.join(rules.names)}"
@@ -155,6 +180,8 @@ class _Rules:
     positional: tuple[str, ...]
     closed: bool
     """Whether ``names`` are all: no ``**options`` takes others."""
+    former: Mapping[str, str]
+    """Names that have a former one, by that."""
 
 
 @cache
@@ -180,7 +207,13 @@ def _rules(function: Callable[..., Any], own: bool) -> _Rules:
         if name != "self":
             names.append(name)
         _add(by_name, name, annotation)
-    return _Rules(by_name, tuple(names), tuple(positional), closed)
+    former = {old: new for old, new in FORMER_NAMES.items() if new in names and old not in names}
+    return _Rules(by_name, tuple(names), tuple(positional), closed, former)
+
+
+def former_names(function: Callable[..., Any]) -> Mapping[str, str]:
+    """Return what the former names of options of a function are now."""
+    return _rules(function, False).former
 
 
 def _evaluated(annotation: object, space: Mapping[str, object]) -> object:
@@ -198,7 +231,7 @@ def _add(by_name: dict[str, _Rule], name: str, annotation: object) -> None:
     items = len(parts) == 1 and get_origin(parts[0]) in (Collection, Sequence)
     if items:
         parts = _alternatives(get_args(parts[0])[0])
-    words = [word for part in parts if get_origin(part) is Literal for word in get_args(part)]
+    words = [word for part in parts for word in words_of(part)]
     others = [part for part in parts if get_origin(part) is not Literal]
     if not words or str in others:
         return
@@ -208,6 +241,12 @@ def _add(by_name: dict[str, _Rule], name: str, annotation: object) -> None:
         any(get_origin(part) is Callable for part in others),
         items,
     )
+
+
+def words_of(annotation: object) -> tuple[str, ...]:
+    """Return the words that an option of a type may have."""
+    parts = (part for part in _alternatives(annotation) if get_origin(part) is Literal)
+    return tuple(word for part in parts for word in get_args(part))
 
 
 def _alternatives(annotation: object) -> list[object]:

@@ -21,6 +21,7 @@ from kafkaspec.log.encoding import EncodeOptions
 from kafkaspec.log.entries import Entries, SegmentOptions
 from kafkaspec.log.selection import Options as Selected
 from kafkaspec.log.selection import Selection, Target
+from kafkaspec.options import FORMER_WORDS
 from kafkaspec.times import Time
 
 ROOT = Path(__file__).parents[1]
@@ -158,7 +159,7 @@ def test_every_enumerated_option_of_every_public_function_is_checked() -> None:
                 wrong.append(f"{name}({option}=) is not checked: {error!r}")
     assert not wrong, "\n".join(wrong)
     assert {"isolation", "crc", "tail", "on_error", "log_start", "layout", "header_keys"} <= checked
-    assert {"markers", "fill", "offsets", "errors", "evolve", "on_message"} <= checked
+    assert {"markers", "fill", "offsets", "evolve", "on_value_error"} <= checked
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_every_enumerated_option_of_every_public_function_is_checked() -> None:
     [
         ("isolation", ["read_commited", "READ_COMMITTED", "committed", ""]),
         ("log_start", ["chekpoint", "CHECKPOINT"]),
-        ("on_error", ["ignore", "skip"]),
+        ("on_error", ["ignore", "column"]),
     ],
 )
 def test_records_with_a_wrong_word_are_not_delivered(option: str, words: list[str]) -> None:
@@ -176,6 +177,57 @@ def test_records_with_a_wrong_word_are_not_delivered(option: str, words: list[st
             for read in readers:
                 with pytest.raises(ValueError, match=f"^{option} must be one of "):
                     read(**{option: word})
+
+
+SEGMENT = ROOT / "tests/golden/4.4.0/logs/plain-0/00000000000000000000.log"
+
+
+@pytest.mark.parametrize("option", FORMER_WORDS)
+def test_a_former_word_is_accepted_with_a_warning(option: str) -> None:
+    with ks.open(SEGMENT) as log:
+        calls: dict[str, Callable[[Any], Any]] = {
+            "crc": lambda word: ks.Segment(SEGMENT, crc=word).crc,
+            "tail": lambda word: ks.Segment(SEGMENT, tail=word)._tail_policy,
+            "on_error": lambda word: Selection(on_error=word).on_error,
+            "on_unreadable": lambda word: Request(("offset",), on_unreadable=word).on_unreadable,
+            "on_value_error": lambda word: (
+                log.topic_messages("OffsetCommit", on_value_error=word).schema
+            ),
+        }
+        for word, now in FORMER_WORDS[option].items():
+            with pytest.warns(DeprecationWarning, match=f"^{option}='{word}' .* '{now}'$") as found:
+                former = calls[option](word)
+            assert found[0].filename == __file__
+            assert former == calls[option](now)
+
+
+def test_a_former_name_is_accepted_with_a_warning() -> None:
+    with ks.open(SEGMENT) as log:
+        for name, word in (("on_message", "column"), ("errors", "column")):
+            with pytest.warns(DeprecationWarning, match=f"'{name}' of topic_messages.*on_value_er"):
+                found = log.topic_messages("OffsetCommit", **{name: word})  # type: ignore[arg-type]
+            assert "error" in found.schema.names
+        both: Any = {"errors": "raise", "on_value_error": "raise"}
+        with (
+            pytest.warns(DeprecationWarning, match="errors"),
+            pytest.raises(TypeError, match="'errors' and 'on_value_error', which are one option"),
+        ):
+            log.topic_messages("OffsetCommit", **both)
+
+
+def test_what_is_skipped_is_told() -> None:
+    data = bytearray(SEGMENT.read_bytes())
+    data[150] ^= 1
+    with ks.Segment(bytes(data), name="damaged") as log:
+        lost: list[ks.KafkaSpecError] = []
+        kept = list(log.records(on_error=lost.append))
+        assert kept
+        (error,) = lost
+        for read in (lambda: list(log.records(on_error="skip")),
+                     lambda: log.to_arrow(["offset"], on_error="skip").to_pylist()):  # fmt: skip
+            with pytest.warns(RuntimeWarning) as warned:
+                assert len(read()) == len(kept)
+            assert [str(item.message) for item in warned] == [f"left out: {error}"]
 
 
 def test_an_unknown_option_names_the_function_and_the_nearest_option() -> None:

@@ -20,6 +20,7 @@ import kafkaspec
 from kafkaspec.cli.main import main as command
 from kafkaspec.cli.options import FormerName
 from kafkaspec.log.batch import FORMER
+from kafkaspec.options import former_names
 from tools.api import members
 from tools.specgen.document import file_text, parsed
 
@@ -57,6 +58,9 @@ def _members(class_: type) -> Iterator[str]:
         for argument in arguments.split(", "):
             if argument.strip("*"):
                 yield f"{name}({argument.strip('*')})"
+        found = getattr(class_, name, None)
+        if isinstance(found, FunctionType):
+            yield from (f"{name}({option})" for option in former_names(found))
 
 
 def _commands(group: click.Command, path: str) -> Iterator[str]:

@@ -33,7 +33,8 @@ from kafkaspec.log.headers import divided, header_tables
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import OnError, check_isolation, report
+from kafkaspec.log.selection import check_isolation
+from kafkaspec.policy import OnError, report
 
 Log = Segment | Partition | LogDirectory
 
@@ -126,7 +127,7 @@ def read_headers(log: Log) -> pa.Table:
 
 
 def partitions_of(
-    log: Partition | LogDirectory, on_unreadable: OnError = "fail"
+    log: Partition | LogDirectory, on_unreadable: OnError = "raise"
 ) -> list[Partition]:
     """Return the partitions to read; of a directory, the current ones."""
     if isinstance(log, Partition):

@@ -21,8 +21,9 @@ from kafkaspec.log.batch import TIMESTAMP_TYPES as STORED_TIMESTAMP_TYPES
 from kafkaspec.log.columnar import CHUNK_BYTES, ColumnOptions, HeaderKeys, Layout
 from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.lookup import Isolation
-from kafkaspec.log.selection import LogStart, OnError
+from kafkaspec.log.selection import LogStart
 from kafkaspec.options import checked
+from kafkaspec.policy import OnError
 from kafkaspec.times import with_milliseconds
 
 if TYPE_CHECKING:
@@ -209,8 +210,8 @@ class Request:
     end_position: int | None = None
     isolation: Isolation = "read_uncommitted"
     log_start: LogStart = "ignore"
-    on_error: OnError = "fail"
-    on_unreadable: OnError = "fail"
+    on_error: OnError = "raise"
+    on_unreadable: OnError = "raise"
     aborted: AbortedTransactions = NO_TRANSACTIONS
     progress: Callable[[str, int], None] | None = None
     unpacked: Unpacked | None = None

@@ -15,7 +15,7 @@ from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.names import parse_partition
 from kafkaspec.intact.division import judge
-from kafkaspec.log.batch import Batch, CrcPolicy
+from kafkaspec.log.batch import Batch
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import Missing, missing, passed_over
@@ -23,6 +23,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, check_isolation, selected_batches
+from kafkaspec.policy import CrcPolicy
 
 if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where
@@ -49,7 +50,7 @@ class Inputs:
         self,
         paths: Sequence[Path],
         codec: str = DEFAULT_CODEC,
-        crc: CrcPolicy = "error",
+        crc: CrcPolicy = "raise",
         selection: Mapping[str, Any] | None = None,
         where: Where | None = None,
     ) -> None:

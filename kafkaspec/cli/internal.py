@@ -24,9 +24,9 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import OnError
 from kafkaspec.messages.topics import another_topic
 from kafkaspec.options import not_there
+from kafkaspec.policy import OnError
 
 if TYPE_CHECKING:
     from kafkaspec.state.framed import LeftOut
@@ -79,7 +79,7 @@ class Logs(Inputs):
             ctx: closes them.
             paths: log directories, partitions of an internal topic, or segments of them.
             topic: the one that the command is about.
-            on_error: ``fail`` or ``skip``.
+            on_error: ``raise`` or ``skip``.
             beside: more paths that have the topic. Unless this is None, a path may also be a
                 partition or segment of another topic, and none needs to have this one.
 
@@ -91,7 +91,7 @@ class Logs(Inputs):
         self._chosen: dict[str, list[Segment | Partition]] = {}
         self._beside: list[Segment | Partition] = []
         self._any_topic = beside is not None
-        self.on_error: OnError = self.cannot_decode if on_error == "skip" else "fail"
+        self.on_error: OnError = self.cannot_decode if on_error == "skip" else "raise"
         for path in paths:
             try:
                 opened = open_log(path)

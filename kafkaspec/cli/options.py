@@ -21,7 +21,10 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import cores
+from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart
+from kafkaspec.options import FORMER_WORDS, words_of
+from kafkaspec.policy import CrcPolicy, RaiseOrSkip
 from kafkaspec.release import parse_release
 from kafkaspec.shown import without_credentials
 from kafkaspec.tiered.mount import SCHEME
@@ -73,6 +76,20 @@ def renamed_option(*names: str, old: str, **settings: Any) -> Callable[[Command]
     return lambda command: option(former(command))
 
 
+class Words(click.Choice):  # type: ignore[type-arg]  # takes none before click 8.2
+    """Parameter type: one of the words of an option of the library, or a former one."""
+
+    def __init__(self, kind: object) -> None:
+        super().__init__(words_of(kind))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        now = FORMER_WORDS.get(param.name or "", {}).get(value) if param is not None else None
+        if now in self.choices and value not in self.choices:
+            note(f"{value} is now {now}; the old word works until the next minor version")
+            value = now
+        return super().convert(value, param, ctx)
+
+
 format_option: Final = click.option(
     "--format",
     "output_format",
@@ -97,9 +114,9 @@ def profile_option(text: str) -> Callable[[Command], Command]:
 
 
 def crc_option(text: str) -> Callable[[Command], Command]:
-    """Add ``--crc error | ignore``."""
-    kind = click.Choice(["error", "ignore"])
-    return click.option("--crc", type=kind, default="error", show_default=True, help=text)
+    """Add ``--crc``, what happens with a wrong checksum."""
+    kind = Words(CrcPolicy)
+    return click.option("--crc", type=kind, default="raise", show_default=True, help=text)
 
 
 class LogStartChoice(_LogStart):
@@ -132,10 +149,10 @@ log_start_option: Final = click.option(
 
 
 def isolation_option(text: str) -> Callable[[Command], Command]:
-    """Add ``--isolation read_uncommitted | read_committed``."""
+    """Add ``--isolation``, the isolation level of a consumer."""
     return click.option(
         "--isolation",
-        type=click.Choice(["read_uncommitted", "read_committed"]),
+        type=Words(Isolation),
         default="read_uncommitted",
         show_default=True,
         help=text,
@@ -143,10 +160,10 @@ def isolation_option(text: str) -> Callable[[Command], Command]:
 
 
 def on_error_option(default: str) -> Callable[[Command], Command]:
-    """Add ``--on-error fail | skip``."""
+    """Add ``--on-error``, what happens with a batch that cannot be read."""
     return click.option(
         "--on-error",
-        type=click.Choice(["fail", "skip"]),
+        type=Words(RaiseOrSkip),
         default=default,
         show_default=True,
         help="Treat a batch that cannot be read as an error, or skip and count it.",
@@ -170,7 +187,7 @@ def selection_options(*, on_error: str) -> Callable[[Command], Command]:
     """Add the options that choose records; the command gets them as ``selection``, a mapping.
 
     Its keys are those of ``kafkaspec.log.selection.Selection``, except ``control``; ``on_error`` is
-    ``fail`` or ``skip``.
+    ``raise`` or ``skip``.
     """
     options = (
         from_offset_option,

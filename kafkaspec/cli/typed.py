@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kafkaspec.cli.console import count_text, note, warn
-from kafkaspec.cli.options import Command, renamed_option, topic_option, wrong_usage
+from kafkaspec.cli.options import Command, Words, renamed_option, topic_option, wrong_usage
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.policy import ErrorPolicy
 
 if TYPE_CHECKING:
     from kafkaspec.log.directory import LogDirectory
@@ -106,8 +107,7 @@ _READING: Final = (
 _ROWS: Final = (
     click.option(
         "--on-value-error",
-        "errors",
-        type=click.Choice(["column", "skip", "raise"]),
+        type=Words(ErrorPolicy),
         default="column",
         show_default=True,
         help="A row without a key or value: say why in a column, leave it out, or end.",
@@ -123,7 +123,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "value_schema": None,
     "key_schema": None,
     "evolve": "latest",
-    "errors": "column",
+    "on_value_error": "column",
     "raw": False,
     "unwrap": False,
     "secrets": False,

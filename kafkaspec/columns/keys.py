@@ -23,9 +23,10 @@ from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart, OnError, report
+from kafkaspec.log.selection import LogStart
 from kafkaspec.model import Record
 from kafkaspec.options import checked
+from kafkaspec.policy import OnError, report
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -43,7 +44,7 @@ def find_keys(
     keys: Sequence[bytes] | Matches,
     *,
     log_start: LogStart = "ignore",
-    on_error: OnError = "fail",
+    on_error: OnError = "raise",
 ) -> Iterator[Found]:
     """Yield the records that have one of some keys, the newest first; control records do not count.
 
@@ -51,7 +52,7 @@ def find_keys(
         log: the log to search.
         keys: the keys, or what says whether a key is one.
         log_start: first offset that counts, of a partition.
-        on_error: see ``kafkaspec.log.selection.OnError``.
+        on_error: see ``kafkaspec.policy.OnError``.
 
     Raises:
         KafkaSpecError: a batch cannot be read.
@@ -82,7 +83,7 @@ def batches_with(
     keys: Sequence[bytes] | Matches,
     *,
     start_offset: int | None = None,
-    on_error: OnError = "fail",
+    on_error: OnError = "raise",
 ) -> array[int]:
     """Return the byte offsets of the entries that have records with some keys, in order.
 
@@ -90,7 +91,7 @@ def batches_with(
         segment: the segment to search.
         keys: the keys, or what says whether a key is one.
         start_offset: first offset that counts, None for all.
-        on_error: see ``kafkaspec.log.selection.OnError``.
+        on_error: see ``kafkaspec.policy.OnError``.
 
     Raises:
         KafkaSpecError: a batch cannot be read.

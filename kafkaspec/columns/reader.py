@@ -214,7 +214,7 @@ class Reader:
             options |= module.BOUNDED
         limits = (wanted.start_offset, wanted.end_offset, wanted.start_timestamp)
         bounds = (LOWEST if bound is None else bound for bound in limits)
-        flags = module.VERIFY if self._segment.crc == "error" else 0
+        flags = module.VERIFY if self._segment.crc == "raise" else 0
         return (UNTIMED, *bounds, options, flags, self._most)
 
     def _unpacked(self, core: Core, chunk: Chunk) -> Iterator[Columns]:
@@ -277,14 +277,14 @@ class Reader:
             yield from self._add(batch)
             return
         yield from self._flush()
-        if self._segment.crc == "error" and not batch.crc_valid:
+        if self._segment.crc == "raise" and not batch.crc_valid:
             raise crc_error(batch)
         for piece in batch.pieces(payload):
             yield self._piece(core, batch, piece)
 
     def _wrapped(self, core: Core, batch: LegacyBatch, payload: Buffer | None) -> Iterator[Columns]:
         """Read a wrapper in pieces, if it is regular."""
-        verify = self._segment.crc == "error"
+        verify = self._segment.crc == "raise"
         found = batch.regular(payload, verify=verify)
         if found is None or (verify and not batch.crc_valid):
             yield from self._add(batch)

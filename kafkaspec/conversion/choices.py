@@ -18,6 +18,7 @@ from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart, is_timely
 from kafkaspec.model import Record
 from kafkaspec.options import checked, one_of
+from kafkaspec.policy import RaiseOrSkip
 from kafkaspec.times import Time
 
 OffsetChoice = Literal["keep", "shift", "renumber"]
@@ -28,10 +29,6 @@ AbortedChoice = Literal["keep", "drop"]
 """What to do with records of aborted transactions. ``keep`` them, as in a broker's down-conversion:
 consumers of magic 2 recognize them by the markers and the transaction index, those of magic 0 and 1
 treat them as ordinary records. ``drop``: leave them out."""
-
-ErrorChoice = Literal["fail", "skip"]
-"""What to do with a batch that cannot be read. ``fail``: raise the error. ``skip``: leave it out,
-and count it."""
 
 
 class ChoiceOptions(TypedDict, total=False):
@@ -52,7 +49,7 @@ class ChoiceOptions(TypedDict, total=False):
     end_timestamp: Time | None
     isolation: Isolation
     aborted: AbortedChoice
-    on_error: ErrorChoice
+    on_error: RaiseOrSkip
     log_start: LogStart
     max_output: int | None
 
@@ -86,7 +83,7 @@ class Choices:
             aborted transactions, whatever ``aborted`` says, and everything from the last stable
             offset on. For partitions.
         aborted: see ``AbortedChoice``.
-        on_error: see ``ErrorChoice``.
+        on_error: see ``kafkaspec.policy.ErrorPolicy``.
         log_start: see ``kafkaspec.log.selection.LogStart``.
         max_output: most bytes that one batch may decompress to, None for the default bound.
 
@@ -109,7 +106,7 @@ class Choices:
     end_timestamp: int | None = None
     isolation: Isolation = "read_uncommitted"
     aborted: AbortedChoice = "keep"
-    on_error: ErrorChoice = "fail"
+    on_error: RaiseOrSkip = "raise"
     log_start: LogStart = "checkpoint"
     max_output: int | None = None
 

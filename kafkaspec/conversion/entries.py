@@ -120,7 +120,7 @@ class EntryConverter:
         """Yield the entries that a batch becomes, perhaps combined with batches before or after it.
 
         Args:
-            batch: the batch, of a segment that was opened with ``crc="error"``.
+            batch: the batch, of a segment that was opened with ``crc="raise"``.
 
         Raises:
             KafkaSpecError: the batch cannot be read, or cannot be written as requested. No part of

@@ -138,7 +138,7 @@ class PartitionConversion:
         options: dict[str, Any] = {}
         if self._choices.max_output is not None:
             options["max_output"] = self._choices.max_output
-        segment = Segment(path, codec=self._codec, crc="error", mapped=False, **options)
+        segment = Segment(path, codec=self._codec, crc="raise", mapped=False, **options)
         if self._choices.magic is None and not segment.format.is_written:
             segment.close()
             detail = f"the format of Kafka {segment.format.name} cannot be written: choose a magic"
@@ -164,7 +164,7 @@ class PartitionConversion:
             try:
                 segment = self.open(path)
             except KafkaSpecError as error:
-                if self._choices.on_error == "fail" or error.reason not in ALWAYS_RAISED:
+                if self._choices.on_error == "raise" or error.reason not in ALWAYS_RAISED:
                     raise
                 first = first or error
                 if note is not None:
@@ -290,7 +290,7 @@ class PartitionConversion:
                     self.spans.add(item.position, item.end)
                 self._last = item.last_offset
             except KafkaSpecError as error:
-                if self._choices.on_error == "fail":
+                if self._choices.on_error == "raise":
                     raise
                 self.result.damage(error)
                 self.converter.losses.add(Loss.DAMAGED, batches=1)

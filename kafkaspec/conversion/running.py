@@ -176,7 +176,7 @@ def _committed(partition: Partition, plan: Choices) -> Choices:
     """Return a plan that ends at the last stable offset, if that is what it asks for."""
     if plan.isolation != "read_committed":
         return plan
-    stable = partition.stable_offset(strict=plan.on_error == "fail")
+    stable = partition.stable_offset(strict=plan.on_error == "raise")
     ends = [end for end in (stable, plan.end_offset) if end is not None]
     return replace(plan, end_offset=max(min(ends), plan.start_offset or 0)) if ends else plan
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
 from kafkaspec import compression
 from kafkaspec._generated.python.model.recordbatch import CompressionType
@@ -23,11 +23,9 @@ from kafkaspec.log.control import ControlRecord, decode_control, decode_controls
 from kafkaspec.log.pieces import HELD_BYTES, MOST_RECORDS
 from kafkaspec.model import Record
 from kafkaspec.options import deprecated
+from kafkaspec.policy import CrcPolicy
 
 T = TypeVar("T")
-
-CrcPolicy = Literal["error", "flag", "ignore"]
-"""Policy for a wrong CRC when records are read: refuse, deliver, or do not check."""
 
 CREATE_TIME: Final = "CreateTime"
 LOG_APPEND_TIME: Final = "LogAppendTime"
@@ -330,7 +328,7 @@ class Batch(ABC):
 
     def _verify_inner(self, inner: InnerMessage) -> None:
         """Raise an error if the checksum of an inner message has to match and does not."""
-        if self._context.crc != "error" or inner.crc_valid:
+        if self._context.crc != "raise" or inner.crc_valid:
             return
         checksum = checksum_of(inner.kind.key)
         raise make_error(
@@ -429,7 +427,7 @@ class Batch(ABC):
         return None
 
     def _verify(self) -> None:
-        if self._context.crc == "error" and not self.crc_valid:
+        if self._context.crc == "raise" and not self.crc_valid:
             raise crc_error(self)
 
     @property

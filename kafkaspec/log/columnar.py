@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from kafkaspec.log.lookup import Isolation
-from kafkaspec.log.selection import LogStart, OnError, Options
+from kafkaspec.log.selection import LogStart, Options
 from kafkaspec.options import checked
+from kafkaspec.policy import ErrorPolicy, OnError, RaiseOrColumn
 from kafkaspec.provider import provider, typed_provider
 from kafkaspec.times import Time
 
@@ -27,10 +28,6 @@ HeaderKeys = Literal["string", "strict", "binary"]
 """Header keys that are not UTF-8. ``string``: each malformed sequence becomes U+FFFD, as a
 Java consumer shows it. ``strict``: they are an error. ``binary``: keys are bytes, as stored."""
 
-OnMessage = Literal["fail", "keep"]
-"""What happens with a record of an internal topic that does not decode. ``fail``: the error is
-raised. ``keep``: its key or value is null, and a column ``error`` says why."""
-
 CHUNK_BYTES = 8 << 20
 """Default number of bytes of a record batch."""
 
@@ -39,10 +36,6 @@ Evolve = Literal["latest", "each"] | int
 """Which schema a column has. ``latest``: the newest version of the subject that is not deleted;
 values of older ones are read as it. ``each``: that with which each value was written, so that
 record batches differ. A number: this version of the subject."""
-
-ValueErrors = Literal["raise", "column", "skip"]
-"""What happens with a row that has no value. ``raise``: an error at the first one. ``column``: it
-is null, and a column says why. ``skip``: it is left out, and counted."""
 
 
 class RangeOptions(Options, total=False):
@@ -73,7 +66,7 @@ class DecodingOptions(TypedDict, total=False):
     value_schema: Any
     key_schema: Any
     evolve: Evolve
-    errors: ValueErrors
+    on_value_error: ErrorPolicy
     raw: bool
     unwrap: bool
     secrets: bool
@@ -137,7 +130,7 @@ class Columnar:
         header_keys: HeaderKeys = "string",
         isolation: Isolation = "read_uncommitted",
         log_start: LogStart = "ignore",
-        on_error: OnError = "fail",
+        on_error: OnError = "raise",
         where: str | None = None,
         **typed: Unpack[TypedOptions],
     ) -> pa.RecordBatchReader:
@@ -164,7 +157,7 @@ class Columnar:
             isolation: ``read_committed`` leaves out aborted transactions, and ends at the last
                 stable offset. For partitions and log directories.
             log_start: see ``kafkaspec.log.selection.LogStart``.
-            on_error: see ``kafkaspec.log.selection.OnError``.
+            on_error: see ``kafkaspec.policy.OnError``.
             where: a condition on the records: ``"key = 'a' and timestamp >= '2026-01-01'"``.
                 Offsets, timestamps, topics and partitions that cannot fulfil it are not read.
             typed: how keys and values are decoded, as ``to_typed`` takes it: ``value``, ``key``,
@@ -206,7 +199,7 @@ class Columnar:
         value_schema: Any = None,
         key_schema: Any = None,
         evolve: Evolve = "latest",
-        errors: ValueErrors = "column",
+        on_value_error: ErrorPolicy = "column",
         raw: bool = False,
         unwrap: bool = False,
         secrets: bool = False,
@@ -219,7 +212,7 @@ class Columnar:
 
         A column ``value`` has the type of its schema: a record is a struct. After it come
         ``value_schema_id`` (int32), ``value_message`` (of Protobuf: the full name), and with
-        ``errors="column"`` ``value_error``, a short code where a row has no value (see
+        ``on_value_error="column"`` ``value_error``, a short code where a row has no value (see
         ``kafkaspec.values.decoded.Code``). Likewise for ``key``.
 
         Args:
@@ -243,9 +236,9 @@ class Columnar:
                 each is a field of a struct. A number: this version. ``each``: that with which a
                 row was written: the result is an iterator of record batches that differ, each of
                 the rows of one schema.
-            errors: what happens with a row that has no key or value for another reason than that
-                it is null. ``column``: it stays, with a column that says why. ``skip``: it is left
-                out. ``raise``: ends with an error.
+            on_value_error: what happens with a row that has no key or value for another reason than
+                that it is null. ``column``: it stays, with a column that says why. ``skip``: it is
+                left out. ``raise``: ends with an error.
             raw: whether ``value_raw`` and ``key_raw`` have the bytes, among the default columns.
             unwrap: whether values that are envelopes of Debezium become the rows that they are
                 about: ``row``, ``op``, ``ts_ms`` and ``source``.
@@ -272,7 +265,7 @@ class Columnar:
             value_schema=value_schema,
             key_schema=key_schema,
             evolve=evolve,
-            errors=errors,
+            on_value_error=on_value_error,
             raw=raw,
             unwrap=unwrap,
             secrets=secrets,
@@ -306,7 +299,7 @@ class Columnar:
         name: str,
         *,
         release: str | None = None,
-        on_message: OnMessage = "fail",
+        on_value_error: RaiseOrColumn = "raise",
         **options: Unpack[RangeOptions],
     ) -> pa.RecordBatchReader:
         """Return the records of one type of an internal topic, decoded, as record batches.
@@ -324,18 +317,18 @@ class Columnar:
             release: release of the broker that wrote them, ``4.0.2``: some wrote other layouts of
                 the same version. By default, the newest layout that takes every byte of a record,
                 whose fields are in the columns of the newest one.
-            on_message: ``fail`` raises the error of a record that does not decode. ``keep`` adds a
+            on_value_error: ``raise`` ends at a record that does not decode. ``column`` adds a
                 column ``error``: such a record has null for its key or value, and the text there.
             options: ``start_offset``, ``end_offset``, ``start_timestamp``, ``end_timestamp``,
                 ``max_bytes``, ``isolation``, ``log_start``, ``on_error`` of ``to_batches``.
 
         Raises:
-            KafkaSpecError: while reading: as ``to_batches``, and with ``fail`` that of a record.
+            KafkaSpecError: while reading: as ``to_batches``, and with ``raise`` that of a record.
             ValueError: no topic has records of that name.
             ImportError: PyArrow is not installed.
         """
         return provider().read_messages(
-            self, name, release=release, on_message=on_message, **options
+            self, name, release=release, on_value_error=on_value_error, **options
         )
 
     def batch_table(self) -> pa.Table:

@@ -27,11 +27,12 @@ from kafkaspec.layout.kinds import (
     new_message,
     require_kind,
 )
-from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE, CrcPolicy
+from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.options import checked, one_of
+from kafkaspec.policy import CrcPolicy
 from kafkaspec.times import Time, milliseconds
 
 RECORD_OVERHEAD: Final = 21
@@ -208,7 +209,7 @@ def decode(
     data: Buffer,
     *,
     codec: Codec | str | None = None,
-    crc: CrcPolicy = "error",
+    crc: CrcPolicy = "raise",
     max_output: int = DEFAULT_MAX_OUTPUT,
 ) -> list[Record]:
     """Return all records in a buffer of whole log entries, control records included.
@@ -223,7 +224,7 @@ def decode(
         TruncatedError: the last entry is cut.
         KafkaSpecError: an entry cannot be read.
     """
-    segment = Segment(data, codec=codec, crc=crc, tail="error", max_output=max_output)
+    segment = Segment(data, codec=codec, crc=crc, tail="raise", max_output=max_output)
     return [record for batch in segment.batches() for record in batch.records()]
 
 

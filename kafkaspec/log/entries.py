@@ -22,13 +22,11 @@ from kafkaspec.files.segment_files import SegmentFiles
 from kafkaspec.io.local import Source, open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading
-from kafkaspec.log.batch import Batch, Context, CrcPolicy
+from kafkaspec.log.batch import Batch, Context
 from kafkaspec.log.formats import FORMATS, Format, FormatName, format_of
 from kafkaspec.model import Buffer
 from kafkaspec.options import checked
-
-TailPolicy = Literal["stop", "error"]
-"""Policy for a cut entry or zeros at the end: the end of the log, or an error."""
+from kafkaspec.policy import CrcPolicy, TailPolicy
 
 
 class SegmentOptions(TypedDict, total=False):
@@ -102,8 +100,8 @@ class Entries(SegmentFiles):
         path_or_buffer: str | PathLike[str] | Buffer | Reading,
         *,
         codec: Codec | str | None = None,
-        crc: CrcPolicy = "error",
-        tail: TailPolicy = "stop",
+        crc: CrcPolicy = "raise",
+        tail: TailPolicy = "skip",
         max_output: int | None = None,
         base_offset: int | None = None,
         name: str | None = None,
@@ -115,11 +113,11 @@ class Entries(SegmentFiles):
         Args:
             path_or_buffer: a path, a URL, bytes, or an object that reads them in parts.
             codec: name or instance; the default codec if None.
-            crc: ``error``, reading records of a batch with a wrong CRC fails; ``flag``, it does
-                not, and ``Batch.crc_valid`` says it; ``ignore``, the same, and nothing is
-                    computed unless needed. ``batches`` never checks a CRC.
-            tail: ``stop``, as Kafka's reader, but zeros end a log too (quirk Q43); ``error``, what
-                is not an entry at the end is an error.
+            crc: ``raise``, reading records of a batch with a wrong CRC is an error; ``ignore``,
+                no CRC is checked, and only ``Batch.crc_valid`` computes it. ``batches`` never
+                checks one.
+            tail: ``skip``, the log ends before what is not a whole entry, as for Kafka's reader,
+                and before zeros (quirk Q43); ``raise``, such bytes are an error.
             max_output: maximum number of bytes that the payload of one batch may decompress to;
                 256 MiB if None.
             base_offset: base offset that replaces the one in the file name.
@@ -170,10 +168,10 @@ class Entries(SegmentFiles):
         """Yield the entries from a byte offset on, reading only headers.
 
         Raises:
-            KafkaSpecError: an entry that cannot be parsed; with ``tail="error"`` also bytes at
+            KafkaSpecError: an entry that cannot be parsed; with ``tail="raise"`` also bytes at
                 the end that are not an entry.
         """
-        for _, item in self._scan(position, stop=self._tail_policy == "stop"):
+        for _, item in self._scan(position, stop=self._tail_policy == "skip"):
             if isinstance(item, KafkaSpecError):
                 raise item
             yield item

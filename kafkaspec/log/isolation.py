@@ -405,7 +405,7 @@ class _Part:
         passed = bytearray(b"\1") * len(table)
         for row in markers:
             passed[self._entries[row]] = 0
-        first, verify = table.position[0] - start, segment.crc == "error"
+        first, verify = table.position[0] - start, segment.crc == "raise"
         records = segment.codec.plain_records(
             buffer, first, verify, WHOLE_BYTES, None, (table.scan, passed)
         )

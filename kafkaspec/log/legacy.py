@@ -215,7 +215,7 @@ class LegacyBatch(Batch):
     ) -> Callable[[], Iterator[list[Record]]] | None:
         """Return a function that reads the records of a regular wrapper in lists."""
         codec = self._context.codec
-        found = self.regular(payload, max_output, verify=self._context.crc == "error")
+        found = self.regular(payload, max_output, verify=self._context.crc == "raise")
         if found is None:
             return None
         messages, shift = found

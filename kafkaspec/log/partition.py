@@ -355,7 +355,7 @@ class Partition(Log):
             wanted: a ``Selection``, or anything with such attributes.
 
         Raises:
-            KafkaSpecError: a segment cannot be read, and ``on_error`` is ``fail``.
+            KafkaSpecError: a segment cannot be read, and ``on_error`` is ``raise``.
         """
         given: Any = wanted
         start, end, aborted = given.start_offset, given.end_offset, given.aborted
@@ -364,7 +364,7 @@ class Partition(Log):
             start = log_start if start is None else max(start, log_start)
         if given.isolation == "read_committed":
             aborted = self.aborted_transactions(start)
-            stable = self.stable_offset(strict=given.on_error == "fail")
+            stable = self.stable_offset(strict=given.on_error == "raise")
             end = stable if end is None or (stable is not None and stable < end) else end
         return replace(given, start_offset=start, end_offset=end, aborted=aborted)  # type: ignore[no-any-return]
 

@@ -49,7 +49,7 @@ class Segment(Entries, Log):
                 are the same; an entry that cannot be right is ignored.
 
         Raises:
-            KafkaSpecError: an entry that cannot be parsed; with ``tail="error"`` also bytes at
+            KafkaSpecError: an entry that cannot be parsed; with ``tail="raise"`` also bytes at
                 the end that are not an entry.
         """
         if start_offset is not None and use_index:
@@ -221,5 +221,5 @@ class Segment(Entries, Log):
             if table is None or table.scan is None:
                 return None
             headers = table.scan, left_out(table, wanted)
-        verify = self.crc == "error"
+        verify = self.crc == "raise"
         return self.codec.plain_records(buffer, start, verify, WHOLE_BYTES, check, headers)

@@ -7,7 +7,7 @@ transactions) into offsets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Literal, TypedDict, TypeVar, Unpack
@@ -22,16 +22,13 @@ from kafkaspec.log.lookup import Isolation, start_position
 from kafkaspec.log.pieces import runs_of
 from kafkaspec.model import Record
 from kafkaspec.options import checked
+from kafkaspec.policy import OnError, report
 from kafkaspec.times import Time, with_milliseconds
 
 LogStart = Literal["checkpoint", "ignore"] | int
 """First offset of a partition to deliver. ``checkpoint``: the log start offset in the checkpoint of
 its broker, as a broker does, since records below it were deleted. ``ignore``: whatever is there. A
 number: this offset."""
-
-OnError = Literal["fail"] | Callable[[KafkaSpecError], None]
-"""What happens with a batch that cannot be read. ``fail``: the error is raised. A function: it is
-called with the error, and the batch is left out."""
 
 
 class Options(TypedDict, total=False):
@@ -83,14 +80,14 @@ class Selection:
     control: bool = False
     isolation: Isolation = "read_uncommitted"
     log_start: LogStart = "ignore"
-    on_error: OnError = "fail"
+    on_error: OnError = "raise"
     aborted: AbortedTransactions = NO_TRANSACTIONS
 
     @property
     def is_plain(self) -> bool:
         """Whether at most offsets are limited, and errors are raised."""
         bounds = (self.start_timestamp, self.end_timestamp)
-        return bounds == (None, None) and self.on_error == "fail"
+        return bounds == (None, None) and self.on_error == "raise"
 
     @property
     def takes_all(self) -> bool:
@@ -156,11 +153,11 @@ def selected_batches(
         position: byte offset of the entry to begin with; where the selection does by default.
 
     Raises:
-        KafkaSpecError: an entry that cannot be parsed, if ``on_error`` is ``fail``.
+        KafkaSpecError: an entry that cannot be parsed, if ``on_error`` is ``raise``.
     """
     if position is None:
         position = first_position(segment, wanted)
-    fails = wanted.on_error == "fail"
+    fails = wanted.on_error == "raise"
     for item in segment.entries(position) if fails else segment.scan(position):
         batch, more = chosen(item, wanted)
         if batch is not None:
@@ -181,7 +178,7 @@ def chosen(item: Batch | KafkaSpecError, wanted: Selection) -> tuple[Batch | Non
     """Return an entry if it may hold wanted records, and whether those after it may.
 
     Raises:
-        KafkaSpecError: the item, if ``on_error`` is ``fail``.
+        KafkaSpecError: the item, if ``on_error`` is ``raise``.
     """
     if isinstance(item, KafkaSpecError):
         report(wanted.on_error, item)
@@ -224,7 +221,7 @@ def selected(segment: Entries, wanted: Selection) -> Iterator[tuple[Batch, Seque
     A large batch comes more than once, with some of its records each time.
 
     Raises:
-        KafkaSpecError: a batch cannot be read, if ``on_error`` is ``fail``.
+        KafkaSpecError: a batch cannot be read, if ``on_error`` is ``raise``.
     """
     for batch in selected_batches(segment, wanted):
         try:
@@ -236,13 +233,6 @@ def selected(segment: Entries, wanted: Selection) -> Iterator[tuple[Batch, Seque
             if wanted.is_range:
                 run = [record for record in run if wanted.keeps(record)]
             yield batch, run
-
-
-def report(on_error: OnError, error: KafkaSpecError) -> None:
-    """Raise an error, or report it."""
-    if on_error == "fail":
-        raise error
-    on_error(error)
 
 
 def _may_hold(batch: Batch, wanted: Selection, is_set: bool) -> bool:

@@ -69,7 +69,7 @@ def report_missing(log: Log, span: Span, options: ReadOptions) -> list[Missing]:
         if item.why is Why.END and _is_there_now(log, item):
             continue
         if item.is_loss and not _delivers_all(item):
-            if options.mode == "FAILFAST" and options.fail_on_data_loss:
+            if options.on_error == "raise" and options.fail_on_data_loss:
                 report_loss(str(item), options)
             lost.append(item)
         LOGGER.log(logging.WARNING if item.is_loss else logging.INFO, "%s", item)

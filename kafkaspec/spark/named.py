@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from kafkaspec.policy import ErrorPolicy
 from kafkaspec.times import Time
 
 Flag = bool | Literal["true", "false"]
@@ -63,7 +64,7 @@ class _Others(TypedDict, total=False):
     evolve: Number
     value_depth: Number
     value_enums: Literal["text", "int"]
-    value_errors: Literal["column", "skip", "raise"]
+    value_errors: ErrorPolicy
 
 
 class TopicsNames(_Topics, _Damage, _Others, total=False):

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, Protocol
 
 from kafkaspec.arrow.messages.topics import kind_of_record
 from kafkaspec.options import did_you_mean
+from kafkaspec.policy import ErrorPolicy
 from kafkaspec.spark.parsing import OptionError, Table, flag, lowered, one_of, parse, text, whole
 from kafkaspec.spark.patterns import from_java
 from kafkaspec.times import milliseconds
@@ -39,9 +40,6 @@ class Typed(Protocol):
 
 Content = Messages | Typed | None
 """What records hold, None for bytes."""
-
-Mode = Literal["FAILFAST", "PERMISSIVE", "DROPCORRUPT"]
-"""Modes for damaged data: an error, a row that describes it, or a count and a log message."""
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -86,7 +84,7 @@ class ReadOptions:
         headers, batch, control: whether to read such columns, or records.
         committed: isolation level ``read_committed``.
         check_crcs: whether the CRC of each batch is computed and compared.
-        mode: what happens with damaged data.
+        on_error: what happens with damaged data; ``mode`` in Spark.
         corrupt_column: column in which ``PERMISSIVE`` describes damage.
         pushdown: whether to use filters of a query, see docs/guide/spark.md.
         messages: type of the records of one of Kafka's own topics to read, decoded; None for
@@ -122,7 +120,7 @@ class ReadOptions:
     control: bool = False
     committed: bool = False
     check_crcs: bool = True
-    mode: Mode = "FAILFAST"
+    on_error: ErrorPolicy = "raise"
     corrupt_column: str = "_corrupt_record"
     pushdown: bool = False
     messages: str | None = None
@@ -133,7 +131,7 @@ class ReadOptions:
     key_schema: str | None = None
     schemas: str | None = None
     evolve: int | Literal["latest"] = "latest"
-    value_errors: Literal["raise", "column", "skip"] = "column"
+    value_errors: ErrorPolicy = "column"
     depth: int = 0
     enums: Literal["text", "int"] = "text"
     typed: Typed | None = None
@@ -148,7 +146,7 @@ class ReadOptions:
     @property
     def corrupt(self) -> str | None:
         """Name of the column that describes damage; None in the modes without one."""
-        return self.corrupt_column if self.mode == "PERMISSIVE" else None
+        return self.corrupt_column if self.on_error == "column" else None
 
     def selects(self, topic: str | None, partition: int | None) -> bool:
         """Return whether the options ask for a topic-partition."""
@@ -349,9 +347,7 @@ def _evolve(name: str, value: str) -> int | str:
 
 
 _COMMITTED: Final = one_of({"read_uncommitted": False, "read_committed": True})
-_MODES: Final = one_of(
-    {"failfast": "FAILFAST", "permissive": "PERMISSIVE", "dropcorrupt": "DROPCORRUPT"}
-)
+_MODES: Final = one_of({"failfast": "raise", "permissive": "column", "dropcorrupt": "skip"})
 _TABLE: Final[Table] = {
     "subscribe": ("topics", _topics),
     "subscribePattern": ("pattern", _pattern),
@@ -375,7 +371,7 @@ _TABLE: Final[Table] = {
     "isolation.level": ("committed", _COMMITTED),
     "kafka.check.crcs": ("check_crcs", flag),
     "check.crcs": ("check_crcs", flag),
-    "mode": ("mode", _MODES),
+    "mode": ("on_error", _MODES),
     "columnNameOfCorruptRecord": ("corrupt_column", text),
     "filterPushdown": ("pushdown", flag),
     "messages": ("messages", text),

@@ -126,7 +126,7 @@ def _read(path: Path) -> _Existing:
         if not partition.segment_paths:
             raise make_error(Reason.UNREADABLE, "it has no segment", file=os.fspath(path))
         epochs, end = partition.leader_epochs, partition.last_base_offset or 0
-        with Segment(partition.segment_paths[-1], tail="error") as segment:
+        with Segment(partition.segment_paths[-1], tail="raise") as segment:
             for headers in read_headers(segment):
                 end = headers.last_offset[-1] + 1
     snapshot = path / _snapshot_name(end)

@@ -16,9 +16,9 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.local import open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import Reading
-from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.segment import Segment
+from kafkaspec.policy import CrcPolicy
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.columns import Columns, finding
 from kafkaspec.spark.options import ReadOptions
@@ -86,7 +86,7 @@ def read_piece(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
         if not wanted.options.fail_on_data_loss:
             LOGGER.warning("data is lost and left out: %s", error)
             return
-        if error.reason in _ALWAYS or wanted.options.mode == "FAILFAST":
+        if error.reason in _ALWAYS or wanted.options.on_error == "raise":
             raise
         yield from _say(error, piece, None, None, wanted)
         return
@@ -115,13 +115,13 @@ def _salvaged(piece: Piece, file: Reading, wanted: Wanted) -> Iterator[pa.Record
     dropped = 0
     position = piece.start
     while position < piece.end:
-        crc: CrcPolicy = "error" if wanted.options.check_crcs else "ignore"
-        segment = Segment(file, tail="stop" if piece.last else "error", crc=crc)
+        crc: CrcPolicy = "raise" if wanted.options.check_crcs else "ignore"
+        segment = Segment(file, tail="skip" if piece.last else "raise", crc=crc)
         try:
             yield from _decoded(segment, replace(piece, start=position), wanted)
             break
         except KafkaSpecError as error:
-            if wanted.options.mode == "FAILFAST" or error.reason in _ALWAYS:
+            if wanted.options.on_error == "raise" or error.reason in _ALWAYS:
                 raise
             broken, offset, after = broken_entry(segment, position, error)
             yield from _say(error, piece, offset, broken, wanted)
@@ -180,9 +180,9 @@ def _messages(
     if not isinstance(content, tuple):
         return content.decoded(batch, wanted.output.sources, piece.path)
     kind = kind_of_record(*content)
-    mode = wanted.options.mode
-    made = decode_records(segment.codec, kind, batch, piece.path, keep=mode != "FAILFAST")
-    if mode == "DROPCORRUPT":
+    policy = wanted.options.on_error
+    made = decode_records(segment.codec, kind, batch, piece.path, keep=policy != "raise")
+    if policy == "skip":
         sound = made.column(ERROR).is_null()
         if made.num_rows > sound.true_count:
             text = "%s: %d records do not decode and are left out"

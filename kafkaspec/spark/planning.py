@@ -129,7 +129,7 @@ def _size(item: SegmentFile, options: ReadOptions) -> int:
     try:
         return item.size
     except KafkaSpecError:
-        if options.mode == "FAILFAST" and options.fail_on_data_loss:
+        if options.on_error == "raise" and options.fail_on_data_loss:
             raise
         return 0
 
@@ -155,7 +155,7 @@ def _pieces(
     aborted = NO_TRANSACTIONS
     if options.committed:
         aborted = log.opened.aborted_transactions(span.start)
-        stable = log.opened.stable_offset(strict=options.mode == "FAILFAST")
+        stable = log.opened.stable_offset(strict=options.on_error == "raise")
         if stable is not None and (span.end is None or stable < span.end):
             span = replace(span, end=stable)
     for item in segments:
@@ -187,14 +187,14 @@ def _cut(
         return
     large = size > target + target // SLACK
     if not (large or inner or options.max_records) or size == 0:
-        if size or options.mode != "FAILFAST":
+        if size or options.on_error != "raise":
             yield whole, item.base_offset, item.next_offset
         return
     try:
         with Segment(item.path, mapped=False) as segment:
             cuts = _cuts(segment, span, target, options.max_records)
     except KafkaSpecError:
-        if options.mode == "FAILFAST":
+        if options.on_error == "raise":
             raise
         cuts = [(0, item.base_offset)]
     for (start, low), (end, high) in zip(cuts, [*cuts[1:], (size, item.next_offset)], strict=True):

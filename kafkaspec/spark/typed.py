@@ -66,7 +66,7 @@ class Typing:
             yield SCHEMA_ID.format(side), Column(SCHEMA_ID.format(side), _ID)
             if self.plan.names_messages:
                 yield MESSAGE.format(side), Column(MESSAGE.format(side), pa.string())
-        if self.plan.wanted.errors == "column":
+        if self.plan.wanted.on_value_error == "column":
             yield ERROR.format(side), Column(ERROR.format(side), pa.string())
 
 
@@ -113,7 +113,7 @@ class Typed:
         return [
             side
             for side, each in self._sides.items()
-            if each.plan.wanted.errors != "column"
+            if each.plan.wanted.on_value_error != "column"
             or not {name for name, _ in each.columns}.isdisjoint(sources)
         ]
 
@@ -135,9 +135,9 @@ class Typed:
             parts, values = self._parts(side, batch)
             made[side], beyond = as_spark(values, each.kind)
             parts.failures |= dict.fromkeys(beyond, _BEYOND)
-            if parts.failures and each.plan.wanted.errors == "raise":
+            if parts.failures and each.plan.wanted.on_value_error == "raise":
                 _refuse(batch, side, parts, path)
-            lost |= parts.failures.keys() if each.plan.wanted.errors == "skip" else set()
+            lost |= parts.failures.keys() if each.plan.wanted.on_value_error == "skip" else set()
             made[SCHEMA_ID.format(side)] = pa.array(
                 parts.schema_ids, _ID, mask=parts.schema_ids < 0
             )
@@ -239,7 +239,7 @@ def _typing(
         format=name,
         schema=given,
         evolve=options.evolve,
-        errors=options.value_errors,
+        on_value_error=options.value_errors,
         options=Options(recursion=options.depth, enums=options.enums),
     )
 

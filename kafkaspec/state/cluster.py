@@ -21,9 +21,9 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import OnError, report
 from kafkaspec.messages.lookup import MESSAGES
 from kafkaspec.options import checked
+from kafkaspec.policy import OnError, report
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
 from kafkaspec.state.image import Image, Watch
 
@@ -51,7 +51,7 @@ def read_cluster(
     *,
     at: int | None = None,
     release: str | None = None,
-    on_error: OnError = "fail",
+    on_error: OnError = "raise",
     watch: Watch | None = None,
 ) -> Cluster:
     """Return the metadata of a cluster, as a controller that starts on these files has it.

@@ -18,15 +18,15 @@ from kafkaspec.arrow.messages.topics import ERROR, kind_of_record, read_messages
 from kafkaspec.arrow.reading import Log, default_columns, record_batches
 from kafkaspec.arrow.schema import DEFAULT_OWN, WITHOUT_COLUMN, request_of
 from kafkaspec.arrow.where.condition import Where
-from kafkaspec.log.columnar import CHUNK_BYTES, ColumnOptions, OnMessage, RangeOptions
+from kafkaspec.log.columnar import CHUNK_BYTES, ColumnOptions, RangeOptions
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import OnError
 from kafkaspec.messages.topics import another_topic
 from kafkaspec.model import Buffer
 from kafkaspec.options import checked
 from kafkaspec.output.atomic import file_aside
 from kafkaspec.output.places import check_output
+from kafkaspec.policy import OnError, RaiseOrColumn
 from kafkaspec.tables import Format
 from kafkaspec.tables.writers import write_all, writer_of
 
@@ -125,7 +125,7 @@ def export_messages(
     name: str,
     *,
     release: str | None = None,
-    on_message: OnMessage = "fail",
+    on_value_error: RaiseOrColumn = "raise",
     replace_existing: bool = False,
     **options: Unpack[MessageFileOptions],
 ) -> tuple[int, int]:
@@ -140,8 +140,8 @@ def export_messages(
         output: see ``export``.
         to: format of the file.
         name: the type of record, ``OffsetCommit``.
-        release: see ``Columnar.topic_messages``, and for ``on_message``.
-        on_message: ``keep`` adds the column ``error``.
+        release: see ``Columnar.topic_messages``, and for ``on_value_error``.
+        on_value_error: ``column`` adds the column ``error``.
         replace_existing: whether to replace an existing file.
         options: ranges, ``isolation``, ``log_start``, ``on_error``, ``on_unreadable``, ``jobs`` and
             ``progress``, as ``export`` takes them.
@@ -158,7 +158,7 @@ def export_messages(
     logs_of(log, name, release)
     options.setdefault("max_bytes", FILE_CHUNK)
     reader = read_messages(
-        log, name, release=release, on_message=on_message, layout="binary", **options
+        log, name, release=release, on_value_error=on_value_error, layout="binary", **options
     )
     bad = 0
 

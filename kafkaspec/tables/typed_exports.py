@@ -51,8 +51,8 @@ def export_typed(
     """Write records with typed keys and values to a file, or to files in folders.
 
     A row without a key or value stays, with a short code in ``value_error`` and ``key_error``,
-    unless ``errors`` says otherwise. A struct without fields, which Parquet does not have, becomes
-    a boolean. Names that are equal but for case are numbered.
+    unless ``on_value_error`` says otherwise. A struct without fields, which Parquet does not have,
+    becomes a boolean. Names that are equal but for case are numbered.
 
     Args:
         log: the log.

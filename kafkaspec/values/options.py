@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from kafkaspec.log.columnar import Evolve, ValueErrors
+from kafkaspec.log.columnar import Evolve
 from kafkaspec.options import checked
+from kafkaspec.policy import ErrorPolicy
 from kafkaspec.values.definition import Definition
 from kafkaspec.values.registry.schema import Schema
 
@@ -84,7 +85,7 @@ class Wanted:
         schema: a schema: of a ``SchemaLog``, its definition, a file (``FILE`` or
             ``FILE#MESSAGE``), or a subject of the registry (``SUBJECT`` or ``SUBJECT@VERSION``).
         evolve: see ``kafkaspec.log.columnar.Evolve``.
-        errors: see ``ValueErrors``.
+        on_value_error: see ``ErrorPolicy``.
         raw: whether there is a column with the bytes too.
         unwrap: whether envelopes of Debezium become rows with their operation and time.
         secrets: whether configurations of Connect show passwords and keys.
@@ -94,7 +95,7 @@ class Wanted:
     format: str = BYTES
     schema: str | Definition | Schema | None = None
     evolve: Evolve = "latest"
-    errors: ValueErrors = "column"
+    on_value_error: ErrorPolicy = "column"
     raw: bool = False
     unwrap: bool = False
     secrets: bool = False

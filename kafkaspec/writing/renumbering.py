@@ -35,7 +35,7 @@ def move_offsets(path: Path, distance: int, *, sync: bool = True) -> None:
     """
     if not distance:
         return
-    with writing(path), open(path, "r+b") as file, Segment(path, tail="error") as segment:
+    with writing(path), open(path, "r+b") as file, Segment(path, tail="raise") as segment:
         for headers in read_headers(segment):
             rows = zip(
                 headers.position,

@@ -175,7 +175,7 @@ class SegmentWriter:
             ValueError: the writer is closed.
         """
         self._check_open()
-        segment = Segment(data, codec=self._codec, tail="error")
+        segment = Segment(data, codec=self._codec, tail="raise")
         if together:
             headers = read_all_headers(segment)
             if headers is None:

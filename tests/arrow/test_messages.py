@@ -317,7 +317,9 @@ def test_tables_of_all_types_have_all_records_of_a_topic() -> None:
             if partition.topic in HEADS:
                 records[partition.topic] += sum(1 for _ in partition.records())
         wanted = {name: topic for name, topic in RECORDS.items() if records[topic]}
-        tables = {name: log.topic_messages(name, on_message="keep").read_all() for name in wanted}
+        tables = {
+            name: log.topic_messages(name, on_value_error="column").read_all() for name in wanted
+        }
         assert sum(table.num_rows for table in tables.values()) == records.total(), version
         for name, table in tables.items():
             assert table["error"].null_count == table.num_rows, (version, name)
@@ -441,7 +443,7 @@ def forged(path: Path) -> Path:
 def test_records_that_do_not_decode_are_kept_or_raised(tmp_path: Path) -> None:
     file = forged(tmp_path)
     for log in (ks.Segment(file), ks.Segment(file, codec="python")):
-        table = log.topic_messages("OffsetCommit", on_message="keep").read_all()
+        table = log.topic_messages("OffsetCommit", on_value_error="column").read_all()
         assert table["offset"].to_pylist() == [0, 1, 2, 7, 8]
         there = [table[name].is_valid().to_pylist() for name in ("key", "value", "error")]
         assert list(zip(*there, strict=True)) == [
@@ -457,7 +459,7 @@ def test_records_that_do_not_decode_are_kept_or_raised(tmp_path: Path) -> None:
         assert caught.value.path == "/value/body/body/expire_timestamp"
         assert caught.value.file == str(file)
     whole = ks.open(tmp_path)
-    table = whole.topic_messages("OffsetCommit", on_message="keep").read_all()
+    table = whole.topic_messages("OffsetCommit", on_value_error="column").read_all()
     assert table["partition"].to_pylist() == [3] * 5
     assert whole.topic_messages("TransactionLog").read_all().num_rows == 0
 
@@ -466,8 +468,8 @@ def test_names_and_options_that_are_wrong(tmp_path: Path) -> None:
     segment = ks.Segment(forged(tmp_path))
     with pytest.raises(ValueError, match=r"there are .*OffsetCommit"):
         segment.topic_messages("Offsets")
-    with pytest.raises(ValueError, match="on_message must be one of fail, keep"):
-        segment.topic_messages("OffsetCommit", on_message="skip")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="on_value_error must be one of raise, column"):
+        segment.topic_messages("OffsetCommit", on_value_error="skip")  # type: ignore[arg-type]
     assert kind_of_record("PartitionRecord") is not kind_of_record("PartitionChange")
     assert kind_of_record("Partition").value[0].name == "PartitionRecord"
 

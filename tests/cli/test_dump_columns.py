@@ -35,7 +35,7 @@ TIME = 1_609_459_200_000
 CHOICES: list[tuple[str, ...]] = [
     (),
     ("--bytes", "base64", "--from-offset", "7", "--until-offset", "90"),
-    ("--log-start", "ignore", "--on-error", "fail", "--from-time", "1"),
+    ("--log-start", "ignore", "--on-error", "raise", "--from-time", "1"),
     ("--from-time", str(TIME + 3), "--until-time", str(TIME + 40)),
     ("--until-time", str(TIME + 5), "--from-offset", "2", "--crc", "ignore"),
     ("--isolation", "read_committed"),
@@ -43,7 +43,7 @@ CHOICES: list[tuple[str, ...]] = [
 ]
 
 
-GOING_ON = [choice for choice in CHOICES if "fail" not in choice]
+GOING_ON = [choice for choice in CHOICES if "raise" not in choice]
 """Those that tell what is broken, with all lines before it."""
 
 

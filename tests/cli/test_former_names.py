@@ -46,6 +46,25 @@ def test_an_old_name_does_the_same_and_says_so(
     assert before.stderr.replace(line, "") == now.stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "old", "new"), [("--on-error", "fail", "raise"), ("--crc", "error", "raise")]
+)
+def test_an_old_word_does_the_same_and_says_so(
+    option: str, old: str, new: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "damaged.log"
+    data = bytearray((PLAIN / "00000000000000000000.log").read_bytes())
+    data[-2] ^= 1
+    path.write_bytes(data)
+    now, before = (run("dump", path, option, word) for word in (new, old))
+    line = f"{old} is now {new}; the old word works until the next minor version\n"
+    assert before.stdout == now.stdout
+    assert before.exit_code == now.exit_code > 0
+    assert before.stderr.count(line) == 1
+    assert before.stderr.replace(line, "") == now.stderr
+    assert old not in run("dump", "--help").output.partition(option)[2].partition("]")[0]
+
+
 def test_an_old_name_can_be_given_several_times(tmp_path: Path) -> None:
     arguments: list[str | Path] = ["redact", PLAIN, "--format", "json", "--way", "empty", "-o"]
     now = run(*arguments, tmp_path / "a", "--range", "0", "--range=2-3", "--match", "value=1")

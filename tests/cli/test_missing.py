@@ -139,7 +139,7 @@ def test_errors_end_a_dump_on_request_and_are_skipped_by_export(
     data = bytearray(path.read_bytes())
     data[100] ^= 1
     path.write_bytes(data)
-    assert run("dump", "--on-error", "fail", partition).exit_code == 2
+    assert run("dump", "--on-error", "raise", partition).exit_code == 2
     assert run("dump", partition).exit_code == 1
     assert deliver("export", partition, tmp_path)[0] == 2
     assert not (tmp_path / "out.jsonl").exists()
@@ -211,6 +211,6 @@ def test_dump_writes_a_file_as_a_whole(partition: Path, form: str, tmp_path: Pat
     assert file.read_bytes() == run(*command).stdout_bytes != printed
     before = file.read_bytes()
     path.write_bytes(b"\0" * 30 + b"\2" * 300)
-    assert run(*command, "-o", file, "--force", "--on-error", "fail").exit_code == 2
+    assert run(*command, "-o", file, "--force", "--on-error", "raise").exit_code == 2
     assert file.read_bytes() == before
     assert sorted(item.name for item in tmp_path.iterdir()) == ["out", "segments-0"]

@@ -140,7 +140,7 @@ def test_what_is_missing_or_broken_is_named(tmp_path: Path) -> None:
     assert {row["group"] for row in _objects(skipped.output)} == {
         row["group"] for row in _objects(sound.output)
     }
-    failed = run("groups", "--on-error", "fail", log)
+    failed = run("groups", "--on-error", "raise", log)
     assert failed.exit_code == 2
     assert "checksum_mismatch" in failed.output
 
@@ -306,7 +306,7 @@ def test_a_broken_control_batch_is_skipped_as_any_other(tmp_path: Path) -> None:
         assert len(result.stderr.splitlines()) == 1 + result.stderr.count("missing"), result.stderr
         topics = [row["name"] for row in _objects(result.stdout) if row["type"] == "topic"]
         assert "after" in topics
-        assert run("cluster", "--on-error", "fail", log.parent).exit_code == 2
+        assert run("cluster", "--on-error", "raise", log.parent).exit_code == 2
 
 
 @pytest.mark.parametrize("command", ["groups", "cluster", "remote"])

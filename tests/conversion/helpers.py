@@ -17,7 +17,7 @@ def converted(
     data: bytes, *, codec: str | None = None, log_start_offset: int | None = None, **choices: Any
 ) -> tuple[bytes, EntryConverter]:
     """The converted entries, and the converter with its counts."""
-    segment = Segment(data, codec=codec, tail="error")
+    segment = Segment(data, codec=codec, tail="raise")
     converter = EntryConverter(
         Choices(**choices),
         get_codec(codec),
@@ -39,7 +39,7 @@ def converted_bytes(data: bytes, **choices: Any) -> bytes:
 
 def data_records(data: bytes) -> list[Record]:
     """The records of entries but those of control batches, as the Python codec reads them."""
-    return list(Segment(data, codec="python", tail="error").records())
+    return list(Segment(data, codec="python", tail="raise").records())
 
 
 def all_records(data: bytes) -> list[Record]:

@@ -84,7 +84,7 @@ def test_broken_batches_are_our_errors_and_what_is_written_can_be_read(
     for _ in range(25):
         data = broken(original, chance)
         made = b"".join(convert_what_can_be(data, None, **plan))
-        for batch in Segment(made, tail="error").batches():
+        for batch in Segment(made, tail="raise").batches():
             assert batch.crc_valid
             assert plan.get("magic", batch.magic) == batch.magic
 
@@ -120,7 +120,7 @@ ENTRIES = {
 def test_offsets_at_the_ends_of_what_there_is(entry: bytes, codec: str | None) -> None:
     for choices in (*PLANS, {"offsets": "shift", "base_offset": 2**63 - 1}):
         made = b"".join(convert_what_can_be(entry, codec, **choices))
-        for batch in Segment(made, tail="error").batches():
+        for batch in Segment(made, tail="raise").batches():
             assert batch.crc_valid
 
 

@@ -34,7 +34,7 @@ PLANS: list[dict[str, Any]] = [
 
 @pytest.mark.core
 @pytest.mark.parametrize("seed", range(extent.some(3)))
-@pytest.mark.parametrize("on_error", ["fail", "skip"])
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_both_ways_leave_the_same(
     plan: dict[str, Any],

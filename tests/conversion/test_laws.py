@@ -54,7 +54,7 @@ def logs(draw: st.DrawFn, magic: int, codecs: tuple[str, ...] = CODECS) -> bytes
 
 
 def batches(data: bytes) -> list[Batch]:
-    return list(Segment(data, tail="error").batches())
+    return list(Segment(data, tail="raise").batches())
 
 
 def header(batch: Batch) -> tuple[Any, ...]:

@@ -80,7 +80,7 @@ def test_both_ways_leave_the_same(
 ) -> None:
     """Each plan meets both reactions to errors, with both kinds of logs."""
     crosswise = PLANS.index(plan) + seed + (make is log)
-    on_error = ("fail", "skip")[crosswise % 2]
+    on_error = ("raise", "skip")[crosswise % 2]
     check(make(seed), tmp_path, monkeypatch, plan | {"on_error": on_error})
 
 

@@ -98,7 +98,7 @@ def _shapes(data: bytes) -> list[tuple[Any, ...]]:
     return [
         (batch.position if not batch.is_compressed else 0, batch.magic, batch.last_offset,
          batch.timestamp_type, bytes(batch.decompressed()) if batch.payload is not None else None)
-        for batch in Segment(data, tail="error").batches()
+        for batch in Segment(data, tail="raise").batches()
     ]  # fmt: skip
 
 

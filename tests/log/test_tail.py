@@ -27,13 +27,13 @@ def offsets(segment: Segment) -> list[int]:
 def test_an_empty_file_is_an_empty_log(tmp_path: Path, codec: Codec) -> None:
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(b"")
-    with Segment(path, codec=codec, tail="error") as segment:
+    with Segment(path, codec=codec, tail="raise") as segment:
         assert offsets(segment) == []
         assert segment.tail is None
 
 
 def test_a_whole_log_has_no_tail(codec: Codec) -> None:
-    segment = Segment(FIRST + SECOND, codec=codec, tail="error")
+    segment = Segment(FIRST + SECOND, codec=codec, tail="raise")
     assert offsets(segment) == [0, 1]
     assert segment.tail is None
 
@@ -55,7 +55,7 @@ def test_an_entry_that_reaches_beyond_the_end_ends_the_log(left: int, codec: Cod
 
 @each("left", range(1, len(SECOND)))
 def test_the_same_is_an_error_on_demand(left: int, codec: Codec) -> None:
-    segment = Segment(FIRST + SECOND[:left], codec=codec, tail="error", name="x.log")
+    segment = Segment(FIRST + SECOND[:left], codec=codec, tail="raise", name="x.log")
     with pytest.raises(TruncatedError) as caught:
         offsets(segment)
     assert caught.value.reason is Reason.TRUNCATED
@@ -72,7 +72,7 @@ def test_zeros_are_what_preallocation_leaves(left: int, codec: Codec) -> None:
 
 
 def test_zeros_are_an_error_on_demand(codec: Codec) -> None:
-    segment = Segment(FIRST + bytes(100), codec=codec, tail="error")
+    segment = Segment(FIRST + bytes(100), codec=codec, tail="raise")
     with pytest.raises(CorruptError) as caught:
         offsets(segment)
     assert caught.value.reason is Reason.INVALID_VALUE

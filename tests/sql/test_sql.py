@@ -275,7 +275,7 @@ def test_damage_and_what_is_missing(tmp_path: Path) -> None:
     assert found.exit_code == 1
     assert sum("crc" in line for line in found.stderr.splitlines()) == 1
     assert "3 to 8" in found.stderr or "offsets 3" in found.stderr
-    found = run("sql", path, query, "--on-error", "fail")
+    found = run("sql", path, query, "--on-error", "raise")
     assert found.exit_code == 2
     assert "crc" in found.stderr
     found = run("sql", path, 'SELECT text(value) FROM topic WHERE "offset" = 9')

@@ -105,7 +105,7 @@ def test_what_was_to_be_decoded_and_is_not_is_named(
         assert "decode;" not in found.stderr
     with ks.open(path) as log:
         with pytest.raises(SchemaError, match="orders: values are not decoded"):
-            log.to_typed(errors="raise")
+            log.to_typed(on_value_error="raise")
         report = ValueReport()
         log.to_typed(report=report).read_all()
         assert list(report.undecoded)

@@ -81,7 +81,7 @@ def test_values_are_what_was_written(topic: str) -> None:
         for side in sides:
             context = next(iter(wanted.values())).get("context", "")
             options: dict[str, Any] = {"value": "bytes", "key": "bytes"} | {side: "decode"}
-            batches = log.to_typed(topic=name, evolve="each", errors="raise", **options)
+            batches = log.to_typed(topic=name, evolve="each", on_value_error="raise", **options)
             found = dict(seen(batches, side, schemas, context))
             assert found.keys() == wanted.keys()
             for place, value in found.items():
@@ -94,7 +94,7 @@ def test_values_of_all_versions_as_the_newest() -> None:
     """Judged by Avro for Java, which read the same values with the newest schema."""
     wanted = expected("karapace/expected-latest", "orders")
     with ks.open(DATA / "karapace" / "logs") as log:
-        found = log.to_typed(topic="orders", errors="raise").read_all()
+        found = log.to_typed(topic="orders", on_value_error="raise").read_all()
     schemas = ks.SchemaLog.open(DATA / "karapace" / "logs")
     newest = Shown(schemas.definition(schemas.resolve("orders-value")))
     places = zip(*(found[name].to_pylist() for name in ("partition", "offset")), strict=True)

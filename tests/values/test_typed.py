@@ -68,7 +68,7 @@ def test_what_went_wrong_is_said_for_each_row() -> None:
 
 def test_rows_without_a_value_are_left_out_and_counted() -> None:
     report = ValueReport()
-    found = table(KARAPACE / "bad-0", errors="skip", report=report)
+    found = table(KARAPACE / "bad-0", on_value_error="skip", report=report)
     assert found["offset"].to_pylist() == [0, 11, 15]
     assert "value_error" not in found.schema.names
     assert report.failed == 13
@@ -76,7 +76,7 @@ def test_rows_without_a_value_are_left_out_and_counted() -> None:
 
 def test_the_first_row_without_a_value_is_an_error() -> None:
     with pytest.raises(KafkaSpecError, match=r"the value of offset 1, at its byte 9") as raised:
-        table(KARAPACE / "bad-0", errors="raise")
+        table(KARAPACE / "bad-0", on_value_error="raise")
     assert raised.value.file is not None
     assert raised.value.file.endswith("bad-0/00000000000000000000.log")
     assert raised.value.position is not None

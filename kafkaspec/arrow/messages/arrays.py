@@ -8,8 +8,7 @@ specification does not know are kept, so that ``encode_array`` writes them again
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,11 +21,7 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.messages.lookup import by_name, written_by
 from kafkaspec.messages.tables import ColumnKind, ColumnLayout
 from kafkaspec.options import checked
-
-OnRow = Literal["fail"] | Callable[[int, KafkaSpecError], None]
-"""What happens with a message that cannot be read. ``fail``: the error is raised. A function: it is
-called with the number of the row and the error, and the row is null."""
-
+from kafkaspec.policy import OnRow
 
 _LAYOUTS: Final = {pa.binary(): 0, pa.large_binary(): 1, pa.binary_view(): 2}
 """Numbers of the layouts that the engine reads."""
@@ -57,7 +52,7 @@ def decode_array(
     *,
     release: str | None = None,
     codec: str | Codec | None = None,
-    on_error: OnRow = "fail",
+    on_error: OnRow = "raise",
 ) -> pa.StructArray:
     """Return messages as an array of structs; null where there are no bytes.
 
@@ -69,7 +64,7 @@ def decode_array(
         on_error: see ``OnRow``.
 
     Raises:
-        KafkaSpecError: bytes are not such a message, and ``on_error`` is ``fail``.
+        KafkaSpecError: bytes are not such a message, and ``on_error`` is ``raise``.
         KeyError: the specification has no such message.
     """
     codec = codec if isinstance(codec, Codec) else get_codec(codec)
@@ -77,7 +72,7 @@ def decode_array(
 
 
 def decode_with(
-    codec: Codec, table: MessageTable, data: pa.Array, on_error: OnRow = "fail"
+    codec: Codec, table: MessageTable, data: pa.Array, on_error: OnRow = "raise"
 ) -> pa.StructArray:
     """Return what ``decode_array`` returns, by a codec and a table that are given."""
     if data.type not in _LAYOUTS:
@@ -105,7 +100,7 @@ def _value(
     try:
         return message_value(codec, table.layout, data)
     except KafkaSpecError as error:
-        if on_error == "fail":
+        if on_error == "raise":
             raise
         on_error(row, error)
         return None

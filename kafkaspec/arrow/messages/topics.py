@@ -18,11 +18,11 @@ from kafkaspec.arrow.schema import SIMPLE, Request, RequestOptions, request_of, 
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.log.columnar import OnMessage
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.lookup import MESSAGES, in_topic, written_by
 from kafkaspec.options import did_you_mean
+from kafkaspec.policy import RaiseOrColumn
 
 ERROR: Final = "error"
 
@@ -94,14 +94,14 @@ def _layouts(found: list[MessageLayout], release: str | None) -> tuple[MessageLa
     return known[known.index(found[0]) :]
 
 
-def schema_of_messages(kind: Kind, on_message: OnMessage, *, of_segment: bool) -> pa.Schema:
+def schema_of_messages(kind: Kind, on_value_error: RaiseOrColumn, *, of_segment: bool) -> pa.Schema:
     """Return the schema of a table of records."""
     names = ["offset", "timestamp"] if of_segment else ["partition", "offset", "timestamp"]
     fields = [pa.field(name, SIMPLE[name][0], nullable=SIMPLE[name][1]) for name in names]
     if kind.key:
         fields.append(pa.field("key", type_of_layouts(kind.key)))
     fields.append(pa.field("value", type_of_layouts(kind.value)))
-    if on_message == "keep":
+    if on_value_error == "column":
         fields.append(pa.field(ERROR, pa.string()))
     return pa.schema(fields)
 
@@ -111,12 +111,12 @@ def read_messages(
     name: str,
     *,
     release: str | None = None,
-    on_message: OnMessage = "fail",
+    on_value_error: RaiseOrColumn = "raise",
     **options: Unpack[RequestOptions],
 ) -> pa.RecordBatchReader:
     """Return a reader of the records of one type; see ``Columnar.topic_messages``."""
     kind = kind_of_record(name, release)
-    schema = schema_of_messages(kind, on_message, of_segment=isinstance(log, Segment))
+    schema = schema_of_messages(kind, on_value_error, of_segment=isinstance(log, Segment))
     wanted = [field.name for field in schema if field.name != ERROR]
     request = request_of((), wanted, **options)
     return pa.RecordBatchReader.from_batches(schema, _batches(log, request, kind, schema))

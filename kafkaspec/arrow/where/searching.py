@@ -15,8 +15,9 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart, OnError, Selection
+from kafkaspec.log.selection import LogStart, Selection
 from kafkaspec.model import Record
+from kafkaspec.policy import OnError
 
 _POSITION: Final = "batch_position"
 
@@ -47,7 +48,7 @@ def find_where(
     codec: str,
     *,
     log_start: LogStart = "checkpoint",
-    on_error: OnError = "fail",
+    on_error: OnError = "raise",
 ) -> Iterator[Found]:
     """Yield the records for which a condition is true, the oldest first.
 
@@ -56,7 +57,7 @@ def find_where(
         text: the condition.
         codec: name of the codec that decodes control records.
         log_start: first offset of a partition that counts.
-        on_error: see ``kafkaspec.log.selection.OnError``.
+        on_error: see ``kafkaspec.policy.OnError``.
 
     Raises:
         KafkaSpecError: a file cannot be read.

@@ -121,7 +121,7 @@ nothing can be read, or OUT cannot be written: there is no OUT.
 @click.option(
     "--batch-bytes", type=int, metavar="N", help="Put records into new batches of about this size."
 )
-@selection_options(on_error="fail")
+@selection_options(on_error="raise")
 @click.option(
     "--aborted",
     type=click.Choice(["keep", "drop"]),

@@ -61,13 +61,14 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.fields import RecordValues, values_of_records
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
-from kafkaspec.log.batch import Batch, CrcPolicy
+from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.pieces import runs_of
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import Selection, report, selected_batches
+from kafkaspec.log.selection import Selection, selected_batches
 from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Buffer, Record
+from kafkaspec.policy import CrcPolicy, report
 
 if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where

@@ -35,12 +35,11 @@ from kafkaspec.cli.outputs import (
     opened_output,
 )
 from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
-from kafkaspec.log.batch import CrcPolicy
-from kafkaspec.log.columnar import OnMessage
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.policy import CrcPolicy, RaiseOrColumn
 from kafkaspec.tables import FORMATS, Format
 
 _EPILOG = epilog(
@@ -115,7 +114,7 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     metavar="[SEP]",
     help="Make columns of the fields of structs, named value.a.b.",
 )
-@selection_options(on_error="fail")
+@selection_options(on_error="raise")
 @where_option
 @click.option("--include-control", is_flag=True, help="Export control records too.")
 @click.option(
@@ -210,9 +209,9 @@ def export_command(
         elif message is None:
             rows = export(opened, place, form, **chosen)
         else:
-            kept: OnMessage = "keep" if selection["on_error"] == "skip" else "fail"
+            kept: RaiseOrColumn = "column" if selection["on_error"] == "skip" else "raise"
             rows, bad = export_messages(
-                opened, place, form, message, release=release, on_message=kept, **chosen
+                opened, place, form, message, release=release, on_value_error=kept, **chosen
             )
         for each in [opened] if message is None else logs_of(opened, message, release):
             inputs.report_missing(each)

@@ -177,7 +177,7 @@ def _parts(_: click.Context, __: click.Parameter, value: str | None) -> tuple[Pa
     help="File with the secret of the hashes, at least 16 bytes; by default a new one, which is "
     "not kept.",
 )
-@on_error_option("fail")
+@on_error_option("raise")
 @reading_options
 @format_option
 @click.pass_context
@@ -223,7 +223,7 @@ def redact_command(
         chosen,
         changes,
         audit=(lambda entry: _report_entry(report, entry)) if report.as_json else None,
-        on_error="fail" if on_error == "fail" else lambda error: warn(_place_of(error)),
+        on_error="raise" if on_error == "raise" else lambda error: warn(_place_of(error)),
     )
     for place, error in result.failed.items():
         warn(f"not redacted: {error.at(place)}")

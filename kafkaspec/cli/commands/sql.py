@@ -42,10 +42,10 @@ from kafkaspec.cli.outputs import (
 )
 from kafkaspec.cli.typed import TYPED_EPILOG, beside, taken, tell, typed_options
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.batch import CrcPolicy
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
+from kafkaspec.policy import CrcPolicy
 from kafkaspec.tables import Format
 
 if TYPE_CHECKING:

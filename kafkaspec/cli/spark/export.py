@@ -9,7 +9,7 @@ import click
 
 from kafkaspec.cli.console import count_text, say, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import renamed_option
+from kafkaspec.cli.options import Words, renamed_option
 from kafkaspec.cli.spark.options import (
     compression_option,
     create_time_option,
@@ -17,6 +17,7 @@ from kafkaspec.cli.spark.options import (
     paths_argument,
 )
 from kafkaspec.cli.spark.session import check_outputs, name_missing, session
+from kafkaspec.policy import ErrorPolicy
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--on-value-error",
-    type=click.Choice(["column", "skip", "raise"]),
+    type=Words(ErrorPolicy),
     help="A row without a key or value: say why in a column (default), leave it out, or end.",
 )
 @click.option(

@@ -32,10 +32,10 @@ from kafkaspec.log.headers import read_headers
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import OnError, report
 from kafkaspec.options import checked
 from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
+from kafkaspec.policy import OnError, report
 from kafkaspec.writing.carried import Carried, WrittenLog, carry
 from kafkaspec.writing.rebuild import rebuild_indexes
 
@@ -139,7 +139,7 @@ def redact(
     changes: Changes,
     *,
     audit: Callable[[RedactedEntry], object] | None = None,
-    on_error: OnError = "fail",
+    on_error: OnError = "raise",
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
     sync: bool = True,
 ) -> Redaction:
@@ -328,7 +328,7 @@ class _Partition:
 
         def cannot_read(error: KafkaSpecError) -> None:
             """Remember an entry: it may have the key, and is met and reported again."""
-            if self._on_error == "fail":
+            if self._on_error == "raise":
                 raise error
             broken.append(error.position or 0)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import OnError
+from kafkaspec.policy import OnError
 from kafkaspec.state.cluster import read_cluster
 from kafkaspec.state.framed import Change
 from kafkaspec.state.image import Image, Kind, key_of
@@ -39,7 +39,7 @@ class UncleanElection:
 
 
 def unclean_elections(
-    metadata: Partition | Segment, *, on_error: OnError = "fail"
+    metadata: Partition | Segment, *, on_error: OnError = "raise"
 ) -> list[UncleanElection]:
     """Return the elections of leaders that were not in sync, in order.
 

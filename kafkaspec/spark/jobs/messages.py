@@ -96,7 +96,7 @@ def topic_messages(
     """
     kind = kind_of_record(name, release)
     segments = [path for log in logs_of(paths, name) for path in _segments(log)]
-    schema = _with_log(schema_of_messages(kind, "keep", of_segment=True))
+    schema = _with_log(schema_of_messages(kind, "column", of_segment=True))
     sizes = [path.stat().st_size for path in segments]
     return rows_of(spark, segments, sizes, partial(_messages, name, release, schema), schema, tasks)
 
@@ -105,7 +105,7 @@ def _messages(
     name: str, release: str | None, schema: pa.Schema, path: Path
 ) -> Iterator[pa.RecordBatch]:
     with Segment(path) as segment:
-        for batch in segment.topic_messages(name, release=release, on_message="keep"):
+        for batch in segment.topic_messages(name, release=release, on_value_error="column"):
             yield _placed(batch, path, schema)
 
 

@@ -15,8 +15,8 @@ from kafkaspec.arrow.reading import Log, partitions_of, place_of
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS
 from kafkaspec.log.columnar import BatchOptions
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import OnError
 from kafkaspec.options import checked
+from kafkaspec.policy import OnError
 from kafkaspec.tables.sql.topics import Scans, Topic
 
 VIEW_COLUMNS: Final = ("partition", *DEFAULT_COLUMNS)
@@ -76,7 +76,7 @@ class Session:
         memory: str | None = None,
         files: bool = False,
         decoding: Mapping[str, Any] | None = None,
-        on_unreadable: OnError = "fail",
+        on_unreadable: OnError = "raise",
         **options: Unpack[BatchOptions],
     ) -> None:
         self.scans = Scans()

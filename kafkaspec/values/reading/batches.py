@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from kafkaspec.arrow.reading import Log, record_batches
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.log.columnar import ValueErrors
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
+from kafkaspec.policy import ErrorPolicy
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.decoding.column import Column, Parts
 from kafkaspec.values.framing.frames import Side
@@ -41,8 +41,8 @@ class Reader:
         self._columns = {
             side: Column(plan) for side, plan in wanted.plans.items() if plan.format != BYTES
         }
-        self._errors: ValueErrors = next(
-            (plan.wanted.errors for plan in wanted.plans.values()), "column"
+        self._errors: ErrorPolicy = next(
+            (plan.wanted.on_value_error for plan in wanted.plans.values()), "column"
         )
         self._each = any(
             not plan.targets and plan.format == DECODE for plan in wanted.plans.values()

@@ -13,9 +13,10 @@ from kafkaspec.arrow.reading import Log, default_columns, place_of
 from kafkaspec.arrow.schema import COLUMNS, Request, RequestOptions, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.columnar import Evolve, TypedOptions, ValueErrors
+from kafkaspec.log.columnar import Evolve, TypedOptions
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
+from kafkaspec.policy import ErrorPolicy
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.framing.frames import SIDES, Side
@@ -104,7 +105,7 @@ class Planned:
     Attributes:
         log: the log, of one topic.
         plans: for each side that is decoded.
-        errors: what happens with rows without a value.
+        on_value_error: what happens with rows without a value.
         notes: what was decided, in sentences for people.
         problems: what could not be read of the schemas, or does not count.
         undecoded: see ``ValueReport``.
@@ -112,7 +113,7 @@ class Planned:
 
     log: Log
     plans: Mapping[Side, Plan]
-    errors: ValueErrors
+    on_value_error: ErrorPolicy
     notes: tuple[str, ...]
     problems: tuple[str, ...]
     undecoded: tuple[str, ...] = ()
@@ -127,7 +128,7 @@ def planned(
     value_schema: str | Definition | Schema | None = None,
     key_schema: str | Definition | Schema | None = None,
     evolve: Evolve = "latest",
-    errors: ValueErrors = "column",
+    on_value_error: ErrorPolicy = "column",
     raw: bool = False,
     unwrap: bool = False,
     secrets: bool = False,
@@ -142,7 +143,9 @@ def planned(
         KafkaSpecError: ``schemas`` cannot be read.
     """
     log, topic = of_one_topic(log, topic)
-    shared = Wanted(evolve=evolve, errors=errors, raw=raw, options=values or DEFAULT_OPTIONS)
+    shared = Wanted(
+        evolve=evolve, on_value_error=on_value_error, raw=raw, options=values or DEFAULT_OPTIONS
+    )
     wanted = {
         "key": replace(shared, format=key, schema=key_schema),
         "value": replace(shared, format=value, schema=value_schema, unwrap=unwrap, secrets=secrets),
@@ -161,9 +164,9 @@ def planned(
         for side, plan in plans.items()
         if plan.undecoded
     )
-    if undecoded and errors == "raise":
+    if undecoded and on_value_error == "raise":
         raise SchemaError("; ".join(undecoded))
-    return Planned(log, plans, errors, notes, problems, undecoded)
+    return Planned(log, plans, on_value_error, notes, problems, undecoded)
 
 
 def requested(
@@ -203,7 +206,7 @@ def requested(
     options.setdefault("layout", "binary")
     if options["layout"] != "binary":
         raise ValueError("decoded keys and values are copied: the layout is binary")
-    needed = _needed((*names, *hidden, *others), plans, decided.errors)
+    needed = _needed((*names, *hidden, *others), plans, decided.on_value_error)
     request = request_of((), needed, **options)
     if condition is not None:
         request = condition.narrowed(request)
@@ -293,17 +296,19 @@ def _added(plan: Plan) -> Iterator[str]:
         yield SCHEMA_ID.format(plan.side)
         if plan.names_messages:
             yield MESSAGE.format(plan.side)
-    if plan.wanted.errors == "column":
+    if plan.wanted.on_value_error == "column":
         yield ERROR.format(plan.side)
     if plan.wanted.raw:
         yield RAW.format(plan.side)
 
 
-def _needed(names: Sequence[str], plans: Mapping[Side, Plan], errors: ValueErrors) -> list[str]:
+def _needed(
+    names: Sequence[str], plans: Mapping[Side, Plan], on_value_error: ErrorPolicy
+) -> list[str]:
     """Return the columns to read: those that are shown, and those that others are made from."""
     found = dict.fromkeys(name for name in names if name in COLUMNS)
     for side, plan in plans.items():
         found |= dict.fromkeys((side, "headers") if plan.needs_headers else (side,))
-    if errors == "raise":
+    if on_value_error == "raise":
         found |= dict.fromkeys(("offset", "batch_position"))
     return list(found)

@@ -1,0 +1,50 @@
+"""The words for what happens with data that cannot be read, and the function that follows them.
+
+Where an option takes fewer words, its type says which. Spark's modes are translated to these words
+where its options are parsed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Literal
+
+from kafkaspec.errors import KafkaSpecError
+
+ErrorPolicy = Literal["raise", "skip", "column"]
+"""``raise``: the first error ends the reading. ``skip``: what cannot be read is left out, and
+counted or named. ``column``: its row stays, without a value, and a column says why."""
+
+RaiseOrSkip = Literal["raise", "skip"]
+"""What happens with a batch that cannot be read; see ``ErrorPolicy``."""
+
+OnError = RaiseOrSkip | Callable[[KafkaSpecError], None]
+"""What happens with a batch that cannot be read. ``raise``: the error is raised. ``skip``: the
+batch is left out, with a ``RuntimeWarning``. A function: it is called with the error, and the batch
+is left out."""
+
+OnRow = Literal["raise"] | Callable[[int, KafkaSpecError], None]
+"""What happens with bytes that are not such a message. ``raise``: the error is raised. A function:
+it is called with the number of the row and the error, and the row is null."""
+
+RaiseOrColumn = Literal["raise", "column"]
+"""What happens with a record of an internal topic that does not decode; see ``ErrorPolicy``."""
+
+CrcPolicy = Literal["raise", "ignore"]
+"""What happens with the records of a batch with a wrong CRC. ``raise``: reading them is an error.
+``ignore``: the CRC is not checked, so there is no error; ``Batch.crc_valid`` checks it."""
+
+TailPolicy = RaiseOrSkip
+"""What happens with bytes at the end of a segment that are not a whole entry. ``skip``: the log
+ends before them, as for Kafka's reader. ``raise``: they are an error."""
+
+
+def report(on_error: OnError, error: KafkaSpecError) -> None:
+    """Raise an error, or report it."""
+    if on_error == "raise":
+        raise error
+    if on_error == "skip":
+        warnings.warn(f"left out: {error}", RuntimeWarning, stacklevel=2)
+    else:
+        on_error(error)
