@@ -30,7 +30,7 @@ IMPORTED = re.compile(r"^(?:>>> )?from (kafkaspec[\w.]*) import (.+)$", re.MULTI
 
 
 MODULES = (
-    "kafkaspec.spark", "kafkaspec.spark.jobs.compact", "kafkaspec.spark.jobs.export",
+    "kafkaspec.spark", "kafkaspec.spark.jobs.export",
     "kafkaspec.arrow.messages", "kafkaspec.conformance",
 )  # fmt: skip
 """Public modules beside the top level, as docs/api.md and docs/stability.md have them."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-__all__ = ["lag", "observe", "read", "register", "write"]
+__all__ = ["lag", "latest", "observe", "read", "register", "write"]
 
 if not os.path.isfile(__file__):  # in a zip or a wheel
     raise ImportError(
@@ -123,6 +123,25 @@ def write(
         number = [] if tasks is None else [tasks]
         rows = rows.repartitionByRange(*number, *order).sortWithinPartitions(*order)
     rows.write.format(NAME).mode(mode).options(**options).save(path)
+
+
+def latest(rows: DataFrame) -> DataFrame:
+    """Return the last record of each key of each topic-partition; records without a key are not.
+
+    A key with most of the rows does no harm: each task keeps its last record of it only, before
+    rows go to where keys meet. To leave out aborted transactions, read with
+    ``isolation_level="read_committed"``; to leave out tombstones, filter the result. The job
+    ``compaction`` leaves what a broker's cleaner does instead.
+
+    Args:
+        rows: the columns of ``read``; ``topic``, ``partition``, ``offset`` and ``key`` at least.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    last_first = Window.partitionBy("topic", "partition", "key").orderBy(f.desc("offset"))
+    ranked = rows.where("key is not null").withColumn("_rank", f.row_number().over(last_first))
+    return ranked.where("_rank = 1").drop("_rank")
 
 
 def observe(rows: DataFrame, name: str = "kafkasegment", corrupt: str | None = None) -> DataFrame:

@@ -12,7 +12,7 @@ JOBS = {
     "verify": ["."],
     "stats": ["."],
     "export": [".", "-o", "out"],
-    "compact": [".", "-o", "out"],
+    "compaction": [".", "-o", "out"],
 }
 
 

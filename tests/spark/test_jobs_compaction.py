@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("pyspark")
 
 import kafkaspec as ks
+import kafkaspec.spark
 from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.files.names import OFFSET_CHECKPOINTS, RECOVERY_POINTS
-from kafkaspec.spark.jobs.compact import compact, write_compacted
 from kafkaspec.spark.jobs.compaction import compact_logs
 from tests.cli.helpers import fingerprint, run
 from tests.goldens import GOLDEN
@@ -59,9 +59,10 @@ def test_the_same_as_the_command(spark: SparkSession, logs: Path, tmp_path: Path
 def test_rows_that_are_written_again_have_no_deleted_records(
     spark: SparkSession, logs: Path, tmp_path: Path
 ) -> None:
-    """The data source begins at the log start, so ``spark compact`` needs no checkpoint."""
+    """The data source begins at the log start, so the last record of each key is a live one."""
     place = logs / "deleted-records-0"
-    write_compacted(compact(spark, str(place)), str(tmp_path / "out"))
+    last = kafkaspec.spark.latest(kafkaspec.spark.read(spark, str(place)))
+    kafkaspec.spark.write(last, str(tmp_path / "out"), allowGaps=True)
     with ks.open(place) as log:
         wanted = [record.offset for record in log.records(log_start="checkpoint")]
     with ks.open(tmp_path / "out" / "deleted-records-0") as log:
@@ -88,6 +89,13 @@ def test_a_damaged_log_is_named_and_left_out(
     *found, summary = [json.loads(line) for line in done.stdout.splitlines()]
     assert (summary["command"], summary["unreadable"]) == ("spark compaction", 1)
     assert {item["topic"] for item in found} == {name[:-2] for name in NAMES} - {"segments"}
+
+
+def test_the_former_name(spark: SparkSession, logs: Path) -> None:
+    arguments = ["--config", "cleanup.policy=compact", "--clock", str(NOW), str(logs)]
+    now, former = (run("spark", name, *arguments) for name in ("compaction", "compact"))
+    assert (former.exit_code, former.stdout) == (now.exit_code, now.stdout)
+    assert "compact is now spark compaction" in former.stderr
 
 
 def test_wrong_usage(spark: SparkSession, logs: Path, tmp_path: Path) -> None:

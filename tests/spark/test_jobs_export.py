@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 import kafkaspec as ks
 from kafkaspec.spark.jobs.export import export, exported, restore
 from tests.cli.helpers import run
-from tests.goldens import GOLDEN
+from tests.goldens import GOLDEN, produced
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +41,18 @@ def test_export_and_back(spark: SparkSession, tmp_path: Path) -> None:
         assert timestamp_types(logs / name) == timestamp_types(LOGS / name)
     assert timestamp_types(logs / "log-append-time-0") == {"LogAppendTime"}
     assert ks.verify(logs).clean
+
+
+def test_the_command(spark: SparkSession, tmp_path: Path) -> None:
+    out, back = tmp_path / "json", tmp_path / "back"
+    done = run("spark", "export", LOGS / "plain-0", "-o", out, "--to", "json")
+    assert done.exit_code == 0, done.output
+    count = len(produced("4.3.1")["plain-0"])
+    assert f"{count} records in" in done.stdout.replace(",", "")
+    done = run("spark", "export", "--restore", out, "-o", back, "--to", "json")
+    assert done.exit_code == 0, done.output
+    with ks.open(back / "plain-0") as ours, ks.open(LOGS / "plain-0") as theirs:
+        assert list(ours.records()) == list(theirs.records())
 
 
 def test_options_of_schemas_need_typed_values(tmp_path: Path) -> None:

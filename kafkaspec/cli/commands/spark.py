@@ -19,7 +19,6 @@ _SUMMARIES = {
     "stats": "Count bytes, records, codecs, producers, gaps; with plots.",
     "export": "Write records to Parquet by topic and day, and back.",
     "messages": "Write records and states of Kafka's own topics as tables.",
-    "compact": "Keep the last record of each key, in new segments or as a DataFrame.",
     "compaction": "Clean logs as brokers do, byte for byte.",
 }
 
@@ -40,7 +39,7 @@ class _Jobs(Commands):
         former: the former names, which work until the next minor version, and what they are now.
     """
 
-    former = types.MappingProxyType({"conformance": "verify"})
+    former = types.MappingProxyType({"compact": "compaction", "conformance": "verify"})
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

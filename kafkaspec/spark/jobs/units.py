@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-from pyspark.sql import functions as f
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.spark.paths import SegmentFile
@@ -20,9 +19,6 @@ from kafkaspec.spark.schema import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-PLACE: Final = ("topic", "partition")
-"""Columns that say which log a row is about; both may be null."""
 
 ROUNDS: Final = 3
 """Tasks for each slot: more of them even out better, but each costs tens of milliseconds."""
@@ -123,10 +119,3 @@ def _rows(
     for batch in batches:
         for unit in batch.column(0):
             yield from function(pickle.loads(unit.as_py()))
-
-
-def beside(rows: DataFrame, other: DataFrame) -> DataFrame:
-    """Return rows with the further columns of those of the same topic and partition, or nulls."""
-    same = [f.col(f"r.{name}").eqNullSafe(f.col(f"o.{name}")) for name in PLACE]
-    joined = rows.alias("r").join(other.alias("o"), same, "left")
-    return joined.select("r.*", *(f"o.{name}" for name in other.columns if name not in PLACE))
