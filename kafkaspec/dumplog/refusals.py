@@ -8,15 +8,14 @@ from typing import Final
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.layout import FieldLayout, Kind
+from kafkaspec.layout import FieldLayout, Kind, varints
 from kafkaspec.layout.names import json_name
 
 _NO_MESSAGE: Final = "null"
 """Text of an exception without a message, which says that a number ends beyond the bytes."""
 _PLACE: Final = re.compile(r"(\w+)\.ksy#(?:/types/(\w+))?/seq/\d+$")
 _LONGEST_TEXT: Final = (1 << 15) - 1
-_GROUPS: Final = 5
-"""Bytes of the longest varint of 32 bits."""
+_GROUPS: Final = varints.longest("unsigned_varint32")
 
 
 def refusal(error: KafkaSpecError, data: bytes, codec: Codec) -> str:
@@ -63,12 +62,11 @@ def _of_tag(field: FieldLayout, data: bytes, at: int) -> str:
     if content is None or content.kind is not Kind.CHOICE:
         return _NO_MESSAGE
     begin = at - 1
-    while data[begin - 1] & 0x80:
+    while data[begin - 1] & varints.MORE:
         begin -= 1
     if data[begin - 1] in {number for number, _ in content.cases}:
         return _NO_MESSAGE
-    size = sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(data[begin:at]))
-    return _too_short(size, len(data) - at)
+    return _too_short(varints.code_of(data[begin:at]), len(data) - at)
 
 
 def _too_short(size: int, left: int) -> str:
@@ -77,7 +75,7 @@ def _too_short(size: int, left: int) -> str:
 
 def _overlong(groups: bytes) -> int:
     """Return what Kafka makes of a varint with too many bytes: 32 bits."""
-    return sum((byte & 0x7F) << (7 * place) for place, byte in enumerate(groups)) & 0xFFFFFFFF
+    return varints.code_of(groups) & 0xFFFFFFFF
 
 
 def _number(field: FieldLayout, data: bytes, at: int, codec: Codec) -> tuple[int | None, int]:

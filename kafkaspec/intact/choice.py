@@ -15,6 +15,7 @@ from typing import Final
 
 from kafkaspec.intact.heads import LENGTH_BYTES, SMALLEST, Head
 from kafkaspec.intact.walk import Broken, Gap, Item, Run
+from kafkaspec.layout import varints
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.results import Strength
@@ -26,8 +27,7 @@ _LARGEST_VALUE: Final = 1 << 20
 """Bytes that no value has, as far as nobody raised ``max.message.bytes``."""
 _PADDING: Final = SMALLEST[max(KINDS)]
 """Zeros at the end of a segment that are not part of a value, at least."""
-_LONGEST_VARINT: Final = 5
-"""Bytes of the length of a value of magic 0 and 1."""
+_LONGEST_LENGTH: Final = varints.longest("varint32")
 
 
 class Support(IntEnum):
@@ -216,13 +216,13 @@ def _is_value(buffer: memoryview, node: _Node, legacy: bool) -> bool:
     """Return whether the length of a value that holds all of the node stands right before it."""
     start, left = node.start, len(buffer) - node.start
     lengths = []
-    for size in range(1, min(_LONGEST_VARINT, start) + 1):
+    for size in range(1, min(_LONGEST_LENGTH, start) + 1):
         stored = buffer[start - size : start]
-        if stored[-1] & 0x80 or any(not byte & 0x80 for byte in stored[:-1]):
+        if stored[-1] & varints.MORE or not all(byte & varints.MORE for byte in stored[:-1]):
             break
         if size > 1 and not stored[-1]:  # nobody writes a number longer than it is
             break
-        number = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(stored))
+        number = varints.code_of(stored)
         lengths.append(number >> 1 if not number & 1 else -1)
     if legacy and start >= LENGTH_BYTES:
         lengths.append(int.from_bytes(buffer[start - LENGTH_BYTES : start], "big"))

@@ -55,6 +55,9 @@ _MINIMUM: Final = {
 }
 """Fewest bytes of a message, by magic."""
 _RULES: Final = {magic: checksum_of(kind.key) for magic, kind in KINDS.items()}
+_CRC_BYTES: Final = {
+    magic: field_of(kind.key, _RULES[magic].field).size for magic, kind in KINDS.items()
+}
 _LEAST: Final = {names.LAST_OFFSET_DELTA: 0, names.NUM_RECORDS: 0, names.PRODUCER_ID: NONE}
 """The least numbers in the header of a batch."""
 _NUMBERS: Final = (
@@ -196,7 +199,7 @@ def head_at(buffer: memoryview, position: int, magic: int | None = None) -> Head
     offset = int.from_bytes(buffer[position : position + _OFFSET.size], "big", signed=True)
     rule = _RULES[magic]
     at = position + FRAMING + rule.position
-    crc = int.from_bytes(buffer[at : at + 4], "big")
+    crc = int.from_bytes(buffer[at : at + _CRC_BYTES[magic]], "big")
     attributes = _ATTRIBUTES[magic]
     stored = attributes.in_entry(buffer, position)
     codec = attributes.compression(stored)
@@ -347,7 +350,7 @@ class Seeker:
             start = found.start() - _MAGIC
             size = message_size(buffer, start)
             if not size and not magic:  # zeros have the magic of no entry
-                data = _DATA.search(buffer, start + FRAMING - 4)
+                data = _DATA.search(buffer, start + _OFFSET.size)
                 start = len(buffer) if data is None else max(start + 1, data.start() - FRAMING + 1)
                 continue
             if size <= len(buffer) - start - FRAMING and all(

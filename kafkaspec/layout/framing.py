@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.layout import Checksum, FieldLayout, Kind, TypeLayout, names
+from kafkaspec.layout import Checksum, FieldLayout, Kind, TypeLayout, names, varints
 from kafkaspec.model import Buffer
 
 ENTRY: Final = names.ENTRY
@@ -28,6 +28,11 @@ def field_of(type_key: str, field: str) -> FieldLayout:
         if item.id == field:
             return item
     raise LookupError(f"{layout.location}: {type_key} has no field {field}")
+
+
+def largest_size(field: FieldLayout) -> int:
+    """Return the largest number of bytes of a field that is an integer."""
+    return field.size or varints.longest(LAYOUTS[field.type].scalar)
 
 
 def checksum_of(type_key: str) -> Checksum:
@@ -102,6 +107,11 @@ class Framing:
         start = position + self._size_position
         field = self._size_field
         return int.from_bytes(buffer[start : start + field.size], "big", signed=field.signed)
+
+    def set_message_size(self, entry: bytearray, size: int) -> None:
+        """Store the size of the message of an entry in its first bytes."""
+        field, start = self._size_field, self._size_position
+        entry[start : start + field.size] = size.to_bytes(field.size, "big", signed=field.signed)
 
 
 LOG_FRAMING: Final = Framing.of(ENTRY)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from kafkaspec._generated.layout import ENTRY_KINDS, ENUMS, LAYOUTS
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, FieldLayout, Kind, TypeLayout, names
-from kafkaspec.layout.framing import BODY, ENTRY
+from kafkaspec.layout.framing import BODY, ENTRY, RECORD_BATCH
 
 _T = TypeVar("_T")
 
@@ -26,7 +26,7 @@ KINDS: Final[Mapping[int, EntryKind]] = ENTRY_KINDS[ENTRY]
 MAGICS: Final = tuple(sorted(KINDS))
 """Every magic there is, the oldest first."""
 
-CURRENT: Final = 2 if 2 in KINDS else MAGICS[-1]
+CURRENT: Final = next(magic for magic, kind in KINDS.items() if kind.key == RECORD_BATCH)
 """The magic that brokers and producers write today, and the default for writing."""
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Final, Literal, TypedDict
 
 from kafkaspec import compression as compressions
+from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import (
     CompressionType,
     LegacyMessage,
@@ -16,7 +18,7 @@ from kafkaspec.codecs import Buffer, Codec, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.framing import ENTRY, field_of
+from kafkaspec.layout.framing import ENTRY, field_of, largest_size
 from kafkaspec.layout.kinds import (
     CURRENT,
     KINDS,
@@ -35,7 +37,16 @@ from kafkaspec.options import checked, one_of
 from kafkaspec.policy import CrcPolicy
 from kafkaspec.times import Time, milliseconds
 
-RECORD_OVERHEAD: Final = 21
+_FRAMED: Final = LAYOUTS[LAYOUTS[KINDS[CURRENT].record_set].fields[0].type]
+RECORD_OVERHEAD: Final = sum(
+    map(
+        largest_size,
+        takewhile(
+            lambda field: field.id != names.KEY,
+            (_FRAMED.fields[0], *LAYOUTS[KINDS[CURRENT].record].fields),
+        ),
+    )
+)
 """Bytes Kafka adds to the size of a record (``DefaultRecord.MAX_RECORD_OVERHEAD``)."""
 
 MOST_DELTA: Final = min(

@@ -1,8 +1,8 @@
 """The entries of one input in order, and the end of the log.
 
-The end follows the rules of Kafka's readers (``FileLogInputStream``): with 17 bytes or fewer left,
-or with an entry that reaches beyond the end, the log ends without an error; a size below 14 is an
-error, but zeros to the end are what preallocation leaves.
+The end follows the rules of Kafka's readers (``FileLogInputStream``): the log ends without an error
+where no byte is left after a magic, or where an entry reaches beyond the end. A size below that of
+the smallest message is an error, but zeros to the end are what preallocation leaves.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kafkaspec.release import parse_release
+
 SEGMENT_BYTES = "{segment.bytes}"
 """In the place of a setting's name: the version's setting for the size of a segment."""
 NATIVE_FORMAT = "{native}"
@@ -118,7 +120,7 @@ class Version:
     @property
     def release(self) -> tuple[int, ...]:
         """The version as numbers, for comparisons."""
-        return tuple(int(part) for part in self.name.split("."))
+        return parse_release(self.name)
 
     @property
     def features(self) -> frozenset[Feature]:

@@ -22,8 +22,8 @@ from kafkaspec.codecs.base import Parser
 from kafkaspec.columns.json_lines import bytes_value
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.intact.heads import SMALLEST, Head, Seeker, head_at
-from kafkaspec.layout import names
-from kafkaspec.layout.framing import ENTRY, FRAMING, field_of
+from kafkaspec.layout import names, varints
+from kafkaspec.layout.framing import ENTRY, FRAMING, LOG_FRAMING, field_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
@@ -37,6 +37,7 @@ _WARNING: Final = (
 _CHAIN: Final = 3
 """Records in a row that show where to go on after one that cannot be read."""
 _SHORTEST: Final = LAYOUTS["recordbatch.record"].minimum_size
+_LONGEST_LENGTH: Final = varints.longest("varint32")
 _MOST_TRIES: Final = 1 << 22
 """Places of a segment at which records may begin again that are tried."""
 _LEAST_OUTPUT: Final = 1 << 20
@@ -92,7 +93,7 @@ class UnprovenReader:
     def _of_batch(self, head: Head, end: int) -> Iterator[UnprovenRecord]:
         kind, smallest = KINDS[head.magic], SMALLEST[head.magic]
         header = bytearray(self._buffer[head.position : head.position + smallest])
-        header[FRAMING - 4 : FRAMING] = (smallest - FRAMING).to_bytes(4, "big")
+        LOG_FRAMING.set_message_size(header, smallest - FRAMING)
         try:
             batch = self._codec.parse(ENTRY, header, complete=True)[0].message
         except KafkaSpecError:
@@ -188,19 +189,11 @@ class _Chain:
 
 def _may_begin(payload: memoryview, position: int) -> bool:
     """Return whether the length of a record that fits is there, and attributes of 0 after it."""
-    length = shift = 0
-    left = len(payload) - position
-    for place in range(min(5, left - 1)):
-        byte = payload[position + place]
-        length |= (byte & 0x7F) << shift
-        if not byte & 0x80:
-            after = left - place - 1
-            return (
-                not length & 1
-                and _SHORTEST <= length >> 1 <= after
-                and (payload[position + place + 1] == 0)
-            )
-        shift += 7
+    for end in range(position + 1, min(position + _LONGEST_LENGTH + 1, len(payload))):
+        if not payload[end - 1] & varints.MORE:
+            length = varints.code_of(payload[position:end])
+            fits = not length & 1 and _SHORTEST <= length >> 1 <= len(payload) - end
+            return fits and payload[end] == 0
     return False
 
 

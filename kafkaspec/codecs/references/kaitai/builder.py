@@ -11,10 +11,10 @@ from operator import attrgetter
 from typing import Any
 
 from kafkaspec.checksum import CHECKSUMS
-from kafkaspec.codecs.references.kaitai.trees import VARINT_BITS, KaitaiTrees
+from kafkaspec.codecs.references.kaitai.trees import KaitaiTrees
 from kafkaspec.codecs.references.kaitai.writer import reach_end, written
 from kafkaspec.codecs.references.trees import settled
-from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout
+from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout, varints
 
 
 class TreeBuilder:
@@ -35,7 +35,7 @@ class TreeBuilder:
         if parent is not None and type(parent).__module__ != tree_class.__module__:
             parent = None
         tree = tree_class(*arguments, None, parent, None if parent is None else parent._root)
-        if layout.scalar in VARINT_BITS:
+        if layout.scalar in varints.BITS:
             setattr(tree, layout.fields[0].id, _groups(layout.scalar, value))
         else:
             last = layout.fields[-1].id
@@ -150,7 +150,7 @@ def _measure(field: FieldLayout, tree: Any) -> int:
 def _groups(scalar: str, value: Any) -> list[int]:
     """Return the bytes of a varint."""
     signed = not scalar.startswith("unsigned")
-    number = _checked(value, (1 << (VARINT_BITS[scalar] - signed)) - 1, signed=signed)
+    number = _checked(value, (1 << (varints.BITS[scalar] - signed)) - 1, signed=signed)
     if signed:
         number = number << 1 if number >= 0 else ~(number << 1)
     groups = []

@@ -10,10 +10,9 @@ from typing import Any
 
 from kafkaspec.codecs.references import trees
 from kafkaspec.codecs.references.window import Window
-from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout
+from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout, varints
 from kafkaspec.model import Buffer
 
-VARINT_BITS = {"varint32": 32, "varint64": 64, "unsigned_varint32": 32}
 """Bits of the values of each kind of varint."""
 
 
@@ -48,7 +47,7 @@ class KaitaiTrees(trees.Trees):
         raise MissingChoice(f"there is no case for {field.id}")
 
     def scalar(self, layout: TypeLayout) -> trees.Convert:
-        name = "value" if layout.scalar in VARINT_BITS else layout.fields[-1].id
+        name = "value" if layout.scalar in varints.BITS else layout.fields[-1].id
         return lambda tree: getattr(tree, name, None)
 
     def tree_class(self, key: str) -> Any:
