@@ -293,7 +293,7 @@ def check_control(batch: Batch, controls: Sequence[ControlRecord], file: str) ->
     ends_transaction = batch.producer_id >= 0
     for control in controls:
         number, offset = control.key.type, control.record.offset
-        if ends_transaction and number not in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
+        if ends_transaction and control.aborts is None:
             text = f"a control record of a producer has type {number}, neither ABORT nor COMMIT"
             yield at.error(R.CONTROL_RECORD, text, offset=offset)
         elif number not in _KNOWN_TYPES and control.key.version:  # written as 0

@@ -21,6 +21,7 @@ from kafkaspec.layout import names
 from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.names import OFFSET_INDEX_ENTRY
 from kafkaspec.layout.sequences import is_later, sequence_after
+from kafkaspec.log.transactions import Transactions
 
 if TYPE_CHECKING:
     from kafkaspec.layout import EntryKind
@@ -76,8 +77,6 @@ class _Producer:
     """Largest timestamp of that batch, -1 for none."""
     before_repeat: int = -1
     """Sequence number before those that came again, -1 for none."""
-    open_since: int | None = None
-    """First offset of the open transaction, None for none."""
     open_records: int = 0
     """Records of the open transaction that are still in the log."""
     last_marker: int = -1
@@ -99,8 +98,6 @@ class _Producer:
         if same and self.last_sequence < 0:
             self.wrote(before)
         if self.last_marker < 0:
-            if before.open_since is not None:
-                self.open_since = before.open_since
             self.open_records += before.open_records
             self.last_marker = before.last_marker
         self.epoch_changed |= before.epoch_changed or before.epoch != self.first_epoch
@@ -170,6 +167,7 @@ class LogOrder:
         self.epochs: list[EpochRun] = []
         self._leader_epoch = -1
         self._producers: OrderedDict[int, _Producer] = OrderedDict()
+        self._transactions = Transactions()
 
     @property
     def has_producers(self) -> bool:
@@ -193,11 +191,14 @@ class LogOrder:
         for producer_id, producer in self._producers.items():
             earlier = producers.pop(producer_id, None)
             if earlier is not None:
+                if producer.last_marker >= 0:
+                    before._transactions.end(producer_id)
                 producer.follow(earlier)
             producers[producer_id] = producer
-        while len(producers) > MAX_PRODUCERS:
-            producers.popitem(last=False)
         self._producers = producers
+        self._transactions.open |= before._transactions.open
+        while len(producers) > MAX_PRODUCERS:
+            self._forget()
 
     def check(
         self, batch: Header, first_offset: int, segment_base: int | None, file: str
@@ -260,8 +261,7 @@ class LogOrder:
 
     def extends(self, batch: Header) -> bool:
         """Return whether more data of the producer, after this batch, gives no finding."""
-        producer = self._producers[batch.producer_id]
-        return bool(batch.is_transactional) or producer.open_since is None
+        return bool(batch.is_transactional) or batch.producer_id not in self._transactions.open
 
     def extend_data(self, last: Header, records: int) -> None:
         """Take sound batches of data of the producer whose batch was checked last.
@@ -301,14 +301,14 @@ class LogOrder:
         if first >= 0:
             producer.wrote(batch)
         if batch.is_transactional:
-            if producer.open_since is None:
-                producer.open_since = batch.base_offset
+            own = batch.producer_id, batch.producer_epoch, batch.base_offset, batch.max_timestamp
+            self._transactions.data(*own)
             producer.open_records += batch.num_records or 0
-        elif producer.open_since is not None:
+        elif (ongoing := self._transactions.open.get(batch.producer_id)) is not None:
             yield at.error(
                 R.TRANSACTION_STATE,
                 f"producer {batch.producer_id} writes outside a transaction while its transaction "
-                f"from offset {producer.open_since} is open",
+                f"from offset {ongoing.first_offset} is open",
             )
 
     def _gap(self, batch: Header, producer: _Producer, at: Place) -> Iterator[Finding]:
@@ -336,7 +336,7 @@ class LogOrder:
         if producer is None:
             producer = self._producers[batch.producer_id] = _Producer(epoch, first_epoch=epoch)
             if len(self._producers) > MAX_PRODUCERS:
-                self._producers.popitem(last=False)
+                self._forget()
         else:
             self._producers.move_to_end(batch.producer_id)
         if epoch < producer.epoch:
@@ -348,6 +348,10 @@ class LogOrder:
             producer.last_sequence = producer.before_repeat = -1
         return producer, findings
 
+    def _forget(self) -> None:
+        """Forget the producer that has written last before all others."""
+        self._transactions.end(self._producers.popitem(last=False)[0])
+
     def end_transaction(
         self, batch: Header, aborts: bool, file: str
     ) -> tuple[AbortedTransaction | None, list[Finding]]:
@@ -358,11 +362,11 @@ class LogOrder:
         """
         at = Place(file, Area.BATCH, batch.position, batch.last_offset)
         producer, findings = self._producer(batch, at)
-        aborted = None
-        if aborts and producer.open_since is not None and producer.open_records:
+        aborted, ended = None, self._transactions.end(batch.producer_id)
+        if aborts and ended is not None and producer.open_records:
             aborted = AbortedTransaction(
-                batch.producer_id, producer.open_since, batch.last_offset, producer.last_marker
+                batch.producer_id, ended.first_offset, batch.last_offset, producer.last_marker
             )
-        producer.open_since, producer.open_records = None, 0
+        producer.open_records = 0
         producer.last_marker = batch.last_offset
         return aborted, findings

@@ -16,7 +16,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.analysis.check_order import LogOrder
 from kafkaspec.analysis.checkpoints.log_state import EpochRun
 from kafkaspec.analysis.findings import Finding, FindingReason, Severity
@@ -137,8 +136,7 @@ def _note(found: Survey, batch: Batch, base: int | None, file: str) -> None:
     except KafkaSpecError:
         return
     if marker is not None:
-        aborts = marker.key.type == ControlRecordType.ABORT
-        found.order.end_transaction(batch, aborts, file)
+        found.order.end_transaction(batch, bool(marker.aborts), file)
 
 
 def spans_of(path: Path, most: int) -> list[Span]:

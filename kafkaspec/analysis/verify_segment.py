@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from kafkaspec.log.batch import Batch, crc_error, magic_name, payload_path, stor
 from kafkaspec.log.control import ControlRecord, decode_controls
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import read_marker
 from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Record
 
@@ -44,10 +46,6 @@ Event = Finding | FileResult
 """An event of verification: a finding, or the result of a file that is done."""
 
 _PROGRESS_STEP = 1 << 20
-_MOST_MARKERS = 1 << 10
-"""Markers that are remembered; they differ by the epoch of their coordinator."""
-_ENDS: Mapping[int | None, bool] = {ControlRecordType.ABORT: True, ControlRecordType.COMMIT: False}
-"""Types of markers, and whether they abort."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +132,6 @@ class SegmentVerifier:
         self._end = self._reported = span.start
         self._last_controls: Sequence[ControlRecord] = ()
         self._first_controls: Sequence[ControlRecord] = ()
-        self._markers: dict[tuple[int, bytes], bool | None] = {}
 
     def _kind(self) -> FileKind:
         kraft = self._name is None and names.is_log(self._path.name)
@@ -339,22 +336,17 @@ class SegmentVerifier:
 
         None for any other entry, which has to be checked by itself.
         """
-        marker = part.marker(number)
-        if marker is None or any(
+        stored = part.marker(number)
+        if stored is None or any(
             index.check.follow(part, number, number + 1) == number for index in self._indexes
         ):
             return None
-        if marker not in self._markers:
-            if len(self._markers) == _MOST_MARKERS:
-                self._markers.clear()
-            try:
-                (control,) = segment.batch_at(part.position(number), cursor).control_records()
-            except (KafkaSpecError, ValueError):
-                kind = None
-            else:
-                kind = control.key.type
-            self._markers[marker] = _ENDS.get(kind)
-        return self._markers[marker]
+        read = partial(segment.batch_at, part.position(number), cursor)
+        try:
+            marker = read_marker(read, (segment.codec, *stored))
+        except KafkaSpecError:
+            return None
+        return None if marker is None else marker.aborts
 
     def _marker(self, part: Part, number: int, aborts: bool) -> Iterator[Finding]:
         """Take a sound marker."""
@@ -484,7 +476,7 @@ class SegmentVerifier:
                     self._first_controls = controls
                 yield from check_control(batch, controls, self._file)
                 if batch.producer_id >= 0:
-                    aborts = controls[0].key.type == ControlRecordType.ABORT
+                    aborts = bool(controls[0].aborts)
         yield from self._end_transaction(batch, aborts)
 
     def _end_transaction(self, batch: Header, aborts: bool | None) -> Iterator[Finding]:

@@ -19,9 +19,9 @@ from kafkaspec.layout.kinds import KINDS, header_fields, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE
 from kafkaspec.log.batch import TIMESTAMP_TYPES as STORED_TIMESTAMP_TYPES
 from kafkaspec.log.columnar import CHUNK_BYTES, ColumnOptions, HeaderKeys, Layout
-from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart
+from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError
 from kafkaspec.times import with_milliseconds

@@ -12,17 +12,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec._generated.python.model.control_record import ControlRecordType, EndTransactionMarker
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker.profiles import MarkerTrace, Profile
 from kafkaspec.codecs import Codec, Origin
-from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import snapshots
 from kafkaspec.files.arrays import serialize_array
-from kafkaspec.layout.framing import field_of
-from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, payload_path
-from kafkaspec.log.control import KEY, ControlRecord
+from kafkaspec.log import transactions
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, payload_origin
+from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.header_table import HeaderTable
 
 
@@ -272,33 +270,10 @@ def read_marker(headers: HeaderTable, number: int) -> Marker | None:
 
 def _read_marker(batch: Batch) -> Marker | None:
     found = batch.marker()
-    if found is None:
-        return None
-    return marker_of(found, Origin(batch.file, batch.payload_position, path=payload_path(batch)))
+    return None if found is None else marker_of(found, payload_origin(batch))
 
 
 def marker_of(control: ControlRecord, origin: Origin) -> Marker:
-    """Return the transaction marker of a control record.
-
-    Args:
-        control: first control record of a producer's batch.
-        origin: origin of the records.
-
-    Raises:
-        KafkaSpecError: the control record is of another kind.
-    """
-    if not isinstance(control.body, EndTransactionMarker):
-        raise make_error(
-            Reason.INVALID_VALUE,
-            f"a control record of a producer ends a transaction, but this one is of type"
-            f" {control.key.type}",
-            file=origin.file,
-            offset=origin.position,
-            path=f"{origin.path}/records/0/key/type",
-            spec=field_of(KEY, "type").location,
-        )
-    return Marker(
-        aborted=control.key.type == ControlRecordType.ABORT,
-        coordinator_epoch=control.body.coordinator_epoch,
-        timestamp=control.record.timestamp,
-    )
+    """Return the marker of a control record; see ``kafkaspec.log.transactions.marker_of``."""
+    marker = transactions.marker_of(control, origin)
+    return Marker(marker.aborts, marker.coordinator_epoch, control.record.timestamp)

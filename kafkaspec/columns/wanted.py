@@ -11,7 +11,7 @@ from typing import Final
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.columnar import CHUNK_BYTES
-from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
+from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
 
 OF_BATCH: Final = "batch."
 """Prefix of columns that repeat a field of the header of a record's entry."""

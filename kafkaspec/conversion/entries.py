@@ -36,7 +36,6 @@ from kafkaspec.conversion.messages import Messages
 from kafkaspec.conversion.offsets import Offsets, check_rising
 from kafkaspec.conversion.regrouped import Regrouped
 from kafkaspec.conversion.runs import Runs
-from kafkaspec.conversion.transactions import Outcome, Transactions
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.sequences import sequence_after
@@ -55,6 +54,7 @@ from kafkaspec.log.batch import (
     shares_offset,
 )
 from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
+from kafkaspec.log.transactions import Markers, Outcome
 from kafkaspec.model import Buffer, Record
 from kafkaspec.writing.editing import changed, edited, with_payload
 
@@ -79,7 +79,7 @@ class EntryConverter:
         choices: Choices,
         codec: Codec,
         *,
-        transactions: Transactions | None = None,
+        markers: Markers | None = None,
         log_start_offset: int | None = None,
     ) -> None:
         """Prepare to convert.
@@ -87,13 +87,13 @@ class EntryConverter:
         Args:
             choices: the plan.
             codec: writes the entries.
-            transactions: outcomes of the transactions of the log, if known.
+            markers: the transaction markers of the log, if outcomes matter.
             log_start_offset: start offset of the log; records below it were deleted, and are left
                 out.
         """
         self._choices = choices
         self._codec = codec
-        self._transactions = transactions
+        self._markers = markers
         self._log_start = log_start_offset
         bounds = [bound for bound in (choices.start_offset, log_start_offset) if bound is not None]
         self._low: int | None = max(bounds, default=None)
@@ -109,7 +109,7 @@ class EntryConverter:
             waiting=self._waiting,
             low=self._low,
             high=self._high,
-            outcomes=transactions is not None,
+            outcomes=markers is not None,
         )
         self.runs, self.kept = Runs(shared), Kept(shared)
         self.regrouped, self.messages = Regrouped(shared), Messages(shared)
@@ -197,9 +197,9 @@ class EntryConverter:
         if not records and (not kind.has_record_sets or self.offsets.renumbers):
             self.losses.add(Loss.EMPTY_BATCHES, batches=1)
             return True
-        if not batch.is_transactional or batch.is_control or self._transactions is None:
+        if not batch.is_transactional or batch.is_control or self._markers is None:
             return False
-        outcome = self._transactions.outcome(batch)
+        outcome = self._markers.outcome(batch.producer_id, batch.last_offset)
         if outcome is Outcome.ABORTED and self._choices.drops_aborted:
             self.losses.add(Loss.ABORTED_DROPPED, batches=1, records=records)
             return True

@@ -20,7 +20,6 @@ from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.regrouped import Chunk, Groups, Regrouped
 from kafkaspec.conversion.report import Damage, PartitionResult, TailNote
 from kafkaspec.conversion.runs import RUN_BYTES
-from kafkaspec.conversion.transactions import Transactions
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import partition_metadata
@@ -28,7 +27,10 @@ from kafkaspec.jobs import in_order
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import CHUNK_BYTES
 from kafkaspec.log.damage import ALWAYS_RAISED
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import Markers
 from kafkaspec.writing.segment_writer import SegmentWriter
 
 Progress = Callable[[str, int], None]
@@ -97,7 +99,7 @@ class PartitionConversion:
         self.converter = EntryConverter(
             choices,
             codec,
-            transactions=Transactions(self._all_batches()) if needs else None,
+            markers=Markers(self._all_headers()) if needs else None,
             log_start_offset=log_start_offset,
         )
 
@@ -145,9 +147,9 @@ class PartitionConversion:
             raise make_error(Reason.UNENCODABLE, detail, file=segment.name)
         return segment
 
-    def _all_batches(self) -> Iterator[Batch | KafkaSpecError]:
+    def _all_headers(self) -> Iterator[HeaderTable | KafkaSpecError]:
         for segment in self._segments():
-            yield from segment.scan()
+            yield from readable_headers(segment)
 
     def _segments(self, note: Callable[[KafkaSpecError], None] | None = None) -> Iterator[Segment]:
         """Yield the segments, closed when the next one is asked for.

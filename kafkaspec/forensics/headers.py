@@ -21,6 +21,7 @@ from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import OpenTransaction
 
 Column = NDArray[np.int64]
 """A number for each batch."""
@@ -114,6 +115,13 @@ def tables(
                 yield from _of_segment(segment, number, unread, part.start, part.end)
         except KafkaSpecError as error:
             unread.errors.append(error)
+
+
+def open_before(log: Partition | Segment) -> list[OpenTransaction]:
+    """Return the transactions that were open at the start of a log, by its first snapshot."""
+    if isinstance(log, Segment) or log.first_base_offset is None:
+        return []
+    return log.open_at(log.first_base_offset)
 
 
 def segment_paths(log: Partition | Segment) -> list[str]:

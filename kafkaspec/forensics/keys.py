@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
 
 
 def aborted_of(log: Partition | Segment) -> AbortedTransactions:

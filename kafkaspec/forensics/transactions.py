@@ -11,8 +11,8 @@ import pyarrow as pa
 from kafkaspec._generated.python.model.enumeration import TransactionState
 from kafkaspec.forensics.headers import EPOCH
 from kafkaspec.layout.kinds import shown_name
-from kafkaspec.log.isolation import OpenTransaction
 from kafkaspec.log.partition import Partition
+from kafkaspec.log.transactions import OpenTransaction
 from kafkaspec.results import Assumption, Strength
 
 _STATE: Final = "enumeration.transaction_state"

@@ -578,6 +578,11 @@ def payload_path(batch: Batch) -> str:
     return f"{batch.framing.message_path}/{batch._payload_field}"
 
 
+def payload_origin(batch: Batch) -> Origin:
+    """Return the origin of the payload, for errors about a record in it."""
+    return Origin(batch.file, batch.payload_position, path=payload_path(batch))
+
+
 def magic_name(batch: Batch) -> str:
     """Return the magic as text: ``2``; ``1 (0.7)`` for the format of Kafka 0.7."""
     return f"{batch.magic} ({batch.log_format})" if batch.log_format else str(batch.magic)

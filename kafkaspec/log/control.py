@@ -17,6 +17,8 @@ from kafkaspec.model import Record
 KEY = "control_record.control_record_key"
 VALUE = "control_record.control_record_value"
 _AT_ONCE: Final = 1 << 12
+_ENDS: Final[dict[int, bool]] = {ControlRecordType.ABORT: True, ControlRecordType.COMMIT: False}
+"""The types that end a transaction, and whether they abort it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class ControlRecord:
     record: Record
     key: ControlRecordKey
     body: Any
+
+    @property
+    def aborts(self) -> bool | None:
+        """Whether it aborts a transaction, or commits one; None for what ends none."""
+        return _ENDS.get(self.key.type)
 
     @property
     def type_name(self) -> str:

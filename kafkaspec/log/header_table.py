@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import compress
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec.checksum import CHECKSUMS
@@ -257,20 +257,44 @@ class HeaderTable:
         Args:
             first: number of the entry to begin with.
         """
-        buffer, start = self.buffer, self.start
+        return next(self.wrong_checksums(range(first, len(self))), None)
+
+    def wrong_checksums(
+        self, rows: Sequence[int], buffer: memoryview | None = None, start: int = 0
+    ) -> Iterator[int]:
+        """Yield the entries whose checksum is wrong.
+
+        Args:
+            rows: numbers of the entries to look at, in order.
+            buffer: bytes that contain them, those of the table if None.
+            start: position in the segment of the first byte of ``buffer``.
+        """
+        if buffer is None:
+            buffer, start = self.buffer, self.start
         core = self.segment.codec.core
-        columns = self.position[first:], self.size[first:], self.crc[first:]
-        magics = set(self.magic[first:])
+        columns: list[Any] = [self.position, self.size, self.crc]
+        if isinstance(rows, range):
+            columns = [column[rows.start : rows.stop] for column in columns]
+        else:
+            pick = itemgetter(*rows, *rows[-1:])  # a tuple, of one row too
+            columns = [array("q", pick(column)[: len(rows)]) for column in columns]
+        magics = self.magics if len(self.magics) == 1 else {self.magic[row] for row in rows}
         if core is not None and len(magics) == 1:
-            kind = KINDS[magics.pop()]
-            number = first + intact(core, kind, buffer, *columns, start)
-            return None if number == len(self) else number
-        for number, (position, size, stored) in enumerate(zip(*columns, strict=True), first):
-            compute, skip = _CHECKSUMS[self.magic[number]]
+            (magic,) = magics
+            views = [memoryview(column) for column in columns]
+            number = 0
+            while number < len(rows):
+                rest = [view[number:] for view in views]
+                number += intact(core, KINDS[magic], buffer, rest[0], rest[1], rest[2], start)
+                if number < len(rows):
+                    yield rows[number]
+                    number += 1
+            return
+        for row, position, size, stored in zip(rows, *columns, strict=True):
+            compute, skip = _CHECKSUMS[self.magic[row]]
             at = position - start
             if compute(buffer[at + skip : at + size]) != stored:
-                return number
-        return None
+                yield row
 
 
 def of_scan(scan: Scan, segment: Entries, buffer: memoryview, start: int) -> HeaderTable:

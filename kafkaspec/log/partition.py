@@ -24,14 +24,15 @@ from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import SegmentOptions
 from kafkaspec.log.headers import sound_headers
-from kafkaspec.log.isolation import (
+from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import LogStart, Options, W, selection_of
+from kafkaspec.log.transactions import (
     AbortedTransactions,
     OpenTransaction,
+    Transactions,
     aborted_transactions,
     follow_transactions,
 )
-from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart, Options, W, selection_of
 from kafkaspec.model import Record
 from kafkaspec.options import UnknownNameError, checked, not_there
 from kafkaspec.times import Time, milliseconds
@@ -77,7 +78,7 @@ class Partition(Log):
         """
         self.path = as_path(path)
         self._options = options
-        self._followed: dict[int, OpenTransaction] | None = None  # once all headers were read
+        self._followed: Transactions | None = None  # once all headers were read
         place = self.path.absolute()
         self._checkpoints = checkpoints or Checkpoints(place.parent)
         parsed = names.parse_partition(place.name)
@@ -226,15 +227,16 @@ class Partition(Log):
         """
         ongoing, start = self._snapshot_transactions(self._end)
         if not ongoing and start == self.first_base_offset and self._followed is not None:
-            ongoing = self._followed
+            ongoing = list(self._followed.open.values())
         elif start < self._end:
-            follow_transactions(self.segments_from(start), start, ongoing)
-        return sorted(ongoing.values(), key=attrgetter("first_offset"))
+            followed = follow_transactions(self.segments_from(start), start, ongoing)
+            ongoing = list(followed.open.values())
+        return sorted(ongoing, key=attrgetter("first_offset"))
 
     def open_at(self, offset: int) -> list[OpenTransaction]:
         """Return the transactions that were open at an offset, by the producer snapshot there."""
         ongoing, taken = self._snapshot_transactions(offset)
-        return list(ongoing.values()) if taken == offset else []
+        return ongoing if taken == offset else []
 
     @property
     def log_end_offset(self) -> int:
@@ -258,8 +260,8 @@ class Partition(Log):
                 end = max(end, table.next_offset)
         return end
 
-    def _snapshot_transactions(self, end: int) -> tuple[dict[int, OpenTransaction], int]:
-        """Open transactions by producer id, and the offset that this holds in."""
+    def _snapshot_transactions(self, end: int) -> tuple[list[OpenTransaction], int]:
+        """Open transactions, and the offset that this holds in."""
         for snapshot in reversed(self.snapshots):
             if snapshot.offset is None or snapshot.offset > end:
                 continue
@@ -269,8 +271,8 @@ class Partition(Log):
                 entries = snapshot.entries
             except KafkaSpecError:  # a broker takes an older one
                 continue
-            ongoing = {
-                entry.producer_id: OpenTransaction(
+            ongoing = [
+                OpenTransaction(
                     entry.producer_id,
                     entry.producer_epoch,
                     entry.current_txn_first_offset,
@@ -278,9 +280,9 @@ class Partition(Log):
                 )
                 for entry in entries
                 if entry.current_txn_first_offset >= 0
-            }
+            ]
             return ongoing, snapshot.offset
-        return {}, self.first_base_offset or 0
+        return [], self.first_base_offset or 0
 
     @property
     def high_watermark(self) -> int | None:
@@ -374,12 +376,12 @@ class Partition(Log):
         Raises:
             KafkaSpecError: a file cannot be opened.
         """
-        found, ongoing = aborted_transactions(lambda: self.segments_from(start_offset))
+        found, followed = aborted_transactions(lambda: self.segments_from(start_offset))
         first = self.first_base_offset
-        if ongoing is not None and self.paths_from(start_offset) == self.segment_paths:
-            begun = (each.first_offset for each in ongoing.values())
-            if first is not None and min(begun, default=first) >= first:
-                self._followed = ongoing
+        if followed is not None and self.paths_from(start_offset) == self.segment_paths:
+            unstable = followed.first_unstable
+            if first is not None and (unstable is None or unstable >= first):
+                self._followed = followed
         return found
 
     def stable_offset(self, *, strict: bool) -> int | None:

@@ -17,9 +17,9 @@ from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import Entries
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import skip
-from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.log.lookup import Isolation, start_position
 from kafkaspec.log.pieces import runs_of
+from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.model import Record
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError, report

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.datasource import InputPartition
 
-from kafkaspec.log.isolation import NO_TRANSACTIONS, AbortedTransactions
+from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import address
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.headers import header_tables
-from kafkaspec.log.isolation import NO_TRANSACTIONS
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.missing import Missing
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import NO_TRANSACTIONS
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.filters import Narrowed
 from kafkaspec.spark.losses import report_missing

@@ -12,12 +12,13 @@ import pyarrow as pa
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import MemberState, StreamsMemberState
 from kafkaspec.arrow.messages.arrays import decode_array
+from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut
-from kafkaspec.state.latest import KEY, OFFSET, PENDING, TIMESTAMP, VALUE, Latest, Source, latest
+from kafkaspec.state.latest import KEY, PENDING, TIMESTAMP, VALUE, Latest, Source, latest
 from kafkaspec.times import Time
 
 _ASSIGNMENT = pa.list_(

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from bisect import bisect
-from collections import defaultdict
-from enum import StrEnum
-from typing import Any, NamedTuple, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.messages.arrays import table_of
+from kafkaspec.arrow.outcomes import OFFSET, PRODUCER, outcomes
 from kafkaspec.log.columnar import RangeOptions
+from kafkaspec.log.transactions import Outcome
 from kafkaspec.messages.tables import with_names
-from kafkaspec.state.latest import (
-    COMMIT,
-    CONTROL,
-    KEY,
-    MARKER,
-    OFFSET,
-    PRODUCER,
-    TIMESTAMP,
-    TRANSACTIONAL,
-    VALUE,
-    Latest,
-    Source,
-    pieces,
-)
+from kafkaspec.state.latest import KEY, TIMESTAMP, TRANSACTIONAL, VALUE, Latest, Source, pieces
 from kafkaspec.tables.json_values import json_rows
 from kafkaspec.times import Time
-
-
-class Outcome(StrEnum):
-    """The fate of the transaction that wrote a record."""
-
-    COMMITTED = "committed"
-    ABORTED = "aborted"
-    """The record never counted."""
-    OPEN = "open"
-    """No marker has come: the record does not count yet."""
 
 
 class Event(NamedTuple):
@@ -105,33 +82,23 @@ def history(
                 names.update(pc.unique(owners).to_pylist())
             own = table.filter(pc.equal(owners, name))
             rows += [(kind, row) for row in json_rows(own)]
-    outcomes = _Outcomes(markers, {row[PRODUCER] for _, row in rows if row[TRANSACTIONAL]})
+    rows.sort(key=lambda each: each[1][OFFSET])
+    fates = _fates([row for _, row in rows if row[TRANSACTIONAL]], markers)
     return [
-        Event(
-            row[OFFSET], row[TIMESTAMP], kind, row[KEY], row[VALUE],
-            outcomes.of(row[PRODUCER], row[OFFSET]) if row[TRANSACTIONAL] else None,
-        )
-        for kind, row in sorted(rows, key=lambda each: each[1][OFFSET])
-    ]  # fmt: skip
+        Event(row[OFFSET], row[TIMESTAMP], kind, row[KEY], row[VALUE], fates.get(row[OFFSET]))
+        for kind, row in rows
+    ]
+
+
+def _fates(rows: Sequence[Mapping[str, Any]], markers: list[pa.Table]) -> dict[int, Outcome]:
+    """Return the outcome of the transaction of each row by its offset."""
+    if not rows:
+        return {}
+    columns = {name: pa.array([row[name] for row in rows], pa.int64()) for name in _PLACE}
+    ended = outcomes(pa.table(columns), pa.concat_tables(markers)).to_pylist()
+    return {row[OFFSET]: Outcome(fate) for row, fate in zip(rows, ended, strict=True)}
 
 
 _OWNERS = ("group_id", "group", "transactional_id")
 """Fields that say whose a record is."""
-
-
-class _Outcomes:
-    """How the transactions of some producers ended."""
-
-    def __init__(self, markers: list[pa.Table], producers: set[int]) -> None:
-        self._ends: dict[int, list[tuple[int, Outcome]]] = defaultdict(list)
-        for table in markers if producers else ():
-            wanted = pc.is_in(table[PRODUCER], pa.array(sorted(producers), pa.int64()))
-            for end in table.filter(wanted).to_pylist():
-                kind = Outcome.COMMITTED if end[CONTROL] == COMMIT else Outcome.ABORTED
-                self._ends[end[PRODUCER]].append((end[MARKER], kind))
-
-    def of(self, producer: int, offset: int) -> Outcome:
-        """Return what the first marker of a producer after an offset says."""
-        ends = self._ends[producer]
-        place = bisect(ends, offset, key=lambda end: end[0])
-        return ends[place][1] if place < len(ends) else Outcome.OPEN
+_PLACE: Final = (OFFSET, PRODUCER)

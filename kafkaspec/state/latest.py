@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.messages.record_types import by_type, located, record_types
+from kafkaspec.arrow.outcomes import CONTROL, OFFSET, PRODUCER, markers_in, outcomes
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
@@ -24,6 +25,7 @@ from kafkaspec.layout.names import UNUSED
 from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import Outcome
 from kafkaspec.messages.lookup import in_topic
 from kafkaspec.state.decoding import decode
 from kafkaspec.state.framed import LeftOut
@@ -32,14 +34,11 @@ from kafkaspec.times import Time, milliseconds
 Source = Segment | Partition
 """What is read: a partition of an internal topic, or a segment of it."""
 
-OFFSET, TIMESTAMP, KEY, VALUE, PENDING = "offset", "timestamp", "key", "value", "pending"
-TRANSACTIONAL, PRODUCER, CONTROL, MARKER = (
-    "transactional", "producer_id", "control_type", "marker",
-)  # fmt: skip
+TIMESTAMP, KEY, VALUE, PENDING = "timestamp", "key", "value", "pending"
+TRANSACTIONAL: Final = "transactional"
 _KEPT: Final = [OFFSET, TIMESTAMP, KEY, VALUE]
 _COLUMNS: Final = (OFFSET, TIMESTAMP, KEY, VALUE, TRANSACTIONAL, PRODUCER, CONTROL)
-COMMIT: Final = "COMMIT"
-_FOREVER: Final = 1 << 62
+_LARGEST: Final = "largest"
 _AT_ONCE: Final = 1 << 18
 """Rows that are kept before it pays to look for the last ones of each key."""
 
@@ -94,7 +93,7 @@ def pieces(
     """Yield the decoded records of a log by record type, and the markers among them, in pieces.
 
     The tables of records have ``offset``, ``timestamp``, ``key``, ``value``, ``transactional`` and
-    ``producer_id``, that of markers ``marker``, ``producer_id``, ``control_type`` and ``offset``.
+    ``producer_id``, that of markers ``offset``, ``producer_id`` and ``control_type``.
     What is left out is noted in ``found``. For the other arguments see ``latest``.
     """
     until = None if at is None else milliseconds(at, "at")
@@ -104,12 +103,8 @@ def pieces(
         table = table.set_column(1, TIMESTAMP, table[TIMESTAMP].cast(pa.int64()))
         if until is not None:
             table = table.filter(pc.less_equal(table[TIMESTAMP], until))
-        control = table[CONTROL].is_valid()
-        ends = table.filter(control).select([OFFSET, PRODUCER, CONTROL])
-        ends = ends.set_column(2, CONTROL, ends[CONTROL].cast(pa.string()))
-        ends = ends.rename_columns([MARKER, PRODUCER, CONTROL])
-        ends = ends.append_column(OFFSET, ends[MARKER])
-        yield _by_type(table.filter(pc.invert(control)), topic, release, found), ends
+        data = table.filter(table[CONTROL].is_null())
+        yield _by_type(data, topic, release, found), markers_in(table)
 
 
 def _by_type(
@@ -175,10 +170,9 @@ class _Kept:
         self._count(rows.filter(pc.invert(transactional)))
         rows = rows.filter(transactional)
         if rows.num_rows and ends.num_rows:
-            places = rows.select([OFFSET, PRODUCER])
-            kinds = places.join_asof(ends, OFFSET, PRODUCER, _FOREVER)[CONTROL]
-            self._count(rows.filter(pc.fill_null(pc.equal(kinds, COMMIT), False)))
-            rows = rows.filter(pc.is_null(kinds))
+            found = outcomes(rows, ends)
+            self._count(rows.filter(pc.equal(found, str(Outcome.COMMITTED))))
+            rows = rows.filter(pc.equal(found, str(Outcome.OPEN)))
         self._open = rows
 
     def _count(self, rows: pa.Table) -> None:
@@ -211,6 +205,6 @@ def _last(rows: pa.Table) -> pa.Table:
     fields = {
         field.name: key.field(index) for index, field in enumerate(key.type) if field.name != UNUSED
     }
-    largest = pa.table(fields | {MARKER: rows[OFFSET]}).group_by(list(fields))
-    offsets = largest.aggregate([(MARKER, "max")])[f"{MARKER}_max"]
+    largest = pa.table(fields | {_LARGEST: rows[OFFSET]}).group_by(list(fields))
+    offsets = largest.aggregate([(_LARGEST, "max")])[f"{_LARGEST}_max"]
     return rows.filter(pc.is_in(rows[OFFSET], offsets))

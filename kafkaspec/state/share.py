@@ -9,11 +9,12 @@ from typing import Any, Final, Unpack
 import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut
-from kafkaspec.state.latest import KEY, OFFSET, VALUE, Latest, Source, pieces
+from kafkaspec.state.latest import KEY, VALUE, Latest, Source, pieces
 from kafkaspec.tables.json_values import json_rows
 from kafkaspec.times import Time
 

@@ -9,11 +9,12 @@ from typing import Any, Final, Unpack
 import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut
-from kafkaspec.state.latest import KEY, OFFSET, TIMESTAMP, VALUE, Source, latest
+from kafkaspec.state.latest import KEY, TIMESTAMP, VALUE, Source, latest
 from kafkaspec.times import Time
 
 _STATE: Final = "enumeration.transaction_state"

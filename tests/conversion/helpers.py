@@ -8,8 +8,9 @@ from kafkaspec import decode
 from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
-from kafkaspec.conversion.transactions import Transactions
+from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import Markers
 from kafkaspec.model import Record
 
 
@@ -21,7 +22,7 @@ def converted(
     converter = EntryConverter(
         Choices(**choices),
         get_codec(codec),
-        transactions=Transactions(segment.scan()),
+        markers=Markers(readable_headers(segment)),
         log_start_offset=log_start_offset,
     )
     made = bytearray()

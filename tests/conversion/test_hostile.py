@@ -11,11 +11,12 @@ import pytest
 from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
-from kafkaspec.conversion.transactions import Transactions
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC
 from kafkaspec.log.batch import computed_crc
+from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import Markers
 from tests.goldens import GOLDEN
 from tests.log import forge
 
@@ -60,7 +61,7 @@ def convert_what_can_be(data: bytes, codec: str | None, **choices: Any) -> Itera
     converter = EntryConverter(
         Choices(max_output=1 << 20, **choices),
         get_codec(codec),
-        transactions=Transactions(segment.scan()),
+        markers=Markers(readable_headers(segment)),
     )
     for item in segment.scan():
         if isinstance(item, KafkaSpecError):

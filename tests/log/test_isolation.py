@@ -16,8 +16,7 @@ import kafkaspec as ks
 from kafkaspec import Record, encode
 from kafkaspec.forensics.gaps.reading import read_gaps
 from kafkaspec.layout.framing import checksum_of
-from kafkaspec.log import isolation as transactions
-from kafkaspec.log import segment
+from kafkaspec.log import segment, transactions
 from kafkaspec.log.headers import HEADERS_AT_ONCE
 from tests.cli.helpers import run
 

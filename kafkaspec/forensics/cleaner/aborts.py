@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import compress
 
-from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.files import names
 from kafkaspec.files.snapshots import TransactionIndex
@@ -134,14 +133,14 @@ class Transactions:
         self._reach(last_offset)
         if control is None:
             return True
-        if control.key.type == ControlRecordType.ABORT:
+        if control.aborts is None:
+            return False
+        if control.aborts:
             aborted = self._aborted.pop(producer_id, None)
             if aborted is not None and aborted.seen:
                 self.kept.append(aborted.entry)
                 return False
             return True
-        if control.key.type == ControlRecordType.COMMIT:
-            seen = producer_id in self._committed
-            self._committed.discard(producer_id)
-            return not seen
-        return False
+        seen = producer_id in self._committed
+        self._committed.discard(producer_id)
+        return not seen

@@ -13,9 +13,9 @@ from kafkaspec.forensics.gaps.ranges import GAPS, KIND_NUMBERS, Kind, Why
 from kafkaspec.forensics.gaps.walk import Columns
 from kafkaspec.forensics.headers import Column, named
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.isolation import AbortedTransactions
 from kafkaspec.log.missing import Missing
 from kafkaspec.log.missing import Why as MissingWhy
+from kafkaspec.log.transactions import AbortedTransactions
 from kafkaspec.results import Strength
 
 _WHYS: Final = {why: number for number, why in enumerate(Why)}

@@ -12,18 +12,17 @@ from kafkaspec.forensics.gaps.explained import divided, explain
 from kafkaspec.forensics.gaps.other_copy import ask_other
 from kafkaspec.forensics.gaps.ranges import Gaps
 from kafkaspec.forensics.gaps.walk import GapWalk
-from kafkaspec.forensics.headers import Unread, segment_paths, tables
+from kafkaspec.forensics.headers import Unread, open_before, segment_paths, tables
 from kafkaspec.forensics.producers.sequences import SequenceHoles
 from kafkaspec.forensics.timeline.indexes import index_paths
-from kafkaspec.forensics.timeline.walk import TransactionWalk
 from kafkaspec.intact.division import judge
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.damage import Kept
-from kafkaspec.log.isolation import Aborted, AbortedTransactions
 from kafkaspec.log.missing import Account
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import AbortedTransactions, Transactions
 from kafkaspec.results import Assumption
 
 
@@ -53,7 +52,7 @@ def read_gaps(
     holes = SequenceHoles(log)
     indexes = list(index_paths(log))
     # A broker makes a transaction index where one was aborted; what was copied alone has none.
-    transactions = TransactionWalk(log, unread) if _lacks(log, indexes) else None
+    transactions = Transactions(open_before(log)) if _lacks(log, indexes) else None
     base = log.first_base_offset if isinstance(log, Partition) else log.base_offset
     account = Account(log, judge=judge)
     around = list(account.beside())
@@ -70,7 +69,9 @@ def read_gaps(
         walk.take(table, base)
         holes.take(table)
         if transactions is not None:
-            transactions.take(table)
+            transactions.step(table)
+            unread.errors += transactions.errors
+            transactions.errors.clear()
     aborted = _aborted(indexes, transactions)
     rows = divided(walk.joined(aborted), around)
     assumptions: list[Assumption] = []
@@ -113,7 +114,7 @@ def _lacks(log: Partition | Segment, indexes: list[tuple[int, Path | None]]) -> 
 
 
 def _aborted(
-    indexes: list[tuple[int, Path | None]], walk: TransactionWalk | None
+    indexes: list[tuple[int, Path | None]], transactions: Transactions | None
 ) -> AbortedTransactions:
     """Return the aborted transactions of which there is data, or an entry in an index."""
     found = AbortedTransactions()
@@ -124,6 +125,6 @@ def _aborted(
             found.extend(AbortedTransactions.listed_in(TransactionIndex(index)))
         except KafkaSpecError:
             continue  # ``transactions`` reports it
-    if walk is not None:
-        found.extend(AbortedTransactions(map(Aborted._make, walk.aborted.tolist())))
+    if transactions is not None:
+        found.extend(transactions.aborted)
     return found

@@ -12,7 +12,7 @@ from kafkaspec.forensics.headers import Column
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.header_table import POSITION, HeaderTable
-from kafkaspec.log.isolation import AbortedTransactions
+from kafkaspec.log.transactions import AbortedTransactions
 
 Columns = dict[str, Column]
 _NONE: Final = np.empty(0, np.int64)

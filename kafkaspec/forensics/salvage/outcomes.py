@@ -19,8 +19,8 @@ from kafkaspec.forensics.salvage.report import LostOffsets, OpenTransaction
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.header_table import HeaderTable
-from kafkaspec.log.isolation import Aborted, AbortedTransactions
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import Aborted, AbortedTransactions
 
 _NO_INDEX: Final = "a marker may be lost at offsets {}-{}, and no transaction index says so"
 

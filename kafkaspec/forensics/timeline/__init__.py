@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from kafkaspec.forensics.timeline.indexes import IndexFinding
 from kafkaspec.forensics.timeline.reading import TIMELINE, Timeline, read_timeline
-from kafkaspec.forensics.timeline.walk import Outcome
+from kafkaspec.log.transactions import Outcome
 
 __all__ = ["TIMELINE", "IndexFinding", "Outcome", "Timeline", "read_timeline"]

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.headers import EPOCH, NAMED, Unread, named, segment_paths, tables
 from kafkaspec.forensics.timeline.indexes import IndexFinding, check_index
-from kafkaspec.forensics.timeline.walk import OPEN, OUTCOMES, UNKNOWN, Rows, TransactionWalk
+from kafkaspec.forensics.timeline.walk import OPEN, OUTCOMES, UNKNOWN, Rows, TimelineRows
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.isolation import OpenTransaction
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import OpenTransaction
 from kafkaspec.results import Assumption
 
 TIMELINE: Final = pa.schema([
@@ -106,7 +106,7 @@ def read_timeline(log: Partition | Segment) -> Timeline:
         KafkaSpecError: nothing in it can be read.
     """
     unread = Unread()
-    walk = TransactionWalk(log, unread)
+    walk = TimelineRows(log, unread)
     for table in tables(log, unread):
         walk.take(table)
     rows = walk.transactions

@@ -7,32 +7,20 @@ emptied ends nothing. Kafka: ``ProducerStateManager``, ``ProducerAppendInfo``; K
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, Final
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Final
 
 import numpy as np
 
-from kafkaspec._generated.python.model.control_record import ControlRecordType, EndTransactionMarker
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.forensics.headers import Column, Unread, first_timestamps, joined_rows
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.forensics.headers import Column, Unread, first_timestamps, joined_rows, open_before
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
-from kafkaspec.log.header_table import POSITION, SIZE, HeaderTable
+from kafkaspec.log.header_table import POSITION, HeaderTable
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-
-
-class Outcome(StrEnum):
-    """The fate of a transaction; a closed list."""
-
-    COMMITTED = "committed"
-    ABORTED = "aborted"
-    OPEN = "open"
-    """No marker has ended it."""
-    UNKNOWN = "unknown"
-    """Its marker cannot be read."""
-
+from kafkaspec.log.transactions import OpenTransaction, Outcome, markers, producer_runs
 
 OUTCOMES: Final = tuple(str(each) for each in Outcome)
 _COMMITTED, ABORTED, OPEN, UNKNOWN = range(4)
@@ -43,129 +31,89 @@ _PARTS: Final = (
     "producer_id", "kind", "epoch", "last_epoch", "first_offset", "last_offset", "batches",
     "records", "first_timestamp", "last_timestamp", "coordinator_epoch", "file", "position",
 )  # fmt: skip
+_OF_OPEN: Final = ("producer_id", "epoch", "first_offset", "last_timestamp")
+"""The columns of an ``OpenTransaction``."""
 _ENDS: Final = frozenset({"last_epoch", "last_offset", "last_timestamp"})
 _SUMS: Final = frozenset({"batches", "records"})
-_MOST_MARKERS: Final = 1 << 12
-"""Markers that are remembered by their bytes; they differ by the epoch of their coordinator."""
 
 _Parts = dict[str, Column]
 """Data of a producer without a marker of it in between, or a marker, in each row."""
 Rows = dict[str, Column]
 """A transaction in each row, by first offset, those without data by their marker."""
-_Marker = tuple[int, int]
-"""What a marker does, and the epoch of its coordinator."""
 
 
-@dataclass
-class _Read:
-    parts: list[_Parts] = field(default_factory=list)
-    first: int | None = None
-    end: int = 0
-    known: dict[bytes, _Marker] = field(default_factory=dict)
+class TimelineRows:
+    """Joins the transactions of a log, table by table.
 
-
-class TransactionWalk:
-    """Joins the transactions of a log, table by table."""
+    Attributes:
+        first: the first offset of the first batch, None without one.
+        end: the offset after the last batch.
+    """
 
     def __init__(self, log: Partition | Segment, unread: Unread) -> None:
         """Begin with the transactions that the snapshot at the start of the log has open."""
+        self.first: int | None = None
+        self.end = 0
         self._unread = unread
-        self._read = _Read()
-        before = _before(log)
-        if before is not None:
-            self._read.parts.append(before)
+        self._parts = [_before(open_before(log))]
 
     def take(self, table: HeaderTable) -> None:
         """Take the next headers."""
-        _take(table, self._read, self._unread)
-
-    @property
-    def first(self) -> int | None:
-        """The first offset of the first batch, None without one."""
-        return self._read.first
-
-    @property
-    def end(self) -> int:
-        """The offset after the last batch."""
-        return self._read.end
-
-    @property
-    def joined(self) -> _Parts:
-        """The data of each producer between its markers, and the markers."""
-        parts = self._read.parts
-        if len(parts) == 1:
-            return parts[0]
-        return _grouped(
-            {name: np.concatenate([part[name] for part in parts] or [_none()]) for name in _PARTS}
-        )
+        if self.first is None:
+            self.first = int(table.numpy(names.BASE_OFFSET)[0])
+        self.end = max(self.end, int(table.numpy(names.LAST_OFFSET).max()) + 1)
+        part = _part(table, self._unread)
+        if part is not None:
+            self._parts.append(part)
 
     @property
     def transactions(self) -> Rows:
         """The transactions; ``outcome`` is a number of ``OUTCOMES``."""
-        return _rows(self.joined)
-
-    @property
-    def aborted(self) -> Column:
-        """The aborted transactions that have data in the log: producer, first offset, marker."""
-        rows = self.transactions
-        chosen = (rows["outcome"] == ABORTED) & (rows["first_offset"] >= 0)
-        names_of = ("producer_id", "first_offset", "marker")
-        return np.stack([rows[name][chosen] for name in names_of], axis=1)
+        parts = self._parts
+        return _rows(
+            _grouped({name: np.concatenate([part[name] for part in parts]) for name in _PARTS})
+        )
 
 
-def _none() -> Column:
-    return np.empty(0, np.int64)
+def _before(found: Sequence[OpenTransaction]) -> _Parts:
+    """Return the transactions that were open at the start of the log."""
+    columns = np.array(sorted(found, key=attrgetter("first_offset")), np.int64).reshape(-1, 4)
+    made = {name: np.zeros(len(found), np.int64) for name in _PARTS}
+    made |= dict(zip(_OF_OPEN, columns.T, strict=True))
+    made["last_epoch"], made["last_offset"] = made["epoch"], made["first_offset"]
+    made["first_timestamp"] = np.full(len(found), NO_TIMESTAMP, np.int64)
+    made["kind"] = np.full(len(found), _DATA, np.int64)
+    made["position"] = made["coordinator_epoch"] = np.full(len(found), NONE, np.int64)
+    return made
 
 
-def _before(log: Partition | Segment) -> _Parts | None:
-    """Return the transactions that were open at the start of the log, by its first snapshot."""
-    if not isinstance(log, Partition) or log.first_base_offset is None:
-        return None
-    open_then = log.open_at(log.first_base_offset)
-    if not open_then:
-        return None
-    found = sorted(open_then, key=lambda each: each.first_offset)
-    count = len(found)
-    columns = {name: np.zeros(count, np.int64) for name in _PARTS}
-    columns["producer_id"] = np.array([each.producer_id for each in found], np.int64)
-    columns["epoch"] = columns["last_epoch"] = np.array(
-        [each.producer_epoch for each in found], np.int64
-    )
-    columns["first_offset"] = np.array([each.first_offset for each in found], np.int64)
-    columns["last_offset"] = columns["first_offset"]
-    columns["first_timestamp"] = np.full(count, NO_TIMESTAMP, np.int64)
-    columns["last_timestamp"] = np.array([each.last_timestamp for each in found], np.int64)
-    columns["kind"] = np.full(count, _DATA, np.int64)
-    columns["position"] = columns["coordinator_epoch"] = np.full(count, NONE, np.int64)
-    return columns
-
-
-# -- reading ----------------------------------------------------------------------------------
-
-
-def _take(table: HeaderTable, read: _Read, unread: Unread) -> None:
-    last = table.numpy(names.LAST_OFFSET)
-    if read.first is None:
-        read.first = int(table.numpy(names.BASE_OFFSET)[0])
-    read.end = max(read.end, int(last.max()) + 1)
+def _part(table: HeaderTable, unread: Unread) -> _Parts | None:
+    """Return the rows of a table that are of transactions."""
     producer = table.numpy(names.PRODUCER_ID)
     control = table.numpy(names.IS_CONTROL) != 0
     wanted = (producer > NONE) & (control | (table.numpy(names.IS_TRANSACTIONAL) != 0))
     if not wanted.any():
-        return
+        return None
     rows = np.flatnonzero(wanted)
     kind = np.full(len(rows), _DATA, np.int64)
     coordinator = np.full(len(rows), NONE, np.int64)
     at_control = np.flatnonzero(control[rows])
-    markers = _markers(table, rows[at_control], read.known, unread)
-    kind[at_control], coordinator[at_control] = markers[:, 0], markers[:, 1]
+    for number, marker in zip(at_control, markers(table, rows[at_control].tolist()), strict=True):
+        if isinstance(marker, KafkaSpecError):
+            unread.errors.append(marker)
+            kind[number] = UNKNOWN
+        elif marker is None:
+            kind[number] = _EMPTIED
+        else:
+            kind[number] = ABORTED if marker.aborts else _COMMITTED
+            coordinator[number] = marker.coordinator_epoch
     parts = {
         "producer_id": producer[rows],
         "kind": kind,
         "epoch": table.numpy(names.PRODUCER_EPOCH)[rows],
         "last_epoch": table.numpy(names.PRODUCER_EPOCH)[rows],
         "first_offset": table.numpy(names.BASE_OFFSET)[rows],
-        "last_offset": last[rows],
+        "last_offset": table.numpy(names.LAST_OFFSET)[rows],
         "batches": np.ones(len(rows), np.int64),
         "records": table.numpy(names.NUM_RECORDS)[rows],
         "first_timestamp": first_timestamps(table)[rows],
@@ -175,94 +123,7 @@ def _take(table: HeaderTable, read: _Read, unread: Unread) -> None:
         "position": table.numpy(POSITION)[rows],
     }
     there = kind != _EMPTIED
-    if not there.all():
-        parts = {name: column[there] for name, column in parts.items()}
-    read.parts.append(_grouped(parts))
-
-
-def _markers(
-    table: HeaderTable, rows: Column, known: dict[bytes, _Marker], unread: Unread
-) -> Column:
-    """Return what the markers in some rows do, and the epochs of their coordinators.
-
-    A marker is decoded once for all batches with the same bytes.
-    """
-    found = np.empty((len(rows), 2), np.int64)
-    if not len(rows):
-        return found
-    places = _payloads(table, rows)
-    if places is None:
-        for number, row in enumerate(rows.tolist()):
-            found[number] = _marker(table, row, unread)
-        return found
-    at, sizes = places
-    cursor = table.segment.cursor()
-    memory: np.ndarray[Any, np.dtype[np.uint8]] | None = None
-    buffer, base = cursor.at(int(at[0]), 1)
-    if base + len(buffer) >= int((at + sizes).max()):
-        memory = np.frombuffer(buffer, np.uint8)
-    for size in np.unique(sizes).tolist():
-        alike = np.flatnonzero(sizes == size)
-        if memory is not None and 0 < size <= _LARGEST:
-            content = memory[(at[alike] - base)[:, None] + np.arange(size)]
-            keys, firsts, which = np.unique(
-                content.view(f"V{size}").ravel(), return_index=True, return_inverse=True
-            )
-            values = np.empty((len(keys), 2), np.int64)
-            for number, (key, first) in enumerate(zip(keys, firsts.tolist(), strict=True)):
-                row = int(rows[alike[first]])
-                values[number] = _known(table, row, bytes(key), known, unread)
-            found[alike] = values[which]
-            continue
-        for number in alike.tolist():
-            found[number] = _marker(table, int(rows[number]), unread)
-    return found
-
-
-_LARGEST: Final = 256
-"""Bytes of a marker that are compared; it has about 20."""
-
-
-def _payloads(table: HeaderTable, rows: Column) -> tuple[Column, Column] | None:
-    """Return where the records of batches are, and their sizes; None if the codec does not say."""
-    place, size = f"{names.RECORDS}.{POSITION}", f"{names.RECORDS}.{SIZE}"
-    if not table.has(place):
-        return None
-    # Kind and number of records are in the header, so the same bytes may be emptied or packed.
-    usual = table.numpy(names.NUM_RECORDS)[rows] == 1
-    usual &= table.numpy(names.COMPRESSION)[rows] == 0
-    return table.numpy(place)[rows], np.where(usual, table.numpy(size)[rows], 0)
-
-
-def _known(
-    table: HeaderTable, row: int, key: bytes, known: dict[bytes, _Marker], unread: Unread
-) -> _Marker:
-    found = known.get(key)
-    if found is None:
-        errors = len(unread.errors)
-        found = _marker(table, row, unread)
-        if len(unread.errors) == errors and len(known) < _MOST_MARKERS:
-            known[key] = found
-    return found
-
-
-def _marker(table: HeaderTable, row: int, unread: Unread) -> _Marker:
-    """Return what the marker in a row does, and the epoch of its coordinator."""
-    segment, position = table.segment, int(table.numpy(POSITION)[row])
-    try:
-        control = segment.batch_at(position).marker()
-        if control is None:
-            return _EMPTIED, NONE
-        if not isinstance(control.body, EndTransactionMarker):
-            text = f"a control record of a producer has type {control.key.type}"
-            error = make_error(Reason.INVALID_VALUE, text, file=segment.name, offset=position)
-            unread.errors.append(error)
-            return UNKNOWN, NONE
-        aborts = control.key.type == ControlRecordType.ABORT
-        return ABORTED if aborts else _COMMITTED, control.body.coordinator_epoch
-    except KafkaSpecError as error:
-        unread.errors.append(error)
-        return UNKNOWN, NONE
+    return _grouped({name: column[there] for name, column in parts.items()})
 
 
 # -- joining ----------------------------------------------------------------------------------
@@ -272,10 +133,7 @@ def _grouped(parts: _Parts) -> _Parts:
     """Join the data of each producer between its markers; by producer, each in order."""
     if not len(parts["producer_id"]):
         return parts
-    order = np.argsort(parts["producer_id"], kind="stable")
-    producer, is_marker = parts["producer_id"][order], parts["kind"][order] != _DATA
-    begins = np.ones(len(order), bool)
-    begins[1:] = (producer[1:] != producer[:-1]) | is_marker[1:] | is_marker[:-1]
+    order, begins = producer_runs(parts["producer_id"], parts["kind"] != _DATA)
     return joined_rows(parts, order, begins, _ENDS, _SUMS)
 
 

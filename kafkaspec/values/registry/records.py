@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from kafkaspec.arrow.outcomes import CONTROL, OFFSET, PRODUCER, markers_in, outcomes
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import Outcome
 
 Source = Segment | Partition
 """What is read: the partition of the topic, or a segment of it."""
 
-_OFFSET, _PRODUCER, _CONTROL = "offset", "producer_id", "control_type"
 _TRANSACTIONAL: Final = "transactional"
-_ABORT: Final = "ABORT"
 
 
 class Record(NamedTuple):
@@ -41,29 +42,24 @@ class Uncommitted(NamedTuple):
 
 def uncommitted(log: Source) -> Uncommitted:
     """Return what was not committed of a log; damage is for ``records`` to report."""
-    aborted: set[int] = set()
-    pending: dict[int, list[int]] = {}
-    columns = [_OFFSET, _PRODUCER, _TRANSACTIONAL, _CONTROL]
-    for rows in _batches(log, columns, lambda _: None):
-        for offset, producer, control in _transactional(rows):
-            if control is None:
-                pending.setdefault(producer, []).append(offset)
-                continue
-            ended = pending.pop(producer, [])
-            if control == _ABORT:
-                aborted.update(ended)
-    return Uncommitted(aborted, {offset for each in pending.values() for offset in each})
-
-
-def _transactional(rows: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    table = pa.Table.from_batches([rows])
-    table = table.filter(table[_TRANSACTIONAL]).drop_columns([_TRANSACTIONAL])
-    return zip(*(column.to_pylist() for column in table.columns), strict=True)
+    columns = [OFFSET, PRODUCER, CONTROL, _TRANSACTIONAL]
+    tables = [pa.Table.from_batches([rows]) for rows in _batches(log, columns, lambda _: None)]
+    tables = [table.filter(table[_TRANSACTIONAL]) for table in tables]
+    if not any(tables):
+        return Uncommitted(set(), set())
+    rows = pa.concat_tables(tables)
+    data = rows.filter(rows[CONTROL].is_null())
+    found = outcomes(data, markers_in(rows))
+    aborted, unfinished = (
+        set(data.filter(pc.equal(found, str(each)))[OFFSET].to_pylist())
+        for each in (Outcome.ABORTED, Outcome.OPEN)
+    )
+    return Uncommitted(aborted, unfinished)
 
 
 def records(log: Source, report: Callable[[KafkaSpecError], None]) -> Iterator[Record]:
     """Yield the records of a log without control records; report what cannot be read."""
-    for rows in _batches(log, [_OFFSET, "key", "value"], report, include_control=False):
+    for rows in _batches(log, [OFFSET, "key", "value"], report, include_control=False):
         for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
             yield Record(*row)
 

@@ -1,0 +1,598 @@
+"""Transactions of a log: which are open, which were aborted, and what their markers say.
+
+A broker tells a consumer which transactions were aborted, by producer id and first offset, and the
+consumer leaves out what that producer wrote up to the marker. Kafka: ``UnifiedLog.read``,
+``LocalLog.collectAbortedTransactions``, ``CompletedFetch.nextFetchedRecord``; KIP-98.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from functools import cached_property, partial
+from itertools import accumulate, compress
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, overload
+
+from kafkaspec.codecs import Codec, Origin
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.files.snapshots import TransactionIndex
+from kafkaspec.layout import names
+from kafkaspec.layout.framing import LARGEST_OFFSET, field_of
+from kafkaspec.log.batch import NONE, Batch, payload_origin
+from kafkaspec.log.control import KEY, ControlRecord
+from kafkaspec.log.entries import Entries
+from kafkaspec.log.header_table import POSITION, SIZE, HeaderTable
+from kafkaspec.log.headers import HEADERS_AT_ONCE, readable_headers, skip, sound_headers
+
+_PRODUCER, _FIRST, _LAST = "producer_id", "first_offset", "last_offset"
+_IDENTITY: Final = (names.PRODUCER_ID, names.IS_CONTROL, names.BASE_OFFSET)
+_STATE: Final = (*_IDENTITY, names.LAST_OFFSET, names.PRODUCER_EPOCH, names.MAX_TIMESTAMP)
+_RECORDS_AT: Final = f"{names.RECORDS}.{POSITION}"
+_PAYLOAD: Final = (
+    _RECORDS_AT, f"{names.RECORDS}.{SIZE}", names.NUM_RECORDS, names.COMPRESSION,
+)  # fmt: skip
+_MOST_PAYLOAD: Final = 256
+"""Bytes of a marker that are compared with those of others; it has about 20."""
+_MOST_KNOWN: Final = 1 << 12
+"""Markers that are remembered by their bytes; they differ by the epoch of their coordinator."""
+
+
+class Outcome(StrEnum):
+    """The fate of a transaction; a closed list."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    OPEN = "open"
+    """No marker has ended it."""
+    UNKNOWN = "unknown"
+    """Its marker cannot be read."""
+
+
+class Marker(NamedTuple):
+    """The end of a transaction, as the first control record of a batch says it.
+
+    Attributes:
+        aborts: whether it aborts the transaction, or commits it.
+        coordinator_epoch: epoch of the coordinator that wrote it.
+    """
+
+    aborts: bool
+    coordinator_epoch: int
+
+
+class Aborted(NamedTuple):
+    """An aborted transaction: its producer, its first offset, and the offset of its marker."""
+
+    producer_id: int
+    first_offset: int
+    marker: int
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction that no marker has ended.
+
+    Attributes:
+        producer_id: of its producer.
+        producer_epoch: the one it last wrote with.
+        first_offset: of the transaction.
+        last_timestamp: the largest of its last batch, ms; -1 for none.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    last_timestamp: int
+
+
+class AbortedTransactions(Sequence[Aborted]):
+    """Aborted transactions in columns: the one place that knows which batches belong to them.
+
+    Attributes:
+        producer_ids: of their producers.
+        first_offsets: of the transactions.
+        markers: offsets of the markers that end them.
+    """
+
+    def __init__(self, entries: Iterable[Aborted] = ()) -> None:
+        self.producer_ids, self.first_offsets, self.markers = array("q"), array("q"), array("q")
+        for item in entries:
+            self.producer_ids.append(item.producer_id)
+            self.first_offsets.append(item.first_offset)
+            self.markers.append(item.marker)
+
+    @classmethod
+    def listed_in(cls, index: TransactionIndex) -> AbortedTransactions:
+        """Return the entries of a transaction index.
+
+        Raises:
+            KafkaSpecError: it cannot be read.
+        """
+        columns = index.columns()
+        return _made(*(columns[name] for name in (_PRODUCER, _FIRST, _LAST)))
+
+    def extend(self, other: AbortedTransactions) -> None:
+        """Append others; nothing may have been asked before."""
+        self.producer_ids += other.producer_ids
+        self.first_offsets += other.first_offsets
+        self.markers += other.markers
+
+    @overload
+    def __getitem__(self, index: int) -> Aborted: ...
+    @overload
+    def __getitem__(self, index: slice) -> AbortedTransactions: ...
+    def __getitem__(self, index: int | slice) -> Aborted | AbortedTransactions:
+        if isinstance(index, slice):
+            return AbortedTransactions(self[number] for number in range(*index.indices(len(self))))
+        return Aborted(self.producer_ids[index], self.first_offsets[index], self.markers[index])
+
+    def __len__(self) -> int:
+        return len(self.markers)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbortedTransactions) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(self.markers.tobytes())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (self.producer_ids, self.first_offsets, self.markers)
+
+    def between(self, low: int | None, high: int | None) -> AbortedTransactions:
+        """Return those that reach into the offsets from ``low`` to before ``high``."""
+        order, markers, least = self._by_marker
+        start = 0 if low is None else bisect_left(markers, low)
+        stop = len(order) if high is None else bisect_left(least, high)
+        found = (self[number] for number in order[start:stop])
+        return AbortedTransactions(
+            item for item in found if high is None or item.first_offset < high
+        )
+
+    @cached_property
+    def _by_marker(self) -> tuple[list[int], list[int], list[int]]:
+        """Places by marker, the markers, and the smallest first offset from each place on."""
+        order = sorted(range(len(self)), key=self.markers.__getitem__)
+        firsts = [self.first_offsets[number] for number in order]
+        least = list(accumulate(reversed(firsts), min))[::-1]
+        return order, [self.markers[number] for number in order], least
+
+    def holds(self, batch: Batch) -> bool:
+        """Return whether a batch belongs to one of them; a marker does not."""
+        if not self or not batch.is_transactional or batch.is_control:
+            return False
+        return self._reach(batch.producer_id, batch.base_offset)
+
+    @cached_property
+    def _by_producer(self) -> dict[int, tuple[list[int], list[int]]]:
+        """By producer: first offsets in order, and the largest offset of a marker up to each."""
+        found: dict[int, tuple[list[int], list[int]]] = {}
+        columns = zip(self.producer_ids, self.first_offsets, self.markers, strict=True)
+        for producer_id, first, marker in sorted(columns):
+            first_offsets, reached = found.setdefault(producer_id, ([], []))
+            first_offsets.append(first)
+            reached.append(max(marker, reached[-1]) if reached else marker)
+        return found
+
+    def left_out(self, table: HeaderTable) -> bytes | bytearray | None:
+        """Return which entries of a table belong to one of them, 1 for each that does.
+
+        With NumPy, where a program has loaded it: loading it takes longer than it saves.
+
+        Returns:
+            A byte for each entry; None if none belongs to any.
+        """
+        flags = table.transactional if self else ()
+        if not any(flags):
+            return None
+        producer_ids, controls, base_offsets = map(table.list, _IDENTITY)
+        if "numpy" in sys.modules:
+            import numpy as np
+
+            found = self.among(np.asarray(producer_ids), np.asarray(base_offsets))
+            found &= (np.asarray(flags) != 0) & (np.asarray(controls) == 0)
+            return found.tobytes() if found.any() else None
+        marks = bytearray(len(table))
+        rows = zip(range(len(table)), producer_ids, controls, base_offsets, strict=True)
+        for entry, producer_id, is_control, base_offset in compress(rows, flags):
+            if not is_control and self._reach(producer_id, base_offset):
+                marks[entry] = 1
+        return marks if any(marks) else None
+
+    def _reach(self, producer_id: int, base_offset: int) -> bool:
+        """Return whether a data batch of a transaction belongs to one of them."""
+        of_producer = self._by_producer.get(producer_id)
+        if of_producer is None:
+            return False
+        first_offsets, reached = of_producer
+        place = bisect_right(first_offsets, base_offset) - 1
+        return place >= 0 and base_offset < reached[place]
+
+    def among(self, producer_ids: Any, base_offsets: Any) -> Any:
+        """Return which of many transactional batches belong to one of them, with NumPy.
+
+        Args:
+            producer_ids: int64 array of the producers of data batches.
+            base_offsets: int64 array of their base offsets.
+
+        Returns:
+            A bool array.
+        """
+        import numpy as np
+
+        if not self:
+            return np.zeros(len(base_offsets), bool)
+        producers, groups, first_offsets, places, reached = self._sorted
+        group = np.minimum(np.searchsorted(producers, producer_ids), len(producers) - 1)
+        known = producers[group] == producer_ids
+        before = np.searchsorted(first_offsets, base_offsets, side="right") - 1
+        width = len(first_offsets)
+        place = np.searchsorted(places, group * width + before, side="right") - 1
+        known &= (before >= 0) & (place >= 0)
+        return known & (groups[place] == group) & (base_offsets < reached[place])
+
+    @cached_property
+    def _sorted(self) -> tuple[Any, ...]:
+        """Arrays for ``among``: places order the transactions by producer and first offset."""
+        import numpy as np
+
+        columns = (self.producer_ids, self.first_offsets, self.markers)
+        producer_ids, firsts, markers = (np.frombuffer(item, np.int64) for item in columns)
+        order = np.lexsort((firsts, producer_ids))
+        producers, groups = np.unique(producer_ids[order], return_inverse=True)
+        ascending = np.sort(firsts)
+        places = groups * len(firsts) + np.searchsorted(ascending, firsts[order])
+        reached = markers[order]
+        if len(reached) > 1 and ((reached[1:] < reached[:-1]) & (groups[1:] == groups[:-1])).any():
+            # One within another, as only a damaged index has them.
+            reached = np.array([end for _, ends in self._by_producer.values() for end in ends])
+        return producers, groups, ascending, places, reached
+
+
+def _made(*columns: array[int]) -> AbortedTransactions:
+    made = AbortedTransactions()
+    made.producer_ids, made.first_offsets, made.markers = columns
+    return made
+
+
+NO_TRANSACTIONS: Final = AbortedTransactions()
+
+
+class Transactions:
+    """Follows the transactions of a log, table by table.
+
+    A producer has one transaction at a time, which its next marker ends: Kafka's
+    ``ProducerAppendInfo.appendEndTxnMarker``. The epoch does not matter: with transaction version 2
+    that of the marker is larger by one.
+
+    Args:
+        before: transactions that are open at the start.
+        start: batches that end before this offset are left out.
+
+    Attributes:
+        open: the transactions that no marker has ended so far, by producer.
+        aborted: those that markers have aborted, where the markers were read.
+        errors: of markers that cannot be read. They end a transaction, and do not abort it.
+    """
+
+    def __init__(
+        self, before: Iterable[OpenTransaction] = (), start: int = -LARGEST_OFFSET
+    ) -> None:
+        self.open = {each.producer_id: each for each in before}
+        self.aborted = AbortedTransactions()
+        self.errors: list[KafkaSpecError] = []
+        self._start = start
+
+    @property
+    def first_unstable(self) -> int | None:
+        """The first offset of a transaction that is open; None if none is."""
+        return min((each.first_offset for each in self.open.values()), default=None)
+
+    def step(self, table: HeaderTable, *, aborted: bool = True) -> None:
+        """Take the next batches.
+
+        Args:
+            table: their headers.
+            aborted: whether to read their markers.
+        """
+        if any(table.transactional):
+            take = self._by_columns if "numpy" in sys.modules else self._by_rows
+            take(table, aborted)
+
+    def data(self, producer_id: int, epoch: int, first_offset: int, timestamp: int) -> None:
+        """Take a batch of a transaction."""
+        known = self.open.get(producer_id)
+        first = first_offset if known is None else known.first_offset
+        self.open[producer_id] = OpenTransaction(producer_id, epoch, first, timestamp)
+
+    def end(self, producer_id: int) -> OpenTransaction | None:
+        """Take a marker; return the transaction that it ends, None for one without data."""
+        return self.open.pop(producer_id, None)
+
+    def _by_rows(self, table: HeaderTable, aborted: bool) -> None:
+        marks = zip(table.transactional, table.producer_id, table.last_offset, strict=True)
+        rows = [row for row, (flag, producer, last) in enumerate(marks)
+                if flag and producer >= 0 and last >= self._start]  # fmt: skip
+        if 0 in compress(table.list(names.NUM_RECORDS), table.control):  # emptied by compaction
+            counts = table.list(names.NUM_RECORDS)
+            rows = [row for row in rows if counts[row] or not table.control[row]]
+        ends = [row for row in rows if table.control[row]] if aborted else []
+        aborts = set(self._aborting(table, ends))
+        columns = [table.list(name) for name in _STATE]
+        found = []
+        for row in rows:
+            producer, ends_it, first, last, epoch, timestamp = (column[row] for column in columns)
+            if not ends_it:
+                self.data(producer, epoch, first, timestamp)
+            else:
+                ended = self.end(producer)
+                if ended is not None and row in aborts:
+                    found.append(Aborted(producer, ended.first_offset, last))
+        self.aborted.extend(AbortedTransactions(found))
+
+    def _by_columns(self, table: HeaderTable, aborted: bool) -> None:
+        """Take the next batches, by the runs of each producer: its data, or one of its markers."""
+        import numpy as np
+
+        producers, ends, first, last, epochs, timestamps = map(table.numpy, _STATE)
+        wanted = (table.numpy(names.IS_TRANSACTIONAL) != 0) & (producers >= 0)
+        wanted &= (last >= self._start) & ((ends == 0) | (table.numpy(names.NUM_RECORDS) != 0))
+        rows = np.flatnonzero(wanted)
+        if not len(rows):
+            return
+        order, begins = producer_runs(producers[rows], ends[rows] != 0)
+        order, starts = rows[order], np.flatnonzero(begins)
+        rows, until = order[starts], order[np.append(starts[1:], len(order)) - 1]
+        ids, is_end = producers[rows], ends[rows] != 0
+        fresh = np.append(True, ids[1:] != ids[:-1])
+        known = [self.open[each].first_offset if each in self.open else NONE
+                 for each in ids[fresh].tolist()]  # fmt: skip
+        begun = np.where(is_end, NONE, first[rows])
+        begun[fresh] = np.where(np.array(known) == NONE, begun[fresh], known)
+        ended = np.flatnonzero(is_end)
+        if aborted and len(ended):
+            begun[ended] = np.where(
+                fresh[ended] | is_end[ended - 1], begun[ended], begun[ended - 1]
+            )
+            chosen = np.isin(rows[ended], self._aborting(table, np.sort(rows[ended]).tolist()))
+            chosen = ended[chosen & (begun[ended] != NONE)]
+            chosen = chosen[np.argsort(rows[chosen])]
+            columns = (ids[chosen], begun[chosen], last[rows[chosen]])
+            self.aborted.extend(_made(*(array("q", column.tobytes()) for column in columns)))
+        for producer in ids[ended].tolist():
+            self.open.pop(producer, None)
+        left = np.flatnonzero(np.append(fresh[1:], True) & ~is_end)
+        state = (ids[left], epochs[until[left]], begun[left], timestamps[until[left]])
+        for each in map(
+            OpenTransaction._make, zip(*(column.tolist() for column in state), strict=True)
+        ):
+            self.open[each.producer_id] = each
+
+    def _aborting(self, table: HeaderTable, rows: Sequence[int]) -> list[int]:
+        """Return the rows of markers that abort; a consumer skips one that cannot be read."""
+        found = []
+        for row, marker in zip(rows, markers(table, rows), strict=True):
+            if isinstance(marker, KafkaSpecError):
+                self.errors.append(marker)
+            elif marker is not None and marker.aborts:
+                found.append(row)
+        return found
+
+
+def producer_runs(producer_ids: Any, ends: Any) -> tuple[Any, Any]:
+    """Return an order of batches by producer, and where in it runs of data and markers begin.
+
+    Args:
+        producer_ids: NumPy array of the producers of the batches.
+        ends: which of them are markers; each is a run by itself.
+    """
+    import numpy as np
+
+    low = producer_ids.min(initial=0)
+    narrow = producer_ids.max(initial=0) - low < 1 << 16
+    keys = (producer_ids - low).astype(np.uint16) if narrow else producer_ids
+    order = np.argsort(keys, kind="stable")
+    producer_ids, ends = producer_ids[order], ends[order]
+    begins = np.ones(len(order), bool)
+    begins[1:] = (producer_ids[1:] != producer_ids[:-1]) | ends[1:] | ends[:-1]
+    return order, begins
+
+
+# -- markers --------------------------------------------------------------------------------------
+
+
+_known: dict[tuple[Codec, int, bytes], Marker] = {}
+
+
+def markers(table: HeaderTable, rows: Sequence[int]) -> list[Marker | KafkaSpecError | None]:
+    """Return what control batches say; None for one that is empty, or why it cannot be read.
+
+    Args:
+        table: headers of batches.
+        rows: numbers of the control batches among them, in order.
+    """
+    codec, known = table.segment.codec, dict[bytes | None, Marker]()
+    found: list[Marker | KafkaSpecError | None] = []
+    for row, payload in zip(rows, _payloads(table, rows), strict=True):
+        marker: Marker | KafkaSpecError | None = known.get(payload)
+        if marker is None:
+            key = None if payload is None else (codec, table.magic[row], payload)
+            try:
+                marker = read_marker(partial(table.batch, row), key)
+            except KafkaSpecError as error:
+                marker = error
+            if payload is not None and isinstance(marker, Marker):
+                known[payload] = marker
+        found.append(marker)
+    return found
+
+
+def read_marker(
+    batch: Callable[[], Batch], key: tuple[Codec, int, bytes] | None = None
+) -> Marker | None:
+    """Return what a control batch says; None for one without records.
+
+    Args:
+        batch: returns the batch.
+        key: codec, magic, and bytes of its one record: the same ones are read once. None for none.
+
+    Raises:
+        KafkaSpecError: it cannot be read, or ends no transaction.
+    """
+    marker = None if key is None else _known.get(key)
+    if marker is None:
+        opened = batch()
+        control = opened.marker()
+        if control is None:
+            return None
+        marker = marker_of(control, payload_origin(opened))
+        if key is not None:
+            if len(_known) >= _MOST_KNOWN:
+                _known.clear()
+            _known[key] = marker
+    return marker
+
+
+def marker_of(control: ControlRecord, origin: Origin) -> Marker:
+    """Return the transaction marker of a control record.
+
+    Args:
+        control: first control record of a producer's batch.
+        origin: origin of the records.
+
+    Raises:
+        KafkaSpecError: the control record is of another kind.
+    """
+    aborts = control.aborts
+    if aborts is None:
+        raise make_error(
+            Reason.INVALID_VALUE,
+            f"a control record of a producer ends a transaction, but this one is of type"
+            f" {control.key.type}",
+            file=origin.file,
+            offset=origin.position,
+            path=f"{origin.path}/records/0/key/type",
+            spec=field_of(KEY, "type").location,
+        )
+    return Marker(aborts, control.body.coordinator_epoch)
+
+
+def _payloads(table: HeaderTable, rows: Sequence[int]) -> list[bytes | None]:
+    """Return the bytes of the records of batches; None where others may not say the same."""
+    nothing: list[bytes | None] = [None] * len(rows)
+    if not rows or not table.has(_RECORDS_AT) or len(table.magics) > 1:
+        return nothing
+    segment, last = table.segment, rows[-1]
+    buffer, start = segment.around(segment.cursor(), table.position[rows[0]])
+    if start + len(buffer) < table.position[last] + table.size[last]:
+        return nothing
+    wrong = set(table.wrong_checksums(rows, buffer, start)) if segment.crc == "raise" else ()
+    pick = itemgetter(*rows, last)
+    columns = (pick(table.list(name)) for name in _PAYLOAD)
+    return [
+        None
+        if count != 1 or codec or size > _MOST_PAYLOAD or row in wrong
+        else bytes(buffer[at - start : at - start + size])
+        for row, at, size, count, codec in zip(rows, *columns, strict=False)
+    ]
+
+
+class Markers:
+    """The markers of a log by producer: the next one decides the outcome of what is before it."""
+
+    def __init__(self, tables: Iterable[HeaderTable | KafkaSpecError]) -> None:
+        """Read the markers of the tables; what cannot be read is passed over."""
+        self._of: dict[int, tuple[list[int], list[bool]]] = {}
+        for table in tables:
+            if not isinstance(table, KafkaSpecError) and any(table.control):
+                self._take(table)
+
+    def _take(self, table: HeaderTable) -> None:
+        rows = list(compress(range(len(table)), table.control))
+        for row, marker in zip(rows, markers(table, rows), strict=True):
+            if isinstance(marker, Marker):
+                offsets, aborts = self._of.setdefault(table.producer_id[row], ([], []))
+                offsets.append(table.last_offset[row])
+                aborts.append(marker.aborts)
+
+    def outcome(self, producer_id: int, offset: int) -> Outcome:
+        """Return the outcome of the transaction of a producer at an offset."""
+        offsets, aborts = self._of.get(producer_id, ([], []))
+        number = bisect_right(offsets, offset)
+        if number == len(offsets):
+            return Outcome.OPEN
+        return Outcome.ABORTED if aborts[number] else Outcome.COMMITTED
+
+
+# -- of segments ----------------------------------------------------------------------------------
+
+
+def aborted_transactions(
+    segments: Callable[[], Iterable[Entries]],
+) -> tuple[AbortedTransactions, Transactions | None]:
+    """Return the aborted transactions that have their markers in some segments.
+
+    The transaction index of a segment is trusted. Brokers make one only if a transaction was
+    aborted, so for segments without one, the headers of all batches and the markers are read.
+
+    Args:
+        segments: returns the segments in order, each time that it is called.
+
+    Returns:
+        The transactions, and those that are open after the last batch, if all headers were read.
+
+    Raises:
+        KafkaSpecError: a file cannot be opened.
+    """
+    found = AbortedTransactions()
+    missing = False
+    for segment in segments():
+        listed = _listed(segment)
+        missing |= listed is None
+        if listed is not None:
+            found.extend(listed)
+    if not missing:
+        return found, None
+    followed = Transactions()
+    whole = True
+    for segment in segments():
+        unknown = _listed(segment) is None
+        for item in readable_headers(segment, most=HEADERS_AT_ONCE):
+            if isinstance(item, KafkaSpecError):
+                whole = False
+            else:
+                followed.step(item, aborted=unknown)
+    found.extend(followed.aborted)
+    return found, followed if whole else None
+
+
+def follow_transactions(
+    segments: Iterable[Entries], start: int, before: Iterable[OpenTransaction]
+) -> Transactions:
+    """Follow the transactions of all batches that end at or after an offset.
+
+    Args:
+        segments: the segments in order.
+        start: the offset.
+        before: the transactions that are open there.
+
+    Raises:
+        KafkaSpecError: an entry that cannot be parsed.
+    """
+    followed = Transactions(before, start)
+    for segment in segments:
+        position = skip(segment, 0, start)[0]
+        for table in sound_headers(segment, position, most=HEADERS_AT_ONCE):
+            followed.step(table, aborted=False)
+    return followed
+
+
+def _listed(segment: Entries) -> AbortedTransactions | None:
+    """Return the entries of the transaction index; None without a readable one."""
+    try:
+        index = segment.transaction_index
+        return None if index is None else AbortedTransactions.listed_in(index)
+    except KafkaSpecError:
+        return None
