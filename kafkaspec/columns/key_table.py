@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntFlag
 from typing import TYPE_CHECKING, Final
 
-from kafkaspec.columns.keys import each_key
+from kafkaspec.columns.keys import each_value
 from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, null_rows
 from kafkaspec.layout import names
 
@@ -187,5 +187,5 @@ def _digest(key: bytes) -> bytes:
 def _digests_of(columns: Columns) -> Iterator[tuple[int, bytes]]:
     key = columns.columns[names.KEY]
     assert isinstance(key, BytesColumn)
-    for row, value in each_key(columns, key):
+    for row, value in each_value(columns, key):
         yield row, _digest(value)

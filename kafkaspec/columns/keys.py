@@ -131,7 +131,7 @@ def _found(columns: Columns, keys: Sequence[bytes] | Matches, matches: Matches) 
     column = columns.columns[names.KEY]
     assert isinstance(column, BytesColumn)
     if callable(keys) or columns.layout is not Layout.VIEW:
-        rows = [row for row, key in each_key(columns, column) if matches(key)]
+        rows = [row for row, key in each_value(columns, column) if matches(key)]
     else:
         rows = sorted(row for key in set(keys) for row in _equal(columns, column, key))
     positions = columns.columns[BATCH_POSITION]
@@ -157,18 +157,19 @@ def _equal(columns: Columns, column: BytesColumn, key: bytes) -> Iterator[int]:
         place = main.find(wanted, place + (1 if within else VIEW_BYTES), end)
 
 
-def each_key(columns: Columns, column: BytesColumn) -> Iterator[tuple[int, bytes]]:
-    """Yield each row that has a key, with the key."""
+def each_value(
+    columns: Columns, column: BytesColumn, rows: range | None = None
+) -> Iterator[tuple[int, bytes]]:
+    """Yield each row, or each of some, that has a value in a byte column, with the value."""
     main = memoryview(column.main).cast("B")
+    some = range(columns.rows) if rows is None else rows
+    there = (row for row in some if _is_there(column, row))
     if columns.layout is Layout.VIEW:
-        for row in range(columns.rows):
-            if _is_there(column, row):
-                yield row, _pointed_at(columns, main, row * VIEW_BYTES)
+        yield from ((row, _pointed_at(columns, main, row * VIEW_BYTES)) for row in there)
         return
     ends, data = main.cast("i"), memoryview(column.data or b"").cast("B")
-    for row in range(columns.rows):
-        if _is_there(column, row):
-            yield row, bytes(data[ends[row] : ends[row + 1]])
+    for row in there:
+        yield row, bytes(data[ends[row] : ends[row + 1]])
 
 
 def _pointed_at(columns: Columns, main: Buffer, place: int) -> bytes:

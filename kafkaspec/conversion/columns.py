@@ -8,7 +8,7 @@ implement the rules and raise the errors.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -282,31 +282,14 @@ def read_wrapped(
     return found
 
 
-def are_plain(
-    core: Core,
-    messages: Iterable[Buffer],
-    shift: Shift,
-    kind: EntryKind,
-    taken: Callable[[int], bool],
-) -> bool:
-    """Return whether all messages in a wrapper are wanted, and have no own fields.
-
-    Args:
-        core: the extension.
-        messages: the messages of a regular wrapper.
-        shift: the changes to them.
-        kind: kind of the wrapper.
-        taken: tells whether an offset is wanted.
-    """
+def are_plain(core: Core, messages: Iterable[Buffer], kind: EntryKind) -> bool:
+    """Return whether no message in a regular wrapper of a kind has its own fields."""
     for data in messages:
         position = 0
         while position < len(data):
             table = scan(core, data, position, capacity=1 << 14)
             position = table.position
             if set(table.column(MAGIC)) != {kind.magic} or _plain(table, kind) < table.count:
-                return False
-            offsets = table.column(OFFSET)
-            if not all(taken(bound(offsets) + shift.offset) for bound in (min, max)):
                 return False
     return True
 

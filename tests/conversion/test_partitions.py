@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -272,15 +271,9 @@ TIMED = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arrow", [True, False])
 @pytest.mark.parametrize(("version", "name"), TIMED)
-def test_a_range_of_times(
-    version: str, name: str, arrow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_range_of_times(version: str, name: str, tmp_path: Path) -> None:
     """The output has the data that a reader of the input gets, and every control record."""
-    if not arrow:
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-        monkeypatch.delitem(sys.modules, "kafkaspec.conversion.compare_columns", raising=False)
     source = golden(version, name)
     times = sorted({record.timestamp for record in records_of(source)})
     low, high = times[len(times) // 3], times[2 * len(times) // 3] + 1
@@ -346,13 +339,9 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-@pytest.mark.parametrize("arrow", [True, False])
 def test_the_comparison_finds_a_record_that_is_not_the_same(
-    change: dict[str, Any], arrow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    change: dict[str, Any], tmp_path: Path
 ) -> None:
-    if not arrow:
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-        monkeypatch.delitem(sys.modules, "kafkaspec.conversion.compare_columns", raising=False)
     conversion, plan = _conversion(tmp_path / "out-0")
     same = compare(conversion, plan, get_codec(), low=None)
     assert same.differences == 0
@@ -368,13 +357,7 @@ def test_the_comparison_finds_a_record_that_is_not_the_same(
     assert str(records[0].offset) in other.examples[0]
 
 
-@pytest.mark.parametrize("arrow", [True, False])
-def test_the_comparison_finds_what_is_missing(
-    arrow: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not arrow:
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-        monkeypatch.delitem(sys.modules, "kafkaspec.conversion.compare_columns", raising=False)
+def test_the_comparison_finds_what_is_missing(tmp_path: Path) -> None:
     conversion, plan = _conversion(tmp_path / "out-0", magic=1)
     assert compare(conversion, plan, get_codec(), low=None).differences == 0
     (path,) = (tmp_path / "out-0").glob("*.log")

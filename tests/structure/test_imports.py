@@ -104,7 +104,6 @@ DEFERRED = (
     ),
     ("kafkaspec.cli.commands.dump", "kafkaspec.cli.commands.dump_typed", _EXTRA),
     ("kafkaspec.cli.commands.find", "kafkaspec.cli.commands.dump_typed", _EXTRA),
-    ("kafkaspec.conversion.compare", "kafkaspec.conversion.compare_columns", _EXTRA),
     ("tools.site.__main__", "tools.site.browser", "Playwright comes with the extra test"),
 )
 """Imports inside functions: by whom, of what and below, and why.
