@@ -1,4 +1,4 @@
-"""Arrow arrays of what both ways read: both make them here, so that they are alike."""
+"""Arrow arrays and JSON texts of what both ways read: made here, so that they are alike."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import orjson
 import pyarrow as pa
+from google.protobuf import json_format
 
-from kafkaspec.values.protobuf.plan import TEXT, Enumeration, Unit
+from kafkaspec.values.decoded import Code, PayloadError
+from kafkaspec.values.options import Bounds
+from kafkaspec.values.protobuf.plan import TEXT, Enumeration, Meaning, Special
+from kafkaspec.values.protobuf.schema import Schema, member, message_class
 
+KEY, VALUE = member(1), member(2)
+"""Names of the fields of a map's entry."""
 Mask: TypeAlias = Any
 """An array of NumPy, true where there is no value; None if there are values everywhere."""
 
 SECONDS = {
-    Unit.TIMESTAMP: (-62135596800, 253402300799),
-    Unit.DURATION: (-315576000000, 315576000000),
+    Meaning.TIMESTAMP: (-62135596800, 253402300799),
+    Meaning.DURATION: (-315576000000, 315576000000),
 }
 """First and last second that the messages may have: the years 1 and 9999, and 10,000 years."""
 NANOS = 999_999_999
@@ -46,14 +53,14 @@ def cases(names: Mapping[int, str], numbers: Any) -> pa.Array:
     return enumeration(node, np.where(numbers == 0, next(iter(names)), numbers), numbers == 0)
 
 
-def microseconds(unit: Unit, seconds: Any, nanos: Any) -> tuple[Any, Any]:
+def microseconds(meaning: Meaning, seconds: Any, nanos: Any) -> tuple[Any, Any]:
     """Return microseconds, and where seconds or nanoseconds are not within what is allowed.
 
     A timestamp is rounded down and a duration towards zero, as Google's libraries do.
     """
-    first, last = SECONDS[unit]
+    first, last = SECONDS[meaning]
     bad = (seconds < first) | (seconds > last)
-    if unit is Unit.TIMESTAMP:
+    if meaning is Meaning.TIMESTAMP:
         bad |= (nanos < 0) | (nanos > NANOS)
         rest = nanos // 1000
     else:
@@ -73,7 +80,52 @@ def record(type_: pa.DataType, columns: Sequence[pa.Array], mask: Mask, length: 
     )
 
 
-def null_rows(values: pa.Array, rows: Any) -> pa.Array:
-    """Return an array with null in the rows that ``rows`` says."""
-    keep = pa.array(~rows)
-    return pa.compute.if_else(keep, values, pa.scalar(None, values.type))
+class JsonTexts:
+    """JSON texts of messages."""
+
+    def __init__(self, schema: Schema, bounds: Bounds) -> None:
+        self._schema = schema
+        self._pool: Any = None
+        self._depth = bounds.depth
+
+    def text(self, node: Special, message: Any) -> str:
+        """Return the JSON text of a message."""
+        if node.meaning is Meaning.JSON:
+            return orjson.dumps(self._value(node.descriptor.name, message, 1)).decode()
+        if self._pool is None:
+            self._pool = self._schema.original()
+        name = node.descriptor.full_name
+        original = message_class(self._pool.FindMessageTypeByName(name))
+        try:
+            text: str = json_format.MessageToJson(
+                original.FromString(message.SerializeToString()),
+                preserving_proto_field_name=True,
+                indent=None,
+                ensure_ascii=False,
+                descriptor_pool=self._pool,
+            )
+            return text
+        except (ValueError, TypeError, OverflowError, RecursionError, json_format.Error) as error:
+            raise PayloadError(Code.UNSUPPORTED, f"no JSON text of {name}: {error}") from error
+
+    def _value(self, name: str, message: Any, depth: int) -> Any:
+        if depth > self._depth:
+            raise PayloadError(Code.DEPTH, f"messages are nested more than {self._depth} levels")
+        if name == "Struct":
+            return {
+                getattr(entry, KEY): self._value("Value", getattr(entry, VALUE), depth + 1)
+                for entry in getattr(message, member(1))
+            }
+        if name == "ListValue":
+            return [self._value("Value", one, depth + 1) for one in getattr(message, member(1))]
+        case = message.WhichOneof("oneof_0")
+        if case is None or case == member(1):
+            return None
+        value = getattr(message, case)
+        if case == member(2) and not np.isfinite(value):
+            return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        if case == member(5):
+            return self._value("Struct", value, depth + 1)
+        if case == member(6):
+            return self._value("ListValue", value, depth + 1)
+        return value

@@ -14,12 +14,11 @@ from kafkaspec.options import checked
 from kafkaspec.values.decoded import Code, Decoded, Failure
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Bounds, Options
+from kafkaspec.values.protobuf.arrays import JsonTexts
 from kafkaspec.values.protobuf.exact import Exact
-from kafkaspec.values.protobuf.fast import Fast
-from kafkaspec.values.protobuf.json_texts import JsonTexts
+from kafkaspec.values.protobuf.fast import Fast, SlowError
 from kafkaspec.values.protobuf.plan import plan
 from kafkaspec.values.protobuf.schema import Order, Schema, read_schema
-from kafkaspec.values.protobuf.shadow import SlowError
 from kafkaspec.values.protobuf.wire import Rules
 
 Way: TypeAlias = Literal["fast", "exact"]

@@ -12,21 +12,25 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from kafkaspec.values.decoded import Code, Failure, PayloadError
 from kafkaspec.values.options import Bounds
-from kafkaspec.values.protobuf.arrays import cases, enumeration, microseconds, record
-from kafkaspec.values.protobuf.json_texts import KEY, VALUE, JsonTexts
+from kafkaspec.values.protobuf.arrays import (
+    KEY,
+    VALUE,
+    JsonTexts,
+    cases,
+    enumeration,
+    microseconds,
+    record,
+)
 from kafkaspec.values.protobuf.plan import (
-    Deeper,
     Enumeration,
     Field,
-    Json,
-    Mask,
+    Meaning,
     Message,
     Node,
     Record,
     Scalar,
     Shape,
-    Time,
-    Wrapper,
+    Special,
 )
 from kafkaspec.values.protobuf.schema import member, message_class
 
@@ -91,25 +95,23 @@ class _Columns:
         if mask is not None:
             empty = message_class(node.descriptor)()
             found = [empty if one is None else one for one in found]
-        match node:
-            case Record():
-                columns = [self.field(one, found, rows, path) for one in node.fields]
-                if node.cases:
-                    columns += [_cases(one, found) for one in node.oneofs]
-                if node.unknown:
-                    columns.append(pa.array(map(_unknown, found), pa.binary()))
-                return record(node.type, columns, mask, len(found))
-            case Wrapper():
+        if isinstance(node, Record):
+            columns = [self.field(one, found, rows, path) for one in node.fields]
+            if node.cases:
+                columns += [_cases(one, found) for one in node.oneofs]
+            if node.unknown:
+                columns.append(pa.array(map(_unknown, found), pa.binary()))
+            return record(node.type, columns, mask, len(found))
+        match node.meaning:
+            case Meaning.VALUE:
                 values = [getattr(one, member(1)) for one in found]
-                return self.scalars(node.value, values, mask, rows, path)
-            case Time():
-                return self.times(node, found, mask, rows, path)
-            case Mask():
+                return self.scalars(node.parts[0][2], values, mask, rows, path)
+            case Meaning.PATHS:
                 lists = [getattr(one, member(1)) for one in found]
-                text = Scalar(pa.string(), 0)
-                return self.lists(node.type, text, lists, mask, rows, path)
-            case Json() | Deeper():
+                return self.lists(node.type, node.parts[0][2], lists, mask, rows, path)
+            case Meaning.JSON | Meaning.DEEPER:
                 return self.texts(node, found, mask, rows, path)
+        return self.times(node, found, mask, rows, path)
 
     def field(self, field: Field, found: Sequence[Any], rows: Rows, path: str) -> pa.Array:
         """Return the column of a field of messages."""
@@ -157,19 +159,21 @@ class _Columns:
             values = [None if null else one for one, null in zip(values, mask, strict=True)]
         return pa.array(values, node.type)
 
-    def times(self, node: Time, found: Sequence[Any], mask: Any, rows: Rows, path: str) -> pa.Array:
+    def times(
+        self, node: Special, found: Sequence[Any], mask: Any, rows: Rows, path: str
+    ) -> pa.Array:
         """Return times in microseconds."""
         size = len(found)
         seconds = np.fromiter((getattr(one, member(1)) for one in found), np.int64, size)
         nanos = np.fromiter((getattr(one, member(2)) for one in found), np.int64, size)
-        values, bad = microseconds(node.unit, seconds, nanos)
+        values, bad = microseconds(node.meaning, seconds, nanos)
         for place in np.flatnonzero(bad).tolist():
-            reason = f"{seconds[place]} s and {nanos[place]} ns are no {node.unit.value.lower()}"
+            reason = f"{seconds[place]} s and {nanos[place]} ns are no {node.meaning.value}"
             self.fail(rows[place], Code.RANGE, reason, path)
         return pa.array(values, pa.int64(), mask=mask).cast(node.type)
 
     def texts(
-        self, node: Json | Deeper, found: Sequence[Any], mask: Any, rows: Rows, path: str
+        self, node: Special, found: Sequence[Any], mask: Any, rows: Rows, path: str
     ) -> pa.Array:
         """Return messages as JSON text."""
         values: list[str | None] = []

@@ -1,32 +1,39 @@
-"""The fast way: all rows at once by ``ptars``, whose columns become those of the plan."""
+"""The fast way: all rows at once by ``ptars``, whose columns become those of the plan.
+
+``ptars`` makes of some types what we do not want, or what Google's library would not: times
+outside some years become another time, maps keep all of their entries. So it gets descriptors
+that ask for nothing but numbers, texts, bytes, lists and structs, which it reads as upb does; the
+tests compare both. What a value means is then worked out here, by columns.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
+from google.protobuf.descriptor_pb2 import FileDescriptorProto as File
+from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
+from ptars import HandlerPool, PtarsConfig
 
 from kafkaspec.values.decoded import PayloadError
-from kafkaspec.values.protobuf.arrays import cases, enumeration, microseconds, record
-from kafkaspec.values.protobuf.json_texts import JsonTexts
+from kafkaspec.values.protobuf.arrays import JsonTexts, cases, enumeration, microseconds, record
 from kafkaspec.values.protobuf.plan import (
     Enumeration,
     Field,
-    Json,
-    Mask,
+    Meaning,
     Message,
     Node,
     Record,
     Scalar,
     Shape,
-    Time,
-    Wrapper,
+    Special,
 )
 from kafkaspec.values.protobuf.schema import member, message_class
-from kafkaspec.values.protobuf.shadow import SlowError, handler
 
 _PANIC = "PanicException"
 """The name of what Rust raises for its own faults; it is not an ``Exception``."""
@@ -100,7 +107,7 @@ class _Columns:
 
     def present(self, field: Field, found: pa.Array) -> Any:
         """Return where a field with a presence is there."""
-        return _sizes(found) > 0 if isinstance(field.node, Json) else _valid(found)
+        return _sizes(found) > 0 if _is_json(field.node) else _valid(found)
 
     def field(self, field: Field, found: pa.Array, rows: Any, there: Any) -> pa.Array:
         """Return the column of a field."""
@@ -112,7 +119,7 @@ class _Columns:
             self.doubt(~self.present(field, found), rows, there)
         if field.default and found.null_count:
             found = found.fill_null(pa.scalar(field.descriptor.default_value, found.type))
-        if isinstance(field.node, Json):
+        if _is_json(field.node):
             return self.merged(field.node, found, rows)
         return self.nodes(field.node, found, rows, there)
 
@@ -136,31 +143,30 @@ class _Columns:
             case Record():
                 columns = self.record(node, _members(found), rows, there)
                 return record(node.type, columns, mask, len(found))
-            case Wrapper():
+            case Special(meaning=Meaning.VALUE):
                 return _null_where(found, found.field(0))
-            case Mask():
+            case Special(meaning=Meaning.PATHS):
                 paths = found.field(0)
                 nulls = None if mask is None else pa.array(mask)
                 return pa.ListArray.from_arrays(
                     paths.offsets, paths.values, type=node.type, mask=nulls
                 )
-            case Time():
+            case Special(meaning=Meaning.JSON):
+                return self.texts(node, found.to_pylist(), rows)
+            case Special():
                 seconds, nanos = found.field(0).to_numpy(), found.field(1).to_numpy()
-                values, bad = microseconds(node.unit, seconds, nanos.astype(np.int64))
+                values, bad = microseconds(node.meaning, seconds, nanos.astype(np.int64))
                 self.doubt(bad, rows, there)
                 return pa.array(values, pa.int64(), mask=mask).view(node.type)
-            case Json():
-                return self.texts(node, found.to_pylist(), rows)
-        raise AssertionError(node)
 
-    def merged(self, node: Json, found: pa.Array, rows: Any) -> pa.Array:
+    def merged(self, node: Special, found: pa.Array, rows: Any) -> pa.Array:
         """Return texts of messages that may be there several times, which makes one of them."""
         sizes = _sizes(found)
         self.doubt(sizes > 1, rows, None)
         first = pa.array(found.offsets.to_numpy()[:-1], mask=sizes == 0)
         return self.texts(node, found.values.take(first).to_pylist(), rows)
 
-    def texts(self, node: Json, found: list[bytes | None], rows: Any) -> pa.Array:
+    def texts(self, node: Special, found: list[bytes | None], rows: Any) -> pa.Array:
         """Return messages as JSON text."""
         read = message_class(node.descriptor).FromString
         wrong = np.zeros(len(found), np.bool_)
@@ -195,7 +201,7 @@ class _Columns:
             offsets = pa.array(np.cumsum(kept, dtype=np.int32)[offsets.to_numpy()])
             entries, inner = entries.take(pa.array(last)), inner[last]
         values = entries.field(1)
-        if isinstance(field.node, Json):
+        if _is_json(field.node):
             self.doubt(_sizes(values) == 0, inner, None)
             items = self.merged(field.node, values, inner)
         else:
@@ -222,6 +228,10 @@ def _last_of_keys(rows: Any, keys: pa.Array) -> Any:
     return np.sort(len(rows) - 1 - places)
 
 
+def _is_json(node: Node) -> TypeGuard[Special]:
+    return isinstance(node, Special) and node.meaning is Meaning.JSON
+
+
 def _members(found: pa.Array) -> dict[str, pa.Array]:
     return {part.name: found.field(place) for place, part in enumerate(found.type)}
 
@@ -239,3 +249,104 @@ def _null_where(outer: pa.Array, values: pa.Array) -> pa.Array:
     if not outer.null_count:
         return values
     return pc.if_else(outer.is_valid(), values, pa.scalar(None, values.type))
+
+
+class SlowError(ValueError):
+    """Messages of a type have to go the exact way."""
+
+
+def handler(root: Message) -> object:
+    """Return what makes a record batch of messages."""
+    if not isinstance(root, Record):
+        raise SlowError("a message that stands for one value")
+    shadow = _Shadow()
+    shadow.record(root)
+    pool = DescriptorPool()
+    pool.AddSerializedFile(shadow.file.SerializeToString())
+    descriptor = pool.FindMessageTypeByName("M0")
+    try:
+        return HandlerPool([descriptor.file], PtarsConfig()).get_for_message(descriptor)
+    except ValueError as error:
+        raise SlowError(str(error)) from error
+
+
+class _Shadow:
+    def __init__(self) -> None:
+        self.file = File(name="shadow.proto", syntax="proto3")
+        self.names: dict[str, str] = {}
+        self.open: set[str] = set()
+
+    def message(self, key: str) -> tuple[str, DescriptorProto | None]:
+        """Return the name of a message, and a new message if it was not asked for before."""
+        if key in self.names:
+            return self.names[key], None
+        name = self.names[key] = f"M{len(self.names)}"
+        return name, self.file.message_type.add(name=name)
+
+    def record(self, node: Record) -> str:
+        """Add a message; return its name."""
+        full = node.descriptor.full_name
+        name, made = self.message(full)
+        if full in self.open or node.unknown:
+            raise SlowError("a message within itself, or unknown fields are wanted")
+        if made is not None:
+            self.open.add(full)
+            for field in node.fields:
+                self.field(made, field)
+            self.open.remove(full)
+        return name
+
+    def field(self, made: DescriptorProto, field: Field) -> None:
+        """Add a field to a message."""
+        node = field.node
+        if field.shape is Shape.MAP:
+            assert field.key is not None
+            if isinstance(node, Enumeration) and node.closed:
+                raise SlowError("a map of a closed enumeration")
+            # All of a map's entries, also those that others replace.
+            name, entry = self.message(field.descriptor.full_name)
+            if entry is not None:
+                self.member(entry, 1, Shape.PLAIN, field.key)
+                plain = isinstance(node, Scalar | Enumeration)
+                self.member(entry, 2, Shape.PLAIN if plain else Shape.OPTIONAL, node)
+            self.add(made, field.number, Shape.LIST, FieldDescriptor.TYPE_MESSAGE, name)
+            return
+        if field.descriptor.type == FieldDescriptor.TYPE_GROUP:
+            raise SlowError("a group")
+        self.member(made, field.number, field.shape, node)
+
+    def member(self, made: DescriptorProto, number: int, shape: Shape, node: Node) -> None:
+        """Add a field that is not a map."""
+        match node:
+            case Scalar():
+                self.add(made, number, shape, node.kind)
+            case Enumeration():
+                self.add(made, number, shape, FieldDescriptor.TYPE_INT32)
+            case Record():
+                name = self.record(node)
+                self.add(made, number, shape, FieldDescriptor.TYPE_MESSAGE, name)
+            case Special(meaning=Meaning.JSON):
+                # One value for each time that it is in the bytes: together they are the message.
+                self.add(made, number, Shape.LIST, FieldDescriptor.TYPE_BYTES)
+            case Special(meaning=Meaning.DEEPER):
+                raise SlowError("a message within itself")
+            case Special():
+                name, inner = self.message(node.descriptor.full_name)
+                for part, part_shape, scalar in node.parts if inner is not None else ():
+                    self.add(inner, part, part_shape, scalar.kind)
+                self.add(made, number, shape, FieldDescriptor.TYPE_MESSAGE, name)
+
+    def add(
+        self, made: DescriptorProto, number: int, shape: Shape, kind: int, message: str = ""
+    ) -> None:
+        """Add a field of a type."""
+        label = FieldDescriptorProto.LABEL_OPTIONAL
+        if shape is Shape.LIST:
+            label = FieldDescriptorProto.LABEL_REPEATED
+        added = made.field.add(name=member(number), number=number, label=label, type=kind)
+        if message:
+            added.type_name = f".{message}"
+        if shape is Shape.OPTIONAL:
+            added.proto3_optional = True
+            added.oneof_index = len(made.oneof_decl)
+            made.oneof_decl.add(name=f"oneof_{number}")

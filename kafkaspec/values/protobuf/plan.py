@@ -73,56 +73,6 @@ class Enumeration:
     closed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
-    """A message whose only field, number 1, stands for it."""
-
-    type: pa.DataType
-    value: Scalar
-    descriptor: Any
-
-
-class Unit(Enum):
-    """Messages of seconds and nanoseconds."""
-
-    TIMESTAMP = "Timestamp"
-    DURATION = "Duration"
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """A ``Timestamp`` or ``Duration``, in microseconds."""
-
-    type: pa.DataType
-    unit: Unit
-    descriptor: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Json:
-    """A ``Struct``, ``Value`` or ``ListValue``, as JSON text."""
-
-    type: pa.DataType
-    name: str
-    descriptor: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Mask:
-    """A ``FieldMask``: its paths."""
-
-    type: pa.DataType
-    descriptor: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Deeper:
-    """A message within itself, below the levels that become columns: JSON text."""
-
-    type: pa.DataType
-    descriptor: Any
-
-
 class Shape(Enum):
     """How often a field is there."""
 
@@ -132,6 +82,39 @@ class Shape(Enum):
     """Null if it is not in the bytes."""
     LIST = "list"
     MAP = "map"
+
+
+class Meaning(Enum):
+    """What a message says that does not become a struct."""
+
+    VALUE = "value"
+    """The value of its only field, for which it stands."""
+    TIMESTAMP = "timestamp"
+    DURATION = "duration"
+    """Seconds and nanoseconds; in microseconds."""
+    PATHS = "paths"
+    """The paths of a ``FieldMask``."""
+    JSON = "json"
+    """A ``Struct``, ``Value`` or ``ListValue``, as JSON text."""
+    DEEPER = "deeper"
+    """A message within itself, below the levels that become columns: JSON text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A message that becomes a single value.
+
+    Attributes:
+        type: type of the value.
+        meaning: what the message says.
+        descriptor: descriptor of the message.
+        parts: number, shape and type of the fields that say it; none for JSON text.
+    """
+
+    type: pa.DataType
+    meaning: Meaning
+    descriptor: Any
+    parts: tuple[tuple[int, Shape, Scalar], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +165,7 @@ class Record:
     descriptor: Any
 
 
-Message: TypeAlias = Record | Wrapper | Time | Json | Mask | Deeper
+Message: TypeAlias = Record | Special
 Node: TypeAlias = Scalar | Enumeration | Message
 
 
@@ -207,7 +190,7 @@ class _Planner:
         if levels and levels > self.options.recursion:
             if not self.options.recursion:
                 raise SchemaError(f"{name} holds itself: choose how many levels become columns")
-            return Deeper(pa.string(), descriptor)
+            return Special(pa.string(), Meaning.DEEPER, descriptor)
         if len(above) >= self.options.bounds.depth:
             raise SchemaError(f"messages of {above[0]} are nested more deeply than the limit")
         inner = (*above, name)
@@ -315,17 +298,21 @@ def _known(descriptor: Any) -> Message | None:
     """Return the node of a message that becomes a special type; None for others."""
     if not is_well_known(descriptor.file.name):
         return None
-    full = descriptor.full_name
-    name = full.removeprefix(_GOOGLE)
-    if full in _WRAPPERS:
-        value = _scalar(descriptor.fields_by_number[1])
-        return Wrapper(value.type, value, descriptor)
-    if name == Unit.TIMESTAMP.value:
-        return Time(pa.timestamp("us", "UTC"), Unit.TIMESTAMP, descriptor)
-    if name == Unit.DURATION.value:
-        return Time(pa.duration("us"), Unit.DURATION, descriptor)
+    name = descriptor.full_name.removeprefix(_GOOGLE)
     if name in ("Struct", "Value", "ListValue"):
-        return Json(pa.string(), name, descriptor)
-    if name == "FieldMask":
-        return Mask(pa.list_(pa.field("item", pa.string(), nullable=False)), descriptor)
-    return None
+        return Special(pa.string(), Meaning.JSON, descriptor)
+    if descriptor.full_name not in _WRAPPERS and name not in _MEANINGS:
+        return None
+    parts = tuple(
+        (part.number, Shape.LIST if part.is_repeated else Shape.PLAIN, _scalar(part))
+        for part in descriptor.fields
+    )
+    kind, meaning = _MEANINGS.get(name, (parts[0][2].type, Meaning.VALUE))
+    return Special(kind, meaning, descriptor, parts)
+
+
+_MEANINGS = {
+    "Timestamp": (pa.timestamp("us", "UTC"), Meaning.TIMESTAMP),
+    "Duration": (pa.duration("us"), Meaning.DURATION),
+    "FieldMask": (pa.list_(pa.field("item", pa.string(), nullable=False)), Meaning.PATHS),
+}

@@ -149,26 +149,25 @@ def read_schema(definition: Definition, bounds: Bounds) -> Schema:
 
 @lru_cache(maxsize=KEPT)
 def _read(text: str, imports: tuple[tuple[str, str], ...]) -> Schema:
-    found = read_files(text, imports)
-    main = found.files[-1]
+    files = read_files(text, imports)
     names: dict[str, DescriptorProto] = {}
-    for file in found.files:
+    for file in files:
         for name, message in _walk(file):
             names[name] = message
     synthetic = frozenset(name for name, message in names.items() if message.options.map_entry)
-    _linked(found.files)
+    _linked(files)
     maps = synthetic | frozenset(
         entry for name, message in names.items() for entry in _rewritten(name, message, names)
     )
     private = []
-    for file in found.files:
+    for file in files:
         copy = File()
         copy.CopyFrom(file)
         for name, message in _walk(copy):
             _without_maps(name, message, maps, copy.syntax == "editions")
             _rename(message)
         private.append(copy)
-    return Schema(found.files, main, _linked(private), maps, synthetic, names)
+    return Schema(files, files[-1], _linked(private), maps, synthetic, names)
 
 
 def message_class(descriptor: Any) -> Any:

@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
@@ -62,21 +61,10 @@ sys.exit(_protoc_compiler.run_main([argument.encode() for argument in arguments]
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Descriptors of a schema.
-
-    Attributes:
-        files: each after those that it imports.
-        main: path of the file that is the schema itself.
-    """
-
-    files: tuple[FileDescriptorProto, ...]
-    main: str
-
-
-def read_files(main_text: str, imports: Iterable[tuple[str, str]]) -> Files:
-    """Return the descriptors of a schema and of all that it imports, texts by path."""
+def read_files(
+    main_text: str, imports: Iterable[tuple[str, str]]
+) -> tuple[FileDescriptorProto, ...]:
+    """Return descriptors of all that a schema imports, texts by path, and its own at the end."""
     texts: dict[str, str] = {}
     given: dict[str, FileDescriptorProto] = {}
     bundle = _bundle(main_text)
@@ -105,7 +93,7 @@ def read_files(main_text: str, imports: Iterable[tuple[str, str]]) -> Files:
     for path, text in REGISTRIES.items():
         if path not in given and path not in texts and any(path in one for one in asked):
             texts[path] = text
-    return Files(_sorted(_compile(texts, given, wanted, main), main), main)
+    return _sorted(_compile(texts, given, wanted, main), main)
 
 
 def imports_of(definition: Definition, bounds: Bounds) -> tuple[tuple[str, str], ...]:

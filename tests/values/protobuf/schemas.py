@@ -29,7 +29,7 @@ def proto2(body: str, **imports: Definition) -> Definition:
 def linked(definition: Definition) -> DescriptorPool:
     """Return descriptors as protoc makes them: the decoder's own are changed."""
     pool = DescriptorPool()
-    for file in read_files(definition.text, imports_of(definition, Bounds())).files:
+    for file in read_files(definition.text, imports_of(definition, Bounds())):
         pool.AddSerializedFile(file.SerializeToString())
     return pool
 

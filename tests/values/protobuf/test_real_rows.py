@@ -43,9 +43,7 @@ def rows(home: str, topic: str) -> list[tuple[dict[str, Any], bytes | None]]:
 
 def in_base64(definition: Definition) -> Definition:
     """Return a schema as the Python client registers it."""
-    found = (
-        read_files(definition.text, imports_of(definition, Bounds())).files[-1].SerializeToString()
-    )
+    found = read_files(definition.text, imports_of(definition, Bounds()))[-1].SerializeToString()
     return Definition(definition.type, base64.b64encode(found).decode(), definition.imports)
 
 
