@@ -8,7 +8,7 @@ from typing import Final, Literal
 from kafkaspec.log.columnar import Evolve
 from kafkaspec.options import checked
 from kafkaspec.policy import ErrorPolicy
-from kafkaspec.values.definition import Definition
+from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.registry.schema import Schema
 
 
@@ -31,6 +31,33 @@ class Bounds:
     schema_bytes: int = 4 << 20
     schemas: int = 256
     decoders: int = 256
+
+    def within(self, definition: Definition) -> list[Definition]:
+        """Return a schema and all that it refers to, each object once and after what it imports.
+
+        Raises:
+            SchemaError: there are more of them, or they are larger, than a limit allows.
+        """
+        done: dict[int, Definition] = {}
+        seen: set[int] = set()
+        names: set[tuple[str, int]] = set()
+        size = 0
+        stack = [(definition, False)]
+        while stack:
+            item, ready = stack.pop()
+            if ready:
+                done.setdefault(id(item), item)
+            elif id(item) not in seen:
+                seen.add(id(item))
+                size += len(item.text)
+                names.update((name, id(imported)) for name, imported in item.imports)
+                if len(names) > self.schemas:
+                    raise SchemaError(f"the schema refers to more than {self.schemas} schemas")
+                if size > self.schema_bytes:
+                    raise SchemaError(f"the schema takes more than {self.schema_bytes} bytes")
+                stack.append((item, True))
+                stack.extend((imported, False) for _, imported in item.imports)
+        return list(done.values())
 
 
 @checked

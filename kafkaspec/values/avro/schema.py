@@ -126,7 +126,7 @@ def parse(definition: Definition, bounds: Bounds) -> Node:
         raise SchemaError(f"a schema of the type {definition.type} is not Avro")
     scopes: dict[int, dict[str, Node]] = {}
     roots: dict[int, Node] = {}
-    for item in _in_order(definition, bounds):
+    for item in bounds.within(definition):
         names: dict[str, Node] = {}
         for name, imported in item.imports:
             names.update(scopes[id(imported)])
@@ -135,30 +135,6 @@ def parse(definition: Definition, bounds: Bounds) -> Node:
         roots[id(item)] = parser.root(item.text)
         scopes[id(item)] = names | parser.defined
     return roots[id(definition)]
-
-
-def _in_order(definition: Definition, bounds: Bounds) -> list[Definition]:
-    """Return all definitions, imports before what needs them; each object once."""
-    done: dict[int, Definition] = {}
-    seen: set[int] = set()
-    size = 0
-    stack = [(definition, False)]
-    while stack:
-        item, ready = stack.pop()
-        if ready:
-            done.setdefault(id(item), item)
-            continue
-        if id(item) in seen:
-            continue
-        seen.add(id(item))
-        size += len(item.text)
-        if len(seen) > bounds.schemas + 1:
-            raise SchemaError(f"the schema refers to more than {bounds.schemas} schemas")
-        if size > bounds.schema_bytes:
-            raise SchemaError(f"the schema takes more than {bounds.schema_bytes} bytes")
-        stack.append((item, True))
-        stack.extend((imported, False) for _, imported in item.imports)
-    return list(done.values())
 
 
 class _Parser:
@@ -228,13 +204,8 @@ class _Parser:
         return node
 
     def _definition(self, kind: Kind, value: dict[str, Any], space: str, level: int) -> Node:
-        name = _text(value, "name")
-        given = value.get("namespace")
-        if "." in name:
-            space, _, _ = name.rpartition(".")
-        elif isinstance(given, str):
-            space = given
-        full = name if "." in name or not space else f"{space}.{name}"
+        _text(value, "name")
+        full, space = full_name(value, space)
         node = Node(kind, full.removeprefix("."), _aliases(value, space))
         if node.name in self.defined:
             raise SchemaError(f"the type {_short(full)} is defined twice")
@@ -275,6 +246,15 @@ class _Parser:
                 )
             )
         return node
+
+
+def full_name(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
+    """Return the full name of a named type, and the namespace of the names in it."""
+    name, given = schema["name"], schema.get("namespace")
+    if "." in name:
+        return name, name.rpartition(".")[0]
+    space = given if isinstance(given, str) else space
+    return f"{space}.{name}" if space else name, space
 
 
 def _with_logical(node: Node, value: dict[str, Any]) -> Node:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pyarrow as pa
 
+from kafkaspec.values.avro.schema import full_name
 from kafkaspec.values.decoded import Decoder
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.framing.frames import REF
 from kafkaspec.values.options import DEFAULT_OPTIONS, Options
-from kafkaspec.values.registry.avro_names import full_name
 
 Head = tuple[int, ...] | str
 """What says the message before a Protobuf payload: its indexes, or its name."""

@@ -57,7 +57,13 @@ class Place:
 
 def load(definition: Definition, bounds: Bounds) -> Place:
     """Return a schema with everything that it refers to."""
-    document = _Loader(bounds).load(definition)
+    every = bounds.within(definition)
+    made = {id(each): _parsed(each.text) for each in every}
+    names = {name: made[id(inner)] for each in every for name, inner in each.imports}
+    for each in every:  # a registry knows names of all of them
+        own = {name: made[id(inner)] for name, inner in each.imports}
+        made[id(each)].imports = names | own
+    document = made[id(definition)]
     return Place(document.root, document.base, document)
 
 
@@ -113,57 +119,25 @@ def _pointed(reference: str, fragment: str, found: Place) -> Place:
     return found
 
 
-class _Loader:
-    def __init__(self, bounds: Bounds) -> None:
-        self._bounds = bounds
-        self._left = bounds.schema_bytes
-        self._made: dict[int, Document] = {}
-
-    def load(self, definition: Definition) -> Document:
-        todo = [definition]
-        kept = []
-        while todo:
-            current = todo.pop()
-            if id(current) in self._made:
-                continue
-            self._made[id(current)] = self._parse(current)
-            kept.append(current)
-            if len(kept) > self._bounds.schemas + 1:
-                raise SchemaError(f"more than {self._bounds.schemas} schemas are referred to")
-            todo.extend(inner for _, inner in current.imports)
-        for current in kept:
-            self._made[id(current)].imports.update(
-                (name, self._made[id(inner)]) for name, inner in current.imports
-            )
-        everything = {
-            name: self._made[id(inner)] for current in kept for name, inner in current.imports
-        }
-        for document in self._made.values():  # a registry knows names of all of them
-            document.imports = {**everything, **document.imports}
-        return self._made[id(definition)]
-
-    def _parse(self, definition: Definition) -> Document:
-        self._left -= len(definition.text.encode("utf-8", "surrogatepass"))
-        if self._left < 0:
-            raise SchemaError(f"the schemas have more than {self._bounds.schema_bytes} bytes")
-        try:
-            root = orjson.loads(definition.text)
-        except orjson.JSONDecodeError as error:
-            raise SchemaError(f"a JSON Schema is not JSON: {error}") from None
-        if not isinstance(root, dict | bool):
-            raise SchemaError("a JSON Schema is neither an object nor true or false")
-        document = Document(root, _base_of(root, ""))
-        for base, node in _subschemas(root, ""):
-            own = _base_of(node, base)
-            if own != base:
-                document.schemas.setdefault(own, node)
-            for keyword in _ANCHORS:
-                if isinstance(name := node.get(keyword), str):
-                    document.anchors.setdefault((own, name), node)
-            identity = _id_of(node)
-            if identity.startswith("#") and len(identity) > 1:
-                document.anchors.setdefault((base, identity[1:]), node)
-        return document
+def _parsed(text: str) -> Document:
+    try:
+        root = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise SchemaError(f"a JSON Schema is not JSON: {error}") from None
+    if not isinstance(root, dict | bool):
+        raise SchemaError("a JSON Schema is neither an object nor true or false")
+    document = Document(root, _base_of(root, ""))
+    for base, node in _subschemas(root, ""):
+        own = _base_of(node, base)
+        if own != base:
+            document.schemas.setdefault(own, node)
+        for keyword in _ANCHORS:
+            if isinstance(name := node.get(keyword), str):
+                document.anchors.setdefault((own, name), node)
+        identity = _id_of(node)
+        if identity.startswith("#") and len(identity) > 1:
+            document.anchors.setdefault((base, identity[1:]), node)
+    return document
 
 
 def _subschemas(root: Any, base: str) -> Iterator[tuple[str, dict[str, Any]]]:

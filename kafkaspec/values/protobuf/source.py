@@ -101,25 +101,17 @@ def imports_of(definition: Definition, bounds: Bounds) -> tuple[tuple[str, str],
 
     Where two imports have one path, the one nearest to the schema serves for both.
     """
+    bounds.within(definition)
     found: dict[str, str] = {}
-    seen: set[tuple[str, int]] = set()
-    size = len(definition.text)
+    seen: set[int] = set()
     waiting = deque(definition.imports)
     while waiting:
-        if size > bounds.schema_bytes:
-            break
         path, imported = waiting.popleft()
-        if (path, id(imported)) in seen:
-            continue
-        seen.add((path, id(imported)))
-        if len(seen) > bounds.schemas:
-            raise SchemaError(f"the schema refers to more than {bounds.schemas} others")
-        if not is_well_known(path) and path not in found:
-            found[path] = imported.text
-            size += len(imported.text)
-        waiting.extend(imported.imports)
-    if size > bounds.schema_bytes:
-        raise SchemaError(f"the schema has more than {bounds.schema_bytes} bytes")
+        if not is_well_known(path):
+            found.setdefault(path, imported.text)
+        if id(imported) not in seen:
+            seen.add(id(imported))
+            waiting.extend(imported.imports)
     return tuple(found.items())
 
 

@@ -23,8 +23,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.io.local import Source
+from kafkaspec.values.avro.schema import NAMED, full_name
 from kafkaspec.values.definition import SchemaType
-from kafkaspec.values.registry.avro_names import names_in
 from kafkaspec.values.registry.layout import SCHEMA, Field, LayoutError, fields
 from kafkaspec.values.registry.problems import Problem, Trouble
 from kafkaspec.values.registry.replay import Replay
@@ -48,6 +48,9 @@ _MOST_FILES: Final = 100_000
 
 _MOST_PARENTS: Final = 8
 """Folders around a file from which its imports are looked for."""
+
+_NAMED: Final = {*NAMED, "error"}
+"""Types of Avro that have names."""
 
 _IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]+)"\s*;', re.MULTILINE)
 _ENTRY: Final = (
@@ -178,7 +181,7 @@ def _texts(path: Path, name: str, replay: Replay) -> Iterator[_Text]:
     except ValueError as error:
         raise unreadable(str(path), f"it is not JSON: {error}") from None
     if kind is SchemaType.AVRO:
-        own, used = names_in(parsed)
+        own, used = _avro_names(parsed)
     else:
         own, used = _json_names(parsed, name)
     yield _Text(name, kind, text, frozenset(own), tuple(used))
@@ -198,6 +201,33 @@ def _descriptors(data: bytes, path: Path) -> Iterator[_Text]:
         text = b64encode(file.SerializeToString()).decode()
         names = frozenset({file.name})
         yield _Text(file.name, SchemaType.PROTOBUF, text, names, tuple(file.dependency))
+
+
+def _avro_names(parsed: Any) -> tuple[set[str], dict[str, None]]:
+    """Return the full names of the types that an Avro schema defines at its top, and uses."""
+    own: set[str] = set()
+    used: dict[str, None] = {}
+    todo: list[tuple[Any, str, bool]] = [(parsed, "", True)]
+    while todo:
+        schema, space, top = todo.pop()
+        if isinstance(schema, str):
+            used |= {f"{space}.{schema}": None} if space and "." not in schema else {}
+            used[schema] = None
+        elif isinstance(schema, list):
+            todo += [(branch, space, top) for branch in schema]
+        elif isinstance(schema, dict):
+            if schema.get("type") in _NAMED and isinstance(schema.get("name"), str):
+                name, space = full_name(schema, space)
+                own |= {name} if top else set()
+            parts = [schema.get(part) for part in ("items", "values", "type")]
+            listed = schema.get("fields")
+            parts += [
+                field.get("type")
+                for field in (listed if isinstance(listed, list) else ())
+                if isinstance(field, dict)
+            ]
+            todo += [(part, space, False) for part in parts if part is not None]
+    return own, used
 
 
 def _json_names(parsed: Any, name: str) -> tuple[set[str], dict[str, None]]:

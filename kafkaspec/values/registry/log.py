@@ -72,6 +72,7 @@ class SchemaLog:
                 known[schema.version] = schema
             if schema.id is not None:
                 self._ids.setdefault((schema.context, schema.id), []).append(schema)
+        self._bounds = found.bounds
         self._resolver = Resolver(self.referred, found.bounds)
         self.problems = (*found.problems, *self._conflicts(), *self._unresolved())
 
@@ -240,7 +241,7 @@ class SchemaLog:
         for schema in self.schemas:
             if schema.type == SchemaType.AVRO:
                 try:
-                    found.setdefault(fingerprint(self.definition(schema)), schema)
+                    found.setdefault(fingerprint(self.definition(schema), self._bounds), schema)
                 except SchemaError:
                     continue
         return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 import avro.schema
+import fastavro.schema
 import pytest
 
 import kafkaspec as ks
@@ -16,6 +17,7 @@ from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.problems import Trouble
 from kafkaspec.values.registry.schema import Reference, State
+from tests.values.avro import made
 from tests.values.registry.topics import (
     ABORT,
     COMMIT,
@@ -141,6 +143,14 @@ def test_fingerprints_are_those_of_the_library() -> None:
                 assert avro.schema.parse(each.text).fingerprint() == found, each
                 compared += 1
     assert compared > 8
+
+
+def test_fingerprints_of_random_schemas_are_those_of_fastavro(tmp_path: Path) -> None:
+    texts = [made.text(made.Maker(seed, recursion=seed % 2 == 0).schema()) for seed in range(60)]
+    forms = map(fastavro.schema.to_parsing_canonical_form, map(json.loads, texts))
+    wanted = [bytes.fromhex(fastavro.schema.fingerprint(form, "CRC-64-AVRO")) for form in forms]
+    home = write(tmp_path, [schema(f"s{n}", 1, n, each) for n, each in enumerate(texts)])
+    assert set(ks.SchemaLog.open(home).fingerprints) == set(wanted)
 
 
 def test_an_import_is_the_same_as_its_text_there(tmp_path: Path) -> None:
