@@ -15,6 +15,7 @@ from kafkaspec._generated.python.model.control_record import (
     UnknownControlRecord,
     VotersRecord,
 )
+from kafkaspec._generated.python.model.enumeration import ConfigResourceType
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
@@ -25,7 +26,7 @@ from kafkaspec.messages.lookup import MESSAGES
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError, report
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
-from kafkaspec.state.image import Image, Watch
+from kafkaspec.state.image import Image, Kind, Watch
 
 
 @dataclass
@@ -103,6 +104,22 @@ def read_cluster(
         held = len(cluster.image.pending)
         cluster.notes.append(f"a metadata transaction has not ended; records left out: {held}")
     return _told(cluster)
+
+
+def topic_configs(log: Partition) -> dict[str, dict[str, str]]:
+    """Return what is set for topics, by topic and name; "" are the defaults of all topics.
+
+    Args:
+        log: the directory of ``__cluster_metadata-0``.
+
+    Raises:
+        KafkaSpecError: it cannot be read.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for fields in read_cluster(log).image.items[Kind.CONFIG].values():
+        if fields["resource_type"] == ConfigResourceType.TOPIC:
+            found.setdefault(fields["resource_name"], {})[fields["name"]] = fields["value"]
+    return found
 
 
 def _told(cluster: Cluster) -> Cluster:

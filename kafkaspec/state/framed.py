@@ -1,19 +1,21 @@
-"""Records without a key, whose values say in a frame what they are: KIP-405, KIP-631."""
+"""Records of internal topics, decoded whatever release wrote them, and columns for them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from kafkaspec.arrow.messages.layouts import decode_layouts, type_of_layouts
 from kafkaspec.arrow.messages.record_types import by_type, located, record_types
+from kafkaspec.arrow.messages.tables import message_table
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout import Role
-from kafkaspec.messages.lookup import in_topic
-from kafkaspec.state.decoding import decode
+from kafkaspec.layout import MessageLayout, Role
+from kafkaspec.layout.names import TAGGED_FIELDS
+from kafkaspec.messages.lookup import in_topic, written_by
 from kafkaspec.tables.json_values import json_values
 
 Value = Mapping[str, Any]
@@ -52,7 +54,7 @@ class Change(NamedTuple):
 def by_api_key(
     table: pa.Table, topic: str, file: str | None, release: str | None, left_out: LeftOut
 ) -> Iterator[Change]:
-    """Yield the records of a table, those of one type after the other."""
+    """Yield the records of a table, by type; their values say in a frame what they are: KIP-631."""
     types = record_types(topic, table[_VALUE].combine_chunks(), get_codec())
     for number, rows in by_type(table, types):
         layouts = () if number is None else in_topic(topic, Role.RECORD, number)
@@ -72,3 +74,50 @@ def by_api_key(
         ):
             if value is not None:
                 yield Change(offset, time, name, value)
+
+
+def decode(
+    layouts: Sequence[MessageLayout],
+    data: pa.Array,
+    release: str | None,
+    on_error: Callable[[int, KafkaSpecError], None],
+) -> pa.StructArray:
+    """Return messages in the type of the newest layout; null where they cannot be decoded.
+
+    Without a release, all layouts are tried, as ``decode_layouts`` does. Fields that the newest one
+    does not have are left out, those that an older one lacks are null. ``on_error`` is called with
+    the number of a row and the error of the first layout tried.
+    """
+    tried = written_by(layouts, release) or layouts
+    return decode_layouts(get_codec(), tried, data, type_of_layouts(tuple(layouts)), on_error)
+
+
+def columns_of(message: str, *names: str, **renamed: str) -> list[pa.Field]:
+    """Return columns of the types that fields of a message have, or fields of fields: ``a.b``.
+
+    Args:
+        message: id of the message in the specification, and perhaps the path of a structure in it.
+        names: fields whose columns have their names.
+        renamed: fields of other columns.
+    """
+    name, *path = message.split(".")
+    kind = _inner(message_table(name).type, path)
+    wanted = dict(zip(names, names, strict=True)) | renamed
+    return [pa.field(each, _shown(_inner(kind, of.split(".")))) for each, of in wanted.items()]
+
+
+def _inner(kind: pa.DataType, path: list[str]) -> pa.DataType:
+    for name in path:
+        kind = (kind.value_type if pa.types.is_list(kind) else kind).field(name).type
+    return kind
+
+
+def _shown(kind: pa.DataType) -> pa.DataType:
+    """Return a type without tagged fields, in which all may be null."""
+    if pa.types.is_list(kind):
+        return pa.list_(_shown(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct(
+            [(each.name, _shown(each.type)) for each in kind if each.name != TAGGED_FIELDS]
+        )
+    return kind

@@ -13,61 +13,54 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import MemberState, StreamsMemberState
 from kafkaspec.arrow.messages.arrays import decode_array
 from kafkaspec.arrow.outcomes import OFFSET
-from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED
 from kafkaspec.options import checked
-from kafkaspec.state.framed import LeftOut
+from kafkaspec.state.framed import LeftOut, columns_of
 from kafkaspec.state.latest import KEY, PENDING, TIMESTAMP, VALUE, Latest, Source, latest
 from kafkaspec.times import Time
 
-_ASSIGNMENT = pa.list_(
-    pa.struct([
-        ("topic", pa.string()),
-        ("topic_id", pa.binary(kafka_uuid.SIZE)),
-        ("partitions", pa.list_(pa.int32())),
-    ])
-)  # fmt: skip
+_OWN: Final = (("log_offset", pa.int64()), ("timestamp", pa.int64()))
+_ASSIGNED_TO: Final = "consumer_group_current_member_assignment_value.assigned_partitions"
 GROUPS: Final = pa.schema([
-    ("group", pa.string()),
+    *columns_of("group_metadata_key", "group"),
     ("kind", pa.string()),
     ("state", pa.string()),
-    ("protocol_type", pa.string()),
-    ("protocol", pa.string()),
-    ("epoch", pa.int32()),
-    ("leader", pa.string()),
+    *columns_of(
+        "group_metadata_value", "protocol_type", "protocol", epoch="generation", leader="leader"
+    ),
     ("members", pa.int32()),
     ("offsets", pa.int32()),
-    ("log_offset", pa.int64()),
-    ("timestamp", pa.int64()),
+    *_OWN,
 ])  # fmt: skip
 """Columns of groups. ``kind`` is classic, consumer, share or streams. ``epoch`` is the generation
 of a classic group. ``log_offset`` and ``timestamp`` (ms) are those of the record that says it."""
 MEMBERS: Final = pa.schema([
-    ("group", pa.string()),
-    ("member_id", pa.string()),
-    ("instance_id", pa.string()),
-    ("client_id", pa.string()),
-    ("client_host", pa.string()),
-    ("epoch", pa.int32()),
-    ("subscription", pa.list_(pa.string())),
-    ("subscription_regex", pa.string()),
-    ("assignment", _ASSIGNMENT),
+    *columns_of("group_metadata_key", "group"),
+    *columns_of(
+        "group_metadata_value.members",
+        "member_id", instance_id="group_instance_id", client_id="client_id",
+        client_host="client_host",
+    ),
+    *columns_of("group_metadata_value", epoch="generation"),
+    *columns_of(
+        "consumer_group_member_metadata_value",
+        subscription="subscribed_topic_names", subscription_regex="subscribed_topic_regex",
+    ),
+    ("assignment", pa.list_(pa.struct([
+        ("topic", pa.string()), *columns_of(_ASSIGNED_TO, "topic_id", "partitions"),
+    ]))),
 ])  # fmt: skip
 """Columns of members. A partition of a streams group's assignment is a task; ``topic`` is its
 subtopology then. ``topic_id`` is null in classic groups, ``topic`` may be null in others."""
 OFFSETS: Final = pa.schema([
-    ("group", pa.string()),
-    ("topic", pa.string()),
-    ("partition", pa.int32()),
-    ("offset", pa.int64()),
-    ("leader_epoch", pa.int32()),
-    ("metadata", pa.string()),
-    ("commit_timestamp", pa.int64()),
-    ("expire_timestamp", pa.int64()),
-    ("topic_id", pa.binary(kafka_uuid.SIZE)),
+    *columns_of("offset_commit_key", "group", "topic", "partition"),
+    *columns_of(
+        "offset_commit_value", "offset", "leader_epoch", "metadata", "commit_timestamp",
+        "expire_timestamp", "topic_id",
+    ),
     ("pending", pa.bool_()),
-    ("log_offset", pa.int64()),
+    _OWN[0],
 ])  # fmt: skip
 """Columns of committed offsets; timestamps in ms. ``pending``: of a transaction that is open."""
 

@@ -27,8 +27,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import Outcome
 from kafkaspec.messages.lookup import in_topic
-from kafkaspec.state.decoding import decode
-from kafkaspec.state.framed import LeftOut
+from kafkaspec.state.framed import LeftOut, decode
 from kafkaspec.times import Time, milliseconds
 
 Source = Segment | Partition

@@ -14,7 +14,7 @@ from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
-from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
+from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key, columns_of
 from kafkaspec.state.latest import Source
 from kafkaspec.times import Time, milliseconds
 
@@ -27,20 +27,21 @@ FINISHED: Final = frozenset(
     )
 )
 """States in which nothing is under way."""
+_RECORD: Final = "remote_log_segment_metadata_record"
+_PLACE: Final = f"{_RECORD}.remote_log_segment_id.topic_id_partition"
 SEGMENTS: Final = pa.schema([
-    ("topic", pa.string()),
+    *columns_of(_PLACE, topic="name"),
     ("topic_id", pa.string()),
-    ("partition", pa.int32()),
+    *columns_of(_PLACE, "partition"),
     ("segment_id", pa.string()),
-    ("start_offset", pa.int64()),
-    ("end_offset", pa.int64()),
+    *columns_of(_RECORD, "start_offset", "end_offset"),
     ("state", pa.string()),
-    ("size", pa.int32()),
-    ("max_timestamp", pa.int64()),
-    ("leader_epochs", pa.list_(pa.struct([("leader_epoch", pa.int32()), ("offset", pa.int64())]))),
-    ("broker_id", pa.int32()),
-    ("started", pa.int64()),
-    ("updated", pa.int64()),
+    *columns_of(
+        _RECORD,
+        size="segment_size_in_bytes", max_timestamp="max_timestamp_ms",
+        leader_epochs="segment_leader_epochs", broker_id="broker_id",
+        started="event_timestamp_ms", updated="event_timestamp_ms",
+    ),
 ])  # fmt: skip
 """Columns of segments; sizes in bytes, times in ms. ``end_offset`` is that of the last record.
 ``started`` and ``updated`` are the times of the first and the last event."""

@@ -13,25 +13,22 @@ from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
-from kafkaspec.state.framed import LeftOut
+from kafkaspec.state.framed import LeftOut, columns_of
 from kafkaspec.state.latest import KEY, VALUE, Latest, Source, pieces
 from kafkaspec.tables.json_values import json_rows
 from kafkaspec.times import Time
 
 _STATE: Final = "enumeration.record_state"
+_EPOCHS: Final = ("snapshot_epoch", "state_epoch", "leader_epoch")
 DELIVERIES: Final = pa.schema([
-    ("group", pa.string()),
+    *columns_of("share_snapshot_key", group="group_id"),
     ("topic_id", pa.string()),
-    ("partition", pa.int32()),
-    ("snapshot_epoch", pa.int32()),
-    ("state_epoch", pa.int32()),
-    ("leader_epoch", pa.int32()),
-    ("start_offset", pa.int64()),
+    *columns_of("share_snapshot_key", "partition"),
+    *columns_of("share_snapshot_value", *_EPOCHS, "start_offset"),
     ("batches", pa.list_(pa.struct([
-        ("first_offset", pa.int64()),
-        ("last_offset", pa.int64()),
+        *columns_of("share_snapshot_value.state_batches", "first_offset", "last_offset"),
         ("state", pa.string()),
-        ("delivery_count", pa.int16()),
+        *columns_of("share_snapshot_value.state_batches", "delivery_count"),
     ]))),
     ("log_offset", pa.int64()),
 ])  # fmt: skip
@@ -136,8 +133,7 @@ def _joined(batches: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _row(key: Sequence[Any], value: Mapping[str, Any]) -> dict[str, Any]:
     group, topic_id, partition = key
-    names = ("snapshot_epoch", "state_epoch", "leader_epoch", "start_offset")
-    return {name: value.get(name) for name in names} | {
+    return {name: value.get(name) for name in (*_EPOCHS, "start_offset")} | {
         "group": group,
         "topic_id": topic_id,
         "partition": partition,

@@ -13,24 +13,21 @@ from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
-from kafkaspec.state.framed import LeftOut
+from kafkaspec.state.framed import LeftOut, columns_of
 from kafkaspec.state.latest import KEY, TIMESTAMP, VALUE, Source, latest
 from kafkaspec.times import Time
 
 _STATE: Final = "enumeration.transaction_state"
 TRANSACTIONS: Final = pa.schema([
-    ("transactional_id", pa.string()),
+    *columns_of("transaction_log_key", "transactional_id"),
     ("state", pa.string()),
-    ("producer_id", pa.int64()),
-    ("producer_epoch", pa.int16()),
-    ("previous_producer_id", pa.int64()),
-    ("next_producer_id", pa.int64()),
-    ("timeout_ms", pa.int32()),
-    ("partitions", pa.list_(pa.struct([
-        ("topic", pa.string()), ("partition_ids", pa.list_(pa.int32())),
-    ]))),
-    ("start_timestamp", pa.int64()),
-    ("update_timestamp", pa.int64()),
+    *columns_of(
+        "transaction_log_value",
+        "producer_id", "producer_epoch", "previous_producer_id", "next_producer_id",
+        timeout_ms="transaction_timeout_ms", partitions="transaction_partitions",
+        start_timestamp="transaction_start_timestamp_ms",
+        update_timestamp="transaction_last_update_timestamp_ms",
+    ),
     ("log_offset", pa.int64()),
     ("timestamp", pa.int64()),
 ])  # fmt: skip

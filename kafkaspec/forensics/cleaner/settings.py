@@ -168,7 +168,7 @@ class ClusterSettings:
         if not is_directory(self._path):
             return found
         try:
-            from kafkaspec.state.topic_configs import topic_configs
+            from kafkaspec.state.cluster import topic_configs
 
             with Partition(self._path) as log:
                 return topic_configs(log)
