@@ -12,7 +12,7 @@ from kafkaspec.codecs import Codec, Origin
 from kafkaspec.dumplog.families import Family
 from kafkaspec.log.batch import Batch, payload_path
 from kafkaspec.log.control import decode_control
-from kafkaspec.messages.java import java_text
+from kafkaspec.messages.json_text import java_text
 from kafkaspec.model import Record
 
 _UUIDS: Final = frozenset({"voter_directory_id"})

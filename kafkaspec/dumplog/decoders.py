@@ -26,8 +26,7 @@ from kafkaspec.messages.decoding import (
     decode_messages,
     record_type,
 )
-from kafkaspec.messages.java import java_text
-from kafkaspec.messages.json_text import expanded_fields, json_text, message_fields
+from kafkaspec.messages.json_text import expanded_fields, java_text, json_text, message_fields
 from kafkaspec.messages.lookup import (
     CONSUMER,
     EMBEDDED,

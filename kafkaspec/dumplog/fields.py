@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from kafkaspec.dumplog.families import Family
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE, NONE, Batch
 from kafkaspec.log.legacy import LegacyBatch
-from kafkaspec.messages.java import java_text
+from kafkaspec.messages.json_text import java_text
 from kafkaspec.model import Record
 
 TRUE, FALSE = "true", "false"

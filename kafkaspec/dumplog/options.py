@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kafkaspec.messages.java import java_text
+from kafkaspec.messages.json_text import java_text
 from kafkaspec.model import Record
 
 Texts = tuple[str | None, str | None]

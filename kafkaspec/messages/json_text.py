@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -25,8 +26,8 @@ from kafkaspec.layout.names import (
     json_name,
 )
 from kafkaspec.messages.decoding import Message
-from kafkaspec.messages.java import java_text
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED
+from kafkaspec.model import Buffer
 
 _HIDDEN: Final = MESSAGE_FRAME - {TAGGED_FIELDS}
 _NULLABLE: Final = "nullable_bytes"
@@ -298,3 +299,29 @@ def _digits(value: float) -> tuple[str, int]:
     _, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     assert isinstance(exponent, int)
     return "".join(map(str, digits)), exponent + len(digits) - 1
+
+
+_HANDLER: Final = "kafkaspec-java"
+_SURROGATES: Final = 0xED
+
+
+def java_text(data: Buffer) -> str:
+    """Decode UTF-8 as ``new String(bytes, UTF_8)`` does: U+FFFD for what is malformed.
+
+    Java replaces as many bytes at once as Python does, but takes the three bytes of a surrogate for
+    one character.
+    """
+    return bytes(data).decode("utf-8", _HANDLER)
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    data, start, end = error.object, error.start, error.end
+    if data[start] == _SURROGATES and data[start + 1 : start + 2] >= b"\xa0":
+        end = start + 1
+        while end < len(data) and end < start + 3 and data[end] & 0xC0 == 0x80:
+            end += 1
+    return "\ufffd", end
+
+
+codecs.register_error(_HANDLER, _replace)

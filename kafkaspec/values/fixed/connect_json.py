@@ -12,8 +12,7 @@ import pyarrow as pa
 from kafkaspec.values.decoded import Code, Decoded, PayloadError
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.fixed.connect_schema import schema_shape
-from kafkaspec.values.json_schema.decoding import shape_of
-from kafkaspec.values.json_schema.reading import decode_rows
+from kafkaspec.values.json_schema.reading import decode_rows, shape_of
 from kafkaspec.values.json_schema.shapes import JsonText, Shape
 from kafkaspec.values.json_schema.text import parse, to_text
 from kafkaspec.values.options import Bounds

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from kafkaspec.values.decoded import Decoded, Decoder
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.fixed.layouts import MOMENT
-from kafkaspec.values.json_schema.decoding import shape_of
+from kafkaspec.values.json_schema.reading import shape_of
 from kafkaspec.values.json_schema.shapes import Object, Shape
 
 DELETE: Final = "d"

@@ -23,8 +23,12 @@ from kafkaspec.values.fixed.streams import (
     SuffixedKeyDecoder,
     SuppressedDecoder,
 )
-from kafkaspec.values.json_schema.decoding import infer_json, sample_values, text_decoder
-from kafkaspec.values.json_schema.reading import JsonDecoder
+from kafkaspec.values.json_schema.reading import (
+    JsonDecoder,
+    infer_json,
+    sample_values,
+    text_decoder,
+)
 from kafkaspec.values.json_schema.shapes import JsonText
 from kafkaspec.values.options import Options
 

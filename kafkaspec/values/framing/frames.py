@@ -17,8 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec._generated.layout import ENUMS, LAYOUTS
+from kafkaspec.layout import Kind
+from kafkaspec.layout.framing import field_position
 from kafkaspec.values.decoded import Code, Failure
-from kafkaspec.values.framing import layouts
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.rows import Rows, after, integers, last_headers, without
 
@@ -98,6 +100,57 @@ Framing = Callable[[pa.Array, "pa.Array | None", Side], Split]
 """Takes frames off keys or values (binary), given the column ``headers``."""
 
 
+UUID_SIZE: Final = len(UUID(int=0).bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """A frame of a fixed size.
+
+    Attributes:
+        octets: the bytes that it begins with.
+        key_at: where what names the schema begins.
+        key_size: how many bytes that takes.
+        is_number: whether it is a big-endian number; else bytes.
+    """
+
+    octets: tuple[int, ...]
+    key_at: int
+    key_size: int
+    is_number: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes of the frame."""
+        return self.key_at + self.key_size
+
+
+def _prefix(key: str, **chosen: int) -> Prefix:
+    """Return the frame of a structure: constants, chosen values of an enumeration, then the key."""
+    octets = b""
+    for each in LAYOUTS[key].fields:
+        value = chosen.get(each.id, each.constant)
+        if value is None:
+            place = field_position(LAYOUTS[key], each.id)
+            return Prefix(tuple(octets), place, each.size, each.kind is Kind.INTEGER)
+        octets += value.to_bytes(each.size, "big")
+    raise KeyError(f"{key} names no schema")
+
+
+_NAMES: Final = {name: code for code, (name, _) in ENUMS["schema_frame.glue_compression"].items()}
+
+BY_ID: Final = _prefix("schema_frame.id_frame")
+BY_LONG_ID: Final = _prefix("schema_frame.long_id_frame")
+BY_GUID: Final = _prefix("schema_frame.guid_frame")
+SINGLE_OBJECT: Final = _prefix("schema_frame.single_object_frame")
+GLUE: Final = {
+    name: _prefix("schema_frame.glue_frame", compression=code) for name, code in _NAMES.items()
+}
+"""Frames of Glue by the compression of what follows."""
+
+ZLIB: Final = "zlib"
+
+
 class _Made:
     """A split in the making: rows are given their schemas in a few steps."""
 
@@ -136,7 +189,7 @@ class _Made:
         self.codes[row] = self.schemas.index(key)
         self.open[row] = False
 
-    def read_prefix(self, prefix: layouts.Prefix, kind: KeyKind) -> None:
+    def read_prefix(self, prefix: Prefix, kind: KeyKind) -> None:
         """Give schemas to the rows that begin as a layout says."""
         if not self.open.any():
             return
@@ -202,16 +255,16 @@ def _distinct(found: Any) -> tuple[Integers, Integers]:
     return np.unique(found, return_inverse=True)
 
 
-_CONFLUENT: Final = ((layouts.BY_ID, KeyKind.ID), (layouts.BY_GUID, KeyKind.GUID))
+_CONFLUENT: Final = ((BY_ID, KeyKind.ID), (BY_GUID, KeyKind.GUID))
 
 
-def _has(rows: Rows, prefix: layouts.Prefix) -> Mask:
+def _has(rows: Rows, prefix: Prefix) -> Mask:
     return rows.begins_with(*prefix.octets) & (rows.sizes >= prefix.size)
 
 
-def _key(rows: Rows, chosen: Integers, prefix: layouts.Prefix) -> Integers | Octets:
+def _key(rows: Rows, chosen: Integers, prefix: Prefix) -> Integers | Octets:
     lines = rows.cut(chosen, prefix.key_at, prefix.key_size)
-    if prefix.key_size == layouts.UUID_SIZE:
+    if prefix.key_size == UUID_SIZE:
         return lines
     return integers(lines, little=not prefix.is_number)  # fingerprints are written low byte first
 
@@ -227,7 +280,7 @@ def confluent(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     if headers is not None:
         made.read_headers(*last_headers(headers, _CONFLUENT_HEADERS[side]))
     made.read_prefixes()
-    made.fail_rest(layouts.BY_ID.octets, layouts.BY_GUID.octets, least=layouts.BY_ID.size)
+    made.fail_rest(BY_ID.octets, BY_GUID.octets, least=BY_ID.size)
     return made.done()
 
 
@@ -242,28 +295,28 @@ def apicurio(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
         numbers = Rows.of(found)
         whole = np.flatnonzero((numbers.sizes == 8) & made.open[rows])
         made.give(rows[whole], KeyKind.ID, integers(numbers.cut(whole, 0, 8)), 0)
-    made.read_prefix(layouts.BY_LONG_ID, KeyKind.ID)
-    made.fail_rest(layouts.BY_LONG_ID.octets, least=layouts.BY_LONG_ID.size)
+    made.read_prefix(BY_LONG_ID, KeyKind.ID)
+    made.fail_rest(BY_LONG_ID.octets, least=BY_LONG_ID.size)
     return made.done()
 
 
 def single_object(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     """Take off the start of Avro's single-object encoding: a fingerprint, little-endian."""
     made = _Made(values)
-    made.read_prefix(layouts.SINGLE_OBJECT, KeyKind.FINGERPRINT)
-    made.fail_rest(layouts.SINGLE_OBJECT.octets, least=layouts.SINGLE_OBJECT.size)
+    made.read_prefix(SINGLE_OBJECT, KeyKind.FINGERPRINT)
+    made.fail_rest(SINGLE_OBJECT.octets, least=SINGLE_OBJECT.size)
     return made.done()
 
 
 def glue(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     """Take off what the serializers of AWS Glue write, and decompress."""
     made = _Made(values)
-    frames = layouts.GLUE.values()
+    frames = GLUE.values()
     for prefix in frames:
         made.read_prefix(prefix, KeyKind.VERSION_ID)
     made.fail_rest(*(prefix.octets for prefix in frames), least=max(p.size for p in frames))
     split = made.done()
-    zlibbed = made.rows.begins_with(*layouts.GLUE[layouts.ZLIB].octets)
+    zlibbed = made.rows.begins_with(*GLUE[ZLIB].octets)
     packed = np.flatnonzero(zlibbed & (split.codes >= 0))
     if len(packed):
         _unpack(split, packed)

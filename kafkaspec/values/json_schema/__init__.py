@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from kafkaspec.values.json_schema.decoding import compile_json, infer_json
+from kafkaspec.values.json_schema.reading import compile_json, infer_json
 
 __all__ = ["compile_json", "infer_json"]

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.json_schema import references
-from kafkaspec.values.json_schema.merging import merge_all, merge_any
 from kafkaspec.values.json_schema.references import Place
 from kafkaspec.values.json_schema.shapes import (
     FORMATS,
@@ -24,6 +23,8 @@ from kafkaspec.values.json_schema.shapes import (
     String,
     Tuple,
     WideInteger,
+    merge_all,
+    merge_any,
 )
 from kafkaspec.values.options import Options
 

@@ -19,10 +19,23 @@ from kafkaspec.values.fixed import RecordDecoder, fixed, topic_formats
 from kafkaspec.values.framing.frames import FRAMINGS, SIDES, Side
 from kafkaspec.values.options import AUTO, BYTES, CONNECT_JSON, DECODE, GIVEN, TEXT, Wanted
 from kafkaspec.values.plan import Plan, Target, Writer
-from kafkaspec.values.planning.catalog import Catalog, Same, writer_of
-from kafkaspec.values.planning.given import given_schema, plan_given, target_of
-from kafkaspec.values.planning.sampling import Sample, Source, rows_of
-from kafkaspec.values.planning.seen import Seen, has_type, schemas_seen, types_of_given
+from kafkaspec.values.planning.catalog import (
+    Catalog,
+    Same,
+    given_schema,
+    plan_given,
+    target_of,
+    writer_of,
+)
+from kafkaspec.values.planning.sampling import (
+    Sample,
+    Seen,
+    Source,
+    has_type,
+    rows_of,
+    schemas_seen,
+    types_of_given,
+)
 from kafkaspec.values.registry.log import SchemaLog
 from kafkaspec.values.registry.schema import DEFAULT_CONTEXT, Schema
 

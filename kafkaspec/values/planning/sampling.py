@@ -1,17 +1,26 @@
-"""Some rows of a log, which show how all of them are framed."""
+"""Some rows of a log, which show how all of them are framed, and the schemas that rows name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from kafkaspec.arrow.reading import Log, record_batches
 from kafkaspec.arrow.schema import request_of
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.values.framing.frames import Side
+from kafkaspec.values.decoding.column import grouped
+from kafkaspec.values.decoding.compiling import (
+    has_message,
+    message_of,
+    split_messages,
+)
+from kafkaspec.values.definition import Definition, SchemaError, SchemaType
+from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Side
+from kafkaspec.values.plan import Target, Writer
 
 SAMPLE_ROWS: Final = 1000
 """Rows of a partition that show how it is framed."""
@@ -63,3 +72,57 @@ def rows_of(log: Source, side: Side, *, sample: bool) -> Iterator[Sample]:
 
 def _ignore(error: Exception) -> None:
     """Ignore an error: it is reported later, when the log is read as a whole."""
+
+
+Seen = list[tuple[str | None, Writer]]
+"""Schemas that rows name, with the message for Protobuf."""
+
+
+def schemas_seen(
+    every: Iterable[Sample], side: Side, framing: str, catalog: Mapping[SchemaKey, Writer]
+) -> Seen:
+    """Return the schemas that rows name."""
+    found: dict[tuple[SchemaKey, str | None], Writer] = {}
+    for rows in every:
+        split = FRAMINGS[framing](rows.values, rows.headers, side)
+        for own, key in grouped(split):
+            writer = catalog.get(key) if key is not None else None
+            if key is None or writer is None or writer.definition is None:
+                continue
+            if writer.definition.type is not SchemaType.PROTOBUF:
+                found[key, None] = writer
+                continue
+            payloads = split.payloads.take(pa.array(own))
+            for message in _messages(writer.definition, payloads, framing):
+                found[key, message] = writer
+    return [(message, writer) for (_, message), writer in found.items()]
+
+
+def types_of_given(given: Target, seen: Seen) -> Iterator[Target]:
+    """Yield the types of a schema that was named: of Protobuf, the messages that rows name."""
+    if given.definition.type is not SchemaType.PROTOBUF or given.message is not None:
+        yield given
+        return
+    for name in dict.fromkeys(message for message, _ in seen):
+        if name is not None and has_message(given.definition, name):
+            yield replace(given, name=name, message=name)
+
+
+def has_type(writer: Writer, name: str, message: str | None) -> bool:
+    """Return whether a schema has a record or message of some name."""
+    if writer.definition is None:
+        return False
+    if writer.definition.type is not SchemaType.PROTOBUF:
+        return message is None and writer.name == name
+    return message is not None and has_message(writer.definition, message)
+
+
+def _messages(definition: Definition, payloads: pa.Array, framing: str) -> Iterator[str]:
+    """Yield the full names of the messages that payloads of a Protobuf schema name."""
+    lists = split_messages(payloads, framing)
+    for number, indexes in enumerate(lists.values):
+        sample = np.flatnonzero(lists.groups == number)[:SAMPLE_ROWS]
+        try:
+            yield message_of(definition, indexes, lists.payloads.take(pa.array(sample)))[1]
+        except SchemaError:
+            continue

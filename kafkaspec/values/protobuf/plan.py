@@ -85,7 +85,7 @@ class Shape(Enum):
 
 
 class Meaning(Enum):
-    """What a message says that does not become a struct."""
+    """Meanings of messages that do not become a struct."""
 
     VALUE = "value"
     """The value of its only field, for which it stands."""

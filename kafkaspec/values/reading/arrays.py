@@ -13,8 +13,8 @@ from kafkaspec.values.decoding.column import Column
 from kafkaspec.values.definition import Definition
 from kafkaspec.values.framing.frames import FRAMINGS
 from kafkaspec.values.options import DECODE, DEFAULT_OPTIONS, Options, Wanted
+from kafkaspec.values.planning.catalog import plan_given
 from kafkaspec.values.planning.deciding import plan_fixed, plan_named
-from kafkaspec.values.planning.given import plan_given
 from kafkaspec.values.reading.request import Schemas
 from kafkaspec.values.registry.log import SchemaLog
 from kafkaspec.values.registry.schema import Schema
