@@ -52,7 +52,13 @@ check:  ## Formatting, lint, types, English, and generated code against the spec
 	$(BIN)/python tools/codegen.py --check
 	$(BIN)/python -m tools.names --check
 	$(BIN)/python -m tools.outputs --check
+	$(BIN)/python -m tools.specdiff --check
 	$(BIN)/python -m tools.english
+
+.PHONY: spec-diff
+spec-diff:  ## What changed in the specification, whom it breaks, and bytes that show it (A=0.2.0 B=folder)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.specdiff $(A) $(B)
 
 wheels:  ## Build the sdist and a wheel in dist/ twice, judge and try them (Linux; OPTIONS=--bare: in a bare Debian)
 	@tools/setup/venv.sh $(VENV)-release release

@@ -168,6 +168,8 @@ def edit_spec(directory: Path, *edits: Edit) -> None:
     before = {spec_id: repr(node) for spec_id, node in files.items()}
     for edit in edits:
         edit.apply(files)
+    for spec_id in before.keys() - files.keys():
+        (directory / f"{spec_id}.ksy").unlink()
     for spec_id, node in files.items():
         if repr(node) != before.get(spec_id):
             path = directory / f"{spec_id}.ksy"

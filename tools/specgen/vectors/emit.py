@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -76,10 +76,20 @@ def vectors(model: Model, spec: Spec) -> list[dict[str, Any]]:
     return list(made.values())
 
 
+def vectors_of(
+    model: Model, type_: Type, values: Mapping[str, Sequence[int]] | None = None
+) -> list[dict[str, Any]]:
+    """Return all vectors of one type, also with these numbers in its fields, by their ids."""
+    return list(_Vectors(model, type_, values or {}).all()) if type_.fields else []
+
+
 class _Vectors:
     """Maker of all vectors of one type."""
 
-    def __init__(self, model: Model, type_: Type) -> None:
+    def __init__(
+        self, model: Model, type_: Type, values: Mapping[str, Sequence[int]] | None = None
+    ) -> None:
+        self._values = values or {}
         self._model = model
         self._key = type_.key
         self._doc = type_.doc
@@ -93,6 +103,13 @@ class _Vectors:
             base = self._build(parameters, overrides)
             changes = list(Changes(self._model, self._builder, self._type, base).all())
             changes += inside(base)
+            present = {node.field.id for node in base.nodes}
+            changes += [
+                Change(f"{name}.{value}", f"{name} is {value}.", {name: value}, name)
+                for name, numbers in self._values.items()
+                for value in numbers
+                if name in present
+            ]
             if few is not None:
                 # Other ones in each type, so that every kind of change is among them somewhere.
                 step = max(1, (len(changes) - 1) // few)

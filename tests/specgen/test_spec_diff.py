@@ -1,0 +1,138 @@
+"""A comparison of two specifications names each change, whom it breaks, and bytes that show it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafkaspec.codecs.python import PythonCodec
+from tests.specgen.break_edits import BREAKS, Break
+from tests.specgen.changes import allow_magic, case_of
+from tests.specgen.edits import SPEC, Edit, Files, edit_spec, field_of
+from tools.specdiff.rules import RULES, Broken
+from tools.specdiff.verdict import judge
+from tools.specgen.model import MESSAGES
+
+ROOT = SPEC.parent
+
+
+def _without_messages(into: Path) -> Path:
+    return Path(shutil.copytree(SPEC, into, ignore=shutil.ignore_patterns(MESSAGES)))
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _without_messages(tmp_path_factory.mktemp("old") / "spec")
+
+
+@pytest.mark.parametrize("case", BREAKS, ids=lambda case: case.edit.name)
+def test_verdict(case: Break, old: Path, tmp_path: Path) -> None:
+    new = _without_messages(tmp_path / "spec")
+    edit_spec(new, case.edit)
+    changes = judge(old, new)
+    shown = [(c.rule.id, c.where, c.before, c.after, sorted(c.breaks)) for c in changes]
+    found = [change for change in changes if change.rule.id == case.rule]
+    assert found, shown
+    assert found[0].breaks == case.breaks, shown
+    readers = found[0].breaks & {Broken.READING_OLD, Broken.READING_NEW}
+    if RULES[case.rule].bytes:
+        assert found[0].witnesses.keys() == readers, shown
+    if not readers and RULES[case.rule].bytes:
+        assert found[0].compared > 0
+
+
+def test_edits_are_enough() -> None:
+    """Thirty edits at least, and every rule that a comparison can name among them."""
+    assert len(BREAKS) >= 30
+    assert {case.rule for case in BREAKS} <= RULES.keys()
+
+
+MAGICS = (0, 1, 2)
+
+
+def _only(magic: int) -> Edit:
+    """Leave one magic of the three."""
+
+    def apply(files: Files) -> None:
+        cases = field_of(files, "recordbatch.message", "content")["type"]["cases"]
+        kept = cases[magic]
+        cases.clear()
+        case_of(files, magic, kept)
+        allow_magic(files, magic)
+        if magic < 2:
+            field_of(files, "recordbatch.legacy_message", "magic")["valid"] = {"any-of": [magic]}
+
+    return Edit(f"only_{magic}", apply)
+
+
+@pytest.mark.parametrize("pair", list(itertools.permutations(MAGICS, 2)), ids=str)
+def test_pairs_of_magics(pair: tuple[int, int], tmp_path: Path) -> None:
+    """No reader of one magic reads another, and a batch shows it."""
+    specs = [_without_messages(tmp_path / str(magic)) for magic in pair]
+    for spec, magic in zip(specs, pair, strict=True):
+        edit_spec(spec, _only(magic))
+    changes = judge(*specs)
+    broken = {b: w for change in changes for b, w in change.witnesses.items()}
+    assert broken.keys() == {Broken.READING_OLD, Broken.READING_NEW}
+    today = PythonCodec()
+    for magic, side in zip(pair, (Broken.READING_OLD, Broken.READING_NEW), strict=True):
+        witness = next(
+            c.witnesses[side] for c in changes
+            if side in c.witnesses and c.witnesses[side].type == "recordbatch.message"
+        )  # fmt: skip
+        value, _ = today.parse(
+            witness.type, bytes.fromhex(witness.hex), parameters=witness.parameters
+        )
+        assert value.magic == magic, witness
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tools.specdiff", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+
+
+def test_program(old: Path, tmp_path: Path) -> None:
+    """The program prints the same as text and as JSON, and its exit code says whether it breaks."""
+    new = _without_messages(tmp_path / "spec")
+    same = _run(str(old), str(new))
+    assert (same.returncode, same.stdout) == (0, "0 changes, 0 break somebody\n"), same.stderr
+    case = next(case for case in BREAKS if case.edit.name == "change_a_sign")
+    edit_spec(new, case.edit)
+    text = _run(str(old), str(new))
+    assert text.returncode == 1
+    assert "index.ksy#/types/offset_index_entry/seq/1: SIGN: signed to unsigned" in text.stdout
+    assert "breaks new readers of old files, old readers of new files" in text.stdout
+    made = _run(str(old), str(new), "--format", "json")
+    change, summary = (json.loads(line) for line in made.stdout.splitlines())
+    assert (change["kind"], change["rule"], summary["kind"]) == ("change", "SIGN", "summary")
+    witness = change["witnesses"]["reading-old"]
+    assert witness["hex"] in text.stdout
+    # The old codec takes the witness; a position that was negative is not one any more.
+    value, _ = PythonCodec().parse(
+        witness["type"], bytes.fromhex(witness["hex"]), parameters=witness["parameters"]
+    )
+    assert value.position < 0
+    unknown = _run("nothing-like-this")
+    assert unknown.returncode == 2
+    assert "is not a folder, a git revision with spec/, or a release (0.2.0)" in unknown.stderr
+
+
+def test_released_specification_is_kept() -> None:
+    """What was released can be compared with, and every break since then is accepted by name."""
+    done = _run("--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_page_shows_what_is_printed(old: Path, tmp_path: Path) -> None:
+    """The example in the guide is what the program prints."""
+    new = _without_messages(tmp_path / "spec")
+    edit_spec(new, next(case.edit for case in BREAKS if case.edit.name == "change_a_sign"))
+    page = (ROOT / "docs" / "guide" / "new-kip.md").read_text(encoding="utf-8")
+    shown = next(block for block in page.split("```") if "SIGN" in block and "#/types" in block)
+    assert _run(str(old), str(new)).stdout.startswith(shown.lstrip())

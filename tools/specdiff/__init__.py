@@ -1,0 +1,1 @@
+"""Compare two specifications: what changed, whom it breaks, and bytes that show it."""

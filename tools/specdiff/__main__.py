@@ -1,0 +1,173 @@
+"""Say what changed between two specifications, whom each change breaks, and bytes that show it.
+
+A and B are folders of .ksy files, git revisions whose spec/ is meant, or releases of kafkaspec
+(0.2.0). A is by default the last release, B the spec/ of this checkout. The exit code is 1 if a
+change breaks somebody, 2 if a specification cannot be read.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tools.specdiff.rules import RULES, SAYS, Broken, Change
+from tools.specdiff.verdict import judge
+from tools.specgen.document import SpecError
+
+ROOT = Path(__file__).resolve().parents[2]
+RELEASED = Path(__file__).with_name("released")
+"""Archives of spec/ as released, by version; ``--keep`` adds one."""
+
+ACCEPTED = RELEASED.with_name("accepted.toml")
+"""Changes since the last release that break somebody, each with its reason."""
+
+
+def releases() -> list[str]:
+    """Return the versions whose specification is kept, the oldest first."""
+    names = (path.name.removesuffix(".tar.xz") for path in RELEASED.glob("*.tar.xz"))
+    return sorted(names, key=lambda name: [int(part) for part in name.split(".")])
+
+
+def keep(spec: Path, version: str) -> None:
+    """Write the archive of a specification; the same files give the same bytes."""
+    RELEASED.mkdir(exist_ok=True)
+    with tarfile.open(RELEASED / f"{version}.tar.xz", "w:xz", preset=9) as tar:
+        for path in sorted(spec.rglob("*.ksy")):
+            entry = tarfile.TarInfo(f"spec/{path.relative_to(spec).as_posix()}")
+            entry.size = path.stat().st_size
+            tar.addfile(entry, io.BytesIO(path.read_bytes()))
+
+
+def not_accepted(changes: list[Change]) -> list[str]:
+    """Return what is wrong with the list of accepted changes: what it lacks, and what is stale."""
+    listed = tomllib.loads(ACCEPTED.read_text(encoding="utf-8"))
+    known = {(rule, item["where"]) for rule, items in listed.items() for item in items}
+    found = {(change.rule.id, change.where) for change in changes if change.breaks}
+    return [
+        f"{where}: {rule} breaks somebody and is not in {ACCEPTED.name}; add it with its reason"
+        for rule, where in sorted(found - known)
+    ] + [
+        f"{where}: {rule} is in {ACCEPTED.name}, and no such change breaks anybody; remove it"
+        for rule, where in sorted(known - found)
+    ]
+
+
+@contextmanager
+def specification(name: str) -> Iterator[Path]:
+    """Give the folder of a specification by its folder, release or git revision.
+
+    Raises:
+        click.UsageError: it is none of them.
+    """
+    folder = Path(name)
+    if folder.is_dir():
+        yield folder
+        return
+    archive = RELEASED / f"{name}.tar.xz"
+    if archive.exists():
+        data = archive.read_bytes()
+    else:
+        done = subprocess.run(
+            ["git", "archive", "--format=tar", name, "spec"], cwd=ROOT, capture_output=True
+        )
+        if done.returncode:
+            raise click.UsageError(
+                f"{name} is not a folder, a git revision with spec/, or a release "
+                f"({', '.join(releases())})"
+            )
+        data = done.stdout
+    with tempfile.TemporaryDirectory(prefix="kafkaspec-spec-") as home:
+        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+            tar.extractall(home, filter="data")
+        yield Path(home) / "spec"
+
+
+def as_json(change: Change) -> dict[str, Any]:
+    """Return a change as a line of JSON has it."""
+    return {
+        "kind": "change",
+        "rule": change.rule.id,
+        "says": change.rule.says,
+        "where": change.where,
+        "before": change.before,
+        "after": change.after,
+        "breaks": sorted(change.breaks),
+        "witnesses": {
+            broken: {
+                "type": found.type, "hex": found.hex, "parameters": list(found.parameters),
+                "read": found.read,
+            }
+            for broken, found in change.witnesses.items()
+        },
+        "compared": change.compared,
+    }  # fmt: skip
+
+
+def lines(change: Change) -> Iterator[str]:
+    """Yield the text of a change."""
+    between = " -> ".join(part for part in (change.before, change.after) if part)
+    arrow = "" if change.before and change.after else "- " if change.before else "+ "
+    verdict = ", ".join(SAYS[item] for item in Broken if item in change.breaks) or "nobody"
+    yield f"{change.where}: {change.rule.id}: {change.rule.says}"
+    if between:
+        yield f"    {arrow}{between}"
+    yield f"    breaks {verdict}" + (
+        f" ({change.compared} cases are read alike)"
+        if change.compared and not change.breaks
+        else ""
+    )
+    for broken, found in change.witnesses.items():
+        yield f"    {SAYS[broken]}: {found.type} {found.hex}"
+        yield f"        {found.read}"
+
+
+@click.command(help=__doc__)
+@click.argument("old", metavar="[A]", required=False)
+@click.argument("new", metavar="[B]", default=str(ROOT / "spec"))
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option("--all", "everything", is_flag=True, help="Show changes of texts too.")
+@click.option("--check", is_flag=True, help="Fail if a break since the last release is not listed.")
+@click.option("--keep", "version", help="Keep A as the specification of this release.")
+def main(
+    old: str | None, new: str, form: str, everything: bool, check: bool, version: str | None
+) -> None:
+    try:
+        with specification(old or releases()[-1]) as before, specification(new) as after:
+            if version is not None:
+                keep(before, version)
+                return
+            changes = judge(before, after)
+    except SpecError as error:
+        raise click.UsageError(str(error)) from None
+    if check:
+        problems = not_accepted(changes)
+        for problem in problems:
+            click.echo(problem, err=True)
+        sys.exit(1 if problems else 0)
+    texts = RULES["TEXT"]
+    shown = [change for change in changes if everything or change.rule is not texts]
+    for change in shown:
+        for line in [json.dumps(as_json(change))] if form == "json" else lines(change):
+            click.echo(line)
+    counts = {str(item): sum(item in change.breaks for change in changes) for item in Broken}
+    broken = sum(bool(change.breaks) for change in changes)
+    summary = {"kind": "summary", "changes": len(changes), "break": broken, **counts}
+    hidden = f" ({len(changes) - len(shown)} of texts)" if len(changes) > len(shown) else ""
+    text = f"{len(changes)} changes{hidden}, {broken} break somebody"
+    click.echo(json.dumps(summary) if form == "json" else text)
+    sys.exit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,318 @@
+"""Find bytes that the codec of one specification writes and that of the other does not read alike.
+
+The bytes are vectors, which the writer's specification gives for a structure. Its own generated
+codec has to accept them; then the other codec reads them, and what both say is compared field by
+field. The shortest bytes that differ are the witness.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from kafkaspec.codecs.python import PythonCodec
+from kafkaspec.errors import KafkaSpecError
+from tools.specgen import driver
+from tools.specgen.loader import load
+from tools.specgen.model import Model, SwitchType, Type, TypeReference
+from tools.specgen.vectors.emit import vectors_of
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Bytes that one side writes and the other refuses or misreads.
+
+    Attributes:
+        type: key of the structure that the bytes are, in the writer's specification.
+        hex: the bytes.
+        parameters: what the structure is given: numbers, or structures by type, hex, parameters.
+        read: what the reader makes of them.
+        path: where in the structure.
+    """
+
+    type: str
+    hex: str
+    parameters: Sequence[Any]
+    read: str
+    path: str
+
+
+@dataclass
+class Side:
+    """A specification with its generated codec, and the keys that the other side has for its own.
+
+    Attributes:
+        types: by key of a type here, its key on the other side.
+        fields: by key of a type and id of a field here, its id on the other side.
+    """
+
+    model: Model
+    codec: PythonCodec
+    types: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def cases(self, key: str, values: Mapping[str, Sequence[int]]) -> list[dict[str, Any]]:
+        """Return what a writer could write of a structure, with some values of its fields."""
+        made = vectors_of(self.model, self.model.type(key), values)
+        return [vector for vector in made if vector.get("canonical")]
+
+    def parse(
+        self, key: str, data: str, parameters: Sequence[Any], types: Mapping[str, str]
+    ) -> tuple[Any, int]:
+        """Return the value of bytes and where it ends."""
+        given = [
+            self.parse(
+                types.get(item["type"], item["type"]), item["hex"], item["parameters"], types
+            )[0]
+            if isinstance(item, dict)
+            else item
+            for item in parameters
+        ]
+        return self.codec.parse(key, bytes.fromhex(data), parameters=given)
+
+    def has(self, key: str) -> bool:
+        """Return whether there is such a structure."""
+        return any(type_.key == key for type_ in self.model.all_types())
+
+    def referrers(self, key: str) -> list[str]:
+        """Return the structures that contain one, directly or not, the nearest first."""
+        found: list[str] = []
+        wanted = [key]
+        while wanted:
+            inner = wanted.pop(0)
+            for type_ in self.model.all_types():
+                if inner in _references(type_) and type_.key not in [*found, key]:
+                    found.append(type_.key)
+                    wanted.append(type_.key)
+        return found
+
+
+def _references(type_: Type) -> Iterator[str]:
+    for item in type_.fields:
+        parts = [item.type]
+        if isinstance(item.type, SwitchType):
+            parts = [reference for _, reference in item.type.cases]
+        for part in parts:
+            if isinstance(part, TypeReference):
+                yield f"{part.spec_id}.{part.name}"
+
+
+@contextmanager
+def sides(old: Path, new: Path, changed: Iterable[str]) -> Iterator[tuple[Side, Side]]:
+    """Generate the codecs of two specifications, for as long as the context lasts.
+
+    Args:
+        old: folder of the one.
+        new: folder of the other.
+        changed: ids of the files to generate, with those that import them or are imported.
+    """
+    wanted = set(changed)
+    packages = [f"specification_{next(_numbers)}_{name}" for name in ("old", "new")]
+    with tempfile.TemporaryDirectory(prefix="kafkaspec-spec-diff-") as home:
+        folders = [
+            _part(spec, Path(home) / f"spec_{package}", wanted)
+            for package, spec in zip(packages, (old, new), strict=True)
+        ]
+        for package, folder in zip(packages, folders, strict=True):
+            if any(folder.iterdir()):
+                driver.generate(folder, Path(home) / package, ("python",))
+        sys.path.insert(0, home)
+        importlib.invalidate_caches()
+        try:
+            first, second = (
+                Side(load(folder) if any(folder.iterdir()) else Model(()), PythonCodec(package))
+                for package, folder in zip(packages, folders, strict=True)
+            )
+            yield first, second
+        finally:
+            sys.path.remove(home)
+            for name in [name for name in sys.modules if name.split(".")[0] in packages]:
+                del sys.modules[name]
+
+
+def _part(spec: Path, into: Path, wanted: set[str]) -> Path:
+    """Copy the files that import one of those wanted, and all that they import."""
+    model = load(spec)
+    closures = [model.closure(one.id) for one in model.specs]
+    files = {
+        found.file_name
+        for closure in closures
+        if wanted & {found.id for found in closure}
+        for found in closure
+    }
+    for name in sorted(files):
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(spec / name, into / name)
+    into.mkdir(parents=True, exist_ok=True)
+    return into
+
+
+def compare_readers(
+    writer: Side, reader: Side, key: str, values: Mapping[str, Sequence[int]]
+) -> tuple[list[Witness], int]:
+    """Return what the reader does not read as the writer means it, shortest first.
+
+    Args:
+        writer: the side whose vectors are read.
+        reader: the other side.
+        key: the structure, by its key on the writer's side.
+        values: by id of a field, numbers to write beside those that the rules give.
+
+    Returns:
+        The witnesses, and how many cases both sides read.
+    """
+    other = writer.types.get(key, key)
+    if not reader.has(other):
+        return [], 0
+    mine, theirs = writer.model.type(key), reader.model.type(other)
+    found, compared = [], 0
+    if len(mine.parameters) != len(theirs.parameters):
+        return [], 0
+    for case in writer.cases(key, values):
+        given = (case["hex"], case["parameters"])
+        written, end = writer.parse(key, *given, {})
+        try:
+            read, stop = reader.parse(other, *given, writer.types)
+        except KafkaSpecError as error:
+            compared += 1
+            text = f"refused: {error.reason.value} at {error.path or '/'}, byte {error.position}"
+            found.append(Witness(key, case["hex"], case["parameters"], text, error.path))
+            continue
+        compared += 1
+        difference = _difference(writer, reader, written, read, "") or _checksum(
+            reader, other, theirs, mine, read, case, writer.types
+        )
+        if difference is None and end != stop:
+            difference = "", f"misread: {stop} of {end} bytes are read"
+        if difference is not None:
+            path, text = difference
+            found.append(Witness(key, case["hex"], case["parameters"], text, path))
+    return sorted(found, key=lambda witness: (len(witness.hex), witness.hex)), compared
+
+
+def _checksum(
+    reader: Side,
+    key: str,
+    theirs: Type,
+    mine: Type,
+    read: Any,
+    case: Mapping[str, Any],
+    types: Mapping[str, str],
+) -> tuple[str, str] | None:
+    """Return the difference of the checksum that the reader computes of what it has read."""
+    for item in theirs.fields:
+        derive = item.derive
+        before = mine.field_by_id.get(item.id)
+        if derive is None or not derive.function.is_checksum:
+            continue
+        if before is not None and before.derive == derive:
+            continue
+        given = [
+            reader.parse(types.get(p["type"], p["type"]), p["hex"], p["parameters"], types)[0]
+            if isinstance(p, dict)
+            else p
+            for p in case["parameters"]
+        ]
+        again = reader.codec.serialize(key, read, parameters=given)
+        computed = getattr(reader.codec.parse(key, again, parameters=given)[0], item.id)
+        if computed != getattr(read, item.id):
+            text = f"misread: {item.id} is {getattr(read, item.id)}, not {computed} as computed"
+            return f"/{item.id}", text
+    return None
+
+
+def _difference(
+    writer: Side, reader: Side, written: Any, read: Any, path: str
+) -> tuple[str, str] | None:
+    """Return path and words of the first difference, None if there is none."""
+    if isinstance(written, list | tuple) and isinstance(read, list | tuple):
+        pairs = enumerate(zip(written, read, strict=False))
+        inner = (_difference(writer, reader, a, b, f"{path}/{i}") for i, (a, b) in pairs)
+        found = next((item for item in inner if item is not None), None)
+        if found is None and len(written) != len(read):
+            found = path, f"misread: {len(read)} items, not {len(written)}"
+        return found
+    if is_dataclass(written) and is_dataclass(read):
+        return _of_structures(writer, reader, written, read, path)
+    if _plain(written) != _plain(read):
+        return path, f"misread: {_shown(read)}, not {_shown(written)}"
+    return None
+
+
+def _of_structures(
+    writer: Side, reader: Side, written: Any, read: Any, path: str
+) -> tuple[str, str] | None:
+    key, other = _key_of(writer.model, written), _key_of(reader.model, read)
+    there = {f.name: f for f in fields(read)}
+    known = set()
+    for item in fields(written):
+        name = writer.fields.get((key, item.name), item.name)
+        known.add(name)
+        if name in there:
+            ours, theirs = getattr(written, item.name), getattr(read, name)
+            found = _difference(writer, reader, ours, theirs, f"{path}/{name}")
+            if found is None and isinstance(ours, int):
+                named = (_enum(writer, key, item.name), _enum(reader, other, name))
+                found = _of_names(*named, ours, f"{path}/{name}")
+            if found is not None:
+                return found
+    for name, item in there.items():
+        value = getattr(read, name)
+        default = item.default_factory() if item.default_factory is not MISSING else item.default
+        if name not in known and value is not None and _plain(value) != _plain(default):
+            return f"{path}/{name}", f"misread: {_shown(value)}, which nobody wrote"
+    for instance in writer.model.type(key).value_instances if writer.has(key) else ():
+        if hasattr(type(read), instance.id):
+            ours, theirs = getattr(written, instance.id), getattr(read, instance.id)
+            if ours != theirs:
+                text = f"misread: {_shown(theirs)}, not {_shown(ours)}"
+                return f"{path}/{instance.id}", text
+    return None
+
+
+def _enum(side: Side, key: str, name: str) -> dict[int, str]:
+    """Return the names of a field's numbers."""
+    item = side.model.type(key).field_by_id.get(name) if side.has(key) else None
+    values = side.model.enum(item.enum).values if item is not None and item.enum else ()
+    return {value.value: value.id for value in values}
+
+
+def _of_names(
+    ours: Mapping[int, str], theirs: Mapping[int, str], number: int, path: str
+) -> tuple[str, str] | None:
+    """Return the difference if the reader does not know what a number means, or takes another."""
+    name, other = ours.get(number), theirs.get(number)
+    if name is None or name == other or not theirs:
+        return None
+    if name in theirs.values():
+        return path, f"misread: {number} is {other or 'nothing'}, not {name}"
+    return None if other is not None else (path, f"not understood: {number} is {name}")
+
+
+def _key_of(model: Model, value: Any) -> str:
+    spec_id, name = type(value).__module__.rpartition(".")[2], type(value).__name__
+    return next(
+        (t.key for t in model.all_types() if (t.spec_id, t.class_name) == (spec_id, name)), ""
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, memoryview | bytearray):
+        return bytes(value)
+    return repr(value) if isinstance(value, float) else value
+
+
+def _shown(value: Any) -> str:
+    plain = _plain(value)
+    text = plain.hex() or '""' if isinstance(plain, bytes) else repr(plain)
+    return text if len(text) <= 60 else f"{text[:57]}..."
