@@ -11,8 +11,8 @@ from kafkaspec.conformance.protocol import (
     ANSWERS,
     Failure,
     Hello,
-    Kind,
     ProtocolError,
+    RequestKind,
     decode_bytes,
     encode_bytes,
 )
@@ -48,7 +48,7 @@ class Refusal:
     path: str = ""
     position: int | None = None
 
-    def failure(self, answer: dict[str, Any], kind: Kind) -> tuple[Failure, str] | None:
+    def failure(self, answer: dict[str, Any], kind: RequestKind) -> tuple[Failure, str] | None:
         """Return how the answer differs from the expected one, None if it does not."""
         if "error" not in answer:
             found = answer[ANSWERS[kind]]
@@ -75,7 +75,7 @@ class Items:
 
     items: Sequence[dict[str, Any]] | None
 
-    def failure(self, answer: dict[str, Any], kind: Kind) -> tuple[Failure, str] | None:
+    def failure(self, answer: dict[str, Any], kind: RequestKind) -> tuple[Failure, str] | None:
         """Return how the answer differs from the expected one, None if it does not."""
         if "error" in answer:
             return Failure.REFUSED, answer["error"][:300]
@@ -105,7 +105,7 @@ class Value:
     end: int
     members: dict[str, Any]
 
-    def failure(self, answer: dict[str, Any], kind: Kind) -> tuple[Failure, str] | None:
+    def failure(self, answer: dict[str, Any], kind: RequestKind) -> tuple[Failure, str] | None:
         """Return how the answer differs from the expected one, None if it does not."""
         if "error" in answer:
             return Failure.REFUSED, answer["error"][:300]
@@ -138,7 +138,7 @@ class Case:
     """
 
     id: str
-    kind: Kind
+    kind: RequestKind
     data: bytes
     expected: Expectation
     why: str = ""
@@ -157,7 +157,7 @@ class Case:
             "kind": self.kind.value,
             "data": encode_bytes(self.data),
         }
-        if self.kind in (Kind.LOG, Kind.CONTROL_RECORDS):
+        if self.kind in (RequestKind.LOG, RequestKind.CONTROL_RECORDS):
             given = decompressed(self.data, hello.compression)
             if any(item is not None for item in given):
                 request["decompressed"] = given

@@ -18,7 +18,7 @@ from typing import Any, Final
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.conformance import dump_text
 from kafkaspec.conformance.cases import Case, Items, Refusal
-from kafkaspec.conformance.protocol import Kind, ProtocolError, decode_bytes, record
+from kafkaspec.conformance.protocol import ProtocolError, RequestKind, decode_bytes, record
 from kafkaspec.errors import Reason
 from kafkaspec.files import names
 from kafkaspec.log.batch import (
@@ -212,9 +212,9 @@ class _Version:
         sent = self._acknowledged.get(path.parent.name, {})
         items, controls = _records(self._text(path), sent)
         name = self._name(path)
-        yield Case(f"segment/{name}", Kind.LOG, data, Items(items))
+        yield Case(f"segment/{name}", RequestKind.LOG, data, Items(items))
         if controls:
-            yield Case(f"control/{name}", Kind.CONTROL_RECORDS, data, Items(controls))
+            yield Case(f"control/{name}", RequestKind.CONTROL_RECORDS, data, Items(controls))
 
     # -- indexes and snapshots ---------------------------------------------------------------
 
@@ -225,22 +225,22 @@ class _Version:
         segment = names.parse_segment(path.name)
         base = {} if segment is None else {"base_offset": segment.base_offset}
         kind = _INDEXES[path.suffix]
-        extra = {} if kind is Kind.TRANSACTION_INDEX else base
+        extra = {} if kind is RequestKind.TRANSACTION_INDEX else base
         yield Case(f"index/{self._name(path)}", kind, data, Items(items), extra=extra)
 
     def _snapshot(self, path: Path) -> Iterator[Case]:
         items = Items(list(map(_entry, dump_text.snapshot_lines(self._text(path)))))
         name = f"snapshot/{self._name(path)}"
-        yield Case(name, Kind.PRODUCER_SNAPSHOT, path.read_bytes(), items)
+        yield Case(name, RequestKind.PRODUCER_SNAPSHOT, path.read_bytes(), items)
 
 
 _INDEXES: Final = {
-    ".index": Kind.OFFSET_INDEX,
-    ".timeindex": Kind.TIME_INDEX,
-    ".txnindex": Kind.TRANSACTION_INDEX,
+    ".index": RequestKind.OFFSET_INDEX,
+    ".timeindex": RequestKind.TIME_INDEX,
+    ".txnindex": RequestKind.TRANSACTION_INDEX,
 }
 
-_CHECKED: Final = frozenset({Kind.LOG, Kind.PRODUCER_SNAPSHOT})
+_CHECKED: Final = frozenset({RequestKind.LOG, RequestKind.PRODUCER_SNAPSHOT})
 """Files with checksums."""
 
 

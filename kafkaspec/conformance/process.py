@@ -17,8 +17,8 @@ from kafkaspec.conformance.protocol import (
     PROTOCOL,
     Failure,
     Hello,
-    Kind,
     ProtocolError,
+    RequestKind,
     check_answer,
     line,
     parse_hello,
@@ -101,7 +101,7 @@ class Testee:
             self._start()
         try:
             answer = self._exchange(request, self._timeout)
-            check = Kind(request["kind"])
+            check = RequestKind(request["kind"])
             try:
                 check_answer(answer, check)
             except ProtocolError as error:

@@ -18,7 +18,7 @@ HELLO: Final = "hello"
 """Kind and id of the first request, which asks for the testee's name and abilities."""
 
 
-class Kind(StrEnum):
+class RequestKind(StrEnum):
     """The kind of the bytes of a request."""
 
     LOG = "log"
@@ -34,13 +34,13 @@ class Kind(StrEnum):
 
 
 ANSWERS: Final = {
-    Kind.LOG: "records",
-    Kind.CONTROL_RECORDS: "control_records",
-    Kind.OFFSET_INDEX: "entries",
-    Kind.TIME_INDEX: "entries",
-    Kind.TRANSACTION_INDEX: "entries",
-    Kind.PRODUCER_SNAPSHOT: "entries",
-    Kind.TYPE: "value",
+    RequestKind.LOG: "records",
+    RequestKind.CONTROL_RECORDS: "control_records",
+    RequestKind.OFFSET_INDEX: "entries",
+    RequestKind.TIME_INDEX: "entries",
+    RequestKind.TRANSACTION_INDEX: "entries",
+    RequestKind.PRODUCER_SNAPSHOT: "entries",
+    RequestKind.TYPE: "value",
 }
 """The member of an answer that holds what was decoded."""
 
@@ -145,7 +145,7 @@ def parse_hello(message: dict[str, Any]) -> Hello:
     if not isinstance(name, str) or not name:
         raise ProtocolError("name is missing")
     kinds = _texts(message, "kinds")
-    if unknown := sorted(kinds - set(Kind)):
+    if unknown := sorted(kinds - set(RequestKind)):
         raise ProtocolError(f"unknown kinds: {', '.join(unknown)}")
     return Hello(
         name=name,
@@ -163,7 +163,7 @@ def _texts(message: dict[str, Any], member: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def check_answer(message: dict[str, Any], kind: Kind) -> None:
+def check_answer(message: dict[str, Any], kind: RequestKind) -> None:
     """Check that an answer fits a request of that kind.
 
     Raises:
@@ -177,7 +177,7 @@ def check_answer(message: dict[str, Any], kind: Kind) -> None:
         if not isinstance(message[members[0]], str):
             raise ProtocolError(f"{members[0]} is not a string")
         return
-    if kind is not Kind.TYPE and not _objects(message[ANSWERS[kind]]):
+    if kind is not RequestKind.TYPE and not _objects(message[ANSWERS[kind]]):
         raise ProtocolError(f"{ANSWERS[kind]} is not a list of objects")
 
 

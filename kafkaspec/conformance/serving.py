@@ -10,7 +10,7 @@ from kafkaspec.conformance.protocol import (
     ANSWERS,
     HELLO,
     PROTOCOL,
-    Kind,
+    RequestKind,
     decode_bytes,
     line,
     parse_line,
@@ -27,7 +27,7 @@ class SkippedError(Exception):
 def serve(
     name: str,
     version: str,
-    handlers: Mapping[Kind, Handler],
+    handlers: Mapping[RequestKind, Handler],
     *,
     compression: Iterable[str] = ("none",),
     checksums: bool = False,
@@ -65,16 +65,16 @@ def serve(
         answers.flush()
 
 
-def _answer(request: dict[str, Any], handlers: Mapping[Kind, Handler]) -> dict[str, Any]:
+def _answer(request: dict[str, Any], handlers: Mapping[RequestKind, Handler]) -> dict[str, Any]:
     answer: dict[str, Any] = {"id": request["id"]}
-    kind = Kind(request["kind"])
+    kind = RequestKind(request["kind"])
     try:
         decoded = handlers[kind](decode_bytes(request["data"]) or b"", request)
     except SkippedError as skipped:
         return answer | {"skipped": str(skipped)}
     except Exception as error:
         return answer | _refusal(error)
-    if kind is Kind.TYPE:
+    if kind is RequestKind.TYPE:
         value, end = decoded
         return answer | {"value": value, "end": end}
     return answer | {ANSWERS[kind]: decoded}

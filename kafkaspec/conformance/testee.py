@@ -12,7 +12,7 @@ from typing import Any
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec, get_codec
-from kafkaspec.conformance.protocol import Kind, decode_bytes, encode_bytes, record
+from kafkaspec.conformance.protocol import RequestKind, decode_bytes, encode_bytes, record
 from kafkaspec.conformance.serving import serve
 from kafkaspec.files.snapshots import ABORTED_TRANSACTION, ProducerSnapshot
 from kafkaspec.layout import Kind as FieldKind
@@ -22,8 +22,8 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
 _INDEXES = {
-    Kind.OFFSET_INDEX: "index.offset_index",
-    Kind.TIME_INDEX: "index.time_index",
+    RequestKind.OFFSET_INDEX: "index.offset_index",
+    RequestKind.TIME_INDEX: "index.time_index",
 }
 
 
@@ -38,13 +38,13 @@ def main() -> None:
         f"kafkaspec {codec.name}",
         number,
         {
-            Kind.LOG: partial(_log, codec),
-            Kind.CONTROL_RECORDS: partial(_control_records, codec),
-            Kind.OFFSET_INDEX: partial(_index, codec),
-            Kind.TIME_INDEX: partial(_index, codec),
-            Kind.TRANSACTION_INDEX: partial(_transaction_index, codec),
-            Kind.PRODUCER_SNAPSHOT: partial(_producer_snapshot, codec),
-            Kind.TYPE: partial(_type, codec),
+            RequestKind.LOG: partial(_log, codec),
+            RequestKind.CONTROL_RECORDS: partial(_control_records, codec),
+            RequestKind.OFFSET_INDEX: partial(_index, codec),
+            RequestKind.TIME_INDEX: partial(_index, codec),
+            RequestKind.TRANSACTION_INDEX: partial(_transaction_index, codec),
+            RequestKind.PRODUCER_SNAPSHOT: partial(_producer_snapshot, codec),
+            RequestKind.TYPE: partial(_type, codec),
         },
         compression=compression.NAMES,
         checksums=True,
@@ -81,7 +81,7 @@ def _control(item: ControlRecord) -> dict[str, Any]:
 
 def _index(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
     parameters = (request.get("base_offset", 0),)
-    type_key = _INDEXES[Kind(request["kind"])]
+    type_key = _INDEXES[RequestKind(request["kind"])]
     index, _ = codec.parse(type_key, data, parameters=parameters, complete=True)
     return [_tree(entry) for entry in index.entries]
 

@@ -18,7 +18,7 @@ from kafkaspec._generated.python.model.recordbatch import Record as RecordStruct
 from kafkaspec.checksum import crc32
 from kafkaspec.codecs import get_codec
 from kafkaspec.conformance.cases import Case, Items, Refusal, Value, reasons_of
-from kafkaspec.conformance.protocol import Kind, encode_bytes
+from kafkaspec.conformance.protocol import RequestKind, encode_bytes
 from kafkaspec.errors import Reason
 from kafkaspec.layout import Kind as FieldKind
 from kafkaspec.layout.framing import (
@@ -74,7 +74,7 @@ def _structure(vector: dict[str, Any]) -> Case:
         expected = Value(vector["end"], members)
     return Case(
         f"structure/{vector['type']}/{vector['name']}",
-        Kind.TYPE,
+        RequestKind.TYPE,
         bytes.fromhex(vector["hex"]),
         expected,
         vector["why"],
@@ -137,7 +137,9 @@ def _wrapped(vector: dict[str, Any], header: dict[str, Any]) -> Case | None:
     expected: Refusal | Items = Items(items)
     if vector["verdict"] == "reject":
         expected = Refusal(reasons_of(vector["reason"]) | _also(vector))
-    return Case(f"record/{vector['type']}/{vector['name']}", Kind.LOG, log, expected, vector["why"])
+    return Case(
+        f"record/{vector['type']}/{vector['name']}", RequestKind.LOG, log, expected, vector["why"]
+    )
 
 
 def _also(vector: dict[str, Any]) -> frozenset[str]:

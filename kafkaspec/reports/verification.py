@@ -64,7 +64,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Kind:
+class AlikeFindings:
     """Findings of one kind in one file.
 
     Attributes:
@@ -130,13 +130,15 @@ def _tiles(totals: Totals) -> Iterable[tuple[str, str, str]]:
     yield "Batches not read", number(totals.unread), ""
 
 
-def _kinds(findings: Iterable[Finding]) -> list[Kind]:
+def _kinds(findings: Iterable[Finding]) -> list[AlikeFindings]:
     """Return findings in groups of one kind in one file, the worst first."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         key = finding.file, finding.severity, finding.area, finding.reason, finding.codec
         groups.setdefault(key, []).append(finding)
-    found = [Kind(group[0], len(group) - 1, group[-1].position) for group in groups.values()]
+    found = [
+        AlikeFindings(group[0], len(group) - 1, group[-1].position) for group in groups.values()
+    ]
     order = list(Severity)
     return sorted(found, key=lambda kind: order.index(kind.first.severity))
 

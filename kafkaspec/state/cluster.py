@@ -26,7 +26,7 @@ from kafkaspec.messages.lookup import MESSAGES
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError, report
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
-from kafkaspec.state.image import Image, Kind, Watch
+from kafkaspec.state.image import ClusterKind, Image, Watch
 
 
 @dataclass
@@ -116,7 +116,7 @@ def topic_configs(log: Partition) -> dict[str, dict[str, str]]:
         KafkaSpecError: it cannot be read.
     """
     found: dict[str, dict[str, str]] = {}
-    for fields in read_cluster(log).image.items[Kind.CONFIG].values():
+    for fields in read_cluster(log).image.items[ClusterKind.CONFIG].values():
         if fields["resource_type"] == ConfigResourceType.TOPIC:
             found.setdefault(fields["resource_name"], {})[fields["name"]] = fields["value"]
     return found

@@ -14,7 +14,7 @@ from kafkaspec.files.checkpoints.log_directory import Checkpoints
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.results import Finding
-from kafkaspec.state.image import Fields, Image, Kind
+from kafkaspec.state.image import ClusterKind, Fields, Image
 
 
 class Mismatch(StrEnum):
@@ -74,7 +74,7 @@ def compare_directory(image: Image, directory: LogDirectory) -> Iterator[Differe
     if meta is None or meta.node_id is None:
         raise ValueError(f"{directory.path}: no meta.properties that says which node it is of")
     own = None if meta.directory_id is None else kafka_uuid.to_text(meta.directory_id)
-    topics = {topic["name"]: topic["topic_id"] for topic in image.items[Kind.TOPIC].values()}
+    topics = {topic["name"]: topic["topic_id"] for topic in image.items[ClusterKind.TOPIC].values()}
     there = set()
     for log in directory.current:
         if log.topic is None or log.partition is None or image.is_own(log.topic):
@@ -91,7 +91,7 @@ def compare_directory(image: Image, directory: LogDirectory) -> Iterator[Differe
             )
         if log.topic in topics:
             there.add((topics[log.topic], log.partition))
-    for key, partition in sorted(image.items[Kind.PARTITION].items(), key=repr):
+    for key, partition in sorted(image.items[ClusterKind.PARTITION].items(), key=repr):
         name = image.topic_name(key[0])
         if key in there or name is None or meta.node_id not in partition["replicas"]:
             continue
@@ -128,7 +128,7 @@ def _partition(
         return Mismatch.STRAY, stray
     if stored is None or kafka_uuid.to_text(stored) != wanted:
         return Mismatch.TOPIC_ID, "of another topic: it is loaded, and never served"
-    partition = image.items[Kind.PARTITION][wanted, log.partition]
+    partition = image.items[ClusterKind.PARTITION][wanted, log.partition]
     place = place_of(partition, node)
     if place is not None and own not in (None, place):
         return Mismatch.ELSEWHERE, "the metadata has it in another directory of the node"
@@ -150,7 +150,7 @@ def stray_reason(image: Image, node: int, topic_id: UUID | None, partition: Any)
     if topic_id is None:
         return "it has no topic id"
     text = kafka_uuid.to_text(topic_id)
-    found = image.items[Kind.PARTITION].get((text, partition))
+    found = image.items[ClusterKind.PARTITION].get((text, partition))
     if found is None:
         if image.topic_name(text) is None:
             return "the cluster has no topic with its id"

@@ -24,7 +24,7 @@ Fields = dict[str, Any]
 Key = tuple[Any, ...]
 
 
-class Kind(StrEnum):
+class ClusterKind(StrEnum):
     """The kinds of things in a cluster, in the order in which they are shown."""
 
     FEATURE = "feature"
@@ -42,37 +42,41 @@ class Kind(StrEnum):
     ZK_MIGRATION = "zk_migration"
 
 
-KEYS: Final[dict[Kind, tuple[str, ...]]] = {
-    Kind.FEATURE: ("name",),
-    Kind.VOTER: ("voter_id",),
-    Kind.CONTROLLER: ("controller_id",),
-    Kind.BROKER: ("broker_id",),
-    Kind.TOPIC: ("topic_id",),
-    Kind.PARTITION: ("topic_id", "partition_id"),
-    Kind.CONFIG: ("resource_type", "resource_name", "name"),
-    Kind.QUOTA: ("entity", "key"),
-    Kind.ACL: ("id",),
-    Kind.SCRAM: ("name", "mechanism"),
-    Kind.DELEGATION_TOKEN: ("token_id",),
-    Kind.PRODUCER_IDS: (),
-    Kind.ZK_MIGRATION: (),
+Kind = ClusterKind
+"""The name that it had before 0.3."""
+
+
+KEYS: Final[dict[ClusterKind, tuple[str, ...]]] = {
+    ClusterKind.FEATURE: ("name",),
+    ClusterKind.VOTER: ("voter_id",),
+    ClusterKind.CONTROLLER: ("controller_id",),
+    ClusterKind.BROKER: ("broker_id",),
+    ClusterKind.TOPIC: ("topic_id",),
+    ClusterKind.PARTITION: ("topic_id", "partition_id"),
+    ClusterKind.CONFIG: ("resource_type", "resource_name", "name"),
+    ClusterKind.QUOTA: ("entity", "key"),
+    ClusterKind.ACL: ("id",),
+    ClusterKind.SCRAM: ("name", "mechanism"),
+    ClusterKind.DELEGATION_TOKEN: ("token_id",),
+    ClusterKind.PRODUCER_IDS: (),
+    ClusterKind.ZK_MIGRATION: (),
 }
 """The fields that identify each."""
 
 
-MESSAGES: Final[dict[Kind, str]] = {
-    Kind.FEATURE: "feature_level_record",
-    Kind.CONTROLLER: "register_controller_record",
-    Kind.BROKER: "register_broker_record",
-    Kind.TOPIC: "topic_record",
-    Kind.PARTITION: "partition_record",
-    Kind.CONFIG: "config_record",
-    Kind.QUOTA: "client_quota_record",
-    Kind.ACL: "access_control_entry_record",
-    Kind.SCRAM: "user_scram_credential_record",
-    Kind.DELEGATION_TOKEN: "delegation_token_record",
-    Kind.PRODUCER_IDS: "producer_ids_record",
-    Kind.ZK_MIGRATION: "zk_migration_state_record",
+MESSAGES: Final[dict[ClusterKind, str]] = {
+    ClusterKind.FEATURE: "feature_level_record",
+    ClusterKind.CONTROLLER: "register_controller_record",
+    ClusterKind.BROKER: "register_broker_record",
+    ClusterKind.TOPIC: "topic_record",
+    ClusterKind.PARTITION: "partition_record",
+    ClusterKind.CONFIG: "config_record",
+    ClusterKind.QUOTA: "client_quota_record",
+    ClusterKind.ACL: "access_control_entry_record",
+    ClusterKind.SCRAM: "user_scram_credential_record",
+    ClusterKind.DELEGATION_TOKEN: "delegation_token_record",
+    ClusterKind.PRODUCER_IDS: "producer_ids_record",
+    ClusterKind.ZK_MIGRATION: "zk_migration_state_record",
 }
 """The message whose fields each has; a voter is in a control record."""
 
@@ -81,21 +85,21 @@ SECRET: Final = frozenset({"salt", "stored_key", "server_key"})
 """Fields of SCRAM credentials that are not shown."""
 
 
-def members() -> dict[Kind, dict[str, Any]]:
+def members() -> dict[ClusterKind, dict[str, Any]]:
     """Return the names of the fields that items of each kind are shown with, and their types."""
     own = {
-        Kind.VOTER: ("voter_id", "voter_directory_id", "endpoints"),
-        Kind.PRODUCER_IDS: ("next_producer_id",),
+        ClusterKind.VOTER: ("voter_id", "voter_directory_id", "endpoints"),
+        ClusterKind.PRODUCER_IDS: ("next_producer_id",),
     }
     hidden = MESSAGE_FRAME | SECRET
-    found: dict[Kind, dict[str, Any]] = {}
-    for kind in Kind:
+    found: dict[ClusterKind, dict[str, Any]] = {}
+    for kind in ClusterKind:
         names = own.get(kind) or [
             column.name
             for column in message_table(MESSAGES[kind]).layout.root.children
             if column.name not in hidden
         ]
-        if kind is Kind.PARTITION:
+        if kind is ClusterKind.PARTITION:
             names = ["topic", *names]
         found[kind] = dict.fromkeys(names, Any)
     return found
@@ -120,7 +124,7 @@ class Image:
             watch: is called with this image and each record before it is applied.
         """
         self._watch = watch
-        self.items: dict[Kind, dict[Key, Fields]] = {kind: {} for kind in Kind}
+        self.items: dict[ClusterKind, dict[Key, Fields]] = {kind: {} for kind in ClusterKind}
         self.offset = -1
         self.leader: int | None = None
         self.voters: list[int] = []
@@ -167,7 +171,7 @@ class Image:
         return topic == Topic.CLUSTER_METADATA
 
     @staticmethod
-    def named(kind: Kind, fields: Fields) -> Fields:
+    def named(kind: ClusterKind, fields: Fields) -> Fields:
         """Return the fields of an item with Kafka's names in place of numbers that mean them."""
         if kind not in MESSAGES:
             return fields
@@ -176,7 +180,7 @@ class Image:
 
     def topic_name(self, topic_id: Any) -> str | None:
         """Return the name of a topic."""
-        topic = self.items[Kind.TOPIC].get((topic_id,))
+        topic = self.items[ClusterKind.TOPIC].get((topic_id,))
         return None if topic is None else topic["name"]
 
 
@@ -196,7 +200,7 @@ def _own(value: Value) -> Fields:
 _BY_NAME: Final = frozenset({"end_points", "features"})
 
 
-def key_of(kind: Kind, value: Value) -> Key:
+def key_of(kind: ClusterKind, value: Value) -> Key:
     """Return what identifies an item among those of its kind."""
     return tuple(_hashable(value[name]) for name in KEYS[kind])
 
@@ -210,14 +214,14 @@ def _hashable(value: Any) -> Any:
     return value
 
 
-def _put(kind: Kind) -> Rule:
+def _put(kind: ClusterKind) -> Rule:
     def rule(image: Image, value: Value) -> None:
         image.items[kind][key_of(kind, value)] = _own(value)
 
     return rule
 
 
-def _drop(kind: Kind) -> Rule:
+def _drop(kind: ClusterKind) -> Rule:
     def rule(image: Image, value: Value) -> None:
         image.items[kind].pop(key_of(kind, value), None)
 
@@ -226,12 +230,12 @@ def _drop(kind: Kind) -> Rule:
 
 def _remove_topic(image: Image, value: Value) -> None:
     topic_id = value["topic_id"]
-    topic = image.items[Kind.TOPIC].pop((topic_id,), None)
-    partitions = image.items[Kind.PARTITION]
+    topic = image.items[ClusterKind.TOPIC].pop((topic_id,), None)
+    partitions = image.items[ClusterKind.PARTITION]
     for key in [key for key in partitions if key[0] == topic_id]:
         del partitions[key]
     if topic is not None:
-        configs = image.items[Kind.CONFIG]
+        configs = image.items[ClusterKind.CONFIG]
         wanted = (ConfigResourceType.TOPIC, topic["name"])
         for key in [key for key in configs if key[:2] == wanted]:
             del configs[key]
@@ -239,7 +243,7 @@ def _remove_topic(image: Image, value: Value) -> None:
 
 def _change_partition(image: Image, value: Value) -> None:
     """``PartitionRegistration.merge``: a tag that is not there changes nothing."""
-    partition = image.items[Kind.PARTITION].get(key_of(Kind.PARTITION, value))
+    partition = image.items[ClusterKind.PARTITION].get(key_of(ClusterKind.PARTITION, value))
     if partition is None:
         return
     for name in _PATCHED:
@@ -267,7 +271,9 @@ _PATCHED = (
 
 
 def _put_partition(image: Image, value: Value) -> None:
-    partition = image.items[Kind.PARTITION][key_of(Kind.PARTITION, value)] = _own(value)
+    partition = image.items[ClusterKind.PARTITION][key_of(ClusterKind.PARTITION, value)] = _own(
+        value
+    )
     partition["leader_recovery_state"] = partition.get("leader_recovery_state") or (
         LeaderRecoveryState.RECOVERED
     )
@@ -282,32 +288,32 @@ def _settle(partition: Fields) -> None:
 
 def _clear_elr(image: Image, value: Value) -> None:
     name = value["topic_name"]
-    for (topic_id, _), partition in image.items[Kind.PARTITION].items():
+    for (topic_id, _), partition in image.items[ClusterKind.PARTITION].items():
         if not name or image.topic_name(topic_id) == name:
             partition["eligible_leader_replicas"] = partition["last_known_elr"] = None
 
 
 def _configure(image: Image, value: Value) -> None:
-    (_drop if value["value"] is None else _put)(Kind.CONFIG)(image, value)
+    (_drop if value["value"] is None else _put)(ClusterKind.CONFIG)(image, value)
 
 
 def _set_quota(image: Image, value: Value) -> None:
-    (_drop if value["remove"] else _put)(Kind.QUOTA)(image, value)
+    (_drop if value["remove"] else _put)(ClusterKind.QUOTA)(image, value)
 
 
 def _set_producer_ids(image: Image, value: Value) -> None:
     """``ProducerIdsImage`` keeps no broker, and a snapshot has none."""
-    image.items[Kind.PRODUCER_IDS][()] = {"next_producer_id": value["next_producer_id"]}
+    image.items[ClusterKind.PRODUCER_IDS][()] = {"next_producer_id": value["next_producer_id"]}
 
 
 def _set_feature(image: Image, value: Value) -> None:
     """A level of 0 is that of a feature that is not there."""
-    (_put if value["feature_level"] else _drop)(Kind.FEATURE)(image, value)
+    (_put if value["feature_level"] else _drop)(ClusterKind.FEATURE)(image, value)
 
 
 def _fence(fenced: bool) -> Rule:
     def rule(image: Image, value: Value) -> None:
-        broker = image.items[Kind.BROKER].get((value["id"],))
+        broker = image.items[ClusterKind.BROKER].get((value["id"],))
         if broker is not None:
             broker["fenced"] = fenced
 
@@ -316,7 +322,7 @@ def _fence(fenced: bool) -> Rule:
 
 def _change_broker(image: Image, value: Value) -> None:
     """A change of 0 is none: ``BrokerRegistrationFencingChange`` and its like."""
-    broker = image.items[Kind.BROKER].get((value["broker_id"],))
+    broker = image.items[ClusterKind.BROKER].get((value["broker_id"],))
     if broker is None:
         return
     if value.get("fenced"):
@@ -330,7 +336,9 @@ def _change_broker(image: Image, value: Value) -> None:
 
 
 def _set_voters(image: Image, value: Value) -> None:
-    image.items[Kind.VOTER] = {key_of(Kind.VOTER, voter): dict(voter) for voter in value["voters"]}
+    image.items[ClusterKind.VOTER] = {
+        key_of(ClusterKind.VOTER, voter): dict(voter) for voter in value["voters"]
+    }
 
 
 def _change_leader(image: Image, value: Value) -> None:
@@ -342,7 +350,7 @@ def _nothing(_: Image, __: Value) -> None:
 
 
 _RULES: Final[dict[str, Rule]] = {message: _put(kind) for kind, message in MESSAGES.items()} | {
-    "unregister_broker_record": _drop(Kind.BROKER),
+    "unregister_broker_record": _drop(ClusterKind.BROKER),
     "broker_registration_change_record": _change_broker,
     "fence_broker_record": _fence(True),
     "unfence_broker_record": _fence(False),
@@ -354,10 +362,10 @@ _RULES: Final[dict[str, Rule]] = {message: _put(kind) for kind, message in MESSA
     "client_quota_record": _set_quota,
     "feature_level_record": _set_feature,
     "producer_ids_record": _set_producer_ids,
-    "remove_access_control_entry_record": _drop(Kind.ACL),
-    "remove_user_scram_credential_record": _drop(Kind.SCRAM),
-    "remove_delegation_token_record": _drop(Kind.DELEGATION_TOKEN),
-    "unregister_controller_record": _drop(Kind.CONTROLLER),
+    "remove_access_control_entry_record": _drop(ClusterKind.ACL),
+    "remove_user_scram_credential_record": _drop(ClusterKind.SCRAM),
+    "remove_delegation_token_record": _drop(ClusterKind.DELEGATION_TOKEN),
+    "unregister_controller_record": _drop(ClusterKind.CONTROLLER),
     "no_op_record": _nothing,
     "voters_record": _set_voters,
     "leader_change_message": _change_leader,
@@ -368,7 +376,7 @@ _RULES: Final[dict[str, Rule]] = {message: _put(kind) for kind, message in MESSA
 class Difference(NamedTuple):
     """An item that two images do not have alike; a side without it has None."""
 
-    kind: Kind
+    kind: ClusterKind
     key: Key
     before: Fields | None
     after: Fields | None
@@ -390,7 +398,7 @@ class Difference(NamedTuple):
 def differences(before: Image, after: Image) -> list[Difference]:
     """Return what changed between two images, by kind and key."""
     found = []
-    for kind in Kind:
+    for kind in ClusterKind:
         old, new = before.items[kind], after.items[kind]
         for key in sorted(old.keys() | new.keys(), key=repr):
             if old.get(key) != new.get(key):

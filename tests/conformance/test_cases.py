@@ -16,7 +16,7 @@ from kafkaspec.codecs import codec_names
 from kafkaspec.conformance.cases import CATEGORIES, Case, Items, Refusal, Value, same, shown
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
 from kafkaspec.conformance.process import Testee
-from kafkaspec.conformance.protocol import ANSWERS, Failure, Hello, Kind, encode_bytes
+from kafkaspec.conformance.protocol import ANSWERS, Failure, Hello, RequestKind, encode_bytes
 from kafkaspec.conformance.runner import Outcome, Run
 from kafkaspec.conformance.vectors import vector_cases
 from tests.goldens import FULL, GOLDEN, VERSIONS, files, produced, release
@@ -86,12 +86,12 @@ def test_a_testee_gets_decompressed_what_it_cannot_decompress() -> None:
     path = f"segment/{FULL[-1]}/codec-mixed-0/{0:020}.log"
     case = next(case for case in golden_cases(GOLDEN / FULL[-1]) if case.id == path)
     able = Hello(
-        "a", "", frozenset(Kind), frozenset({"none", "gzip", "snappy", "lz4", "zstd"}), True
+        "a", "", frozenset(RequestKind), frozenset({"none", "gzip", "snappy", "lz4", "zstd"}), True
     )
     assert "decompressed" not in case.request(able)
-    given = case.request(Hello("a", "", frozenset(Kind), frozenset({"none", "gzip"}), True))
+    given = case.request(Hello("a", "", frozenset(RequestKind), frozenset({"none", "gzip"}), True))
     some = given["decompressed"]
-    everything = case.request(Hello("a", "", frozenset(Kind), frozenset({"none"}), True))
+    everything = case.request(Hello("a", "", frozenset(RequestKind), frozenset({"none"}), True))
     all_of_them = everything["decompressed"]
     assert len(some) == len(all_of_them)
     assert 0 < sum(item is not None for item in some) < sum(i is not None for i in all_of_them)

@@ -19,8 +19,8 @@ from kafkaspec.cli.main import main
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.protocol import (
     Failure,
-    Kind,
     ProtocolError,
+    RequestKind,
     check_answer,
     decode_bytes,
     parse_hello,
@@ -59,7 +59,7 @@ def test_the_session_of_the_document() -> None:
 
 def test_the_session_asks_what_the_runner_asks() -> None:
     cases = {case.id: case for case in vector_cases()}
-    hello = parse_hello({"protocol": 1, "name": "any", "kinds": list(Kind)})
+    hello = parse_hello({"protocol": 1, "name": "any", "kinds": list(RequestKind)})
     found = 0
     for line in re.findall(r"^> (.*)$", DOCUMENT, re.MULTILINE):
         request = json.loads(line)
@@ -71,7 +71,7 @@ def test_the_session_asks_what_the_runner_asks() -> None:
 
 @pytest.mark.slow
 def test_the_document_names_every_kind_and_reason() -> None:
-    for kind in Kind:
+    for kind in RequestKind:
         assert f"| `{kind}` |" in DOCUMENT
     reasons = {
         reason for case in vector_cases() for reason in getattr(case.expected, "reasons", ())
@@ -145,7 +145,7 @@ def test_any_hello_of_a_testee_is_judged(message: dict[str, Any]) -> None:
         hello = parse_hello({"protocol": 1} | message)
     except ProtocolError:
         return
-    assert hello.kinds <= set(Kind)
+    assert hello.kinds <= set(RequestKind)
 
 
 @settings(max_examples=examples(200), deadline=None)

@@ -15,17 +15,17 @@ from kafkaspec.conformance.expected import (
     read_expected,
 )
 from kafkaspec.conformance.process import StartError, Testee
-from kafkaspec.conformance.protocol import Failure, Kind
+from kafkaspec.conformance.protocol import Failure, RequestKind
 from kafkaspec.conformance.runner import Outcome, Run
 
 FAKE = Path(__file__).parent / "fake_testee.py"
 
 GOOD = Items([{"producer_id": 4}])
 CASES = [
-    Case("index/first", Kind.TRANSACTION_INDEX, b"1", GOOD),
-    Case("index/second", Kind.TRANSACTION_INDEX, b"2", GOOD),
-    Case("index/third", Kind.TRANSACTION_INDEX, b"3", GOOD),
-    Case("segment/refused", Kind.LOG, b"no log", Refusal()),
+    Case("index/first", RequestKind.TRANSACTION_INDEX, b"1", GOOD),
+    Case("index/second", RequestKind.TRANSACTION_INDEX, b"2", GOOD),
+    Case("index/third", RequestKind.TRANSACTION_INDEX, b"3", GOOD),
+    Case("segment/refused", RequestKind.LOG, b"no log", Refusal()),
 ]
 
 
@@ -95,8 +95,8 @@ def test_skipped_cases_have_not_passed() -> None:
 
 def test_kinds_and_checksums_that_a_testee_does_not_have_are_skipped() -> None:
     cases = [
-        Case("index/none", Kind.TIME_INDEX, b"", GOOD),
-        Case("checksum/none", Kind.LOG, b"", Refusal(), checksum=True),
+        Case("index/none", RequestKind.TIME_INDEX, b"", GOOD),
+        Case("checksum/none", RequestKind.LOG, b"", Refusal(), checksum=True),
     ]
     with Testee([sys.executable, str(FAKE)]) as testee:
         results = list(Run(testee).all(cases))

@@ -11,7 +11,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.forensics.replicas.comparison import Comparison, Kind, compare_replicas
+from kafkaspec.forensics.replicas.comparison import Comparison, DifferenceKind, compare_replicas
 from kafkaspec.forensics.replicas.truncation import Epochs, truncation
 from kafkaspec.log.partition import Partition
 from tests.cli.helpers import lines, run
@@ -91,67 +91,69 @@ class Case:
     name: str
     a: Batches
     b: Batches
-    expected: list[tuple[Kind, int, int]]
+    expected: list[tuple[DifferenceKind, int, int]]
     cleaner: tuple[int, int] = (0, 0)
 
 
 _TEN = _plain(10)
 CASES = [
-    Case("behind", _TEN, _TEN[:7], [(Kind.END, 14, 19)]),
-    Case("later start", _TEN[3:], _TEN, [(Kind.LOG_START, 0, 5)]),
-    Case("both", _TEN[3:], _TEN[:7], [(Kind.LOG_START, 0, 5), (Kind.END, 14, 19)]),
-    Case("hole", _TEN, _TEN[:4] + _TEN[6:], [(Kind.MISSING, 8, 11)]),
+    Case("behind", _TEN, _TEN[:7], [(DifferenceKind.END, 14, 19)]),
+    Case("later start", _TEN[3:], _TEN, [(DifferenceKind.LOG_START, 0, 5)]),
+    Case(
+        "both", _TEN[3:], _TEN[:7], [(DifferenceKind.LOG_START, 0, 5), (DifferenceKind.END, 14, 19)]
+    ),
+    Case("hole", _TEN, _TEN[:4] + _TEN[6:], [(DifferenceKind.MISSING, 8, 11)]),
     Case(
         "holes of both",
         _TEN[:2] + _TEN[3:],
         _TEN[:7] + _TEN[8:],
-        [(Kind.MISSING, 4, 5), (Kind.MISSING, 14, 15)],
+        [(DifferenceKind.MISSING, 4, 5), (DifferenceKind.MISSING, 14, 15)],
     ),
-    Case("flip", _TEN, [*_TEN[:4], _damaged(_TEN[4]), *_TEN[5:]], [(Kind.DAMAGED, 8, 9)]),
+    Case("flip", _TEN, [*_TEN[:4], _damaged(_TEN[4]), *_TEN[5:]], [(DifferenceKind.DAMAGED, 8, 9)]),
     Case(
         "other value",
         _TEN,
         _TEN[:4] + _plain(1, start=8, text=b"x") + _TEN[5:],
-        [(Kind.CHANGED, 8, 9)],
+        [(DifferenceKind.CHANGED, 8, 9)],
     ),
     Case(
         "two leaders",
         _TEN[:5] + _plain(3, start=10, text=b"a"),
         _TEN[:5] + _plain(6, start=10, epoch=1, text=b"b"),
-        [(Kind.DIVERGED, 10, 21)],
+        [(DifferenceKind.DIVERGED, 10, 21)],
     ),
     Case(
         "two leaders, other batches",
         [*_TEN[:5], batch(10, [record(0, b"a")]), batch(11, [record(0, b"b"), record(1, b"c")])],
         _TEN[:5] + _plain(6, start=10, epoch=1, text=b"b"),
-        [(Kind.DIVERGED, 10, 21)],
+        [(DifferenceKind.DIVERGED, 10, 21)],
     ),
     Case(
         "cleaned",
         _TEN,
         [_gone(0, [1]), *_TEN[2:]],
-        [(Kind.CLEANED, 0, 3)],
+        [(DifferenceKind.CLEANED, 0, 3)],
         cleaner=(0, 10),
     ),
     Case(
         "cleaned too far: nothing newer below the checkpoint",
         _TEN[:2],
         [_gone(0, [1]), _TEN[1]],
-        [(Kind.CLEANED, 0, 1), (Kind.MISSING, 0, 0)],
+        [(DifferenceKind.CLEANED, 0, 1), (DifferenceKind.MISSING, 0, 0)],
         cleaner=(0, 4),
     ),
     Case(
         "changed where a cleaner was",
         _TEN,
         [_gone(0, [0, 1], v0=b"other"), *_TEN[1:]],
-        [(Kind.CLEANED, 0, 1), (Kind.CHANGED, 0, 0)],
+        [(DifferenceKind.CLEANED, 0, 1), (DifferenceKind.CHANGED, 0, 0)],
         cleaner=(0, 10),
     ),
     Case(
         "tombstone removed",
         [_gone(0, [0, 1], v0=None), *_TEN[1:2]],
         [_gone(0, [1]), *_TEN[1:2]],
-        [(Kind.CLEANED, 0, 1)],
+        [(DifferenceKind.CLEANED, 0, 1)],
         cleaner=(0, 4),
     ),
 ]

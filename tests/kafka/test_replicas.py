@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.forensics.replicas.comparison import Kind, compare_replicas
+from kafkaspec.forensics.replicas.comparison import DifferenceKind, compare_replicas
 from kafkaspec.forensics.replicas.elections import unclean_elections
 from kafkaspec.log.partition import Partition
 from tests.kafka.chosen import VERSIONS
@@ -130,7 +130,7 @@ def test_the_follower_truncates_as_predicted(story: Story) -> None:
         found = compare_replicas(a, b)
     assert (found.leader, found.divergence, found.same) == ("b", SHARED, False)
     (difference,) = found.differences
-    assert difference.kind is Kind.DIVERGED
+    assert difference.kind is DifferenceKind.DIVERGED
     first, second = found.truncations
     assert first.offset == SHARED
     moved = re.search(r"high watermark from \(offset=(\d+).*? to \(offset=(\d+)", story.warned)

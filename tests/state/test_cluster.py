@@ -13,7 +13,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.state.cluster import read_cluster
 from kafkaspec.state.directory import Mismatch, compare_directory
-from kafkaspec.state.image import Image, Kind, differences
+from kafkaspec.state.image import ClusterKind, Image, differences
 from tests.goldens import GOLDEN, VERSIONS
 
 LOGS = sorted(
@@ -71,27 +71,29 @@ def _image() -> Image:
 def test_what_the_administrator_did_is_there() -> None:
     """The steps of the scenario: see tools/golden/scenarios/brokers.py."""
     items = _image().items
-    assert set(items[Kind.BROKER]) == {(0,)}  # the second node is unregistered
-    assert [voter["voter_id"] for voter in items[Kind.VOTER].values()] == [0]
-    names = {topic["name"] for topic in items[Kind.TOPIC].values()}
+    assert set(items[ClusterKind.BROKER]) == {(0,)}  # the second node is unregistered
+    assert [voter["voter_id"] for voter in items[ClusterKind.VOTER].values()] == [0]
+    names = {topic["name"] for topic in items[ClusterKind.TOPIC].values()}
     assert "administered" in names
     assert "administered-deleted" not in names
     topic = next(
-        key for (key,), each in items[Kind.TOPIC].items() if each["name"] == "administered"
+        key for (key,), each in items[ClusterKind.TOPIC].items() if each["name"] == "administered"
     )
-    partitions = {key[1]: each for key, each in items[Kind.PARTITION].items() if key[0] == topic}
+    partitions = {
+        key[1]: each for key, each in items[ClusterKind.PARTITION].items() if key[0] == topic
+    }
     assert set(partitions) == {0, 1}
     assert partitions[0]["replicas"] == [0]  # back from 0,1 and 1,0
-    configs = {key[1:]: each["value"] for key, each in items[Kind.CONFIG].items()}
+    configs = {key[1:]: each["value"] for key, each in items[ClusterKind.CONFIG].items()}
     assert configs["administered", "retention.ms"] == "-1"
     assert configs["0", "background.threads"] == "5"
-    assert [name for name, _ in items[Kind.SCRAM]] == ["user-a"]
-    quotas = [(each["key"], each["value"]) for each in items[Kind.QUOTA].values()]
+    assert [name for name, _ in items[ClusterKind.SCRAM]] == ["user-a"]
+    quotas = [(each["key"], each["value"]) for each in items[ClusterKind.QUOTA].values()]
     assert quotas == [("request_percentage", 12.5)]
-    acls = [(each["resource_name"], each["principal"]) for each in items[Kind.ACL].values()]
+    acls = [(each["resource_name"], each["principal"]) for each in items[ClusterKind.ACL].values()]
     assert acls == [("administered", "User:user-a")]
-    assert len(items[Kind.DELEGATION_TOKEN]) == 1
-    assert items[Kind.FEATURE]["transaction.version",]["feature_level"] == 2
+    assert len(items[ClusterKind.DELEGATION_TOKEN]) == 1
+    assert items[ClusterKind.FEATURE]["transaction.version",]["feature_level"] == 2
 
 
 def test_the_log_directory_of_the_cluster_has_what_the_metadata_says() -> None:
@@ -134,7 +136,7 @@ def test_each_mismatch_is_named(tmp_path: Path, change: str, kind: Mismatch) -> 
 
 def test_a_number_that_kafka_does_not_know_is_shown_with_it() -> None:
     known, other = (
-        Image.named(Kind.CONFIG, {"resource_type": number, "name": "n"}) for number in (2, 3)
+        Image.named(ClusterKind.CONFIG, {"resource_type": number, "name": "n"}) for number in (2, 3)
     )
     assert known == {"resource_type": "TOPIC", "name": "n"}
     assert other == {"resource_type": "UNKNOWN(3)", "name": "n"}

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from kafkaspec.conformance import serve
-from kafkaspec.conformance.protocol import Kind, record
+from kafkaspec.conformance.protocol import RequestKind, record
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -36,7 +36,7 @@ def serve_client(package: str, memory_records: Callable[[bytes], Any]) -> None:
                 found += items
         return found
 
-    handlers = {Kind.LOG: log}
+    handlers = {RequestKind.LOG: log}
     serve(package, version(package), handlers, compression=_CODECS, checksums=True)
 
 

@@ -28,7 +28,7 @@ ERROR: Final = "error"
 
 
 @dataclass(frozen=True)
-class Kind:
+class MessageKind:
     """A type of record of a topic.
 
     Attributes:
@@ -45,7 +45,7 @@ class Kind:
 
 
 @cache
-def kind_of_record(name: str, release: str | None = None) -> Kind:
+def kind_of_record(name: str, release: str | None = None) -> MessageKind:
     """Return the type of record that is called so.
 
     Args:
@@ -70,7 +70,7 @@ def kind_of_record(name: str, release: str | None = None) -> Kind:
     if not value:
         raise ValueError(f"{release} has no records called {name!r}")
     assert value[0].number is not None
-    return Kind(value[0].topic, value[0].number, key, value)
+    return MessageKind(value[0].topic, value[0].number, key, value)
 
 
 def _names(message: MessageLayout) -> tuple[str, ...]:
@@ -94,7 +94,9 @@ def _layouts(found: list[MessageLayout], release: str | None) -> tuple[MessageLa
     return known[known.index(found[0]) :]
 
 
-def schema_of_messages(kind: Kind, on_value_error: RaiseOrColumn, *, of_segment: bool) -> pa.Schema:
+def schema_of_messages(
+    kind: MessageKind, on_value_error: RaiseOrColumn, *, of_segment: bool
+) -> pa.Schema:
     """Return the schema of a table of records."""
     names = ["offset", "timestamp"] if of_segment else ["partition", "offset", "timestamp"]
     fields = [pa.field(name, SIMPLE[name][0], nullable=SIMPLE[name][1]) for name in names]
@@ -122,7 +124,9 @@ def read_messages(
     return pa.RecordBatchReader.from_batches(schema, _batches(log, request, kind, schema))
 
 
-def _batches(log: Log, request: Request, kind: Kind, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _batches(
+    log: Log, request: Request, kind: MessageKind, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
     codec = log.codec if isinstance(log, Segment) else get_codec()
     logs: list[Log] = [log]
     if isinstance(log, LogDirectory):
@@ -138,7 +142,7 @@ def _batches(log: Log, request: Request, kind: Kind, schema: pa.Schema) -> Itera
 
 
 def decode_records(
-    codec: Codec, kind: Kind, batch: pa.RecordBatch, where: str, *, keep: bool
+    codec: Codec, kind: MessageKind, batch: pa.RecordBatch, where: str, *, keep: bool
 ) -> pa.RecordBatch:
     """Return the records of one type, with their keys and values decoded.
 

@@ -29,12 +29,14 @@ from kafkaspec.log.directory import LogDirectory
 
 if TYPE_CHECKING:
     from kafkaspec.state.cluster import Cluster
-    from kafkaspec.state.image import Difference, Image, Kind
+    from kafkaspec.state.image import ClusterKind, Difference, Image
 
 OUTPUT = Output(
     cluster=line(snapshot=str | None, end_offset=int, leader=int | None, voters=list[int]),
     difference=line(
-        kind="kafkaspec.state.image:Kind", before=dict[str, Any] | None, after=dict[str, Any] | None
+        kind="kafkaspec.state.image:ClusterKind",
+        before=dict[str, Any] | None,
+        after=dict[str, Any] | None,
     ),
     mismatch=line("kafkaspec.state.directory:Difference"),
     more="kafkaspec.state.image:members",
@@ -178,7 +180,7 @@ def _order(item: tuple[Any, Any]) -> str:
     return repr(item[0])
 
 
-def _complete(image: Image, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(image: Image, kind: ClusterKind, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return an item as it is shown: partitions with the name of their topic."""
     if kind == "partition":
         return {"topic": image.topic_name(fields["topic_id"]), **_shown(fields)}

@@ -42,7 +42,7 @@ OUTPUT = Output(
     gap=line(
         Place,
         f"{_RANGES}:GAPS",
-        kind=f"{_RANGES}:Kind",
+        kind=f"{_RANGES}:GapKind",
         why=f"{_RANGES}:Why",
         strength=Strength,
     ),

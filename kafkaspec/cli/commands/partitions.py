@@ -141,7 +141,7 @@ def partitions_command(
 def _counts(log: Partition) -> dict[str, int]:
     """Return the numbers of partitions of topics; none if the metadata cannot be read."""
     from kafkaspec.state.cluster import read_cluster
-    from kafkaspec.state.image import Kind
+    from kafkaspec.state.image import ClusterKind
 
     try:
         image = read_cluster(log).image
@@ -149,7 +149,7 @@ def _counts(log: Partition) -> dict[str, int]:
         warn(f"{log.path}: the metadata are not used: {error.detail}")
         return {}
     counts: dict[str, int] = defaultdict(int)
-    for topic_id, _ in image.items[Kind.PARTITION]:
+    for topic_id, _ in image.items[ClusterKind.PARTITION]:
         name = image.topic_name(topic_id)
         if name is not None:
             counts[name] += 1

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 
 from kafkaspec.codecs.base import NOWHERE, Origin, PlainRecords, Survey
 from kafkaspec.codecs.headers import Scan
-from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, Kind, load_core
+from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core, CoreKind, load_core
 from kafkaspec.codecs.native.scan import EntryTable, scan, survey
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import Reason, make_error
@@ -183,7 +183,7 @@ class NativeCodec(PythonCodec):
                 raise make_error(Reason.UNENCODABLE, detail)
         raise make_error(Reason.UNENCODABLE, "the records cannot be written")
 
-    def _encoded(self, kind: Kind, batch: Any, records: tuple[Record, ...]) -> bytes | None:
+    def _encoded(self, kind: CoreKind, batch: Any, records: tuple[Record, ...]) -> bytes | None:
         core = self.core
         data: bytes | None = core.module.encode_objects(
             kind.number, kind.header(batch), records, core.record_plan, core.record_text

@@ -39,7 +39,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Kind:
+class CoreKind:
     """A kind of entry: a batch of records, or a message.
 
     Attributes:
@@ -105,7 +105,7 @@ class Core:
         module: the extension.
         columns: what it can fill, by name.
         kinds: kinds of entries, by key of their type.
-        record_sizes: ``Kind.record_size`` by number of the kind.
+        record_sizes: ``CoreKind.record_size`` by number of the kind.
         scan_names: columns of a scan of headers.
         roles: columns of a scan that ``select`` looks at.
         inner_roles: columns that ``survey`` looks at.
@@ -119,17 +119,17 @@ class Core:
             for number, (name, kind, index, list_) in enumerate(module.COLUMNS)
         }
         self.kinds = {
-            key: Kind(key, number, names, used, bool(batch), least, size)
+            key: CoreKind(key, number, names, used, bool(batch), least, size)
             for number, (key, names, used, batch, least, size) in enumerate(module.KINDS)
         }
         self.record_sizes = [kind.record_size for kind in self.kinds.values()]
-        self._by_class: dict[type, Kind] = {}
+        self._by_class: dict[type, CoreKind] = {}
         self.scan_names: tuple[str, ...] = module.SCAN
         self.roles = self._numbers(ROLES)
         self.inner_roles = self._numbers(INNER_ROLES)
         self.plain_roles = self._numbers(PLAIN_ROLES)
 
-    def kind_of(self, message: Any) -> Kind:
+    def kind_of(self, message: Any) -> CoreKind:
         """Return the kind of entry that an object of the typed model is."""
         kind = self._by_class.get(type(message))
         if kind is None:

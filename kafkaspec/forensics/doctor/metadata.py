@@ -36,12 +36,12 @@ class ClusterMetadata:
 
     def __init__(self, image: Image, node: int) -> None:
         from kafkaspec.state.directory import place_of, stray_reason
-        from kafkaspec.state.image import Kind
+        from kafkaspec.state.image import ClusterKind
 
         self._image, self._node = image, node
         self._place_of, self._stray_reason = place_of, stray_reason
-        self._partitions = image.items[Kind.PARTITION]
-        topics = image.items[Kind.TOPIC].values()
+        self._partitions = image.items[ClusterKind.PARTITION]
+        topics = image.items[ClusterKind.TOPIC].values()
         self._ids = {topic["name"]: topic["topic_id"] for topic in topics}
 
     def why_stray(self, topic_id: UUID | None, partition: int) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkaspec.forensics.gaps.ranges import GAPS, LEGAL, Gaps, Kind, Why
+from kafkaspec.forensics.gaps.ranges import GAPS, LEGAL, GapKind, Gaps, Why
 from kafkaspec.forensics.gaps.reading import read_gaps
 
-__all__ = ["GAPS", "LEGAL", "Gaps", "Kind", "Why", "read_gaps"]
+__all__ = ["GAPS", "LEGAL", "GapKind", "Gaps", "Why", "read_gaps"]

@@ -11,7 +11,7 @@ from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.forensics.gaps.explained import Row
-from kafkaspec.forensics.gaps.ranges import Kind, Why
+from kafkaspec.forensics.gaps.ranges import GapKind, Why
 from kafkaspec.forensics.gaps.walk import Columns
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.missing import Missing
@@ -54,14 +54,15 @@ def before_and_after(
         kept = min([first, *(item.first_offset or 0 for item in gone)])
         for begin, end in [*_tiered(log, kept), (kept, kept)]:
             if at < begin:
-                found.append((at, begin - 1, begin - at, Kind.BEFORE, Why.RETENTION,
+                found.append((at, begin - 1, begin - at, GapKind.BEFORE, Why.RETENTION,
                               Strength.LIKELY, text, None))  # fmt: skip
             if begin < end:
-                found.append((begin, end - 1, end - begin, Kind.BEFORE, Why.TIERED, Strength.PROOF,
-                              f"{Topic.REMOTE_LOG_METADATA} lists it", None))  # fmt: skip
+                found.append((begin, end - 1, end - begin, GapKind.BEFORE, Why.TIERED,
+                              Strength.PROOF, f"{Topic.REMOTE_LOG_METADATA} lists it",
+                              None))  # fmt: skip
             at = end
     for item in gone:
-        found.append((item.first_offset or 0, first - 1, item.offsets, Kind.BEFORE,
+        found.append((item.first_offset or 0, first - 1, item.offsets, GapKind.BEFORE,
                       Why.SEGMENT_LOST, Strength.PROOF, item.message, None))  # fmt: skip
     end = stop or first
     if listed is not None and first < listed:
@@ -69,12 +70,12 @@ def before_and_after(
         if last >= first:
             text = f"the log start offset in {files.LOG_START_OFFSETS} is {listed}"
             left = last - first + 1 - _counted(rows, last)
-            found.append((first, last, left, Kind.WITHHELD, Why.DELETE_RECORDS,
+            found.append((first, last, left, GapKind.WITHHELD, Why.DELETE_RECORDS,
                           Strength.PROOF, text, None))  # fmt: skip
     for item in around:
         if item.why is MissingWhy.END and item.first_offset is not None and item.offsets:
             last = item.first_offset + item.offsets - 1
-            found.append((item.first_offset, last, item.offsets, Kind.END, Why.SEGMENT_LOST,
+            found.append((item.first_offset, last, item.offsets, GapKind.END, Why.SEGMENT_LOST,
                           Strength.PROOF, item.message, item.file))  # fmt: skip
     return found
 

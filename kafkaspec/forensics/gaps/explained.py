@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafkaspec.forensics.gaps.ranges import GAPS, KIND_NUMBERS, Kind, Why
+from kafkaspec.forensics.gaps.ranges import GAPS, KIND_NUMBERS, GapKind, Why
 from kafkaspec.forensics.gaps.walk import Columns
 from kafkaspec.forensics.headers import Column, named
 from kafkaspec.log.batch import NONE
@@ -24,7 +24,7 @@ _FILLED: Final = (
     "an empty batch without producer and time, as salvage puts in the place of lost offsets"
 )
 
-Row = tuple[int, int, int, Kind, Why, Strength, str, str | None]
+Row = tuple[int, int, int, GapKind, Why, Strength, str, str | None]
 """First and last offset, number, kind, why, strength, detail and file."""
 
 
@@ -48,7 +48,7 @@ class Explained:
         """Return the ranges as ``GAPS``."""
         rows, count = self.rows, len(self.why)
         texts = {
-            "kind": named(rows["kind"], list(Kind)),
+            "kind": named(rows["kind"], list(GapKind)),
             "why": named(self.why, list(Why)),
             "strength": named(self.strength, list(Strength)),
             "file": named(rows["file"], paths),
@@ -84,7 +84,7 @@ def divided(rows: Columns, around: list[Missing]) -> Columns:
         rows: the ranges.
         around: what is missing, with what shows it.
     """
-    between = np.flatnonzero(rows["kind"] == KIND_NUMBERS[Kind.BETWEEN])
+    between = np.flatnonzero(rows["kind"] == KIND_NUMBERS[GapKind.BETWEEN])
     firsts, lasts = (rows[name][between].tolist() for name in ("first_offset", "last_offset"))
     lost = sorted(item.lost for item in around if item.lost is not None)
     begins, ends, parents = list[int](), list[int](), list[int]()
@@ -142,14 +142,14 @@ def explain(
         np.full(count, NONE, np.int64),
     )
     kind, first, last = rows["kind"], rows["first_offset"], rows["last_offset"]
-    found.set(kind == KIND_NUMBERS[Kind.WITHHELD], Why.MARKER, Strength.PROOF)
-    inner = (kind == KIND_NUMBERS[Kind.INSIDE]) | (kind == KIND_NUMBERS[Kind.EMPTIED])
+    found.set(kind == KIND_NUMBERS[GapKind.WITHHELD], Why.MARKER, Strength.PROOF)
+    inner = (kind == KIND_NUMBERS[GapKind.INSIDE]) | (kind == KIND_NUMBERS[GapKind.EMPTIED])
     found.set(inner, Why.COMPACTION, Strength.PROOF)
     # What the cleaner empties keeps its time, or is the last batch of a producer.
     filled = np.flatnonzero(rows["filled"])
     found.set(filled, Why.LOST, Strength.LIKELY)
     found.details.update(dict.fromkeys(filled.tolist(), _FILLED))
-    between = kind == KIND_NUMBERS[Kind.BETWEEN]
+    between = kind == KIND_NUMBERS[GapKind.BETWEEN]
     below = between & (last < compacted)
     found.set(below, Why.COMPACTION, Strength.CONSISTENT)
     one = below & (first == last) & (rows["transactional"] != 0)
@@ -201,7 +201,7 @@ def _name_losses(around: list[Missing], found: Explained, between: Any) -> None:
         if first is None or last is None or not item.is_loss:
             continue
         if item.why is MissingWhy.BEHIND:
-            found.more.append((first, last, last - first + 1, Kind.WITHHELD, Why.BEHIND,
+            found.more.append((first, last, last - first + 1, GapKind.WITHHELD, Why.BEHIND,
                                Strength.PROOF, item.message, item.file))  # fmt: skip
         row, reason = rows.get(first), _LOSSES.get(item.why)
         if row is None or reason is None:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.gaps.explained import Explained
-from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, Kind, Why
+from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, GapKind, Why
 from kafkaspec.forensics.headers import Column
 from kafkaspec.forensics.keys import aborted_of, is_aborted, newest_offsets
 from kafkaspec.log.batch import NONE
@@ -35,7 +35,7 @@ def ask_other(
     assumptions.append(
         Assumption("other copy", os.fspath(Path(str(other.path))), "of the same partition")
     )
-    gaps = np.flatnonzero(found.rows["kind"] == KIND_NUMBERS[Kind.BETWEEN])
+    gaps = np.flatnonzero(found.rows["kind"] == KIND_NUMBERS[GapKind.BETWEEN])
     if not len(gaps):
         return
     first, last = (found.rows[name][gaps] for name in ("first_offset", "last_offset"))

@@ -20,7 +20,7 @@ from kafkaspec.forensics.headers import NAMED
 from kafkaspec.results import Assumption
 
 
-class Kind(StrEnum):
+class GapKind(StrEnum):
     """Where offsets are missing; a closed list."""
 
     WITHHELD = "withheld"
@@ -126,5 +126,5 @@ class Gaps:
         return len(self.unexplained)
 
 
-KIND_NUMBERS: Final = {kind: number for number, kind in enumerate(Kind)}
+KIND_NUMBERS: Final = {kind: number for number, kind in enumerate(GapKind)}
 """What stands for kinds in columns of numbers."""

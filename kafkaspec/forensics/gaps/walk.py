@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, Kind
+from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, GapKind
 from kafkaspec.forensics.headers import Column
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
@@ -63,7 +63,7 @@ class GapWalk:
             before = np.append(np.int64(self._before[1]), data[:-1])[rows]
             at_start = rows == 0
             self._add(
-                Kind.BETWEEN, table, rows, previous[rows], first[rows] - 1,
+                GapKind.BETWEEN, table, rows, previous[rows], first[rows] - 1,
                 transactional=before,
                 boundary=(at_start & (not same_file)).astype(np.int64),
             )  # fmt: skip
@@ -74,7 +74,7 @@ class GapWalk:
             filled = emptied & (producer[rows] == NONE)
             filled &= table.numpy(names.MAX_TIMESTAMP)[rows] == NO_TIMESTAMP
             self.cleaned |= not filled.all()
-            for kind, which in ((Kind.EMPTIED, emptied), (Kind.INSIDE, ~emptied)):
+            for kind, which in ((GapKind.EMPTIED, emptied), (GapKind.INSIDE, ~emptied)):
                 chosen = rows[which]
                 if len(chosen):
                     less = span[chosen] - count[chosen]
@@ -84,14 +84,14 @@ class GapWalk:
                     )  # fmt: skip
         rows = np.flatnonzero(control & (count > 0))
         if len(rows):
-            self._add(Kind.WITHHELD, table, rows, first[rows], last[rows])
+            self._add(GapKind.WITHHELD, table, rows, first[rows], last[rows])
         self._note_data(first, last, count, producer, transactional)
         self.end = max(int(last.max()) + 1, self.end or 0)
         is_data = bool(transactional[-1]) and producer[-1] >= 0
         self._before = table.file, int(is_data)
 
     def _add(
-        self, kind: Kind, table: HeaderTable, rows: Column, first: Column, last: Column,
+        self, kind: GapKind, table: HeaderTable, rows: Column, first: Column, last: Column,
         **more: Column,
     ) -> None:  # fmt: skip
         nothing = np.zeros(len(rows), np.int64)
@@ -151,7 +151,7 @@ class GapWalk:
         nothing, none = np.zeros(count, np.int64), np.full(count, NONE, np.int64)
         producers = withheld.pop("aborted")
         withheld |= {
-            "kind": np.full(count, KIND_NUMBERS[Kind.WITHHELD], np.int64),
+            "kind": np.full(count, KIND_NUMBERS[GapKind.WITHHELD], np.int64),
             "file": none,
             "position": none,
         }

@@ -24,7 +24,7 @@ Log = Partition | Segment
 Name = Literal["a", "b"]
 
 
-class Kind(StrEnum):
+class DifferenceKind(StrEnum):
     """How two logs differ in a range of offsets."""
 
     LOG_START = "log_start"
@@ -44,7 +44,7 @@ class Kind(StrEnum):
     """The same, and the checksum of one of them, or of both, is wrong."""
 
 
-LEGAL: Final = frozenset({Kind.LOG_START, Kind.END, Kind.CLEANED})
+LEGAL: Final = frozenset({DifferenceKind.LOG_START, DifferenceKind.END, DifferenceKind.CLEANED})
 """What differs between sound replicas."""
 
 
@@ -98,7 +98,7 @@ class Difference(Finding):
             compared; None where batches were.
     """
 
-    reason: Kind
+    reason: DifferenceKind
     offsets: OffsetRange
     a: Extent | None = None
     b: Extent | None = None
@@ -106,7 +106,7 @@ class Difference(Finding):
     ALSO: ClassVar = ("kind", "first_offset", "last_offset", "legal", "why")
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> DifferenceKind:
         """``reason``, by the name that it had before 0.3."""
         return self.reason
 
@@ -252,9 +252,9 @@ class _Sorter:
         """Add entries that are not the same."""
         kind = self._kind(pair)
         if kind is None:
-            self._cleaned = _joined(self._cleaned, Kind.CLEANED, pair)
+            self._cleaned = _joined(self._cleaned, DifferenceKind.CLEANED, pair)
             return
-        if kind is Kind.DIVERGED and self._found.divergence is None:
+        if kind is DifferenceKind.DIVERGED and self._found.divergence is None:
             self._found.divergence = pair.first_offset
         last = self._differences[-1] if self._differences else None
         if last is not None and last.kind is kind and _alike(last, pair):
@@ -272,43 +272,43 @@ class _Sorter:
             differences += self._compare_records(self._cleaned)
         return sorted(differences, key=lambda each: each.first_offset)
 
-    def _kind(self, pair: Pair) -> Kind | None:
+    def _kind(self, pair: Pair) -> DifferenceKind | None:
         """Return how two logs differ in a pair; None if their records have to be compared."""
         a, b = pair.a, pair.b
         if self._found.divergence is not None or _overlap(self._found, pair):
-            return Kind.DIVERGED
+            return DifferenceKind.DIVERGED
         if a is None or b is None:
             other = self._found.b if b is None else self._found.a
             if pair.last_offset < self._starts[pair.relation]:
-                return Kind.LOG_START
+                return DifferenceKind.LOG_START
             if other.ended and pair.first_offset >= other.end_offset:
-                return Kind.END
-            return None if pair.first_offset < max(self._cleaners) else Kind.MISSING
+                return DifferenceKind.END
+            return None if pair.first_offset < max(self._cleaners) else DifferenceKind.MISSING
         if a.epoch != b.epoch:
-            return Kind.DIVERGED
+            return DifferenceKind.DIVERGED
         if pair.first_offset < max(self._cleaners):
             return None
-        return Kind.CHANGED if _intact(a) and _intact(b) else Kind.DAMAGED
+        return DifferenceKind.CHANGED if _intact(a) and _intact(b) else DifferenceKind.DAMAGED
 
     def _reason(self, item: Difference) -> tuple[Strength, str]:
         only = "A" if item.b is None else "B"
         other = "B" if item.b is None else "A"
-        if item.kind is Kind.LOG_START:
+        if item.kind is DifferenceKind.LOG_START:
             return Strength.LIKELY, f"{other} begins later: retention, or records were deleted"
-        if item.kind is Kind.END:
+        if item.kind is DifferenceKind.END:
             return (
                 Strength.CONSISTENT,
                 f"{other} ends earlier: it has not got these yet, or lost them",
             )
-        if item.kind is Kind.DIVERGED:
+        if item.kind is DifferenceKind.DIVERGED:
             a, b = item.a, item.b
             if a is not None and b is not None and a.last_epoch == b.last_epoch:
                 text = "other batches of one leader epoch: no leader of a sound cluster does that"
                 return Strength.UNKNOWN, text
             return Strength.PROOF, "two leaders wrote these offsets"
-        if item.kind is Kind.MISSING:
+        if item.kind is DifferenceKind.MISSING:
             return Strength.UNKNOWN, f"only {only} has these; no cleaner was there"
-        if item.kind is Kind.CHANGED:
+        if item.kind is DifferenceKind.CHANGED:
             text = "right checksums on both sides: one copy was changed, no broker does that"
             return Strength.PROOF, text
         return Strength.PROOF, "a checksum is wrong: " + self._damaged(item)
@@ -341,13 +341,17 @@ class _Sorter:
             self._found.errors += own.errors
             for kind, offsets, why in (
                 (
-                    Kind.MISSING,
+                    DifferenceKind.MISSING,
                     own.missing,
                     f"only {name} has these; no newer record of the key",
                 ),
-                (Kind.CHANGED, own.changed, "records of one offset differ: one copy was changed"),
+                (
+                    DifferenceKind.CHANGED,
+                    own.changed,
+                    "records of one offset differ: one copy was changed",
+                ),
             ):
-                strength = Strength.UNKNOWN if kind is Kind.MISSING else Strength.PROOF
+                strength = Strength.UNKNOWN if kind is DifferenceKind.MISSING else Strength.PROOF
                 for each in _runs(offsets):
                     item = Difference(
                         reason=kind,
@@ -360,7 +364,7 @@ class _Sorter:
         return result
 
 
-def _joined(item: Difference | None, kind: Kind, pair: Pair) -> Difference:
+def _joined(item: Difference | None, kind: DifferenceKind, pair: Pair) -> Difference:
     """Return a difference with one more pair in it, a new one if there is none yet."""
     first, last = pair.first_offset, pair.last_offset
     if item is None:
@@ -390,11 +394,11 @@ def _with(extent: Extent | None, place: Place | None) -> Extent | None:
 
 def _alike(last: Difference, pair: Pair) -> bool:
     """Return whether a pair belongs to the difference before it."""
-    if last.kind is Kind.DIVERGED:
+    if last.kind is DifferenceKind.DIVERGED:
         return True
     sides = (last.a is None) == (pair.a is None) and (last.b is None) == (pair.b is None)
     near = pair.first_offset <= last.last_offset + 1
-    return sides and (near or last.kind in LEGAL) and last.kind is not Kind.DAMAGED
+    return sides and (near or last.kind in LEGAL) and last.kind is not DifferenceKind.DAMAGED
 
 
 def _overlap(found: Comparison, pair: Pair) -> bool:

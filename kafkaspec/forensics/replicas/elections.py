@@ -10,7 +10,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.policy import OnError
 from kafkaspec.state.cluster import read_cluster
 from kafkaspec.state.framed import Change
-from kafkaspec.state.image import Image, Kind, key_of
+from kafkaspec.state.image import ClusterKind, Image, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def unclean_elections(
         leader = change.value.get("leader")
         if change.name != "partition_change_record" or leader is None or leader < 0:
             return
-        before = image.items[Kind.PARTITION].get(key_of(Kind.PARTITION, change.value))
+        before = image.items[ClusterKind.PARTITION].get(key_of(ClusterKind.PARTITION, change.value))
         if before is None or leader in _in_sync(before):
             return
         name = image.topic_name(before["topic_id"])

@@ -16,7 +16,7 @@ import pyarrow as pa
 from kafkaspec.values.avro.buffers import Numbers, Payloads, Rows
 from kafkaspec.values.avro.compiling import Sizes, known_default, symbols_of
 from kafkaspec.values.avro.resolution import Resolution
-from kafkaspec.values.avro.schema import Kind, Node
+from kafkaspec.values.avro.schema import AvroKind, Node
 from kafkaspec.values.avro.targets import DAY, DefaultError, Target
 
 Plan: TypeAlias = Callable[[Payloads, Rows, Numbers], tuple[pa.Array, Numbers]]
@@ -59,19 +59,19 @@ class Planner:
     def _plan(self, writer: Node, target: Target | None) -> Plan:
         if target is not None and target.text:
             raise NoPlanError
-        if writer.kind == Kind.UNION:
+        if writer.kind == AvroKind.UNION:
             if not writer.children:
                 raise NoPlanError
             return _branches([self.plan(child, target) for child in writer.children], target)
         if target is not None:
             if self._resolution.problem(writer, target.node):
                 return _refusing(target)
-            if target.node.kind == Kind.UNION:
+            if target.node.kind == AvroKind.UNION:
                 return self._into_union(writer, target)
         match writer.kind:
-            case Kind.RECORD:
+            case AvroKind.RECORD:
                 return self._record(writer, target)
-            case Kind.ARRAY | Kind.MAP:
+            case AvroKind.ARRAY | AvroKind.MAP:
                 return self._items(writer, target)
         return _leaf(writer, target)
 
@@ -80,12 +80,12 @@ class Planner:
         assert number is not None
         assert target.column is not None
         stored = target.column.stored
-        if writer.kind == Kind.NULL:
+        if writer.kind == AvroKind.NULL:
             return lambda payloads, rows, at: (pa.nulls(len(rows), stored), at)
         read = self._plan(writer, target.child(number))
         if len(target.column.children) == 1:
             return read
-        place = [node for node in target.node.children if node.kind != Kind.NULL].index(
+        place = [node for node in target.node.children if node.kind != AvroKind.NULL].index(
             target.node.children[number]
         )
 
@@ -154,7 +154,7 @@ class Planner:
     def _items(self, writer: Node, target: Target | None) -> Plan:
         (item,) = writer.children
         least = self._sizes.least(item)
-        keyed = writer.kind == Kind.MAP
+        keyed = writer.kind == AvroKind.MAP
         if not least and not keyed:
             raise NoPlanError
         read = self.plan(item, None if target is None else target.child(0))
@@ -315,17 +315,17 @@ def _none(target: Target | None) -> pa.Array:
 
 def _leaf(writer: Node, target: Target | None) -> Plan:
     match writer.kind:
-        case Kind.NULL:
+        case AvroKind.NULL:
             return lambda payloads, rows, at: (pa.nulls(len(rows)), at)
-        case Kind.BOOLEAN:
+        case AvroKind.BOOLEAN:
             return _boolean
-        case Kind.INT | Kind.LONG:
+        case AvroKind.INT | AvroKind.LONG:
             return _integer(writer, target)
-        case Kind.FLOAT | Kind.DOUBLE:
+        case AvroKind.FLOAT | AvroKind.DOUBLE:
             return _float(writer, target)
-        case Kind.ENUM:
+        case AvroKind.ENUM:
             return _enumeration(writer, target)
-        case Kind.FIXED:
+        case AvroKind.FIXED:
             return _fixed(writer, target)
     return _text(target)
 
@@ -336,17 +336,17 @@ def _boolean(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Num
 
 
 def _integer(writer: Node, target: Target | None) -> Plan:
-    wide = writer.kind == Kind.LONG
+    wide = writer.kind == AvroKind.LONG
     kind = writer.kind if target is None else target.node.kind
     logical = None if target is None else target.node.logical
     day = None if logical is None else DAY.get(logical)
     form = {
-        Kind.INT: np.int32,
-        Kind.LONG: np.int64,
-        Kind.FLOAT: np.float32,
-        Kind.DOUBLE: np.float64,
+        AvroKind.INT: np.int32,
+        AvroKind.LONG: np.int64,
+        AvroKind.FLOAT: np.float32,
+        AvroKind.DOUBLE: np.float64,
     }[kind]
-    bits = {Kind.FLOAT: np.uint32, Kind.DOUBLE: np.uint64}.get(kind, form)
+    bits = {AvroKind.FLOAT: np.uint32, AvroKind.DOUBLE: np.uint64}.get(kind, form)
 
     def read(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
         numbers, at = payloads.longs(rows, at) if wide else payloads.ints(rows, at)
@@ -358,7 +358,7 @@ def _integer(writer: Node, target: Target | None) -> Plan:
 
 
 def _float(writer: Node, target: Target | None) -> Plan:
-    size, form = (4, "<u4") if writer.kind == Kind.FLOAT else (8, "<u8")
+    size, form = (4, "<u4") if writer.kind == AvroKind.FLOAT else (8, "<u8")
     widened = target is not None and target.node.kind != writer.kind
 
     def read(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
@@ -411,7 +411,7 @@ def _fixed(writer: Node, target: Target | None) -> Plan:
 def _text(target: Target | None) -> Plan:
     if target is None:
         return lambda payloads, rows, at: (_NOTHING, payloads.lengths(rows, at)[1])
-    text = target.node.kind == Kind.STRING
+    text = target.node.kind == AvroKind.STRING
     convert = _decimal(target) if target.leaf() is not None else None
 
     def read(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from kafkaspec.values.avro.schema import NESTING, Kind, Logical, Node
+from kafkaspec.values.avro.schema import NESTING, AvroKind, Logical, Node
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.options import Options
 
@@ -25,14 +25,14 @@ WIDE_DECIMAL = 76
 """Digits of the widest decimal of Arrow."""
 
 _PLAIN = {
-    Kind.NULL: pa.null(),
-    Kind.BOOLEAN: pa.bool_(),
-    Kind.INT: pa.int32(),
-    Kind.LONG: pa.int64(),
-    Kind.FLOAT: pa.float32(),
-    Kind.DOUBLE: pa.float64(),
-    Kind.BYTES: pa.binary(),
-    Kind.STRING: pa.string(),
+    AvroKind.NULL: pa.null(),
+    AvroKind.BOOLEAN: pa.bool_(),
+    AvroKind.INT: pa.int32(),
+    AvroKind.LONG: pa.int64(),
+    AvroKind.FLOAT: pa.float32(),
+    AvroKind.DOUBLE: pa.float64(),
+    AvroKind.BYTES: pa.binary(),
+    AvroKind.STRING: pa.string(),
 }
 _TIMES = {
     Logical.DATE: pa.date32(),
@@ -45,7 +45,7 @@ _TIMES = {
     Logical.LOCAL_TIMESTAMP_MICROS: pa.timestamp("us"),
     Logical.LOCAL_TIMESTAMP_NANOS: pa.timestamp("ns"),
 }
-_BITS = {Kind.FLOAT: pa.uint32(), Kind.DOUBLE: pa.uint64()}
+_BITS = {AvroKind.FLOAT: pa.uint32(), AvroKind.DOUBLE: pa.uint64()}
 _MONTHS = np.dtype([("months", "<u4"), ("days", "<u4"), ("millis", "<u4")])
 _DURATION = pa.struct([(name, pa.uint32()) for name in _MONTHS.names or ()])
 
@@ -95,18 +95,18 @@ class _Builder:
         if level > NESTING:
             raise SchemaError(f"columns are nested more than {NESTING} levels deep")
         match node.kind:
-            case Kind.RECORD:
+            case AvroKind.RECORD:
                 return self._record(node, level)
-            case Kind.UNION:
+            case AvroKind.UNION:
                 return self._union(node, level)
-            case Kind.ARRAY | Kind.MAP:
+            case AvroKind.ARRAY | AvroKind.MAP:
                 (child,) = (self.column(child, level + 1) for child in node.children)
-                if node.kind == Kind.ARRAY:
+                if node.kind == AvroKind.ARRAY:
                     types = pa.list_(child.type), pa.list_(child.stored)
                 else:
                     types = pa.map_(pa.string(), child.type), pa.map_(pa.string(), child.stored)
                 return Column(node, *types, [child], width=8)
-            case Kind.ENUM:
+            case AvroKind.ENUM:
                 text = self._options.enums == "text"
                 seen = pa.dictionary(pa.int32(), pa.string()) if text else pa.int32()
                 return Column(node, seen, pa.int32())
@@ -127,7 +127,7 @@ class _Builder:
         return _struct(node, children, [item.name for item in node.fields])
 
     def _union(self, node: Node, level: int) -> Column:
-        branches = [child for child in node.children if child.kind != Kind.NULL]
+        branches = [child for child in node.children if child.kind != AvroKind.NULL]
         children = [self.column(child, level + 1) for child in branches]
         if not children:
             return Column(node, pa.null(), pa.null())
@@ -163,12 +163,12 @@ def _struct(node: Node, children: list[Column], names: list[str]) -> Column:
 
 
 def _leaf(node: Node) -> Column:
-    if node.kind == Kind.FIXED and node.logical is None:
+    if node.kind == AvroKind.FIXED and node.logical is None:
         kind = pa.binary(node.size) if node.size <= _LONG_FIXED else pa.binary()
         return Column(node, kind, kind, width=max(8, node.size))
     if node.logical == Logical.DURATION:
         return Column(node, _DURATION, pa.binary(_MONTHS.itemsize), width=_MONTHS.itemsize)
-    if node.logical == Logical.UUID and node.kind == Kind.FIXED:
+    if node.logical == Logical.UUID and node.kind == AvroKind.FIXED:
         return Column(node, pa.uuid(), pa.binary(node.size), width=node.size)
     if node.logical == Logical.DECIMAL:
         return _decimal(node)
@@ -191,7 +191,7 @@ def finish(array: pa.Array, column: Column) -> pa.Array:
     seen = column.type
     if array.type == seen:
         return array
-    if column.node.kind == Kind.UNION and len(column.children) == 1:
+    if column.node.kind == AvroKind.UNION and len(column.children) == 1:
         return finish(array, column.children[0])
     if pa.types.is_union(seen):
         return _dense(array, column)

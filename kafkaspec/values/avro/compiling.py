@@ -8,7 +8,7 @@ from typing import Any
 from kafkaspec.values.avro import reading
 from kafkaspec.values.avro.reading import Read, State
 from kafkaspec.values.avro.resolution import Resolution
-from kafkaspec.values.avro.schema import Field, Kind, Node
+from kafkaspec.values.avro.schema import AvroKind, Field, Node
 from kafkaspec.values.avro.targets import DefaultError, Target, default_of, dumps
 from kafkaspec.values.definition import SchemaError
 
@@ -17,28 +17,28 @@ _PAIRS = 100_000
 _DEFAULTS = 64 << 20
 """Bytes of output of all defaults of a schema, each as often as it is there."""
 
-_RAW: dict[Kind, Read] = {
-    Kind.NULL: reading.read_null,
-    Kind.BOOLEAN: reading.read_boolean,
-    Kind.INT: reading.read_int,
-    Kind.LONG: reading.read_long,
-    Kind.FLOAT: reading.read_float,
-    Kind.DOUBLE: reading.read_double,
-    Kind.BYTES: reading.read_bytes,
-    Kind.STRING: reading.read_string,
+_RAW: dict[AvroKind, Read] = {
+    AvroKind.NULL: reading.read_null,
+    AvroKind.BOOLEAN: reading.read_boolean,
+    AvroKind.INT: reading.read_int,
+    AvroKind.LONG: reading.read_long,
+    AvroKind.FLOAT: reading.read_float,
+    AvroKind.DOUBLE: reading.read_double,
+    AvroKind.BYTES: reading.read_bytes,
+    AvroKind.STRING: reading.read_string,
 }
 _LEAST = {
-    Kind.BOOLEAN: 1,
-    Kind.INT: 1,
-    Kind.LONG: 1,
-    Kind.FLOAT: 4,
-    Kind.DOUBLE: 8,
-    Kind.BYTES: 1,
-    Kind.STRING: 1,
-    Kind.ENUM: 1,
-    Kind.ARRAY: 1,
-    Kind.MAP: 1,
-    Kind.UNION: 1,
+    AvroKind.BOOLEAN: 1,
+    AvroKind.INT: 1,
+    AvroKind.LONG: 1,
+    AvroKind.FLOAT: 4,
+    AvroKind.DOUBLE: 8,
+    AvroKind.BYTES: 1,
+    AvroKind.STRING: 1,
+    AvroKind.ENUM: 1,
+    AvroKind.ARRAY: 1,
+    AvroKind.MAP: 1,
+    AvroKind.UNION: 1,
 }
 
 
@@ -50,9 +50,9 @@ class Sizes:
 
     def least(self, node: Node) -> int:
         """Return how many bytes a value takes at least."""
-        if node.kind == Kind.FIXED:
+        if node.kind == AvroKind.FIXED:
             return node.size
-        if node.kind != Kind.RECORD:
+        if node.kind != AvroKind.RECORD:
             return _LEAST.get(node.kind, 0)
         if id(node) not in self._records:
             self._records[id(node)] = 0  # within itself
@@ -101,20 +101,20 @@ class Compiler:
         if target is not None and target.text:
             text = self.reader(writer, Target(target.node, None))
             return reading.costly(reading.converted(text, dumps), len)
-        if writer.kind == Kind.UNION:
+        if writer.kind == AvroKind.UNION:
             return reading.read_branch([self.reader(child, target) for child in writer.children])
         if target is not None:
             problem = self._resolution.problem(writer, target.node)
             if problem:
                 return reading.refuse(problem)
-            if target.node.kind == Kind.UNION:
+            if target.node.kind == AvroKind.UNION:
                 return self._into_union(writer, target)
         match writer.kind:
-            case Kind.RECORD:
+            case AvroKind.RECORD:
                 return self._record(writer, target)
-            case Kind.ARRAY | Kind.MAP:
+            case AvroKind.ARRAY | AvroKind.MAP:
                 return self._items(writer, target)
-            case Kind.ENUM:
+            case AvroKind.ENUM:
                 return _enumeration(writer, target)
         return _leaf(writer, target)
 
@@ -162,7 +162,7 @@ class Compiler:
         read = self.reader(item, None if target is None else target.child(0))
         cost = 0 if target is None else target.item_cost
         least = self._sizes.least(item)
-        if writer.kind == Kind.ARRAY:
+        if writer.kind == AvroKind.ARRAY:
             return reading.read_array(read, least, cost)
         return reading.read_map(read, least, cost, dict if target is None else target.map)
 
@@ -195,13 +195,13 @@ def _enumeration(writer: Node, target: Target | None) -> Read:
 
 
 def _leaf(writer: Node, target: Target | None) -> Read:
-    if target is None and writer.kind == Kind.STRING:
+    if target is None and writer.kind == AvroKind.STRING:
         return reading.read_bytes
-    read = reading.read_fixed(writer.size) if writer.kind == Kind.FIXED else _RAW[writer.kind]
+    read = reading.read_fixed(writer.size) if writer.kind == AvroKind.FIXED else _RAW[writer.kind]
     if target is None:
         return read
     promote = _promotion(writer.kind, target.node.kind)
-    if {writer.kind, target.node.kind} == {Kind.STRING, Kind.BYTES}:
+    if {writer.kind, target.node.kind} == {AvroKind.STRING, AvroKind.BYTES}:
         read = _RAW[target.node.kind]
     elif promote is not None:
         read = reading.converted(read, promote)
@@ -209,11 +209,11 @@ def _leaf(writer: Node, target: Target | None) -> Read:
     return reading.converted(read, convert) if convert else read
 
 
-def _promotion(written: Kind, wanted: Kind) -> Callable[[Any], Any] | None:
-    if wanted == Kind.FLOAT and written in {Kind.INT, Kind.LONG}:
+def _promotion(written: AvroKind, wanted: AvroKind) -> Callable[[Any], Any] | None:
+    if wanted == AvroKind.FLOAT and written in {AvroKind.INT, AvroKind.LONG}:
         return reading.float_bits
-    if wanted == Kind.DOUBLE and written in {Kind.INT, Kind.LONG}:
+    if wanted == AvroKind.DOUBLE and written in {AvroKind.INT, AvroKind.LONG}:
         return lambda number: reading.double_bits(float(number))
-    if wanted == Kind.DOUBLE and written == Kind.FLOAT:
+    if wanted == AvroKind.DOUBLE and written == AvroKind.FLOAT:
         return lambda bits: reading.double_bits(reading.float_of(bits))
     return None

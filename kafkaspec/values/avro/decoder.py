@@ -10,7 +10,7 @@ from kafkaspec.values.avro.bulk import NoPlanError, Plan, Planner
 from kafkaspec.values.avro.columns import Column, column_of, finish
 from kafkaspec.values.avro.compiling import Compiler
 from kafkaspec.values.avro.reading import Read, State, read_bytes, read_payload
-from kafkaspec.values.avro.schema import Kind, Node, parse
+from kafkaspec.values.avro.schema import AvroKind, Node, parse
 from kafkaspec.values.avro.targets import Target
 from kafkaspec.values.decoded import Decoded, Decoder, Failure, PayloadError, read_each
 from kafkaspec.values.definition import Definition, SchemaError
@@ -75,7 +75,7 @@ class AvroDecoder:
         self._read = read
         self._plan = plan
         self._options = options
-        self._bytes = writer.kind == Kind.BYTES
+        self._bytes = writer.kind == AvroKind.BYTES
         self._output = State(options.bounds).output
 
     @property

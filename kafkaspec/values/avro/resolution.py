@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from kafkaspec.values.avro.schema import NAMED, Field, Kind, Node
+from kafkaspec.values.avro.schema import NAMED, AvroKind, Field, Node
 from kafkaspec.values.definition import SchemaError
 
 _STEPS = 1_000_000
 """Fields and branches that are compared: records and unions can meet each other often."""
 
 _PROMOTIONS = {
-    Kind.INT: {Kind.LONG, Kind.FLOAT, Kind.DOUBLE},
-    Kind.LONG: {Kind.FLOAT, Kind.DOUBLE},
-    Kind.FLOAT: {Kind.DOUBLE},
-    Kind.STRING: {Kind.BYTES},
-    Kind.BYTES: {Kind.STRING},
+    AvroKind.INT: {AvroKind.LONG, AvroKind.FLOAT, AvroKind.DOUBLE},
+    AvroKind.LONG: {AvroKind.FLOAT, AvroKind.DOUBLE},
+    AvroKind.FLOAT: {AvroKind.DOUBLE},
+    AvroKind.STRING: {AvroKind.BYTES},
+    AvroKind.BYTES: {AvroKind.STRING},
 }
 
 
@@ -64,7 +64,7 @@ class Resolution:
 
     def problem(self, writer: Node, reader: Node) -> str:
         """Return why no value of a type, not a union, can be read as another; empty if some may."""
-        if reader.kind == Kind.UNION:
+        if reader.kind == AvroKind.UNION:
             if self.branch(writer, reader) is None:
                 return f"no branch of the union takes {writer.full_name}"
             return ""
@@ -72,11 +72,11 @@ class Resolution:
             if reader.kind in _PROMOTIONS.get(writer.kind, ()):
                 return ""
             return f"{writer.full_name} is no {reader.full_name}"
-        if writer.kind in {Kind.FIXED, Kind.ENUM} and self._name(writer) != reader.name:
+        if writer.kind in {AvroKind.FIXED, AvroKind.ENUM} and self._name(writer) != reader.name:
             return f"{writer.name} is not {reader.name}"
         if writer.size != reader.size:
             return f"{writer.size} bytes are not {reader.size}"
-        if writer.kind == Kind.RECORD and (field := self.missing(writer, reader)):
+        if writer.kind == AvroKind.RECORD and (field := self.missing(writer, reader)):
             return f"the field {field.name} is missing and has no default"
         if writer.logical and reader.logical:
             if writer.logical != reader.logical:
@@ -101,7 +101,7 @@ class Resolution:
                 continue
             if writer.kind not in NAMED or self._name(writer) == branch.name:
                 return number
-            if writer.kind == Kind.RECORD and self._fits(writer, branch):
+            if writer.kind == AvroKind.RECORD and self._fits(writer, branch):
                 same = _short(self._name(writer)) == _short(branch.name)
                 if alike is None or same:
                     alike = number
@@ -121,7 +121,7 @@ class Resolution:
             if source is None:
                 continue
             written = writer.fields[source].node
-            if written.kind != Kind.UNION and self.problem(written, item.node):
+            if written.kind != AvroKind.UNION and self.problem(written, item.node):
                 return False
         return True
 

@@ -15,7 +15,7 @@ NESTING = 128
 """Levels of nesting of a schema and of its columns; a recursion of Python for each is safe."""
 
 
-class Kind(StrEnum):
+class AvroKind(StrEnum):
     """Types of Avro, by their names in schemas."""
 
     NULL = "null"
@@ -34,8 +34,8 @@ class Kind(StrEnum):
     UNION = "union"
 
 
-NAMED = frozenset({Kind.FIXED, Kind.ENUM, Kind.RECORD})
-_PRIMITIVE = frozenset(Kind) - NAMED - {Kind.ARRAY, Kind.MAP, Kind.UNION}
+NAMED = frozenset({AvroKind.FIXED, AvroKind.ENUM, AvroKind.RECORD})
+_PRIMITIVE = frozenset(AvroKind) - NAMED - {AvroKind.ARRAY, AvroKind.MAP, AvroKind.UNION}
 
 
 class Logical(StrEnum):
@@ -56,11 +56,11 @@ class Logical(StrEnum):
 
 
 _BASES = {
-    Logical.DECIMAL: {Kind.BYTES, Kind.FIXED},
-    Logical.DATE: {Kind.INT},
-    Logical.TIME_MILLIS: {Kind.INT},
-    Logical.UUID: {Kind.STRING, Kind.FIXED},
-    Logical.DURATION: {Kind.FIXED},
+    Logical.DECIMAL: {AvroKind.BYTES, AvroKind.FIXED},
+    Logical.DATE: {AvroKind.INT},
+    Logical.TIME_MILLIS: {AvroKind.INT},
+    Logical.UUID: {AvroKind.STRING, AvroKind.FIXED},
+    Logical.DURATION: {AvroKind.FIXED},
 }
 _SIZES = {Logical.UUID: 16, Logical.DURATION: 12}
 
@@ -102,7 +102,7 @@ class Node:
         children: items of an array, values of a map, branches of a union.
     """
 
-    kind: Kind
+    kind: AvroKind
     name: str = ""
     aliases: tuple[str, ...] = ()
     logical: Logical | None = None
@@ -166,23 +166,23 @@ class _Parser:
         if not isinstance(kind, str):
             raise SchemaError(f"{_short(value)} has no type")
         if kind in _PRIMITIVE:
-            return _with_logical(Node(Kind(kind)), value)
+            return _with_logical(Node(AvroKind(kind)), value)
         if kind in {"array", "map"}:
             content = "items" if kind == "array" else "values"
             if content not in value:
                 raise SchemaError(f"an {kind} has no {content}")
-            node = Node(Kind(kind))
+            node = Node(AvroKind(kind))
             node.children.append(self._node(value[content], space, level + 1))
             return node
         if kind in {"record", "error", "enum", "fixed"}:
             return self._definition(
-                Kind.RECORD if kind == "error" else Kind(kind), value, space, level
+                AvroKind.RECORD if kind == "error" else AvroKind(kind), value, space, level
             )
         return self._named(kind, space)
 
     def _named(self, name: str, space: str) -> Node:
         if name in _PRIMITIVE:
-            return Node(Kind(name))
+            return Node(AvroKind(name))
         candidates = [name] if "." in name or not space else [f"{space}.{name}", name]
         for names in (self.defined, self._imported):
             for candidate in candidates:
@@ -191,11 +191,11 @@ class _Parser:
         raise SchemaError(f"the type {_short(name)} is not defined")
 
     def _union(self, value: list[Any], space: str, level: int) -> Node:
-        node = Node(Kind.UNION)
+        node = Node(AvroKind.UNION)
         known: set[str] = set()
         for branch in value:
             child = self._node(branch, space, level + 1)
-            if child.kind == Kind.UNION:
+            if child.kind == AvroKind.UNION:
                 raise SchemaError("a union is a branch of a union")
             if child.full_name in known:
                 raise SchemaError(f"a union has two branches {_short(child.full_name)}")
@@ -203,19 +203,19 @@ class _Parser:
             node.children.append(child)
         return node
 
-    def _definition(self, kind: Kind, value: dict[str, Any], space: str, level: int) -> Node:
+    def _definition(self, kind: AvroKind, value: dict[str, Any], space: str, level: int) -> Node:
         _text(value, "name")
         full, space = full_name(value, space)
         node = Node(kind, full.removeprefix("."), _aliases(value, space))
         if node.name in self.defined:
             raise SchemaError(f"the type {_short(full)} is defined twice")
         self.defined[node.name] = node
-        if kind == Kind.FIXED:
+        if kind == AvroKind.FIXED:
             node.size = _number(value.get("size"), -1)
             if not 0 <= node.size < 1 << 31:
                 raise SchemaError(f"the type {_short(full)} has no size")
             return _with_logical(node, value)
-        if kind == Kind.ENUM:
+        if kind == AvroKind.ENUM:
             symbols = value.get("symbols")
             if not isinstance(symbols, list) or not all(isinstance(item, str) for item in symbols):
                 raise SchemaError(f"the enumeration {_short(full)} has no symbols")
@@ -263,16 +263,16 @@ def _with_logical(node: Node, value: dict[str, Any]) -> Node:
     if not isinstance(name, str) or name not in set(Logical):
         return node
     logical = Logical(name)
-    if node.kind not in _BASES.get(logical, {Kind.LONG}):
+    if node.kind not in _BASES.get(logical, {AvroKind.LONG}):
         return node
-    if node.kind == Kind.FIXED and node.size != _SIZES.get(logical, node.size):
+    if node.kind == AvroKind.FIXED and node.size != _SIZES.get(logical, node.size):
         return node
     if logical == Logical.DECIMAL:
         precision, scale = _number(value.get("precision"), 0), _number(value.get("scale", 0), -1)
         most = len(str(1 << 8 * min(node.size, 1 << 10) >> 1)) - 1
         if precision < 1 or not 0 <= scale <= precision:
             return node
-        if node.kind == Kind.FIXED and precision > most and node.size < 1 << 10:
+        if node.kind == AvroKind.FIXED and precision > most and node.size < 1 << 10:
             return node
         node.precision, node.scale = precision, scale
     node.logical = logical

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kafkaspec.values.avro.columns import Column
 from kafkaspec.values.avro.reading import double_bits, double_of, fields_of, float_bits, float_of
-from kafkaspec.values.avro.schema import NESTING, Field, Kind, Logical, Node
+from kafkaspec.values.avro.schema import NESTING, AvroKind, Field, Logical, Node
 
 DAY = {Logical.TIME_MILLIS: 86_400_000, Logical.TIME_MICROS: 86_400_000_000}
 
@@ -39,10 +39,10 @@ class Target:
         node = nodes[number]
         if self.column is None:
             return Target(node, None)
-        if self.node.kind == Kind.UNION:
-            if node.kind == Kind.NULL:
+        if self.node.kind == AvroKind.UNION:
+            if node.kind == AvroKind.NULL:
                 return Target(node, _NULL)
-            number = [child for child in nodes if child.kind != Kind.NULL].index(node)
+            number = [child for child in nodes if child.kind != AvroKind.NULL].index(node)
         return Target(node, self.column.children[number])
 
     @property
@@ -67,7 +67,7 @@ class Target:
 
     def branch(self, number: int) -> Callable[[Any], Any] | None:
         """Return what makes the value of a union of the value of a branch."""
-        if self.node.children[number].kind == Kind.NULL:
+        if self.node.children[number].kind == AvroKind.NULL:
             return None
         if self.column is None:
             name = self.node.children[number].full_name
@@ -119,13 +119,13 @@ def _latin(value: bytes) -> str:
     return value.decode("latin-1")
 
 
-_JSON: dict[Kind, Callable[[Any], Any]] = {
-    Kind.FLOAT: lambda bits: _number(float_of(bits)),
-    Kind.DOUBLE: lambda bits: _number(double_of(bits)),
-    Kind.BYTES: _latin,
-    Kind.FIXED: _latin,
+_JSON: dict[AvroKind, Callable[[Any], Any]] = {
+    AvroKind.FLOAT: lambda bits: _number(float_of(bits)),
+    AvroKind.DOUBLE: lambda bits: _number(double_of(bits)),
+    AvroKind.BYTES: _latin,
+    AvroKind.FIXED: _latin,
 }
-_NULL = Column(Node(Kind.NULL), pa.null(), pa.null(), width=1)
+_NULL = Column(Node(AvroKind.NULL), pa.null(), pa.null(), width=1)
 
 
 def _decimal(precision: int, width: int) -> Callable[[bytes], bytes]:
@@ -164,7 +164,7 @@ def _default(value: Any, target: Target, costs: list[int], level: int) -> Any:
         return text
     node = target.node
     costs.append(target.record_cost)
-    if node.kind == Kind.UNION:
+    if node.kind == AvroKind.UNION:
         for number in range(len(node.children)):
             try:
                 found = _default(value, target.child(number), costs, level + 1)
@@ -172,16 +172,16 @@ def _default(value: Any, target: Target, costs: list[int], level: int) -> Any:
                 continue
             wrap = target.branch(number)
             return wrap(found) if wrap else found
-    if node.kind == Kind.ARRAY and isinstance(value, list):
+    if node.kind == AvroKind.ARRAY and isinstance(value, list):
         costs.append(target.item_cost * len(value))
         return [_default(item, target.child(0), costs, level + 1) for item in value]
-    if node.kind == Kind.MAP and isinstance(value, dict):
+    if node.kind == AvroKind.MAP and isinstance(value, dict):
         costs.append(target.item_cost * len(value) + sum(map(len, value)))
         items = {
             key: _default(item, target.child(0), costs, level + 1) for key, item in value.items()
         }
         return target.map(items)
-    if node.kind == Kind.RECORD and isinstance(value, dict):
+    if node.kind == AvroKind.RECORD and isinstance(value, dict):
         values = {}
         for number, item in enumerate(node.fields):
             if item.name not in value and not item.has_default:
@@ -190,7 +190,7 @@ def _default(value: Any, target: Target, costs: list[int], level: int) -> Any:
             values[item.name] = _default(given, target.child(number), costs, level + 1)
         return values
     raw = _raw(value, node)
-    if node.kind == Kind.ENUM:
+    if node.kind == AvroKind.ENUM:
         return target.symbols[raw]
     costs.append(len(raw) if isinstance(raw, str | bytes) else 8)
     convert = target.leaf()
@@ -202,26 +202,26 @@ def _raw(value: Any, node: Node) -> Any:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     try:
         match node.kind:
-            case Kind.NULL if value is None:
+            case AvroKind.NULL if value is None:
                 return None
-            case Kind.BOOLEAN if isinstance(value, bool):
+            case AvroKind.BOOLEAN if isinstance(value, bool):
                 return value
-            case Kind.INT if number and value == int(value) and -(1 << 31) <= value < 1 << 31:
+            case AvroKind.INT if number and value == int(value) and -(1 << 31) <= value < 1 << 31:
                 return int(value)
-            case Kind.LONG if number and value == int(value) and -(1 << 63) <= value < 1 << 63:
+            case AvroKind.LONG if number and value == int(value) and -(1 << 63) <= value < 1 << 63:
                 return int(value)
-            case Kind.FLOAT if number:
+            case AvroKind.FLOAT if number:
                 return float_bits(float(value))
-            case Kind.DOUBLE if number:
+            case AvroKind.DOUBLE if number:
                 return double_bits(value)
-            case Kind.STRING if isinstance(value, str):
+            case AvroKind.STRING if isinstance(value, str):
                 value.encode()
                 return value
-            case Kind.BYTES if isinstance(value, str):
+            case AvroKind.BYTES if isinstance(value, str):
                 return value.encode("latin-1")
-            case Kind.FIXED if isinstance(value, str) and len(value) == node.size:
+            case AvroKind.FIXED if isinstance(value, str) and len(value) == node.size:
                 return value.encode("latin-1")
-            case Kind.ENUM if value in node.symbols:
+            case AvroKind.ENUM if value in node.symbols:
                 return node.symbols.index(value)
     except (ValueError, OverflowError):
         pass

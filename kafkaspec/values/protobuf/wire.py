@@ -35,7 +35,7 @@ WIDEST = 1 << 40
 _VARINT, _I64, _LEN, _START, _END, _I32 = range(6)
 
 
-class Kind(IntEnum):
+class WireKind(IntEnum):
     """The layout of a field on the wire."""
 
     VARINT = 0
@@ -47,21 +47,21 @@ class Kind(IntEnum):
     MESSAGE = 7
 
 
-_WIRE = {Kind.TEXT: _LEN, Kind.MESSAGE: _LEN}
+_WIRE = {WireKind.TEXT: _LEN, WireKind.MESSAGE: _LEN}
 _KINDS = {
-    FieldDescriptor.TYPE_DOUBLE: Kind.I64,
-    FieldDescriptor.TYPE_FIXED64: Kind.I64,
-    FieldDescriptor.TYPE_SFIXED64: Kind.I64,
-    FieldDescriptor.TYPE_FLOAT: Kind.I32,
-    FieldDescriptor.TYPE_FIXED32: Kind.I32,
-    FieldDescriptor.TYPE_SFIXED32: Kind.I32,
-    FieldDescriptor.TYPE_STRING: Kind.TEXT,
-    FieldDescriptor.TYPE_BYTES: Kind.BYTES,
-    FieldDescriptor.TYPE_MESSAGE: Kind.MESSAGE,
-    FieldDescriptor.TYPE_GROUP: Kind.GROUP,
+    FieldDescriptor.TYPE_DOUBLE: WireKind.I64,
+    FieldDescriptor.TYPE_FIXED64: WireKind.I64,
+    FieldDescriptor.TYPE_SFIXED64: WireKind.I64,
+    FieldDescriptor.TYPE_FLOAT: WireKind.I32,
+    FieldDescriptor.TYPE_FIXED32: WireKind.I32,
+    FieldDescriptor.TYPE_SFIXED32: WireKind.I32,
+    FieldDescriptor.TYPE_STRING: WireKind.TEXT,
+    FieldDescriptor.TYPE_BYTES: WireKind.BYTES,
+    FieldDescriptor.TYPE_MESSAGE: WireKind.MESSAGE,
+    FieldDescriptor.TYPE_GROUP: WireKind.GROUP,
 }
-_PACKED = (Kind.VARINT, Kind.I64, Kind.I32)
-_SIZES = {Kind.I64: 8, Kind.I32: 4}
+_PACKED = (WireKind.VARINT, WireKind.I64, WireKind.I32)
+_SIZES = {WireKind.I64: 8, WireKind.I32: 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Member:
 
     number: int
     name: str
-    kind: Kind
+    kind: WireKind
     repeated: bool
     inner: int
     width: int
@@ -117,7 +117,7 @@ class Rules:
                 members[part.number] = Member(
                     part.number,
                     f"[{part.full_name}]" if part.is_extension else names[part.number],
-                    _KINDS.get(part.type, Kind.VARINT),
+                    _KINDS.get(part.type, WireKind.VARINT),
                     part.is_repeated,
                     -1 if inner is None else places[inner.full_name],
                     width if counted else 0,
@@ -298,7 +298,7 @@ class _Walk:
         """Pass a field, whose tag begins before its value; return where it ends."""
         kind = None if member is None else member.kind
         if wire == _START:
-            known = member if kind is Kind.GROUP else None
+            known = member if kind is WireKind.GROUP else None
             return self._inner(known, begin, at, end, number, level)
         if wire == _VARINT:
             _, at = read_varint(self._payload, at, end, VARINT_BYTES, "a number")
@@ -315,9 +315,9 @@ class _Walk:
             if after > end:
                 reason = f"a value of {size} bytes goes {after - end} beyond the end"
                 raise PayloadError(Code.TRUNCATED, reason, begin)
-            if kind is Kind.MESSAGE:
+            if kind is WireKind.MESSAGE:
                 return self._inner(member, begin, at, after, 0, level)
-            if kind is Kind.TEXT:
+            if kind is WireKind.TEXT:
                 _check_text(self._payload, at, after)
             elif member is not None and member.repeated and kind in _PACKED:
                 self._packed(member, at, after)

@@ -7,7 +7,7 @@ from typing import Any
 
 import fastavro.schema
 
-from kafkaspec.values.avro.schema import NAMED, Kind, Node, parse
+from kafkaspec.values.avro.schema import NAMED, AvroKind, Node, parse
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Bounds
 
@@ -24,10 +24,10 @@ def fingerprint(definition: Definition, bounds: Bounds) -> bytes:
 
 def _canonical(node: Node, seen: set[str]) -> Any:
     """Return a type as the form has it; of a named one that was before, its name."""
-    if node.kind == Kind.UNION:
+    if node.kind == AvroKind.UNION:
         return [_canonical(child, seen) for child in node.children]
-    if node.kind in {Kind.ARRAY, Kind.MAP}:
-        content = "items" if node.kind == Kind.ARRAY else "values"
+    if node.kind in {AvroKind.ARRAY, AvroKind.MAP}:
+        content = "items" if node.kind == AvroKind.ARRAY else "values"
         return {"type": node.kind, content: _canonical(node.children[0], seen)}
     if node.kind not in NAMED:
         return node.kind
@@ -35,9 +35,9 @@ def _canonical(node: Node, seen: set[str]) -> Any:
         return node.name
     seen.add(node.name)
     made: dict[str, Any] = {"name": node.name, "type": node.kind}
-    if node.kind == Kind.FIXED:
+    if node.kind == AvroKind.FIXED:
         return made | {"size": node.size}
-    if node.kind == Kind.ENUM:
+    if node.kind == AvroKind.ENUM:
         return made | {"symbols": node.symbols}
     fields = [{"name": each.name, "type": _canonical(each.node, seen)} for each in node.fields]
     return made | {"fields": fields}
