@@ -11,7 +11,7 @@ from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.filters import Narrowed, narrowed
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import SegmentTask
-from kafkaspec.spark.pieces import FIRST_ROWS, Wanted, read_piece
+from kafkaspec.spark.pieces import FIRST_ROWS, read_piece
 from kafkaspec.spark.planning import plan
 from kafkaspec.spark.schema import Output
 
@@ -26,7 +26,7 @@ class TaskReader:
 
     def __init__(self, options: ReadOptions, output: Output) -> None:
         self._options = options
-        self._wanted = Wanted(output, options)
+        self._output = output
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the record batches of a task. If nothing was planned, it has no pieces.
@@ -40,7 +40,7 @@ class TaskReader:
     def _batches(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         first = True
         for piece in partition.pieces if isinstance(partition, SegmentTask) else ():
-            for batch in read_piece(piece, self._wanted):
+            for batch in read_piece(piece, self._output, self._options):
                 if first and batch.num_rows > FIRST_ROWS:
                     yield batch.slice(0, FIRST_ROWS)
                     batch = batch.slice(FIRST_ROWS)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import closing
+from itertools import chain
 from typing import Final
 
 import pyarrow as pa
@@ -18,7 +19,6 @@ from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import Reading
 from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.segment import Segment
-from kafkaspec.policy import CrcPolicy
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.columns import Columns, finding
 from kafkaspec.spark.options import ReadOptions
@@ -38,21 +38,6 @@ FIRST_ROWS: Final = 1000
 
 _HEADS: Final = ("key", "value")
 """Columns that say what type of message a record has."""
-_ALWAYS: Final = (Reason.CHANGED,)
-"""Reasons that are not damage: the file is no longer as it was planned."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The settings for reading each piece, which are sent with the reader.
-
-    Attributes:
-        output: the columns.
-        options: of the read.
-    """
-
-    output: Output
-    options: ReadOptions
 
 
 def open_piece(piece: Piece) -> Reading:
@@ -71,83 +56,48 @@ def open_piece(piece: Piece) -> Reading:
     return file
 
 
-def read_piece(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def read_piece(piece: Piece, output: Output, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """Yield the record batches of a piece, as Spark takes them.
 
     Raises:
         KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
     """
     if piece.lost is not None:
-        yield finding(piece.lost, piece, piece.start_offset, piece.start, wanted.output)
+        yield finding(piece.lost, piece, piece.start_offset, piece.start, output)
         return
     try:
         file = open_piece(piece)
     except KafkaSpecError as error:
-        if not wanted.options.fail_on_data_loss:
+        if not options.fail_on_data_loss:
             LOGGER.warning("data is lost and left out: %s", error)
             return
-        if error.reason in _ALWAYS or wanted.options.on_error == "raise":
+        if error.reason is Reason.CHANGED or options.on_error == "raise":
             raise
-        yield from _say(error, piece, None, None, wanted)
+        yield from _told(error, piece, None, None, output)
         return
-    try:
-        for batch in _salvaged(piece, file, wanted):
+    with closing(file):
+        for batch in _batches(piece, file, output, options):
             yield from _cut(batch)
-    finally:
-        file.close()
 
 
 def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Yield slices of a bounded size."""
     rows, size = batch.num_rows, batch.nbytes
-    if rows == 0:
-        return
-    if size <= MOST_BYTES:
-        yield batch
-        return
-    step = max(1, rows * MOST_BYTES // size)
-    for start in range(0, rows, step):
+    step = rows if size <= MOST_BYTES else max(1, rows * MOST_BYTES // size)
+    for start in range(0, rows, step or 1):
         yield batch.slice(start, step)
 
 
-def _salvaged(piece: Piece, file: Reading, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """Yield the record batches, and what the mode says about what cannot be read."""
-    dropped = 0
-    position = piece.start
-    while position < piece.end:
-        crc: CrcPolicy = "raise" if wanted.options.check_crcs else "ignore"
-        segment = Segment(file, tail="skip" if piece.last else "raise", crc=crc)
-        try:
-            yield from _decoded(segment, replace(piece, start=position), wanted)
-            break
-        except KafkaSpecError as error:
-            if wanted.options.on_error == "raise" or error.reason in _ALWAYS:
-                raise
-            broken, offset, after = broken_entry(segment, position, error)
-            yield from _say(error, piece, offset, broken, wanted)
-            dropped += 1
-            position = piece.end if after is None else after
-    if dropped:
-        LOGGER.warning(
-            "%s: %d batches are damaged and left out", without_credentials(piece.path), dropped
-        )
-
-
-def _say(
-    error: KafkaSpecError,
-    piece: Piece,
-    offset: int | None,
-    position: int | None,
-    wanted: Wanted,
+def _batches(
+    piece: Piece, file: Reading, output: Output, options: ReadOptions
 ) -> Iterator[pa.RecordBatch]:
-    if wanted.output.corrupt is not None:
-        yield finding(str(error), piece, offset, position, wanted.output)
-    else:
-        LOGGER.warning("left out: %s", error)
-
-
-def _decoded(segment: Segment, piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    output = wanted.output
+    """Yield the record batches, and what the mode says about what cannot be read."""
+    segment = Segment(
+        file,
+        tail="skip" if piece.last else "raise",
+        crc="raise" if options.check_crcs else "ignore",
+    )
+    errors: list[KafkaSpecError] = []
     needed = output.sources or ["offset"]
     if isinstance(output.content, tuple):
         needed = list(dict.fromkeys((*needed, "offset", *_HEADS)))
@@ -159,34 +109,54 @@ def _decoded(segment: Segment, piece: Piece, wanted: Wanted) -> Iterator[pa.Reco
         end_offset=piece.end_offset,
         layout="binary",
         max_bytes=KAFKA_BYTES if _WIDE.intersection(needed) else NARROW_KAFKA_BYTES,
-        include_control=wanted.options.control,
+        include_control=options.control,
         start_position=piece.start,
         aborted=piece.aborted,
+        on_error="raise" if options.on_error == "raise" else errors.append,
     )
     columns = Columns(piece, output)
-    for batch in record_batches(segment, request):
-        made = _messages(segment, batch, piece, wanted)
-        if made.num_rows:
+    position, dropped = piece.start, 0
+    for batch in chain(record_batches(segment, request), (None,)):
+        for error in errors:  # met before this batch
+            broken, offset, after = broken_entry(segment, position, error)
+            yield from _told(error, piece, offset, broken, output)
+            position = piece.end if after is None else after
+            dropped += 1
+        errors.clear()
+        made = None if batch is None else _messages(segment, batch, piece, output, options)
+        if made is not None and made.num_rows:
             yield columns.batch(made)
+    if dropped:
+        LOGGER.warning(
+            "%s: %d batches are damaged and left out", without_credentials(piece.path), dropped
+        )
+
+
+def _told(
+    error: KafkaSpecError, piece: Piece, offset: int | None, position: int | None, output: Output
+) -> Iterator[pa.RecordBatch]:
+    if output.corrupt is not None:
+        yield finding(str(error), piece, offset, position, output)
+    else:
+        LOGGER.warning("left out: %s", error)
 
 
 def _messages(
-    segment: Segment, batch: pa.RecordBatch, piece: Piece, wanted: Wanted
+    segment: Segment, batch: pa.RecordBatch, piece: Piece, output: Output, options: ReadOptions
 ) -> pa.RecordBatch:
     """Return the records of the type that is asked for, decoded; all records if none is."""
-    content = wanted.output.content
+    content = output.content
     if content is None:
         return batch
     if not isinstance(content, tuple):
-        return content.decoded(batch, wanted.output.sources, piece.path)
+        return content.decoded(batch, output.sources, piece.path)
     kind = kind_of_record(*content)
-    policy = wanted.options.on_error
-    made = decode_records(segment.codec, kind, batch, piece.path, keep=policy != "raise")
-    if policy == "skip":
+    made = decode_records(segment.codec, kind, batch, piece.path, keep=options.on_error != "raise")
+    if options.on_error == "skip":
         sound = made.column(ERROR).is_null()
-        if made.num_rows > sound.true_count:
+        left_out = made.num_rows - sound.true_count
+        if left_out:
             text = "%s: %d records do not decode and are left out"
-            count = made.num_rows - sound.true_count
-            LOGGER.warning(text, without_credentials(piece.path), count)
+            LOGGER.warning(text, without_credentials(piece.path), left_out)
             made = choose(made, sound)
     return made
