@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from kafkaspec.arrow.arrays import choose
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.shown import some_of, without_credentials
@@ -31,43 +30,29 @@ from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.decoding.column import Column as Decoding
 from kafkaspec.values.decoding.column import Parts
 from kafkaspec.values.definition import SchemaError
-from kafkaspec.values.framing.frames import SIDES, Side
-from kafkaspec.values.options import BYTES, DECODE, Options, Wanted
+from kafkaspec.values.framing.frames import Side
+from kafkaspec.values.options import BYTES, Options
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning.catalog import Catalog
-from kafkaspec.values.planning.deciding import plan_column
-from kafkaspec.values.reading.batches import error_codes
-from kafkaspec.values.reading.request import ERROR, MESSAGE, SCHEMA_ID, is_internal, registry_of
+from kafkaspec.values.reading.batches import (
+    beside,
+    columns_beside,
+    first_error,
+    headers_of,
+    without_rows,
+)
+from kafkaspec.values.reading.request import (
+    ERROR,
+    Planned,
+    added_columns,
+    is_internal,
+    needed_columns,
+    planned,
+    registry_of,
+)
 from kafkaspec.values.registry.log import TOPIC, SchemaLog
 
-_HEADERS: Final = "headers"
-_ID: Final = pa.int32()
 _BEYOND: Final = Failure(Code.RANGE, "Spark has no room for it")
-
-
-@dataclass(frozen=True)
-class Typing:
-    """A key or value that is decoded.
-
-    Attributes:
-        plan: how.
-        kind: type of the column in Arrow, as Spark takes it.
-    """
-
-    plan: Plan
-    kind: pa.DataType
-
-    @property
-    def columns(self) -> Iterator[tuple[str, Column]]:
-        """The columns that it gives."""
-        side = self.plan.side
-        yield side, Column(side, self.kind)
-        if self.plan.format == DECODE:
-            yield SCHEMA_ID.format(side), Column(SCHEMA_ID.format(side), _ID)
-            if self.plan.names_messages:
-                yield MESSAGE.format(side), Column(MESSAGE.format(side), pa.string())
-        if self.plan.wanted.on_value_error == "column":
-            yield ERROR.format(side), Column(ERROR.format(side), pa.string())
 
 
 class Typed:
@@ -78,22 +63,30 @@ class Typed:
         columns: the columns by name; those of a side stand together.
     """
 
-    def __init__(self, topic: str, sides: Mapping[Side, Typing], registry: str | None) -> None:
+    def __init__(
+        self, topic: str, plans: Mapping[Side, Plan], errors: str, registry: str | None
+    ) -> None:
         """Take what was planned.
 
         Args:
             topic: the one that is read.
-            sides: what is decoded.
+            plans: how keys and values are decoded.
+            errors: what happens with a row without one.
             registry: where the schemas were found, to find later ones; None for nowhere.
         """
         self.topic = topic
-        self._sides = dict(sides)
+        self._plans = dict(plans)
+        self._errors: Any = errors
         self._registry = registry
         self._state = _state(registry)
         self._decoding: dict[Side, Decoding] = {}
-        self.columns = {
-            name: column for each in self._sides.values() for name, column in each.columns
-        }
+        self._own: dict[Side, dict[str, Column]] = {}
+        for side, plan in plans.items():
+            added = set(added_columns(plan)) - {errors != "column" and ERROR.format(side)}
+            kinds = {name: kind for name, kind in beside(side).items() if name in added}
+            kinds = {side: _kind(plan), **kinds}
+            self._own[side] = {name: Column(name, kind) for name, kind in kinds.items()}
+        self.columns = {name: each for own in self._own.values() for name, each in own.items()}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out compiled decoders, which cannot be sent."""
@@ -101,20 +94,16 @@ class Typed:
 
     def needed(self, sources: Sequence[str]) -> list[str]:
         """Return the columns of ``kafkaspec.arrow`` that columns are made of."""
-        found = dict.fromkeys(["offset", *(name for name in sources if name not in self.columns)])
-        for side in self._wanted(sources):
-            found |= dict.fromkeys([side])
-            if self._sides[side].plan.needs_headers:
-                found |= dict.fromkeys([_HEADERS])
-        return list(found)
+        names = ["offset", *(name for name in sources if name not in self.columns)]
+        plans = {side: self._plans[side] for side in self._wanted(sources)}
+        return needed_columns(names, plans, self._errors)
 
     def _wanted(self, sources: Sequence[str]) -> list[Side]:
         """Return the sides to decode: those that are shown, and those whose errors matter."""
         return [
             side
-            for side, each in self._sides.items()
-            if each.plan.wanted.on_value_error != "column"
-            or not {name for name, _ in each.columns}.isdisjoint(sources)
+            for side, own in self._own.items()
+            if self._errors != "column" or not own.keys().isdisjoint(sources)
         ]
 
     def decoded(self, batch: pa.RecordBatch, sources: Sequence[str], path: str) -> pa.RecordBatch:
@@ -131,33 +120,27 @@ class Typed:
         made = dict(zip(batch.schema.names, batch.columns, strict=True))
         lost: set[int] = set()
         for side in self._wanted(sources):
-            each = self._sides[side]
             parts, values = self._parts(side, batch)
-            made[side], beyond = as_spark(values, each.kind)
+            made[side], beyond = as_spark(values, self.columns[side].arrow)
             parts.failures |= dict.fromkeys(beyond, _BEYOND)
-            if parts.failures and each.plan.wanted.on_value_error == "raise":
-                _refuse(batch, side, parts, path)
-            lost |= parts.failures.keys() if each.plan.wanted.on_value_error == "skip" else set()
-            made[SCHEMA_ID.format(side)] = pa.array(
-                parts.schema_ids, _ID, mask=parts.schema_ids < 0
-            )
-            names = pa.array(parts.names, pa.string())
-            made[MESSAGE.format(side)] = names.take(
-                pa.array(parts.messages, mask=parts.messages < 0)
-            )
-            made[ERROR.format(side)] = error_codes(parts)
+            if parts.failures and self._errors == "raise":
+                raise first_error(batch, side, parts, lambda _: path)
+            lost |= parts.failures.keys()
+            made |= columns_beside(side, parts)
         result = pa.RecordBatch.from_pydict(made)
-        return _without(result, lost, path) if lost else result
+        if self._errors != "skip" or not lost:
+            return result
+        text = "%s: %d records have no key or value and are left out"
+        LOGGER.warning(text, without_credentials(path), len(lost))
+        return without_rows(result, lost)
 
     def _parts(self, side: Side, batch: pa.RecordBatch) -> tuple[Parts, pa.Array]:
-        headers = batch.column(_HEADERS) if _HEADERS in batch.schema.names else None
-        decoding = self._decoding.setdefault(side, Decoding(self._sides[side].plan))
-        parts = decoding.parts(batch.column(side), headers)
-        unknown = any(failure.code is Code.UNKNOWN_ID for failure in parts.failures.values())
-        if unknown and self._renew():
-            decoding = self._decoding.setdefault(side, Decoding(self._sides[side].plan))
-            parts = decoding.parts(batch.column(side), headers)
-        return parts, decoding.array(parts)
+        while True:
+            decoding = self._decoding.setdefault(side, Decoding(self._plans[side]))
+            parts = decoding.parts(batch.column(side), headers_of(batch))
+            unknown = any(failure.code is Code.UNKNOWN_ID for failure in parts.failures.values())
+            if not (unknown and self._renew()):
+                return parts, decoding.array(parts)
 
     def _renew(self) -> bool:
         """Read the registry's topic again if it has changed, and return whether it has."""
@@ -170,10 +153,10 @@ class Typed:
         except KafkaSpecError as error:
             LOGGER.warning("the schemas cannot be read again: %s", error)
             return False
-        for side, each in self._sides.items():
-            if isinstance(each.plan.writers, Catalog):
-                catalog = Catalog(schemas, each.plan.writers.context)
-                self._sides[side] = replace(each, plan=replace(each.plan, writers=catalog))
+        for side, plan in self._plans.items():
+            if isinstance(plan.writers, Catalog):
+                catalog = Catalog(schemas, plan.writers.context)
+                self._plans[side] = replace(plan, writers=catalog)
         self._decoding.clear()
         return True
 
@@ -189,8 +172,8 @@ def with_types(options: ReadOptions, schema: StructType | None = None) -> ReadOp
         OptionError: there is not one topic; a format, schema or version is not there.
         KafkaSpecError: the schemas or a log cannot be read.
     """
-    wanted = {"key": options.key_decode, "value": options.value_decode}
-    if wanted == {"key": None, "value": None}:
+    given = {"key": options.key_decode or BYTES, "value": options.value_decode or BYTES}
+    if set(given.values()) == {BYTES}:
         return options
     if options.messages is not None or options.control:
         raise OptionError(
@@ -199,67 +182,69 @@ def with_types(options: ReadOptions, schema: StructType | None = None) -> ReadOp
     topic, log = _log_of(options)
     try:
         registry = registry_of(log, options.schemas)
-        sides: dict[Side, Typing] = {}
-        for side in SIDES:
-            name = wanted[side]
-            if name is None or name == BYTES:
-                continue
-            typing = _typing(options, side, name, log, topic, registry, schema)
-            if typing.plan.undecoded:
+        decided: Callable[..., Planned] = partial(
+            planned,
+            log,
+            schemas=registry,
+            key_schema=options.key_schema,
+            value_schema=options.value_schema,
+            on_value_error="column" if options.value_errors == "raise" else options.value_errors,
+            values=Options(recursion=options.depth, enums=options.enums),
+            topic=topic,
+        )
+        plans: dict[Side, Plan] = {}
+        for side, plan in decided(**given, evolve=options.evolve).plans.items():
+            if plan.undecoded:
                 raise OptionError(
-                    f"option {side}.decode: {topic}: {typing.plan.undecoded}; auto leaves {side}s"
-                    " bytes"
+                    f"option {side}.decode: {topic}: {plan.undecoded}; auto leaves {side}s bytes"
                 )
-            if typing.plan.format != BYTES:
-                sides[side] = typing
-            for note in typing.plan.notes:
+            for note in plan.notes:
                 LOGGER.info("%s: %s", topic, note)
+            one = {**dict.fromkeys(given, BYTES), side: given[side]}
+            fitting = _fitting(plan, topic, schema, options, registry, partial(decided, **one))
+            if fitting.format != BYTES:
+                plans[side] = fitting
+        typed = Typed(topic, plans, options.value_errors, registry.path if registry else None)
     except (SchemaError, ValueError) as error:
         if isinstance(error, KafkaSpecError | OptionError):
             raise
         raise OptionError(f"options value.decode, key.decode: {error}") from None
-    typed = Typed(topic, sides, None if registry is None else registry.path)
-    topics = options.topics if options.assigned is None else None
-    if topics is None and options.assigned is None:
-        topics = frozenset({topic})
-    return replace(options, typed=typed, topics=topics)
+    if options.topics is None and options.assigned is None:
+        options = replace(options, topics=frozenset({topic}))
+    return replace(options, typed=typed)
 
 
-def _typing(
-    options: ReadOptions,
-    side: Side,
-    name: str,
-    log: Partition | LogDirectory,
+def _kind(plan: Plan) -> pa.DataType:
+    """Return the type in Arrow of keys or values, as Spark takes it."""
+    return pa.binary() if plan.format == BYTES else spark_value(Decoding(plan).type)
+
+
+def _fitting(
+    plan: Plan,
     topic: str,
-    registry: SchemaLog | None,
     schema: StructType | None,
-) -> Typing:
-    given = options.key_schema if side == "key" else options.value_schema
-    wanted = Wanted(
-        format=name,
-        schema=given,
-        evolve=options.evolve,
-        on_value_error=options.value_errors,
-        options=Options(recursion=options.depth, enums=options.enums),
-    )
+    options: ReadOptions,
+    registry: SchemaLog | None,
+    decided: Callable[..., Planned],
+) -> Plan:
+    """Return a plan, or that of an earlier version, with the type that the schema asks for."""
+    side = plan.side
+    asked = [item.dataType for item in schema or () if item.name.lower() == side]
+    named = options.key_schema if side == "key" else options.value_schema
+    if not asked or registry is None or options.evolve != "latest" or named is not None:
+        return plan
 
-    def made(wanted: Wanted) -> Typing:
-        plan = plan_column(log, topic, side, wanted, registry)
-        kind = pa.binary() if plan.format == BYTES else spark_value(Decoding(plan).type)
-        return Typing(plan, kind)
+    def fits(plan: Plan) -> bool:
+        own = Column(side, _kind(plan)).spark
+        return bool(own.simpleString() == asked[0].simpleString())
 
-    first = made(wanted)
-    columns = {} if schema is None else {field.name.lower(): field.dataType for field in schema}
-    if side not in columns or registry is None or options.evolve != "latest" or given is not None:
-        return first
-    asked = columns[side].simpleString()
-    if Column(side, first.kind).spark.simpleString() == asked:
-        return first
+    if fits(plan):
+        return plan
     for known in reversed(registry.schemas_of_topic(topic, side)):
-        other = made(replace(wanted, evolve=known.version))
-        if Column(side, other.kind).spark.simpleString() == asked:
+        other = decided(evolve=known.version).plans[side]
+        if fits(other):
             return other
-    return first
+    return plan
 
 
 def _log_of(options: ReadOptions) -> tuple[str, Partition | LogDirectory]:
@@ -305,20 +290,3 @@ def _state(registry: str | None) -> list[tuple[str, int, int]]:
                 status = entry.stat()
                 found.append((entry.path, status.st_size, status.st_mtime_ns))
     return sorted(found)
-
-
-def _refuse(batch: pa.RecordBatch, side: Side, parts: Parts, path: str) -> None:
-    row = min(parts.failures)
-    failure = parts.failures[row]
-    offset = batch.column("offset")[row].as_py()
-    text = f"the {side} of offset {offset}: {failure.reason} [{failure.code}]"
-    raise make_error(Reason.INVALID_VALUE, text, file=path)
-
-
-def _without(batch: pa.RecordBatch, lost: set[int], path: str) -> pa.RecordBatch:
-    LOGGER.warning(
-        "%s: %d records have no key or value and are left out", without_credentials(path), len(lost)
-    )
-    mask = np.ones(batch.num_rows, np.bool_)
-    mask[list(lost)] = False
-    return choose(batch, pa.array(mask))

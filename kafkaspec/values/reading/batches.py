@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import cached_property
-from typing import Any, Final, NoReturn, Unpack
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property, partial
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
 
+from kafkaspec.arrow.arrays import choose
 from kafkaspec.arrow.reading import Log, record_batches
-from kafkaspec.errors import Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
 from kafkaspec.policy import ErrorPolicy
@@ -85,18 +86,14 @@ class Reader:
         for side, column in self._columns.items():
             if name == side:
                 return pa.field(name, column.type)
-            if name == SCHEMA_ID.format(side):
-                return pa.field(name, _ID)
-            if name in (MESSAGE.format(side), ERROR.format(side)):
-                return pa.field(name, pa.string())
-            if name == RAW.format(side):
-                return pa.field(name, pa.binary())
+            if name in beside(side):
+                return pa.field(name, beside(side)[name])
         return self._wanted.request.field(name)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield record batches."""
         for batch in record_batches(self._wanted.log, self._wanted.request):
-            headers = _headers(batch)
+            headers = headers_of(batch)
             found = {
                 side: column.parts(batch.column(side), headers)
                 for side, column in self._columns.items()
@@ -115,24 +112,12 @@ class Reader:
             if not parts.failures:
                 continue
             if self._errors == "raise":
-                self._raise(batch, side, parts)
+                raise first_error(batch, side, parts, partial(_file_of, self._wanted.log))
             report.failures.update((side, failure.code) for failure in parts.failures.values())
             for row in sorted(parts.failures):
                 failure = parts.failures[row]
                 if (side, failure.code) not in report.first:
                     report.first[side, failure.code] = _text(batch, row, side, failure)
-
-    def _raise(self, batch: pa.RecordBatch, side: Side, parts: Parts) -> NoReturn:
-        row = min(parts.failures)
-        failure = parts.failures[row]
-        offset = batch.column("offset")[row].as_py()
-        raise make_error(
-            Reason.INVALID_VALUE,
-            _text(batch, row, side, failure),
-            file=_file_of(self._wanted.log, offset),
-            offset=batch.column("batch_position")[row].as_py(),
-            path="/".join(["", side, *filter(None, failure.path.split("."))]),
-        )
 
     def _batch(
         self,
@@ -147,12 +132,7 @@ class Reader:
             if self._columns[side].hides:
                 raw = pa.nulls(len(raw), raw.type)
             made[RAW.format(side)] = raw
-            made[side] = arrays[side]
-            ids, messages = parts.schema_ids, parts.messages
-            made[SCHEMA_ID.format(side)] = pa.array(ids, _ID, mask=ids < 0)
-            names = pa.array(parts.names, pa.string())
-            made[MESSAGE.format(side)] = names.take(pa.array(messages, mask=messages < 0))
-            made[ERROR.format(side)] = error_codes(parts)
+            made |= {side: arrays[side], **columns_beside(side, parts)}
         return pa.RecordBatch.from_arrays([made[name] for name in schema.names], schema=schema)
 
     def _chosen(
@@ -161,9 +141,7 @@ class Reader:
         """Yield the rows and columns that are to be shown, if there are rows."""
         rows = {row for parts in found.values() for row in parts.failures}
         if self._errors == "skip" and rows:
-            mask = np.ones(batch.num_rows, np.bool_)
-            mask[list(rows)] = False
-            batch = batch.filter(pa.array(mask))
+            batch = without_rows(batch, rows)
         if self._wanted.where is not None:
             batch = batch.filter(self._wanted.where.mask(batch))
             batch = batch.select(self._wanted.columns)
@@ -193,10 +171,54 @@ class Reader:
             yield from self._chosen(self._batch(batch.take(chosen), own, arrays, schema), own)
 
 
-_ID: Final = pa.int32()
+def beside(side: Side) -> dict[str, pa.DataType]:
+    """Return the types of the columns that may stand beside a decoded one, by name."""
+    forms = {SCHEMA_ID: pa.int32(), MESSAGE: pa.string(), ERROR: pa.string(), RAW: pa.binary()}
+    return {form.format(side): kind for form, kind in forms.items()}
 
 
-def _headers(batch: pa.RecordBatch) -> pa.Array | None:
+def columns_beside(side: Side, parts: Parts) -> dict[str, pa.Array]:
+    """Return the columns beside a decoded one, but for its bytes."""
+    ids, messages = parts.schema_ids, parts.messages
+    names = pa.array(parts.names, pa.string())
+    return {
+        SCHEMA_ID.format(side): pa.array(ids, pa.int32(), mask=ids < 0),
+        MESSAGE.format(side): names.take(pa.array(messages, mask=messages < 0)),
+        ERROR.format(side): _error_codes(parts),
+    }
+
+
+def first_error(
+    batch: pa.RecordBatch, side: Side, parts: Parts, file_of: Callable[[int], str | None]
+) -> KafkaSpecError:
+    """Return the error of the first row without a value.
+
+    Args:
+        batch: has the columns that ``needed_columns`` names.
+        side: that was decoded.
+        parts: what it gave.
+        file_of: returns the path of the segment with an offset.
+    """
+    row = min(parts.failures)
+    failure = parts.failures[row]
+    return make_error(
+        Reason.INVALID_VALUE,
+        _text(batch, row, side, failure),
+        file=file_of(batch.column("offset")[row].as_py()),
+        offset=batch.column("batch_position")[row].as_py(),
+        path="/".join(["", side, *filter(None, failure.path.split("."))]),
+    )
+
+
+def without_rows(batch: pa.RecordBatch, rows: Collection[int]) -> pa.RecordBatch:
+    """Return a record batch without some rows."""
+    mask = np.ones(batch.num_rows, np.bool_)
+    mask[list(rows)] = False
+    return choose(batch, pa.array(mask))
+
+
+def headers_of(batch: pa.RecordBatch) -> pa.Array | None:
+    """Return the column of headers, if there is one."""
     return batch.column("headers") if "headers" in batch.schema.names else None
 
 
@@ -220,7 +242,7 @@ def _file_of(log: Log, offset: int) -> str | None:
     return next((str(path) for path in partitions[0].paths_from(offset, offset + 1)), None)
 
 
-def error_codes(parts: Parts) -> pa.Array:
+def _error_codes(parts: Parts) -> pa.Array:
     """Return why rows have failed, null for the others."""
     if not parts.failures:
         return pa.nulls(parts.count, pa.string())

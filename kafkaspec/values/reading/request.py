@@ -206,7 +206,7 @@ def requested(
     options.setdefault("layout", "binary")
     if options["layout"] != "binary":
         raise ValueError("decoded keys and values are copied: the layout is binary")
-    needed = _needed((*names, *hidden, *others), plans, decided.on_value_error)
+    needed = needed_columns((*names, *hidden, *others), plans, decided.on_value_error)
     request = request_of((), needed, **options)
     if condition is not None:
         request = condition.narrowed(request)
@@ -274,7 +274,9 @@ def _columns(
     log: Log, columns: Sequence[str] | None, plans: Mapping[Side, Plan]
 ) -> tuple[str, ...]:
     """Return the names of the columns: those asked for, or the default ones."""
-    added: dict[str, tuple[str, ...]] = {side: tuple(_added(plan)) for side, plan in plans.items()}
+    added: dict[str, tuple[str, ...]] = {
+        side: tuple(added_columns(plan)) for side, plan in plans.items()
+    }
     if columns is None:
         return tuple(
             name for column in default_columns(log) for name in (column, *added.get(column, ()))
@@ -288,7 +290,7 @@ def _columns(
     return tuple(columns)
 
 
-def _added(plan: Plan) -> Iterator[str]:
+def added_columns(plan: Plan) -> Iterator[str]:
     """Yield the names of the columns that stand after a decoded one by default."""
     if plan.format == BYTES:
         return
@@ -302,7 +304,7 @@ def _added(plan: Plan) -> Iterator[str]:
         yield RAW.format(plan.side)
 
 
-def _needed(
+def needed_columns(
     names: Sequence[str], plans: Mapping[Side, Plan], on_value_error: ErrorPolicy
 ) -> list[str]:
     """Return the columns to read: those that are shown, and those that others are made from."""
