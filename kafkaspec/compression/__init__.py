@@ -190,12 +190,8 @@ def decompress_pieces(
 ) -> Iterator[bytes | memoryview]:
     """Decompress ``data`` piece by piece, so that the whole output is never in memory.
 
-    A piece has at most 16 MiB; one of snappy is a whole block, of whatever size.
-
-    Args: as of ``decompress``.
-
-    Raises:
-        KafkaSpecError: as ``decompress``, after the pieces before the fault.
+    A piece has at most 16 MiB; one of snappy is a whole block, of whatever size. Arguments and
+    errors are those of ``decompress``.
     """
     return _pieces(codec, data, magic, max_output, _IN_PIECES)
 

@@ -168,8 +168,7 @@ def _inflate(
 ) -> Generator[bytes, None, tuple[int, int, int]]:
     """Yield the output of the deflate stream at ``position`` in pieces.
 
-    Returns:
-        Where the stream ends, and length and CRC of its output.
+    Return where the stream ends, and length and CRC of its output.
     """
     stream = inflate.decompressobj(_RAW)
     length = crc = 0

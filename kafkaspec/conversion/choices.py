@@ -148,9 +148,7 @@ class Choices:
     def takes(self, batch: Batch, record: Record) -> bool:
         """Return whether a record is in the range of timestamps; control records always are.
 
-        Args:
-            batch: the batch of the record. Under the append time, its timestamp counts.
-            record: the record, perhaps with its own timestamp.
+        Under the append time, that of the batch counts.
         """
         if not self.by_time or batch.is_control:
             return True

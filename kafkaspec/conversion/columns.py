@@ -40,28 +40,16 @@ _Part = tuple[Any, memoryview, Any]
 
 
 class MessageColumns:
-    """Columns of messages, whose offsets and timestamps may be changed.
+    """Columns of messages of one kind, whose offsets and timestamps may be changed.
 
     Attributes:
-        kind: kind of all messages.
-        rows: number of messages.
-        positions: position of each message in the bytes.
         end: position after the last message.
-        offsets: offsets of the records.
-        timestamps: timestamps in ms, -1 for none.
         unused: number of messages with bytes after the value.
         complete: whether all messages could be decoded.
     """
 
     def __init__(self, core: Core, entries: Buffer, table: EntryTable, rows: int) -> None:
-        """Decode messages; see ``complete``.
-
-        Args:
-            core: the extension.
-            entries: the bytes.
-            table: headers of the entries.
-            rows: number of entries to decode.
-        """
+        """Decode the first entries of a table; see ``complete``."""
         self._core = core
         self.rows = rows
         self.kind = KINDS[table.column(MAGIC)[0]]
@@ -80,25 +68,13 @@ class MessageColumns:
     # -- sizes ------------------------------------------------------------------------------
 
     def size(self, first: int, last: int) -> int:
-        """Return the size in bytes of the keys and values of some rows.
-
-        Args:
-            first: first row.
-            last: row after the last one.
-        """
+        """Return the size in bytes of the keys and values of some rows."""
         return sum(offsets[last] - offsets[first] for offsets in self._sizes)
 
     def reach(self, first: int, limit: int, overhead: int, most_delta: int) -> int:
         """Return the end of the rows from ``first`` on that fit into one batch.
 
-        Args:
-            first: first row.
-            limit: most bytes, including ``overhead`` for each row.
-            overhead: bytes counted for each row in addition to its key and value.
-            most_delta: largest difference between offsets.
-
-        Returns:
-            The row after the last one that fits; ``first`` if none fits.
+        ``limit`` includes ``overhead`` bytes for each row; offsets may differ by ``most_delta``.
         """
         rows = range(first, self.rows)
         end = first + bisect_right(
@@ -113,17 +89,9 @@ class MessageColumns:
     # -- writing ----------------------------------------------------------------------------
 
     def encode(self, header: Any, first: int, last: int, shift: int = 0) -> bytes:
-        """Encode rows as the payload of a batch, or as messages.
+        """Encode rows as the payload of a batch, or as messages with the fields of ``header``.
 
-        Args:
-            header: the batch, or a message with the fields that all messages share, of the typed
-                model.
-            first: first row.
-            last: row after the last one.
-            shift: number to subtract from each offset.
-
-        Raises:
-            KafkaSpecError: ``unencodable``.
+        Offsets are encoded less ``shift``.
         """
         offsets = _less(self._core, self.offsets[first:last], shift)
         inputs: dict[str, Any] = {_OFFSET: offsets, _TIMESTAMP: self.timestamps[first:last]}
@@ -132,12 +100,7 @@ class MessageColumns:
         return _encoded(self._core, header, last - first, inputs, self.offsets[first])
 
     def records(self, first: int, last: int) -> list[Record]:
-        """Return rows as records; meant for a few rows.
-
-        Args:
-            first: first row.
-            last: row after the last one.
-        """
+        """Return rows as records; meant for a few rows."""
         keys, values = (_items(*self._parts[name], first, last) for name in (_KEY, _VALUE))
         offsets, timestamps = self.offsets[first:last], self.timestamps[first:last]
         return [Record(*row) for row in zip(offsets, timestamps, keys, values, strict=True)]
@@ -156,12 +119,7 @@ class RecordRows:
     """
 
     def __init__(self, core: Core, found: Columns) -> None:
-        """Take columns of layout BINARY.
-
-        Args:
-            core: the extension.
-            found: columns of all parts of a record.
-        """
+        """Take columns of layout BINARY."""
         self._core = core
         self.rows = rows = found.rows
         columns = found.columns
@@ -206,12 +164,7 @@ class RecordRows:
         return sum(start != stop for start, stop in pairwise(ends))
 
     def records(self, first: int, last: int) -> list[Record]:
-        """Return rows as records; meant for a few rows.
-
-        Args:
-            first: first row.
-            last: row after the last one.
-        """
+        """Return rows as records; meant for a few rows."""
         keys, values = (_items(*self._parts[name], first, last) for name in (_KEY, _VALUE))
         lists = self._lists[first : last + 1]
         some = [
@@ -228,13 +181,7 @@ class RecordRows:
 
 
 class Slice(Sequence[Record]):
-    """Rows of columns, used like a list of records.
-
-    Args:
-        columns: columns that contain the rows.
-        first: first row.
-        last: row after the last one.
-    """
+    """Rows of columns, used like a list of records."""
 
     def __init__(self, columns: MessageColumns | RecordRows, first: int, last: int) -> None:
         self.columns, self.first, self.last = columns, first, last
@@ -260,16 +207,9 @@ class Slice(Sequence[Record]):
 def read_wrapped(
     core: Core, batch: LegacyBatch, payload: Buffer, shift: Shift
 ) -> MessageColumns | None:
-    """Return the messages in a regular wrapper with their inner offsets.
+    """Return the messages in a regular wrapper with their inner offsets and its append time.
 
-    Args:
-        core: the extension.
-        batch: the wrapper.
-        payload: decompressed value of the wrapper.
-        shift: the changes to its messages, of which the timestamp is applied.
-
-    Returns:
-        None if a message has another magic than the wrapper, or fields that no conversion knows.
+    None if a message has another magic than the wrapper, or fields that no conversion knows.
     """
     table = scan(core, payload, capacity=shift.count)
     if set(table.column(MAGIC)) != {batch.magic} or _plain(table, batch.kind) < table.count:
@@ -295,16 +235,10 @@ def are_plain(core: Core, messages: Iterable[Buffer], kind: EntryKind) -> bool:
 
 
 def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> MessageColumns | None:
-    """Return the messages with CreateTime and increasing offsets at the start of some bytes.
+    """Return the messages with CreateTime and offsets that increase from ``after`` on.
 
-    Args:
-        core: the extension.
-        entries: the bytes, which may end within an entry.
-        least: fewest messages that are worth decoding in columns.
-        after: offset of the entry before them, None if there is none.
-
-    Returns:
-        The messages; None if there are too few, or if one has a wrong checksum.
+    The bytes may end within an entry. None if fewer than ``least`` are there, or one has a wrong
+    checksum.
     """
     table = scan(core, entries, capacity=1 << 14)
     if table.count < least:

@@ -42,15 +42,7 @@ def compare(
     low: int | None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare the converted part of the input with the output.
-
-    Args:
-        conversion: a finished conversion.
-        choices: plan of the conversion.
-        codec: reads both sides.
-        low: smallest offset to compare, None for any.
-        progress: called with a file name and the number of bytes of it just compared.
-    """
+    """Compare the converted part of the input, from offset ``low`` on, with the output."""
     sides = Sides(conversion, choices, codec, low, progress)
     result = Comparison(columns=tuple(sides.columns))
     if not _compare_entries(sides, result):
@@ -66,16 +58,7 @@ def compare(
 
 
 class _Entry(NamedTuple):
-    """An entry, for the comparison.
-
-    Attributes:
-        kind: its format.
-        base_offset: first offset.
-        num_records: number of records.
-        compression: compression of the payload.
-        payload: stored bytes of the records.
-        values: fields that do not follow from others, in the order of ``_stored``.
-    """
+    """An entry with the bytes of its records, and its values of the fields ``_stored``."""
 
     kind: EntryKind
     base_offset: int
@@ -86,12 +69,9 @@ class _Entry(NamedTuple):
 
 
 def _compare_entries(sides: Sides, result: Comparison) -> bool:
-    """Compare entry by entry, as long as each became one entry with the same records.
+    """Compare entry by entry, and return whether each became one entry with the same records.
 
     Only batches are compared here, since messages are faster to compare in columns.
-
-    Returns:
-        Whether all entries were compared. If not, the records have to be compared.
     """
     if sides.choices.batch_bytes is not None:
         return False
@@ -189,11 +169,7 @@ def _compare_headers(sides: Sides, result: Comparison, entry: _Entry, made: _Ent
 
 
 def _compare_records(sides: Sides, result: Comparison) -> None:
-    """Compare record by record.
-
-    Raises:
-        KafkaSpecError: one side cannot be read.
-    """
+    """Compare record by record."""
     source, target = sides.expected(), sides.made()
     while rows := min(source.left(), target.left()):
         _compare_rows(sides, result, source, target, rows)

@@ -13,13 +13,6 @@ def cut_entry(batch: Batch, log_start: int) -> bytes:
 
     All else of it stays. Where compaction has removed the other records, it is an empty batch, so
     that the log still ends where it did.
-
-    Args:
-        batch: the entry; its last offset is not below the log start offset.
-        log_start: the offset.
-
-    Raises:
-        KafkaSpecError: it cannot be read, or not be written.
     """
     converter = EntryConverter(Choices(), get_codec(), log_start_offset=log_start)
     return b"".join([*converter.convert(batch), *converter.flush()])

@@ -168,16 +168,7 @@ def sizes_of(records: Iterable[Record]) -> list[int]:
 
 
 def write(draft: Draft, codec: Codec, level: int | None) -> bytes:
-    """Return the entries of a draft.
-
-    Args:
-        draft: the records and their traits.
-        codec: writes the entries.
-        level: level of the compression, None for Kafka's default.
-
-    Raises:
-        KafkaSpecError: ``unencodable``.
-    """
+    """Return the entries of a draft."""
     if draft.traits.kind.has_record_sets:
         return _batch(draft, codec, level)
     return _legacy(draft, codec, level)
@@ -283,12 +274,7 @@ class Waiting:
     """A draft that waits for more records."""
 
     def __init__(self, codec: Codec, level: int | None) -> None:
-        """Begin without a draft.
-
-        Args:
-            codec: writes the entries.
-            level: level of the compression, None for Kafka's default.
-        """
+        """Begin without a draft."""
         self._codec = codec
         self._level = level
         self._draft: Draft | None = None
@@ -300,15 +286,7 @@ class Waiting:
         return 0 if self._draft is None else len(self._draft.records)
 
     def put(self, draft: Draft, limit: int) -> Iterator[bytes]:
-        """Let a draft wait, and yield the entries of the one before if they cannot be combined.
-
-        Args:
-            draft: the draft.
-            limit: most bytes of the combined records.
-
-        Raises:
-            KafkaSpecError: ``unencodable``.
-        """
+        """Let a draft wait, and yield the entries of the one before if they cannot be combined."""
         size = draft.size
         waiting = self._draft
         if waiting is not None and self._size + size <= limit and waiting.joins(draft):
@@ -335,11 +313,6 @@ class Shared:
     """State of the conversion of one partition.
 
     Attributes:
-        choices: the plan.
-        codec: reads and writes entries.
-        offsets: mapping of old to new offsets.
-        losses: counts of losses.
-        waiting: records that wait for more.
         low: smallest offset to convert, None for any.
         high: first offset not to convert, None for any.
         outcomes: whether the outcome of a transaction matters.

@@ -65,8 +65,6 @@ class EntryConverter:
     """Converts the batches of one partition, which come in order.
 
     Attributes:
-        losses: counts of lost or changed data.
-        offsets: mapping of old to new offsets.
         took: whether any part of the last batch was taken.
         runs: the fast path for messages.
         kept: the fast path for batches that stay batches.
@@ -82,15 +80,7 @@ class EntryConverter:
         markers: Markers | None = None,
         log_start_offset: int | None = None,
     ) -> None:
-        """Prepare to convert.
-
-        Args:
-            choices: the plan.
-            codec: writes the entries.
-            markers: the transaction markers of the log, if outcomes matter.
-            log_start_offset: start offset of the log; records below it were deleted, and are left
-                out.
-        """
+        """Prepare to convert."""
         self._choices = choices
         self._codec = codec
         self._markers = markers
@@ -119,8 +109,7 @@ class EntryConverter:
     def convert(self, batch: Batch) -> Iterator[Buffer]:
         """Yield the entries that a batch becomes, perhaps combined with batches before or after it.
 
-        Args:
-            batch: the batch, of a segment that was opened with ``crc="raise"``.
+        Its segment is open with ``crc="raise"``.
 
         Raises:
             KafkaSpecError: the batch cannot be read, or cannot be written as requested. No part of

@@ -41,12 +41,7 @@ _KNOWN: Final = frozenset((*names.HEADER_NAMES, *names.RECORD_NAMES, names.UNUSE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnField:
-    """A field that a conversion carries without knowing what it means.
-
-    Attributes:
-        name: dotted name within the header or the record.
-        default: default of the specification, MISSING if it has none.
-    """
+    """A field, by its dotted name, that a conversion carries without knowing what it means."""
 
     name: str
     default: Any
@@ -54,12 +49,7 @@ class OwnField:
 
 @dataclass(frozen=True, slots=True)
 class OwnFields:
-    """The fields of a kind of entry that no conversion knows.
-
-    Attributes:
-        header: fields of the header of an entry.
-        record: fields of a record; those of its headers are under ``headers.``.
-    """
+    """The fields of a kind of entry that no conversion knows; of headers under ``headers.``."""
 
     header: tuple[OwnField, ...] = ()
     record: tuple[OwnField, ...] = ()
@@ -229,19 +219,9 @@ def _is_like(source: EntryKind, target: EntryKind) -> bool:
 def record_values(
     batch: Batch, header: Any, payload: Buffer, codec: Codec
 ) -> list[RecordValues] | None:
-    """Return the fields of the records of a record set that ``Record`` does not have.
+    """Return, for each record of a record set, the fields that ``Record`` does not have.
 
-    Args:
-        batch: a batch with record sets.
-        header: its header, with which the records are decoded.
-        payload: its decompressed records.
-        codec: reads records.
-
-    Returns:
-        For each record its fields that differ from their default; None if no record has any.
-
-    Raises:
-        KafkaSpecError: the records cannot be read.
+    Those with their default are left out; None if no record has any.
     """
     kind = batch.kind
     own = own_fields(kind).record
@@ -275,8 +255,7 @@ def _all_default(batch: Batch, payload: Buffer, core: Core | None) -> bool:
 def default_columns(core: Core, kind: EntryKind) -> dict[str, Any] | None:
     """Return the columns of all fields that no conversion knows, with their defaults.
 
-    Returns:
-        None if such a field has no column or no default.
+    None if such a field has no column or no default.
     """
     header = _columns_of(core, own_fields(kind).header, OF_BATCH)
     record = _record_columns(core, kind) if kind.has_record_sets else {}
@@ -307,13 +286,9 @@ def _columns_of(core: Core, own: Iterable[OwnField], prefix: str) -> dict[str, A
 def holds_only(
     core: Core, columns: Mapping[str, AnyColumn], rows: int, expected: Mapping[str, Any]
 ) -> bool:
-    """Return whether all values of some columns are known to be the expected ones.
+    """Return whether all values of some columns are known to be the expected ones, by name.
 
-    Args:
-        core: the extension.
-        columns: columns by name; parts of a list are in the column of the list.
-        rows: number of rows.
-        expected: value by name of the column, which all rows must have.
+    Parts of a list are in the column of the list.
     """
     for name, value in expected.items():
         column, count = columns.get(name), rows
@@ -348,9 +323,6 @@ def values_of_messages(batch: Batch) -> Iterator[RecordValues]:
     """Yield the fields of a message, or of each in a wrapper, that ``Record`` does not have.
 
     Those that have their default are left out.
-
-    Raises:
-        KafkaSpecError: the messages in a wrapper cannot be read.
     """
     messages: Iterable[Any] = [batch.message]
     if isinstance(batch, LegacyBatch) and batch.is_wrapper:
@@ -375,17 +347,9 @@ def has_values(kind: EntryKind) -> bool:
 
 
 def values_of_records(batch: Batch, codec: Codec) -> list[RecordValues] | None:
-    """Return the fields of all records of an entry that ``Record`` does not have.
+    """Return, for each record of an entry, the fields that ``Record`` does not have.
 
-    Args:
-        batch: the entry; the records of a kind without ``has_values`` have none.
-        codec: reads records.
-
-    Returns:
-        For each record its fields that differ from their default; None if no record has any.
-
-    Raises:
-        KafkaSpecError: the records cannot be read.
+    Those with their default are left out; None if no record has any.
     """
     if not has_values(batch.kind):
         return None
@@ -413,17 +377,7 @@ def carried_record(values: RecordValues, source: EntryKind, target: EntryKind) -
 def encode_records(
     batch: Any, records: Sequence[Record], values: Sequence[RecordValues] | None, codec: Codec
 ) -> bytes:
-    """Return the record set of a batch, not compressed.
-
-    Args:
-        batch: header of the batch.
-        records: the records.
-        values: for each record its fields that no conversion knows; None if no record has any.
-        codec: writes the records.
-
-    Raises:
-        KafkaSpecError: ``unencodable``.
-    """
+    """Return the record set of a batch, not compressed, with the own fields of each record."""
     if values is None:
         return codec.encode_records(batch, records)
     classes = record_classes(batch)

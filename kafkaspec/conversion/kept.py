@@ -26,14 +26,7 @@ from kafkaspec.writing.editing import put_offset
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Converted batches, with their old offsets.
-
-    Attributes:
-        source: the batches.
-        count: number of batches, from the first one on, that were converted.
-        data: their bytes.
-        ends: position after each of them in ``data``.
-    """
+    """The first ``count`` batches converted, with their old offsets, and where each ends."""
 
     source: Range
     count: int
@@ -202,11 +195,7 @@ class Kept(ByRanges):
     # -- offsets ----------------------------------------------------------------------------
 
     def settle(self, made: Made) -> bool:
-        """Give batches their new offsets, in the order of the log.
-
-        Returns:
-            Whether all of them are in range; if not, nothing has changed.
-        """
+        """Give batches their new offsets; return False, and change none, if one is too large."""
         offsets, table = self._offsets, made.source.table
         firsts = table.column(names.BASE_OFFSET)[: made.count]
         if offsets.renumbers:

@@ -27,11 +27,7 @@ class Offsets:
     """
 
     def __init__(self, choices: Choices) -> None:
-        """Begin before the first batch.
-
-        Args:
-            choices: the plan.
-        """
+        """Begin before the first batch."""
         self.renumbers = choices.offsets == "renumber"
         self.shift = 0
         self.next = choices.base_offset
@@ -56,13 +52,7 @@ class Offsets:
         return first
 
     def moved(self, offset: int, batch: Batch) -> int:
-        """Return the new offset for an offset that is kept or shifted.
-
-        A negative offset is allowed if it is not shifted.
-
-        Args:
-            offset: the old offset.
-            batch: batch of the offset, to name in the error.
+        """Return the new offset for one that is kept or shifted; one that is kept may be negative.
 
         Raises:
             KafkaSpecError: ``unencodable``: the new offset is out of range.
@@ -78,10 +68,6 @@ def check_rising(batch: Batch, records: list[Record]) -> None:
     """Refuse records whose offsets do not increase.
 
     Kafka: ``MemoryRecordsBuilder.appendWithOffset``.
-
-    Args:
-        batch: the batch, to name in the error.
-        records: its records.
 
     Raises:
         KafkaSpecError: ``invalid_value``; ``unencodable``: the records share one offset.

@@ -67,21 +67,7 @@ class PartitionConversion:
         progress: Progress | None = None,
         jobs: int = 1,
     ) -> None:
-        """Prepare to convert; read all transactions first if the plan needs their outcomes.
-
-        Args:
-            source: path of the input, for the result.
-            paths: paths of the segments, in order.
-            target: path of the directory to create.
-            choices: the plan.
-            codec: reads and writes entries.
-            log_start_offset: start offset of the log; records below it were deleted.
-            progress: see ``Progress``.
-            jobs: number of threads.
-
-        Raises:
-            KafkaSpecError: ``unreadable``: a segment cannot be opened.
-        """
+        """Prepare to convert; read all transactions first if the plan needs their outcomes."""
         self.lost_snapshot: Path | None = None
         self._paths = paths
         self._target = Path(target)
@@ -132,11 +118,7 @@ class PartitionConversion:
     # -- reading ----------------------------------------------------------------------------
 
     def open(self, path: Path) -> Segment:
-        """Open a segment of the input, which is never mapped: another may cut it at any time.
-
-        Raises:
-            KafkaSpecError: ``unreadable``; ``unencodable``: its format cannot be written.
-        """
+        """Open a segment of the input, which is never mapped: another may cut it at any time."""
         options: dict[str, Any] = {}
         if self._choices.max_output is not None:
             options["max_output"] = self._choices.max_output
@@ -154,11 +136,8 @@ class PartitionConversion:
     def _segments(self, note: Callable[[KafkaSpecError], None] | None = None) -> Iterator[Segment]:
         """Yield the segments, closed when the next one is asked for.
 
-        Args:
-            note: called with the error of each one that is left out as unreadable.
-
-        Raises:
-            KafkaSpecError: a segment cannot be opened, unless it can be left out and others cannot.
+        ``note`` is called with the error of each that is left out as unreadable. If none can be
+        opened, the first error is raised.
         """
         first: KafkaSpecError | None = None
         opened = 0
@@ -314,11 +293,7 @@ class PartitionConversion:
         self._done = position
 
     def _check_order(self, batch: Batch) -> None:
-        """Refuse offsets that no broker would append after those before them.
-
-        Raises:
-            KafkaSpecError: ``invalid_value``.
-        """
+        """Refuse offsets that no broker would append after those before them."""
         # Only decompression reveals the first offset of a wrapper; a broker avoids it here too.
         first = batch.last_offset if batch.is_wrapper else batch.base_offset
         if (self._last is not None and first <= self._last) or batch.last_offset < first:
@@ -406,12 +381,7 @@ class Spans:
         self._files.append((file, array("q")))
 
     def add(self, start: int, stop: int) -> None:
-        """Add whole batches of the current file.
-
-        Args:
-            start: position of the first one, after those that were added.
-            stop: position after the last one.
-        """
+        """Add whole batches of the current file, which come after those that were added."""
         spans = self._files[-1][1]
         if spans and spans[-1] == start and stop - spans[-2] <= CHUNK_BYTES:
             spans[-1] = stop

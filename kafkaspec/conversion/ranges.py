@@ -73,13 +73,7 @@ class ByRanges(ABC):
     def _regular(
         self, table: EntryTable, kind: EntryKind, after: int | None
     ) -> tuple[int, Sequence[int] | None]:
-        """Return the number of leading batches that are regular, and ``Range.compressions``.
-
-        Args:
-            table: headers of batches.
-            kind: the kind of the first one.
-            after: last offset before it, None if there is none.
-        """
+        """Return the number of leading batches that are regular, and ``Range.compressions``."""
 
     def _takes(self, kind: EntryKind) -> bool:
         """Return whether batches of a kind are converted here."""
@@ -88,13 +82,7 @@ class ByRanges(ABC):
     def ranges(self, segment: Segment, position: int, after: int | None) -> Iterator[Range]:
         """Yield the batches from a position on, up to the first one that is not regular.
 
-        Args:
-            segment: the segment.
-            position: position of an entry.
-            after: last offset before it, None if there is none.
-
-        Raises:
-            KafkaSpecError: ``changed``, ``unreadable``.
+        ``after`` is the last offset before it, None if there is none.
         """
         core, most = self._core, self._most
         assert core is not None

@@ -73,13 +73,7 @@ last one, first timestamp, number of rows; and of how many numbers that makes.""
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Many parts.
-
-    Attributes:
-        numbers: columns of ``_PART`` numbers, one after the other, with room for as many parts.
-        first: the first part.
-        end: the part after the last one.
-    """
+    """Parts ``first`` to ``end`` of columns of ``_PART`` numbers, one column after the other."""
 
     numbers: memoryview
     first: int
@@ -104,13 +98,10 @@ class Chunk:
     """Records of regular batches in columns.
 
     Attributes:
-        rows: the records.
         parts: what may be combined, in order.
         batches: number of batches.
         start: position of the first batch in the segment.
         end: position after the last one.
-        last_offset: the last offset.
-        kind: kind of the batches.
     """
 
     rows: RecordRows
@@ -128,9 +119,7 @@ class Groups:
 
     Attributes:
         before: entries that come before them.
-        rows: the records.
         parts: what becomes a batch each: consecutive parts together.
-        kind: kind of the batches.
     """
 
     before: bytes
@@ -219,13 +208,7 @@ class Regrouped(ByRanges):
     ) -> tuple[Chunk, bool] | None:
         """Return the records of some batches, and whether those are all of the columns.
 
-        Args:
-            core: the extension.
-            source: the batches.
-            kind: their kind.
-            columns: records from batch ``done`` on.
-            done: number of batches before them.
-            count: number of batches with the right checksum.
+        The columns begin with batch ``done``; ``count`` batches have the right checksum.
         """
         expected = _record_defaults(core, kind)
         if columns.layout is not Layout.BINARY or columns.cut or expected is None:
@@ -282,11 +265,7 @@ class Regrouped(ByRanges):
     # -- grouping ---------------------------------------------------------------------------
 
     def settle(self, chunk: Chunk) -> bool:
-        """Give records their new offsets, in the order of the log.
-
-        Returns:
-            Whether all of them are in range; if not, nothing has changed.
-        """
+        """Give records their new offsets; return False, and change none, if one is too large."""
         offsets, rows, count = self._offsets, chunk.rows, chunk.parts[-1].last
         if offsets.renumbers:
             if offsets.next + count - 1 > LARGEST_OFFSET:
@@ -359,11 +338,7 @@ class Regrouped(ByRanges):
     # -- writing ----------------------------------------------------------------------------
 
     def write(self, groups: Groups) -> Buffer:
-        """Return the bytes of new batches; for any thread.
-
-        Raises:
-            KafkaSpecError: ``unencodable``.
-        """
+        """Return the bytes of new batches; for any thread."""
         core, rows, kind, parts = self._core, groups.rows, groups.kind, groups.parts
         if not parts:
             return groups.before

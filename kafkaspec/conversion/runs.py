@@ -42,12 +42,7 @@ class Runs:
         return self._core is not None
 
     def read(self, entries: Buffer, after: int | None) -> MessageColumns | None:
-        """Return the messages at the start of ``entries``, if all of them can be converted here.
-
-        Args:
-            entries: the bytes.
-            after: offset of the entry before them, None if there is none.
-        """
+        """Return the messages at the start of ``entries``, if all of them can be converted here."""
         if self._core is None:
             return None
         found = read_run(self._core, entries, _LEAST, after)
@@ -64,12 +59,7 @@ class Runs:
         return found if self._fits(first, last) else None
 
     def convert(self, found: MessageColumns, entries: Buffer) -> Iterator[Buffer]:
-        """Yield the entries that these messages become.
-
-        Args:
-            found: messages that ``read`` returned.
-            entries: the same bytes as for ``read``.
-        """
+        """Yield the entries that messages become; ``entries`` are the bytes that they came from."""
         kind = self._choices.kind or found.kind
         compression = self._choices.codec_id or CompressionType.NONE
         if kind is found.kind and not compression:
@@ -86,16 +76,7 @@ class Runs:
         yield from self._groups(found, traits)
 
     def wrapper(self, batch: Batch, kind: EntryKind, compression: CompressionType) -> Draft | None:
-        """Return the draft of a wrapper; None if the wrapper is not regular.
-
-        Args:
-            batch: the wrapper.
-            kind: format of the output.
-            compression: compression of the output.
-
-        Raises:
-            KafkaSpecError: the wrapper cannot be decompressed.
-        """
+        """Return the draft of a wrapper; None if the wrapper is not regular."""
         if self._core is None or not batch.is_wrapper or not isinstance(batch, LegacyBatch):
             return None
         others = header_values(batch.kind, batch.message)

@@ -69,11 +69,7 @@ class Source:
     mapped = True
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        """Open and map a file; read all of it where nothing is to be mapped.
-
-        Raises:
-            KafkaSpecError: ``unreadable``, with the message of the operating system.
-        """
+        """Open and map a file; read all of it where nothing is to be mapped."""
         self.name: str | None = os.fspath(path)
         self._map: mmap.mmap | None = None
         self.modified: int | None
@@ -102,12 +98,8 @@ class Source:
     def of(cls, path: str | PathLike[str], most: int = SIDE_FILE_BYTES) -> Source:
         """Map a file beside a log, or read all of one that is remote or not to be mapped.
 
-        Args:
-            path: path of the file.
-            most: largest number of bytes that a file of this kind has.
-
         Raises:
-            KafkaSpecError: ``unreadable``, also if the file is larger.
+            KafkaSpecError: ``unreadable``, also if the file has more than ``most`` bytes.
         """
         if isinstance(path, RemotePath) or not _MAPS.get():
             return read_beside(path)
@@ -185,17 +177,10 @@ class Source:
 
 
 class FileReading(Reading):
-    """A local file that is read in parts.
-
-    Attributes: as ``Reading``.
-    """
+    """A local file that is read in parts."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        """Open a file.
-
-        Raises:
-            KafkaSpecError: ``unreadable``, with the message of the operating system.
-        """
+        """Open a file."""
         self.name = os.fspath(path)
         self._lock = Lock()
         descriptor, status = _open(self.name)
@@ -261,11 +246,7 @@ def copied(source: FileReading, position: int, size: int, target: IO[bytes]) -> 
 
 
 def file_size(path: str | PathLike[str]) -> int:
-    """Return the size of a file in bytes.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
-    """
+    """Return the size of a file in bytes."""
     try:
         return os.stat(path).st_size
     except OSError as error:
@@ -294,11 +275,7 @@ def _too_large(name: str | None, size: int) -> KafkaSpecError:
 
 
 def open_source(path: str | PathLike[str], mapped: bool) -> Source | Reading:
-    """Open a file: mapped, or read in parts if it is remote, not to be mapped, or too large to map.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
-    """
+    """Open a file: mapped, or in parts if it is remote, not to be mapped, or too large to map."""
     if isinstance(path, RemotePath):
         return path.reading()
     if not mapped or not _MAPS.get():

@@ -84,12 +84,7 @@ class Files(Protocol):
     """A file system."""
 
     def status(self, path: str, *, fresh: bool = False) -> Status | None:
-        """Return the status of a path, None if it does not exist.
-
-        Args:
-            path: path in the file system.
-            fresh: whether to ask again, and not to take the answer from a cache.
-        """
+        """Return the status of a path, None if it does not exist; if ``fresh``, from no cache."""
 
     def entries(self, path: str) -> list[Status]:
         """Return the entries of a directory."""
@@ -190,14 +185,7 @@ class RemotePath:
     """
 
     def __init__(self, files: Files, root: str, path: str, status: Status | None = None) -> None:
-        """Make a path; nothing is read yet.
-
-        Args:
-            files: the file system.
-            root: part of the URL before ``path``.
-            path: path in the file system.
-            status: its status, None if it is not known yet.
-        """
+        """Make a path in a file system, below ``root``; nothing is read yet."""
         self._files = files
         self._root = root
         self._path, self._query = _without_query(path)
@@ -263,11 +251,7 @@ class RemotePath:
             yield RemotePath(self._files, self._root, status.path, status)
 
     def reading(self) -> RemoteReading:
-        """Open the file to read it in ranges.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
+        """Open the file to read it in ranges."""
         status = self._status()
         if status is None or status.is_dir:
             raise unreadable(str(self), "there is no such file")
@@ -324,15 +308,7 @@ class RemoteReading(Reading):
     request_bytes = 256 << 10
 
     def __init__(self, files: Files, path: str, name: str, status: Status, size: int) -> None:
-        """Prepare to read a file; it is opened with the first range.
-
-        Args:
-            files: the file system.
-            path: path in the file system.
-            name: its URL, for people.
-            status: its status.
-            size: its size in bytes.
-        """
+        """Prepare to read a file, which is opened with the first range; ``name`` is its URL."""
         self._files = files
         self._path = path
         self._status = status
@@ -342,11 +318,7 @@ class RemoteReading(Reading):
         self.modified = status.modified
 
     def read_into(self, position: int, target: memoryview) -> int:
-        """See ``Reading.read_into``.
-
-        Raises:
-            KafkaSpecError: ``unreadable``; ``changed``, another version of the file is there.
-        """
+        """See ``Reading.read_into``."""
         try:
             if self._opened is None:
                 self._opened = self._files.open(self._path)
@@ -389,11 +361,7 @@ class RemoteReading(Reading):
 
 
 def as_path(path: str | PathLike[str]) -> Path:
-    """Return a local path, or for a URL a ``RemotePath``, which has the used part of ``Path``.
-
-    Raises:
-        KafkaSpecError: ``unreadable``: no installed library can read such URLs.
-    """
+    """Return a local path, or for a URL a ``RemotePath``, which has the used part of ``Path``."""
     if isinstance(path, RemotePath):
         return cast(Path, path)
     if isinstance(path, str) and _SEPARATOR in path:

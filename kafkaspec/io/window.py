@@ -71,11 +71,7 @@ class Reading(ABC):
 
     @abstractmethod
     def read_into(self, position: int, target: memoryview) -> int:
-        """Fill ``target`` from ``position`` on, and return the number of bytes read.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
+        """Fill ``target`` from ``position`` on, and return the number of bytes read."""
 
     def check(self) -> None:  # noqa: B027  # a short read shows the same
         """Check that the input has not become shorter."""
@@ -94,12 +90,9 @@ class Reading(ABC):
     def cursor(
         self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
     ) -> Cursor:
-        """Return a cursor with windows in memory from ``allocate``.
+        """Return a cursor with windows in memory from ``allocate``, of ``most`` bytes.
 
-        Args:
-            allocate: provides the memory for windows.
-            most: largest number of bytes of a window.
-            sparse: whether the pass only reads headers.
+        ``sparse`` is for a pass that only reads headers.
         """
         if sparse:
             return WindowCursor(self, allocate, most, LEAST_SPARSE, self.request_bytes)
@@ -116,11 +109,7 @@ class Reading(ABC):
         return target.toreadonly()
 
     def memory(self, size: int, allocate: Allocate) -> memoryview:
-        """Allocate memory for that many bytes.
-
-        Raises:
-            KafkaSpecError: ``unreadable``: there is not enough memory.
-        """
+        """Allocate memory for that many bytes."""
         try:
             return memoryview(allocate(size)).cast("B")[:size]
         except MemoryError:
@@ -128,11 +117,7 @@ class Reading(ABC):
             raise unreadable(self.name, detail) from None
 
     def fill(self, position: int, target: memoryview) -> None:
-        """Fill all of ``target``.
-
-        Raises:
-            KafkaSpecError: as ``read``.
-        """
+        """Fill all of ``target``."""
         done = 0
         while done < len(target):
             count = self.read_into(position + done, target[done:])
@@ -179,11 +164,7 @@ class WindowCursor:
         self._window: Any = memoryview(b"")
 
     def at(self, position: int, size: int) -> tuple[memoryview, int]:
-        """See ``Cursor.at``.
-
-        Raises:
-            KafkaSpecError: ``changed``, ``unreadable``.
-        """
+        """See ``Cursor.at``."""
         stop = self._start + len(self._window)
         if not self._start <= position <= stop:
             if not stop < position <= stop + self._gap:

@@ -94,12 +94,7 @@ def value_names(name: str) -> tuple[str, ...]:
 
 
 def kafka_name(enum: str, number: int) -> str | None:
-    """Return what Kafka calls a number of an enumeration, None for one that it does not know.
-
-    Args:
-        enum: key of the enumeration, ``enumeration.transaction_state``.
-        number: the number.
-    """
+    """Return what Kafka calls a number of an enumeration, None for one that it does not know."""
     _, found = ENUMS[enum].get(number, (None, None))
     return found
 
@@ -235,12 +230,7 @@ def record_arguments(
 
 
 def new_entry(message: Any, offset: int) -> Any:
-    """Return the entry of the typed model around a message.
-
-    Args:
-        message: message of the typed model.
-        offset: offset of the entry. Other fields before the message come from the message.
-    """
+    """Return the entry of the typed model around a message, which has its other fields."""
     made_of, shared = _entry_class(type(message).__module__, kind_of(message))
     own = {name: getattr(message, name) for name in shared}
     return made_of(**{**own, names.BASE_OFFSET: offset, BODY: message})

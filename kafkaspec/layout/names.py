@@ -112,12 +112,7 @@ ARRAY_ENTRIES: Final = (OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, ABORTED_TRANSACTIO
 
 
 def json_name(field: str, original_id: str | None) -> str:
-    """Return the name in JSON of a field of a message: Kafka's, or that of its id.
-
-    Args:
-        field: id of the field.
-        original_id: Kafka's name, None or "" where the id says it.
-    """
+    """Return the name in JSON of a field of a message: Kafka's, or that of its id without one."""
     name = original_id or camel(field)
     return name[0].lower() + name[1:]
 

@@ -75,15 +75,7 @@ class DirectoryAside:
         return self._holder / LOCK
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a whole file, and create the directory in its name if needed.
-
-        Args:
-            name: path of the file below the directory.
-            data: content of the file.
-
-        Raises:
-            KafkaSpecError: ``unreadable``: the file cannot be written.
-        """
+        """Write a whole file, and create the directory in its name if needed."""
         path = self.path / name
         with writing(path):
             self._make(path.parent)
@@ -91,14 +83,7 @@ class DirectoryAside:
 
     @contextmanager
     def opened(self, name: str) -> Iterator[IO[bytes]]:
-        """Open a new file to be written in parts, and create the directory in its name if needed.
-
-        Args:
-            name: path of the file below the directory.
-
-        Raises:
-            KafkaSpecError: ``unreadable``: the file cannot be written.
-        """
+        """Open a new file to write it in parts, and create the directory in its name if needed."""
         path = self.path / name
         with writing(path):
             self._make(path.parent)
@@ -114,11 +99,7 @@ class DirectoryAside:
             self._made.append(directory)
 
     def remove(self, name: str) -> None:
-        """Remove a file that was written.
-
-        Raises:
-            KafkaSpecError: ``unreadable``: the file cannot be removed.
-        """
+        """Remove a file that was written."""
         with writing(self.path / name):
             (self.path / name).unlink()
 
@@ -187,8 +168,7 @@ class DirectoryAside:
 def _remove_leftovers(target: Path, *, name_held: bool = True) -> tuple[Path, str]:
     """Remove what killed runs left of a directory.
 
-    Returns:
-        Where its temporary directories are made, and how their names begin.
+    Return where its temporary directories are made, and how their names begin.
     """
     stays = os.path.ismount(target) or target == Path(os.path.realpath(os.curdir))
     within = target if stays else target.parent
@@ -200,11 +180,7 @@ def _remove_leftovers(target: Path, *, name_held: bool = True) -> tuple[Path, st
 
 
 def _require_directory(path: Path) -> None:
-    """Refuse a place that is not a directory.
-
-    Raises:
-        OSError: it is none, or not there.
-    """
+    """Refuse a place that is not a directory, by an ``OSError``."""
     if not path.exists():
         raise FileNotFoundError(
             errno.ENOENT, f"there is no directory {path}; make it first", os.fspath(path)
@@ -222,12 +198,8 @@ def _copy_access(path: Path, other: Path) -> None:
 def file_aside(path: str | PathLike[str], *, replace: bool) -> Iterator[IO[bytes]]:
     """Open a temporary file beside ``path``; publish it on success, remove it on an exception.
 
-    Args:
-        path: path of the final file, or a link to it.
-        replace: whether to replace a file of that name.
-
     Raises:
-        FileExistsError: there is a file of that name.
+        FileExistsError: there is a file of that name, and it is not to be replaced.
         OSError: the file cannot be written, or what is there is no regular file: a device or a pipe
             is never replaced.
     """
@@ -299,16 +271,7 @@ def require_new(target: Path, *, besides: Path | None = None) -> None:
 
 
 def put(path: Path, data: bytes, *, sync: bool) -> None:
-    """Write a new file.
-
-    Args:
-        path: path of the file, which must not exist.
-        data: content of the file.
-        sync: whether to force the file to disk.
-
-    Raises:
-        KafkaSpecError: ``unreadable``: the file cannot be written.
-    """
+    """Write a new file."""
     with writing(path), open(path, "xb") as file:
         file.write(data)
         file.flush()
@@ -329,14 +292,7 @@ def force_directory(path: Path, *, sync: bool) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn errors of the operating system into errors of kafkaspec.
-
-    Args:
-        path: path to name in the error.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, with the message of the operating system.
-    """
+    """Turn errors of the operating system into ``unreadable`` with their message and ``path``."""
     try:
         yield
     except OSError as error:

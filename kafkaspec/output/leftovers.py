@@ -35,14 +35,7 @@ class LeftoverWarning(RuntimeWarning):
 
 
 def hold(name: Callable[[], Path]) -> IO[bytes]:
-    """Create a file, and lock it until it is closed or the process ends.
-
-    Args:
-        name: returns a path that no file has.
-
-    Raises:
-        OSError: the file cannot be created.
-    """
+    """Create a file with a name that no file has, and lock it until it is closed."""
     while True:
         file = open(name(), "xb")  # noqa: SIM115 (the caller closes it)
         try:

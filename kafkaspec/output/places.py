@@ -76,9 +76,7 @@ def _check_urls(output: str, item: Any) -> None:
 def _parts(given: Path, *, files: bool) -> Iterator[Path]:
     """Yield the real paths of an input and of all that links in it lead to.
 
-    Args:
-        given: path of a file, a partition directory or a log directory.
-        files: whether to yield every file too, and those beside a file.
+    With ``files`` every file too, and those beside a file.
     """
     root = Path(os.path.realpath(given))
     yield root

@@ -80,31 +80,16 @@ _INTERVAL = f"perhaps it was written with another index.interval.bytes, or {_HID
 
 
 def entries_of(kind: str, data: bytes) -> int:
-    """Return the number of entries in an index.
-
-    Args:
-        kind: extension of the file, such as ``.index``.
-        data: content of the file.
-    """
+    """Return the number of entries in an index of a kind, such as ``.index``."""
     return len(data) // fixed_size(TYPE_KEYS[kind])
 
 
 def compare(
     beside: Path, kind: str, data: bytes | None, circumstances: Circumstances
 ) -> tuple[Comparison, str]:
-    """Compare a rebuilt file with an existing one.
+    """Compare a rebuilt file with the one at ``beside``, if there is one.
 
-    Args:
-        beside: path of the existing file, which may be missing.
-        kind: extension of the file, such as ``.index``.
-        data: content of the rebuilt file; None if none was made.
-        circumstances: facts about how it was rebuilt.
-
-    Returns:
-        The result of the comparison and its explanation, "" if there is none.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
+    ``data`` is None if no file was made. The explanation of the result is "" if there is none.
     """
     if not beside.exists():
         missing = data is not None

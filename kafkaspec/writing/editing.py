@@ -33,10 +33,9 @@ OFFSET: Final = (
 
 @cache
 def epoch_place(kind: EntryKind) -> tuple[int, int] | None:
-    """Return the position of the leader epoch in an entry, and its size in bytes.
+    """Return position and size in bytes of the leader epoch in an entry.
 
-    Returns:
-        None if it cannot be changed without the rest of the entry.
+    None if it cannot be changed without the rest of the entry.
     """
     layout = LAYOUTS[kind.key]
     start = 0
@@ -52,12 +51,7 @@ def epoch_place(kind: EntryKind) -> tuple[int, int] | None:
 
 
 def put_offset(entries: bytearray, position: int, offset: int) -> None:
-    """Write the offset field of an entry.
-
-    Args:
-        entries: the bytes.
-        position: position of the entry in the bytes.
-        offset: the offset to write.
+    """Write the offset field of the entry at a position.
 
     Raises:
         OverflowError: the field cannot hold it.
@@ -66,13 +60,7 @@ def put_offset(entries: bytearray, position: int, offset: int) -> None:
 
 
 def put(entries: bytearray, position: int, place: tuple[int, int], value: int) -> None:
-    """Write a signed number into an entry.
-
-    Args:
-        entries: the bytes.
-        position: position of the entry in the bytes.
-        place: position of the number in the entry, and its size in bytes.
-        value: the number.
+    """Write a signed number at a place, position and size in bytes, of the entry at a position.
 
     Raises:
         OverflowError: the field cannot hold it.
@@ -82,12 +70,7 @@ def put(entries: bytearray, position: int, place: tuple[int, int], value: int) -
 
 
 def changed(item: Any, values: Mapping[str, Any]) -> Any:
-    """Return a copy of an object of the typed model with other values.
-
-    Args:
-        item: the object.
-        values: new values by dotted name.
-    """
+    """Return a copy of an object of the typed model with other values, by dotted name."""
     own: dict[str, Any] = {}
     for name, value in values.items():
         field, dot, rest = name.partition(".")
@@ -99,16 +82,7 @@ def changed(item: Any, values: Mapping[str, Any]) -> Any:
 
 
 def written(codec: Codec, data: Buffer, values: Mapping[str, Any]) -> bytes:
-    """Return an entry with other values in its header, written again.
-
-    Args:
-        codec: reads and writes the entry.
-        data: the entry.
-        values: new values by dotted name.
-
-    Raises:
-        KafkaSpecError: the entry cannot be read; ``unencodable``.
-    """
+    """Return an entry with other values in its header, by dotted name, written again."""
     entry, _ = codec.parse(ENTRY, data)
     own = {name: value for name, value in values.items() if name == names.BASE_OFFSET}
     message = changed(entry.message, values)
@@ -131,15 +105,9 @@ def with_payload(
     base_offset: int,
     leader_epoch: int,
 ) -> bytes:
-    """Return a batch with the given changes to its header, and a new size and checksum.
+    """Return a batch with changes to its header, a payload as stored, and a new size and checksum.
 
-    Args:
-        codec: writes the batch.
-        batch: the old batch.
-        payload: records as stored, after compression.
-        compression: compression of ``payload``.
-        base_offset: first offset.
-        leader_epoch: leader epoch; ignored if the format has none.
+    A format without leader epochs ignores ``leader_epoch``.
     """
     values: dict[str, Any] = {
         names.BASE_OFFSET: base_offset,
@@ -157,14 +125,8 @@ def with_payload(
 def edited(batch: Batch, offset: int, leader_epoch: int, codec: Codec) -> Buffer:
     """Return an entry with another offset and leader epoch, or its own bytes if it has these.
 
-    Args:
-        batch: the entry.
-        offset: base offset of a batch, or offset of a message.
-        leader_epoch: leader epoch; ignored if the format has none.
-        codec: writes the entry again where its bytes cannot be changed in place.
-
-    Raises:
-        KafkaSpecError: ``unencodable``.
+    A format without leader epochs ignores ``leader_epoch``. The codec writes the entry again where
+    its bytes cannot be changed in place.
     """
     stored = batch.base_offset if batch.kind.has_record_sets else batch.last_offset
     new_epoch = batch.kind.has_leader_epochs and leader_epoch != batch.partition_leader_epoch
@@ -184,16 +146,7 @@ def edited(batch: Batch, offset: int, leader_epoch: int, codec: Codec) -> Buffer
 def with_epoch(
     headers: HeaderTable, first: int, last: int, epoch: int
 ) -> tuple[memoryview, HeaderTable]:
-    """Return the bytes of some entries with another leader epoch.
-
-    Args:
-        headers: headers of the entries.
-        first: number of the first entry.
-        last: number after the last entry.
-        epoch: leader epoch to write.
-
-    Returns:
-        The bytes, and the headers of all entries with that epoch.
+    """Return the bytes of some entries with another leader epoch, and the headers of all with it.
 
     Raises:
         KafkaSpecError: ``unencodable``: a batch would get another size.

@@ -69,12 +69,7 @@ class PartitionFiles:
             self._log.write(data)
 
     def finish(self, indexes: IndexBuilder, aborted: Iterable[AbortedTransaction]) -> None:
-        """Finish the segment, as a broker does when it rolls and when it stops.
-
-        Args:
-            indexes: indexes of the segment.
-            aborted: transactions whose ABORT marker is in the segment.
-        """
+        """Finish the segment, as a broker does when it rolls and when it stops."""
         assert self._log is not None
         base_offset = indexes.base_offset
         with writing(self._aside.target):
@@ -96,12 +91,7 @@ class PartitionFiles:
         self._names.append(name)
 
     def snapshot(self, offset: int, data: bytes) -> None:
-        """Write a producer snapshot.
-
-        Args:
-            offset: offset at which it is valid, which is in its name.
-            data: content of the file.
-        """
+        """Write a producer snapshot that is valid at an offset."""
         self.put(_name(offset, names.PRODUCER_SNAPSHOT), data)
         self._snapshots.append(offset)
 

@@ -30,16 +30,8 @@ def rebuilt_checkpoint(
 ) -> RebuiltFile | None:
     """Write and compare the checkpoint; return None if there is none and none is made.
 
-    Args:
-        directory: directory of the partition.
-        epochs: leader epochs of the batches that a broker keeps; those that ended before the log
-            start offset are removed.
-        log_start: log start offset in the checkpoint, 0 for none.
-        prefix: prefix of file names.
-        put: called with name and content of a file.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
+    Epochs that ended before the log start offset are removed. ``put`` is called with name and
+    content of a file.
     """
     epochs.truncate_from_start(log_start)
     made = epochs.checkpoint()

@@ -100,12 +100,7 @@ class SegmentFiles:
         )
 
     def result(self, prefix: str, put: Callable[[str, bytes], None]) -> RebuiltSegment:
-        """Write and compare the files.
-
-        Args:
-            prefix: prefix of file names.
-            put: called with name and content of a file.
-        """
+        """Write and compare the files; ``put`` is called with name and content of each."""
         run = self._run
         log = run.segment.path
         assert isinstance(log, Path)
