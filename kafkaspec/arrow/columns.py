@@ -17,7 +17,7 @@ from kafkaspec.arrow.schema import (
     SIMPLE,
     TIMESTAMP_TYPES,
     UNTIMED,
-    Place,
+    ColumnPlace,
     Request,
     bytes_type,
     header_key_type,
@@ -93,7 +93,9 @@ class Arrays:
         file: name of the source file, for errors.
     """
 
-    def __init__(self, request: Request, place: Place, codec: Codec, file: str | None) -> None:
+    def __init__(
+        self, request: Request, place: ColumnPlace, codec: Codec, file: str | None
+    ) -> None:
         self._request = request
         self._place = place
         self._codec = codec

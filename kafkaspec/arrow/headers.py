@@ -14,7 +14,7 @@ from kafkaspec.arrow.schema import (
     SIMPLE,
     TIMESTAMP,
     TIMESTAMP_TYPES,
-    Place,
+    ColumnPlace,
     integer_type,
 )
 from kafkaspec.errors import KafkaSpecError
@@ -73,7 +73,7 @@ def readable_headers(segment: Segment) -> Iterator[pa.RecordBatch | KafkaSpecErr
         yield item if isinstance(item, KafkaSpecError) else _record_batch(item)
 
 
-def with_place(table: pa.Table, place: Place, file: str | None) -> pa.Table:
+def with_place(table: pa.Table, place: ColumnPlace, file: str | None) -> pa.Table:
     """Return the table with the columns topic, partition and file before its own."""
     values = (place.topic, place.partition, file)
     for number, (field, value) in enumerate(zip(PLACE_FIELDS, values, strict=True)):

@@ -15,7 +15,7 @@ from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, 
 from kafkaspec.arrow.schema import (
     DEFAULT_COLUMNS,
     PLACE_COLUMNS,
-    Place,
+    ColumnPlace,
     Request,
     RequestOptions,
     request_of,
@@ -99,7 +99,7 @@ def _partitions(
     partitions = partitions_of(log, request.on_unreadable)
     topics = tuple(sorted({item.topic for item in partitions if item.topic is not None}))
     for partition in partitions:
-        place = Place(partition.topic, partition.partition, topics)
+        place = ColumnPlace(partition.topic, partition.partition, topics)
         if where is not None and not where.may_be_in(place.topic, place.partition):
             continue
         try:
@@ -120,7 +120,7 @@ def read_headers(log: Log) -> pa.Table:
         return read_segment_headers(log)
     tables = [pa.schema([*PLACE_FIELDS, *SCHEMA]).empty_table()]
     for partition in partitions_of(log):
-        place = Place(partition.topic, partition.partition)
+        place = ColumnPlace(partition.topic, partition.partition)
         for segment in partition.segments_from(None):
             tables.append(with_place(read_segment_headers(segment), place, segment.name))
     return pa.concat_tables(tables)
@@ -144,15 +144,15 @@ def _go_on(request: Request, error: KafkaSpecError) -> None:
     report(request.on_unreadable, error)
 
 
-def place_of(segment: Segment) -> Place:
+def place_of(segment: Segment) -> ColumnPlace:
     """Return topic and partition of a segment, from the name of its directory."""
     if segment.path is None:
-        return Place()
+        return ColumnPlace()
     parsed = names.parse_partition(segment.path.absolute().parent.name)
-    return Place(parsed.topic, parsed.partition) if parsed else Place()
+    return ColumnPlace(parsed.topic, parsed.partition) if parsed else ColumnPlace()
 
 
-def _segment(segment: Segment, request: Request, place: Place) -> Iterator[pa.RecordBatch]:
+def _segment(segment: Segment, request: Request, place: ColumnPlace) -> Iterator[pa.RecordBatch]:
     progress = Progress(segment, request)
     while True:
         try:
@@ -170,7 +170,7 @@ def _segment(segment: Segment, request: Request, place: Place) -> Iterator[pa.Re
 
 
 def _from(
-    segment: Segment, request: Request, place: Place, progress: Progress
+    segment: Segment, request: Request, place: ColumnPlace, progress: Progress
 ) -> Iterator[pa.RecordBatch]:
     remote = isinstance(segment.path, RemotePath)
     threads = 0 if segment.codec.core is None or remote else request.jobs - 1
@@ -186,7 +186,7 @@ def _from(
 
 
 def _read(
-    segment: Segment, place: Place, request: Request
+    segment: Segment, place: ColumnPlace, request: Request
 ) -> Iterator[tuple[pa.RecordBatch, int] | tuple[None, None]]:
     """Yield record batches and the position reached; None if nothing after is wanted."""
     reader = Reader(

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kafkaspec.arrow.arrays import control_type
-from kafkaspec.arrow.schema import CONTROL_TYPES, Place, Request
+from kafkaspec.arrow.schema import CONTROL_TYPES, ColumnPlace, Request
 from kafkaspec.codecs import Codec
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
 from kafkaspec.model import Record
@@ -37,7 +37,11 @@ _OF_BATCH: Final[dict[str, Callable[[Batch], Any]]] = {
 
 
 def batch_of_records(
-    batch: Batch, records: Sequence[Record], columns: Sequence[str], place: Place, codec: Codec
+    batch: Batch,
+    records: Sequence[Record],
+    columns: Sequence[str],
+    place: ColumnPlace,
+    codec: Codec,
 ) -> pa.RecordBatch:
     """Return columns of some records of a batch; keys of headers are bytes.
 

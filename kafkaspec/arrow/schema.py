@@ -159,7 +159,7 @@ def headers_type(layout: Layout, header_keys: HeaderKeys) -> pa.DataType:
 
 
 @dataclass(frozen=True)
-class Place:
+class ColumnPlace:
     """Topic and partition of a log, from the name of its directory.
 
     Attributes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import wrong_usage
-from kafkaspec.cli.report import Place
+from kafkaspec.cli.report import LinePlace
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.names import parse_partition
@@ -290,7 +290,7 @@ class Inputs:
                 yield str(partition.path), partition
 
 
-def place_of(log: Segment | Partition) -> Place:
+def place_of(log: Segment | Partition) -> LinePlace:
     """Return topic and partition of a log, by the name of its directory; null without one."""
     home = log.path
     if isinstance(log, Segment):

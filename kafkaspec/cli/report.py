@@ -38,7 +38,7 @@ _RANGE: Final = frozenset({"first_offset", "last_offset"})
 """Members of a line that also has ``offsets``, the same range with its end exclusive."""
 
 
-class Place(TypedDict):
+class LinePlace(TypedDict):
     """The partition that a line is about, by the name of its directory; null without one."""
 
     topic: str | None

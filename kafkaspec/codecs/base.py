@@ -89,7 +89,7 @@ Parser = Callable[..., tuple[Any, int]]
 of the type; see ``Codec.parse``. The bounds were checked; errors count from the buffer's start."""
 
 
-class Place(NamedTuple):
+class FieldPlace(NamedTuple):
     """A number in some bytes: its value, position, path and place in the specification."""
 
     value: int
@@ -340,7 +340,7 @@ class Codec(ABC):
             count += 1
         return count, position
 
-    def count_headers(self, batch: Any, data: Buffer) -> Place | None:
+    def count_headers(self, batch: Any, data: Buffer) -> FieldPlace | None:
         """Return the number of headers of the first record, and the place where it stands.
 
         Returns None if the format has no headers, or if the number cannot be read.
@@ -366,7 +366,7 @@ class Codec(ABC):
             else:
                 value, position = None, position + item.size
             if item.derive == "count" and item.derive_from == names.HEADERS:
-                return Place(value, start, f"{path}/{item.id}", item.location)
+                return FieldPlace(value, start, f"{path}/{item.id}", item.location)
         return None
 
     def decode_records(

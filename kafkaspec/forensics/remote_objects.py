@@ -22,7 +22,7 @@ from kafkaspec.layout.kinds import shown_name
 from kafkaspec.results import Assumption, Strength
 from kafkaspec.state.remote import SEGMENTS
 from kafkaspec.tiered import layouts
-from kafkaspec.tiered.layouts import Layout, Objects, Place
+from kafkaspec.tiered.layouts import Layout, ObjectPlace, Objects
 
 
 class Verdict(StrEnum):
@@ -103,7 +103,7 @@ def join_objects(
         KafkaSpecError: ``unreadable``: there are files, but no remote storage of a known layout.
     """
     rows = segments.to_pylist()
-    there: dict[tuple[str, int, str, int], tuple[Place, Objects]] = {}
+    there: dict[tuple[str, int, str, int], tuple[ObjectPlace, Objects]] = {}
     others: list[Path] = []
     errors: list[KafkaSpecError] = []
     for place, group, rest in layouts.stored(storage):
@@ -154,7 +154,10 @@ class _Latest:
 
 
 def _judged(
-    row: dict[str, Any], found: tuple[Place, Objects] | None, size: int | None, latest: _Latest
+    row: dict[str, Any],
+    found: tuple[ObjectPlace, Objects] | None,
+    size: int | None,
+    latest: _Latest,
 ) -> tuple[Verdict, Strength]:
     """Return the verdict about a segment, and how well it is proven.
 
@@ -183,7 +186,7 @@ def _judged(
 def _columns(
     verdict: Verdict,
     strength: Strength,
-    found: tuple[Place, Objects] | None,
+    found: tuple[ObjectPlace, Objects] | None,
     size: int | None,
 ) -> dict[str, Any]:
     paths: Iterable[Path] = () if found is None else found[1].files.values()
@@ -195,7 +198,7 @@ def _columns(
     }
 
 
-def _size(place: Place, group: Objects, errors: list[KafkaSpecError]) -> int | None:
+def _size(place: ObjectPlace, group: Objects, errors: list[KafkaSpecError]) -> int | None:
     """Return the bytes of a segment as its objects say it."""
     try:
         if place.layout is Layout.LOCAL:

@@ -31,7 +31,7 @@ _KINDS: Final = {
 """Types of columns that are not numbers of 64 bits."""
 
 Row = dict[str, Any]
-Place = tuple[Any, ...]
+PartitionName = tuple[Any, ...]
 
 
 LINES: Final = ("producer", "transaction", "gap", "size", "time", "error")
@@ -98,7 +98,7 @@ class Figures:
     def heaviest(self, place: Sequence[str] = LOG) -> list[Row]:
         """Return the heaviest keys, at most ``SHOWN_KEYS`` of a log or topic, with bounds."""
         slack = {key: total["slack"] or 0 for key, total in self._by("segments", place).items()}
-        found: defaultdict[Place, list[Row]] = defaultdict(list)
+        found: defaultdict[PartitionName, list[Row]] = defaultdict(list)
         for row in self.rows("heaviest", place):
             at = tuple(row[name] for name in place)
             row["at_most"] = row["count"] + slack[at] - row.pop("credit")
@@ -109,7 +109,7 @@ class Figures:
             chosen += [row for row in rows[:SHOWN_KEYS] if row["count"] > 1]
         return chosen
 
-    def _by(self, name: str, place: Sequence[str]) -> dict[Place, Row]:
+    def _by(self, name: str, place: Sequence[str]) -> dict[PartitionName, Row]:
         """Return sums of a table over everything but the log, by log."""
         shape = TABLES[name]
         bare = type(shape)({}, shape.values)
@@ -164,9 +164,9 @@ class Figures:
             row["errors"] = (counted.get("errors") or 0) + (log.get("errors") or 0)
             yield row
 
-    def _lists(self, place: Sequence[str]) -> defaultdict[Place, Row]:
+    def _lists(self, place: Sequence[str]) -> defaultdict[PartitionName, Row]:
         """Return magics, codecs, timestamp types and the number of producers."""
-        found: defaultdict[Place, Row] = defaultdict(
+        found: defaultdict[PartitionName, Row] = defaultdict(
             lambda: {"magics": [], "codecs": [], "timestamp_types": [], "producers": 0}
         )
         for row in self.rows("codecs", place):
@@ -183,13 +183,13 @@ class Figures:
             found[tuple(row[key] for key in place)]["producers"] += 1
         return found
 
-    def _steps(self, place: Sequence[str]) -> dict[Place, Row]:
+    def _steps(self, place: Sequence[str]) -> dict[PartitionName, Row]:
         """Return how often a timestamp is below that of the record before, and the largest step.
 
         Segments count in the order of their base offsets.
         """
-        found: dict[Place, Row] = {}
-        ends: dict[Place, int] = {}
+        found: dict[PartitionName, Row] = {}
+        ends: dict[PartitionName, int] = {}
         for row in self.part["segments"].sort_by(
             [(name, "ascending") for name in (*LOG, "base_offset", "file")]
         ).to_pylist():  # fmt: skip

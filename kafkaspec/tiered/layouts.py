@@ -94,7 +94,7 @@ class Objects:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ObjectPlace:
     """The directory of a partition.
 
     Attributes:
@@ -177,7 +177,7 @@ def find_object(path: Path) -> tuple[Found, ObjectName] | None:
     return None if layout is None else (Found(folder, layout, Level.PARTITION), name)
 
 
-def places(found: Found, only: str | None = None) -> list[Place]:
+def places(found: Found, only: str | None = None) -> list[ObjectPlace]:
     """Return the partitions of remote storage, or only ``topic-0``, by topic and number."""
     layout, level = found.layout, found.level
     if level is Level.PARTITION:
@@ -198,7 +198,7 @@ def places(found: Found, only: str | None = None) -> list[Place]:
     return sorted(chosen, key=lambda item: (item.topic, item.partition, str(item.path)))
 
 
-def objects(place: Place) -> tuple[list[Objects], list[Path]]:
+def objects(place: ObjectPlace) -> tuple[list[Objects], list[Path]]:
     """Return the segments of a partition by offset, and what else is in its directory."""
     segments: dict[tuple[int, str], Objects] = {}
     others = []
@@ -213,7 +213,7 @@ def objects(place: Place) -> tuple[list[Objects], list[Path]]:
     return [segments[key] for key in sorted(segments)], others
 
 
-def stored(place: Path) -> Iterator[tuple[Place, Objects | None, list[Path]]]:
+def stored(place: Path) -> Iterator[tuple[ObjectPlace, Objects | None, list[Path]]]:
     """Yield the segments in remote storage, and for each partition what else is there."""
     found = find(place)
     if found is None:
@@ -266,7 +266,7 @@ def _layout_of(folder: Path, suffixes: list[str]) -> Layout | None:
     return None if local is None else Layout.LOCAL
 
 
-def _place(folder: Path, layout: Layout) -> Place | None:
+def _place(folder: Path, layout: Layout) -> ObjectPlace | None:
     """Return the partition that the name of a directory says."""
     place = _absolute(folder)
     if layout is Layout.AIVEN:
@@ -278,7 +278,7 @@ def _place(folder: Path, layout: Layout) -> Place | None:
             topic = (before, topic[1]) if dash and before else None
     if topic is None or not _is_number(number):
         return None
-    return Place(folder, layout, topic[0], topic[1], int(number))
+    return ObjectPlace(folder, layout, topic[0], topic[1], int(number))
 
 
 def _topic_of(name: str) -> tuple[str, UUID] | None:

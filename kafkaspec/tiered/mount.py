@@ -22,7 +22,7 @@ from kafkaspec.io.remote import Opened, Ranges, RemotePath, Status, address, as_
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.tiered import layouts
 from kafkaspec.tiered.keys import KeyRing, Keys
-from kafkaspec.tiered.layouts import Found, Layout, Level, Objects, Place
+from kafkaspec.tiered.layouts import Found, Layout, Level, ObjectPlace, Objects
 from kafkaspec.tiered.objects import PlainRanges, SegmentRanges, index_bytes, index_size
 
 SCHEME: Final = "tiered"
@@ -55,7 +55,7 @@ class TieredFiles:
         self.found = found
         self._base = _base(found.path)
         self._keys = keys
-        self._places: dict[str, list[Place]] = {}
+        self._places: dict[str, list[ObjectPlace]] = {}
         self._all = False
         self._files: dict[str, dict[str, Shown]] = {}
         self._hidden: dict[str, Callable[[str], Shown | None]] = {}
@@ -70,16 +70,16 @@ class TieredFiles:
         """The log directory."""
         return RemotePath(self, _ROOT, self._base, Status(self._base, True, None, None))
 
-    def partitions(self) -> dict[str, list[Place]]:
+    def partitions(self) -> dict[str, list[ObjectPlace]]:
         """Return partitions by the name of their directory: several of a topic made again."""
         if not self._all:
-            found: dict[str, list[Place]] = {}
+            found: dict[str, list[ObjectPlace]] = {}
             for place in layouts.places(self.found):
                 found.setdefault(place.name, []).append(place)
             self._places, self._all = found, True
         return self._places
 
-    def _places_of(self, folder: str) -> list[Place]:
+    def _places_of(self, folder: str) -> list[ObjectPlace]:
         """Return the partitions of a name; no other topic is listed for it."""
         if folder not in self._places and not self._all:
             self._places[folder] = layouts.places(self.found, folder)
@@ -162,7 +162,7 @@ class TieredFiles:
             self._files[folder], self._hidden[folder] = known, hidden
         return known
 
-    def _of(self, place: Place) -> tuple[dict[str, Shown], Callable[[str], Shown | None]]:
+    def _of(self, place: ObjectPlace) -> tuple[dict[str, Shown], Callable[[str], Shown | None]]:
         """Return the files of a partition, and a function that finds those that are not listed."""
         groups, others = layouts.objects(place)
         chosen: list[Objects] = []
@@ -190,7 +190,9 @@ class TieredFiles:
         starts = {group.start_offset: group for group in chosen}
         return shown, lambda name: self._transaction_index(place, starts, name)
 
-    def _add(self, shown: dict[str, Shown], place: Place, group: Objects, end: int | None) -> None:
+    def _add(
+        self, shown: dict[str, Shown], place: ObjectPlace, group: Objects, end: int | None
+    ) -> None:
         """Add the files of a segment.
 
         A producer snapshot of remote storage holds the state after its segment, and has the name
@@ -222,14 +224,14 @@ class TieredFiles:
                 group, names.PRODUCER_SNAPSHOT
             )
 
-    def _leader_epochs(self, place: Place, last: Objects) -> Shown | None:
+    def _leader_epochs(self, place: ObjectPlace, last: Objects) -> Shown | None:
         if place.layout is Layout.AIVEN:
             return self._index(last, names.LEADER_EPOCHS)
         path = last.files.get(layouts.LEADER_EPOCHS)
         return None if path is None else _copy(path)
 
     def _transaction_index(
-        self, place: Place, starts: dict[int, Objects], name: str
+        self, place: ObjectPlace, starts: dict[int, Objects], name: str
     ) -> Shown | None:
         """Return the transaction index of a segment, whose manifest says if there is one."""
         parsed = names.parse_segment(name)
@@ -242,7 +244,7 @@ class TieredFiles:
             return None
         return self._index(group, names.TRANSACTION_INDEX)
 
-    def _better(self, place: Place, one: Objects, two: Objects) -> tuple[Objects, Objects]:
+    def _better(self, place: ObjectPlace, one: Objects, two: Objects) -> tuple[Objects, Objects]:
         """Return two copies of a segment: the one to show, which has more, or is newer, first."""
 
         def rank(group: Objects) -> tuple[int, int, str]:

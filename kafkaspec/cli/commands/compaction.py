@@ -28,8 +28,8 @@ from kafkaspec.cli.options import (
     wrong_usage,
 )
 from kafkaspec.cli.report import (
+    LinePlace,
     Output,
-    Place,
     ReportCommand,
     Reporter,
     line,
@@ -54,10 +54,12 @@ class HeldBy(NamedTuple):
 
 
 OUTPUT = Output(
-    record=line(Place, Removed, file=str),
-    group=line(Place, file=str, position=int, offsets=OffsetRange, segments=list[int], bytes=int),
+    record=line(LinePlace, Removed, file=str),
+    group=line(
+        LinePlace, file=str, position=int, offsets=OffsetRange, segments=list[int], bytes=int
+    ),
     compaction=line(
-        Place,
+        LinePlace,
         Dirty,
         Compaction,
         held_by=HeldBy | None,

@@ -14,8 +14,8 @@ from kafkaspec.cli.console import count_text, new_table, note, say, stdout_conso
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import epilog, format_option, iso, reading_options, wrong_usage
 from kafkaspec.cli.report import (
+    LinePlace,
     Output,
-    Place,
     ReportCommand,
     Reporter,
     line,
@@ -50,17 +50,19 @@ class _Copy(NamedTuple):
 
 
 OUTPUT = Output(
-    difference=line(Place, Difference),
+    difference=line(LinePlace, Difference),
     truncation=line(
-        Place,
+        LinePlace,
         Truncation,
         leader=Literal["A", "B"],
         removed=OffsetRange | None,
         acknowledged=OffsetRange | None,
     ),
     election=line("kafkaspec.forensics.replicas.elections:UncleanElection"),
-    assumption=line(Place, Assumption),
-    partition=line(Place, a=_Copy, b=_Copy, divergence=int | None, same=bool, same_segments=bool),
+    assumption=line(LinePlace, Assumption),
+    partition=line(
+        LinePlace, a=_Copy, b=_Copy, divergence=int | None, same=bool, same_segments=bool
+    ),
     summary={"same": int, "differences": int},
 )
 _EPILOG = epilog(
@@ -151,7 +153,7 @@ def _pairs(opened: list[Any]) -> Iterator[tuple[Log, Log]]:
         yield each, there[each.topic, each.partition]
 
 
-def _place(a: Log, b: Log) -> Place:
+def _place(a: Log, b: Log) -> LinePlace:
     for log in (a, b):
         if isinstance(log, Partition) and log.topic is not None:
             return {"topic": log.topic, "partition": log.partition}
@@ -187,7 +189,7 @@ def _elections(a: Log, b: Log, counts: Inputs) -> list[UncleanElection]:
 
 
 def _report(
-    report: Reporter, place: Place, found: Comparison, elections: list[UncleanElection]
+    report: Reporter, place: LinePlace, found: Comparison, elections: list[UncleanElection]
 ) -> None:
     for each in found.differences:
         report.line("difference", place, each)

@@ -73,20 +73,20 @@ A format string, for example '%t %p %o: %k = %s\n', has
 """
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Topic and partition of a file."""
 
     topic: str = ""
     partition: int = _NONE
 
 
-def place_of(file: str | Path | None) -> Place:
+def place_of(file: str | Path | None) -> RecordPlace:
     """Return topic and partition of a segment, from the name of its directory."""
     if file is None:
-        return Place()
+        return RecordPlace()
     path = as_path(file) if "://" in str(file) else Path(file).absolute()
     found = parse_partition(path.parent.name)
-    return Place() if found is None else Place(found.topic, found.partition)
+    return RecordPlace() if found is None else RecordPlace(found.topic, found.partition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class FormatString:
             raise ValueError(f"a format string has {MOST_PARTS} parts at most, not {len(parts)}")
         return cls(tuple(parts))
 
-    def placed(self, place: Place) -> tuple[bytes | str, ...]:
+    def placed(self, place: RecordPlace) -> tuple[bytes | str, ...]:
         """Return the parts with topic and partition as bytes."""
         texts = {
             _TOPIC: place.topic.encode("utf-8", "surrogateescape"),
@@ -138,7 +138,7 @@ class FormatString:
             texts.get(part, part) if isinstance(part, str) else part for part in self.parts
         )
 
-    def texts(self, place: Place, records: Iterable[Record]) -> Iterator[bytes]:
+    def texts(self, place: RecordPlace, records: Iterable[Record]) -> Iterator[bytes]:
         """Yield each of some records of a partition as the string shows it."""
         parts = self.placed(place)
         for record in records:

@@ -23,7 +23,7 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
-from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, line, say_assumptions
+from kafkaspec.cli.report import LinePlace, Output, ReportCommand, Reporter, line, say_assumptions
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
@@ -40,14 +40,14 @@ _RANGES: Final = "kafkaspec.forensics.gaps.ranges"
 
 OUTPUT = Output(
     gap=line(
-        Place,
+        LinePlace,
         f"{_RANGES}:GAPS",
         kind=f"{_RANGES}:GapKind",
         why=f"{_RANGES}:Why",
         strength=Strength,
     ),
     partition=line(
-        Place,
+        LinePlace,
         log_start_offset=int,
         log_end_offset=int,
         ranges=int,
@@ -140,7 +140,7 @@ def _copy_of(
     return found
 
 
-def _report(report: Reporter, place: Place, result: Gaps) -> None:
+def _report(report: Reporter, place: LinePlace, result: Gaps) -> None:
     report.rows("gap", result.ranges, place)
     report.line(
         "partition",
@@ -153,7 +153,7 @@ def _report(report: Reporter, place: Place, result: Gaps) -> None:
     )
 
 
-def _print_text(place: Place, result: Gaps) -> None:
+def _print_text(place: LinePlace, result: Gaps) -> None:
     ranges = result.ranges
     if not len(ranges):
         return

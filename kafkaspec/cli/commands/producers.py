@@ -26,7 +26,7 @@ from kafkaspec.cli.options import (
     reading_options,
     wrong_usage,
 )
-from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, line, say_assumptions
+from kafkaspec.cli.report import LinePlace, Output, ReportCommand, Reporter, line, say_assumptions
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.results import Assumption
 
@@ -38,11 +38,11 @@ _MOST_ROWS: Final = 50
 _RESULTS: Final = "kafkaspec.forensics.producers"
 
 OUTPUT = Output(
-    run=line(Place, f"{_RESULTS}.reading:RUNS", follows=f"{_RESULTS}.sequences:Follows"),
-    break_=line(Place, f"{_RESULTS}.verdicts:Break"),
-    producer=line(Place, f"{_RESULTS}.reading:Producer"),
+    run=line(LinePlace, f"{_RESULTS}.reading:RUNS", follows=f"{_RESULTS}.sequences:Follows"),
+    break_=line(LinePlace, f"{_RESULTS}.verdicts:Break"),
+    producer=line(LinePlace, f"{_RESULTS}.reading:Producer"),
     partition=line(
-        Place, producers=int, runs=int, breaks=int, snapshots=int, assumptions=list[Assumption]
+        LinePlace, producers=int, runs=int, breaks=int, snapshots=int, assumptions=list[Assumption]
     ),
     summary={"producers": int, "breaks": int},
 )
@@ -109,7 +109,9 @@ def producers_command(
     report.finish(found, text, producers=producers, breaks=breaks)
 
 
-def _report(report: Reporter, place: Place, result: Producers, rows: Sequence[Producer]) -> None:
+def _report(
+    report: Reporter, place: LinePlace, result: Producers, rows: Sequence[Producer]
+) -> None:
     report.rows("run", result.runs, place)
     for item in result.breaks:
         report.line("break", place, item)
@@ -126,7 +128,7 @@ def _report(report: Reporter, place: Place, result: Producers, rows: Sequence[Pr
     )
 
 
-def _print_text(place: Place, result: Producers, rows: Sequence[Producer]) -> None:
+def _print_text(place: LinePlace, result: Producers, rows: Sequence[Producer]) -> None:
     console = stdout_console()
     name = "-" if place["topic"] is None else f"{place['topic']}-{place['partition']}"
     table = new_table(

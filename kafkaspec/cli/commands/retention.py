@@ -29,8 +29,8 @@ from kafkaspec.cli.options import (
     reading_options,
 )
 from kafkaspec.cli.report import (
+    LinePlace,
     Output,
-    Place,
     ReportCommand,
     Reporter,
     line,
@@ -42,7 +42,7 @@ from kafkaspec.results import OffsetRange
 
 OUTPUT = Output(
     segment=line(
-        Place,
+        LinePlace,
         Fate,
         file=str,
         position=int,
@@ -54,7 +54,9 @@ OUTPUT = Output(
         held_by=Holder | None,
         without=("segment", "holder"),
     ),
-    retention=line(Place, Retention, deleted=int, deleted_bytes=int, held=int, without=("fates",)),
+    retention=line(
+        LinePlace, Retention, deleted=int, deleted_bytes=int, held=int, without=("fates",)
+    ),
     summary={"deleted": int, "held": int},
 )
 _EPILOG = epilog(

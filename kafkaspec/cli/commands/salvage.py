@@ -32,7 +32,7 @@ from kafkaspec.cli.options import (
     state_option,
     wrong_usage,
 )
-from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, Tally, line
+from kafkaspec.cli.report import LinePlace, Output, ReportCommand, Reporter, Tally, line
 from kafkaspec.cli.rules import interval_option
 from kafkaspec.forensics.salvage import (
     Added,
@@ -50,16 +50,16 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
 
-_STRETCH = line(Place, {"file": str}, Stretch, without=("fate",))
-_TRANSACTION = line(Place, OpenTransaction)
+_STRETCH = line(LinePlace, {"file": str}, Stretch, without=("fate",))
+_TRANSACTION = line(LinePlace, OpenTransaction)
 
 OUTPUT = Output(
-    lost_offsets=line(Place, {"file": str | None}, LostOffsets, without=("segment",)),
-    added=line(Place, Added, without=("base_offset",)),
+    lost_offsets=line(LinePlace, {"file": str | None}, LostOffsets, without=("segment",)),
+    added=line(LinePlace, Added, without=("base_offset",)),
     open=_TRANSACTION,
     unknown=_TRANSACTION,
     partition=line(
-        Place,
+        LinePlace,
         source=str,
         target=str,
         size=int,

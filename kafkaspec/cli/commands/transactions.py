@@ -23,7 +23,7 @@ from kafkaspec.cli.options import (
     state_option,
     wrong_usage,
 )
-from kafkaspec.cli.report import Output, Place, ReportCommand, Reporter, line
+from kafkaspec.cli.report import LinePlace, Output, ReportCommand, Reporter, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.results import Assumption, Strength
 
@@ -38,14 +38,14 @@ _TIMELINE: Final = "kafkaspec.forensics.timeline"
 OUTPUT = Output(
     transactional_id=line("kafkaspec.state.transactions:TRANSACTIONS"),
     transaction=line(
-        Place,
+        LinePlace,
         f"{_TIMELINE}:TIMELINE",
         outcome=f"{_TIMELINE}:Outcome",
         strength=Strength,
         transactional_id=str | None,
     ),
     partition=line(
-        Place,
+        LinePlace,
         log_start_offset=int | None,
         log_end_offset=int,
         last_stable_offset=int,
@@ -57,7 +57,7 @@ OUTPUT = Output(
         index_entries=int,
         assumptions=list[Assumption],
     ),
-    finding=line(Place, f"{_TIMELINE}:IndexFinding"),
+    finding=line(LinePlace, f"{_TIMELINE}:IndexFinding"),
     open=line(
         "kafkaspec.forensics.transactions:OPEN",
         verdict="kafkaspec.forensics.transactions:Verdict",

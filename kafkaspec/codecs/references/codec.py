@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from kafkaspec.codecs.base import Codec, Parser, Place
+from kafkaspec.codecs.base import Codec, FieldPlace, Parser
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import TypeLayout
@@ -91,7 +91,7 @@ class ReferenceCodec(Codec):
         """See ``Codec.whole_records``; engines read from the beginning of a buffer only."""
         return self.reference.whole_records(batch, data, most)
 
-    def count_headers(self, batch: Any, data: Buffer) -> Place | None:
+    def count_headers(self, batch: Any, data: Buffer) -> FieldPlace | None:
         """See ``Codec.count_headers``."""
         return self.reference.count_headers(batch, data)
 

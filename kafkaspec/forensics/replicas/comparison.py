@@ -11,7 +11,7 @@ from typing import ClassVar, Final, Literal
 from kafkaspec.arrow import provider
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.forensics.replicas.entries import Pair, Place, Relation, Side, different
+from kafkaspec.forensics.replicas.entries import EntryPlace, Pair, Relation, Side, different
 from kafkaspec.forensics.replicas.truncation import Epochs, Step, truncation
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import NONE
@@ -79,7 +79,7 @@ class Extent:
         """The smallest and the largest leader epoch."""
         return self.first_epoch, self.last_epoch
 
-    def add(self, place: Place) -> None:
+    def add(self, place: EntryPlace) -> None:
         """Add a batch."""
         self.entries += 1
         self.size += place.size
@@ -382,7 +382,7 @@ def _joined(item: Difference | None, kind: DifferenceKind, pair: Pair) -> Differ
     )
 
 
-def _with(extent: Extent | None, place: Place | None) -> Extent | None:
+def _with(extent: Extent | None, place: EntryPlace | None) -> Extent | None:
     if place is None:
         return extent
     if extent is None:
@@ -409,7 +409,7 @@ def _overlap(found: Comparison, pair: Pair) -> bool:
     return not other.ended and other.place.first_offset <= pair.last_offset
 
 
-def _intact(place: Place) -> bool:
+def _intact(place: EntryPlace) -> bool:
     try:
         return place.segment.batch_at(place.position).crc_valid
     except KafkaSpecError:

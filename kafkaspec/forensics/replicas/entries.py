@@ -33,7 +33,7 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EntryPlace:
     """An entry.
 
     Attributes:
@@ -66,8 +66,8 @@ class Pair:
     """
 
     relation: Relation
-    a: Place | None
-    b: Place | None
+    a: EntryPlace | None
+    b: EntryPlace | None
 
     @property
     def first_offset(self) -> int:
@@ -145,12 +145,12 @@ class Side:
         return max(1, end - self._row)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> EntryPlace:
         """The current entry."""
         headers, row = self._there(), self._row
         last = headers.last_offset[row]
         first = headers.first_offset[row]
-        return Place(
+        return EntryPlace(
             headers.segment,
             headers.position[row],
             headers.size[row],

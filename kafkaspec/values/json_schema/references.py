@@ -37,7 +37,7 @@ class Document:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Place:
+class SchemaPlace:
     """A schema where it stands.
 
     Attributes:
@@ -50,12 +50,12 @@ class Place:
     base: str
     document: Document
 
-    def inner(self, node: Any) -> Place:
+    def inner(self, node: Any) -> SchemaPlace:
         """Return a schema within this one."""
-        return Place(node, _base_of(node, self.base), self.document)
+        return SchemaPlace(node, _base_of(node, self.base), self.document)
 
 
-def load(definition: Definition, bounds: Bounds) -> Place:
+def load(definition: Definition, bounds: Bounds) -> SchemaPlace:
     """Return a schema with everything that it refers to."""
     every = bounds.within(definition)
     made = {id(each): _parsed(each.text) for each in every}
@@ -64,23 +64,23 @@ def load(definition: Definition, bounds: Bounds) -> Place:
         own = {name: made[id(inner)] for name, inner in each.imports}
         made[id(each)].imports = names | own
     document = made[id(definition)]
-    return Place(document.root, document.base, document)
+    return SchemaPlace(document.root, document.base, document)
 
 
-def resolve(reference: str, place: Place) -> Place:
+def resolve(reference: str, place: SchemaPlace) -> SchemaPlace:
     """Return the schema that ``$ref`` in a place means."""
     document = place.document
     uri, fragment = urldefrag(reference)
     absolute = _join(place.base, uri)
     if not uri:
         root = document.schemas.get(place.base, document.root)
-        found = Place(root, place.base, document)
+        found = SchemaPlace(root, place.base, document)
     else:
         target = _document(uri, absolute, document)
         if target is not None:
-            found = Place(target.root, target.base, target)
+            found = SchemaPlace(target.root, target.base, target)
         elif absolute in document.schemas:
-            found = Place(document.schemas[absolute], absolute, document)
+            found = SchemaPlace(document.schemas[absolute], absolute, document)
         else:
             raise SchemaError(f"$ref {reference!r} is in no schema that this one refers to")
     fragment = unquote(fragment)
@@ -104,7 +104,7 @@ def _document(uri: str, absolute: str, document: Document) -> Document | None:
     return None
 
 
-def _pointed(reference: str, fragment: str, found: Place) -> Place:
+def _pointed(reference: str, fragment: str, found: SchemaPlace) -> SchemaPlace:
     for step in fragment[1:].split("/"):
         name = step.replace("~1", "/").replace("~0", "~")
         node = found.node

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.json_schema import references
-from kafkaspec.values.json_schema.references import Place
+from kafkaspec.values.json_schema.references import SchemaPlace
 from kafkaspec.values.json_schema.shapes import (
     FORMATS,
     Array,
@@ -52,7 +52,7 @@ class _Compiler:
         self._options = options
         self._types = 0
 
-    def shape(self, place: Place, around: tuple[int, ...]) -> Shape:
+    def shape(self, place: SchemaPlace, around: tuple[int, ...]) -> Shape:
         """Return the type of a schema within others, given by their identities."""
         if len(around) > self._options.bounds.depth:
             raise SchemaError(f"more than {self._options.bounds.depth} levels of nesting")
@@ -80,14 +80,16 @@ class _Compiler:
                 parts.append(merge_any(branches))
         return merge_all(parts)
 
-    def _branches(self, place: Place, keyword: str, inside: tuple[int, ...]) -> Iterator[Shape]:
+    def _branches(
+        self, place: SchemaPlace, keyword: str, inside: tuple[int, ...]
+    ) -> Iterator[Shape]:
         branches = place.node.get(keyword, [])
         if not isinstance(branches, list):
             raise SchemaError(f"{keyword} is not an array")
         for branch in branches:
             yield self.shape(place.inner(branch), inside)
 
-    def _own(self, place: Place, inside: tuple[int, ...]) -> Shape:
+    def _own(self, place: SchemaPlace, inside: tuple[int, ...]) -> Shape:
         """Return the type that a schema asks for without those that it consists of."""
         node = place.node
         if "const" in node:
@@ -108,7 +110,7 @@ class _Compiler:
             )
         return self._of_name(str(names), place, inside)
 
-    def _of_name(self, name: str, place: Place, inside: tuple[int, ...]) -> Shape:
+    def _of_name(self, name: str, place: SchemaPlace, inside: tuple[int, ...]) -> Shape:
         node = place.node
         match name:
             case "null":
@@ -129,7 +131,7 @@ class _Compiler:
                 return self._object(place, inside)
         raise SchemaError(f"no type {name[:40]!r} in JSON Schema")
 
-    def _array(self, place: Place, inside: tuple[int, ...]) -> Shape:
+    def _array(self, place: SchemaPlace, inside: tuple[int, ...]) -> Shape:
         node = place.node
         items = node.get("prefixItems", node.get("items"))
         if isinstance(items, list) and items:
@@ -139,7 +141,7 @@ class _Compiler:
             return Array(self.shape(place.inner(items), inside))
         return Array(JsonText())
 
-    def _object(self, place: Place, inside: tuple[int, ...]) -> Shape:
+    def _object(self, place: SchemaPlace, inside: tuple[int, ...]) -> Shape:
         node = place.node
         properties = node.get("properties", {})
         if not isinstance(properties, dict):
