@@ -19,8 +19,8 @@ from kafkaspec.conversion.choices import ChoiceOptions, Choices
 from kafkaspec.log.columnar import BatchOptions, TypedOptions
 from kafkaspec.log.encoding import EncodeOptions
 from kafkaspec.log.entries import Entries, SegmentOptions
-from kafkaspec.log.selection import Options as Selected
 from kafkaspec.log.selection import Selection, Target
+from kafkaspec.log.selection import SelectionOptions as Selected
 from kafkaspec.options import FORMER_WORDS
 from kafkaspec.times import Time
 

@@ -24,7 +24,7 @@ from kafkaspec.conversion.choices import ChoiceOptions, Choices
 from kafkaspec.log.batch import FORMER
 from kafkaspec.log.encoding import EncodeOptions
 from kafkaspec.log.entries import Entries, SegmentOptions
-from kafkaspec.log.selection import Options, Selection, Target
+from kafkaspec.log.selection import Selection, SelectionOptions, Target
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "api.md"
 
@@ -57,7 +57,7 @@ _NAME = re.compile(r"\b[A-Z]\w+\b")
 _EXPLAINED: Final[dict[type, Any]] = {
     ChoiceOptions: Choices,
     EncodeOptions: kafkaspec.encode,
-    Options: Selection,
+    SelectionOptions: Selection,
     SegmentOptions: Entries.__init__,
     Target: kafkaspec.Partition.find,
 }

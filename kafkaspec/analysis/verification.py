@@ -32,7 +32,7 @@ from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report
 from kafkaspec.analysis.verify_index import verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_remote_index import verify_remote_index
-from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
+from kafkaspec.analysis.verify_segment import Event, SegmentVerifier, VerifyChecks
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError, unreadable
@@ -137,7 +137,7 @@ def verify_events(
         KafkaSpecError: ``unreadable``: the path does not exist, or has no file of Kafka's.
         ValueError: no such codec.
     """
-    options = Options(
+    options = VerifyChecks(
         codecs_of(codec),
         max_output,
         progress,
@@ -203,7 +203,7 @@ def _spread(
         yield from event.results
 
 
-def _directories(path: Path, options: Options) -> Iterator[Event | Settled]:
+def _directories(path: Path, options: VerifyChecks) -> Iterator[Event | Settled]:
     top, *partitions = read_directories(path)
     if top.is_partition:
         yield from _partition(top, options)
@@ -235,7 +235,7 @@ def _directories(path: Path, options: Options) -> Iterator[Event | Settled]:
 
 
 def _partitions(
-    directories: Sequence[Directory], options: Options
+    directories: Sequence[Directory], options: VerifyChecks
 ) -> Iterator[tuple[LogState, Iterable[Event | Settled]]]:
     """Yield the state of each partition, which is complete after its events, and these."""
     groups = groups_of(directories, options.part_bytes) if options.jobs > 1 else []
@@ -259,7 +259,7 @@ def _partitions(
 
 
 def _group(
-    task: tuple[Sequence[Directory], Options, bool],
+    task: tuple[Sequence[Directory], VerifyChecks, bool],
 ) -> list[tuple[LogState, list[Settled]]]:
     """Verify a group of partitions in another process."""
     directories, options, mapped = task
@@ -271,7 +271,7 @@ def _group(
     return done
 
 
-def _report_progress(items: Iterable[Settled], options: Options) -> None:
+def _report_progress(items: Iterable[Settled], options: VerifyChecks) -> None:
     if options.progress is None:
         return
     for result in (result for item in items for result in item.results):
@@ -280,7 +280,7 @@ def _report_progress(items: Iterable[Settled], options: Options) -> None:
 
 
 def _partition(
-    directory: Directory, options: Options, log: LogState | None = None
+    directory: Directory, options: VerifyChecks, log: LogState | None = None
 ) -> Iterator[Event | Settled]:
     partition = os.fspath(directory.path) if directory.is_partition else ""
     log = log_state(directory.path) if log is None else log
@@ -340,7 +340,7 @@ def _partition(
     yield from _others(directory, partition, seen, options)
 
 
-def _alone(path: Path, options: Options, partition: str = "") -> Iterator[Event | Settled]:
+def _alone(path: Path, options: VerifyChecks, partition: str = "") -> Iterator[Event | Settled]:
     """Verify a segment or KRaft snapshot without the state of other segments."""
     done = options.elsewhere(path)
     if done is not None:
@@ -394,7 +394,7 @@ class _Gone:
         self._account = None if log is None else Account(log, ends_only=True, judge=judge)
 
     @classmethod
-    def in_directory(cls, directory: Directory, options: Options) -> _Gone:
+    def in_directory(cls, directory: Directory, options: VerifyChecks) -> _Gone:
         """Return one for a partition, or another directory with segments."""
         if directory.is_partition or directory.of(FileKind.SEGMENT, FileKind.MESSAGE_SET):
             with suppress(KafkaSpecError):  # of a file that is verified by itself
@@ -469,7 +469,7 @@ def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
 
 
 def _others(
-    directory: Directory, partition: str, seen: set[str], options: Options
+    directory: Directory, partition: str, seen: set[str], options: VerifyChecks
 ) -> Iterator[Event]:
     """Yield files whose content is not checked, each with the reason for it."""
     for kind in _INDEX_KINDS:
@@ -518,7 +518,7 @@ def _not_read(path: Path, kind: FileKind, partition: str) -> FileResult:
     return FileResult(file=os.fspath(path), kind=kind, partition=partition, size=size_of(path))
 
 
-def _single_file(path: Path, options: Options) -> Iterator[Event | Settled]:
+def _single_file(path: Path, options: VerifyChecks) -> Iterator[Event | Settled]:
     name = names.parse_segment(path.name)
     kind = kind_of(path.name)
     log = path if name is None else path.with_name(name.sibling(names.LOG))

@@ -12,14 +12,14 @@ from kafkaspec.analysis.compare import Content
 from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind
-from kafkaspec.analysis.verify_segment import Event, Options, SegmentVerifier
+from kafkaspec.analysis.verify_segment import Event, SegmentVerifier, VerifyChecks
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.batch import Batch, crc_error, ignored_bytes
 
 
 def verify_message_sets(
-    paths: Sequence[Path], options: Options, partition: str = ""
+    paths: Sequence[Path], options: VerifyChecks, partition: str = ""
 ) -> Iterator[Event]:
     """Yield findings about the segments of a log in order, and a result for each.
 

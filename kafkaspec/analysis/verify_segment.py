@@ -49,7 +49,7 @@ _PROGRESS_STEP = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class VerifyChecks:
     """The options of a run of ``verify``.
 
     Attributes:
@@ -77,7 +77,7 @@ class Options:
     by_columns: bool = True
 
 
-def open_segment(path: Path, codec: str, options: Options) -> Segment:
+def open_segment(path: Path, codec: str, options: VerifyChecks) -> Segment:
     """Open a segment for verification, which reads records only if the checksum is right."""
     if options.max_output is None:
         return Segment(path, codec=codec, mapped=options.mapped)
@@ -92,7 +92,7 @@ class SegmentVerifier:
     def __init__(
         self,
         path: Path,
-        options: Options,
+        options: VerifyChecks,
         *,
         order: LogOrder | None = None,
         partition: str = "",

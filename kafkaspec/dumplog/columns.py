@@ -37,7 +37,7 @@ from kafkaspec.columns.wanted import (
 )
 from kafkaspec.dumplog.families import Family
 from kafkaspec.dumplog.fields import FALSE, NO_HORIZON, TRUE
-from kafkaspec.dumplog.options import Options, Parse, Texts
+from kafkaspec.dumplog.options import DumpOptions, Parse, Texts
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.jobs import flows_in_order
 from kafkaspec.layout import names
@@ -115,7 +115,7 @@ _Item = Run | int | Batch | KafkaSpecError
 _Read = memoryview | list[Run] | int | Batch | KafkaSpecError
 
 
-def has_columns(family: Family, options: Options, log: Segment) -> bool:
+def has_columns(family: Family, options: DumpOptions, log: Segment) -> bool:
     """Return whether columns say the lines of a log."""
     return (
         log.codec.core is not None
@@ -129,7 +129,7 @@ def has_columns(family: Family, options: Options, log: Segment) -> bool:
 
 
 def read_lines(
-    family: Family, options: Options, log: Segment, jobs: int
+    family: Family, options: DumpOptions, log: Segment, jobs: int
 ) -> Iterator[memoryview | list[Run] | int | Batch | KafkaSpecError]:
     """Yield the lines of a log.
 
@@ -155,7 +155,7 @@ def read_lines(
 class _Text:
     """The plan of the lines, and the columns that it takes."""
 
-    def __init__(self, core: Core, family: Family, options: Options) -> None:
+    def __init__(self, core: Core, family: Family, options: DumpOptions) -> None:
         self._codecs = family.codecs
         self._plan: list[Piece] = []
         self._shown: list[_Shown | None] = []

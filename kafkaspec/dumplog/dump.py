@@ -10,7 +10,7 @@ from kafkaspec.dumplog.columns import has_columns, read_lines
 from kafkaspec.dumplog.families import family_of
 from kafkaspec.dumplog.indexes import IndexLines
 from kafkaspec.dumplog.logs import LogLines, head_of, tail_line
-from kafkaspec.dumplog.options import Found, Options
+from kafkaspec.dumplog.options import DumpOptions, Found
 from kafkaspec.dumplog.producers import aborted_lines, snapshot_lines
 from kafkaspec.dumplog.releases import NEWEST
 from kafkaspec.dumplog.reports import Gaps, Reports
@@ -36,7 +36,7 @@ class Dump:
     def __init__(
         self,
         release: Release = NEWEST,
-        options: Options = Options(),  # noqa: B008  (frozen)
+        options: DumpOptions = DumpOptions(),  # noqa: B008  (frozen)
         *,
         found: Found,
         said: Found,

@@ -10,7 +10,7 @@ from pathlib import Path
 from kafkaspec.codecs import Codec
 from kafkaspec.dumplog.families import Family
 from kafkaspec.dumplog.logs import base_offset_of, check_end
-from kafkaspec.dumplog.options import Found, Options
+from kafkaspec.dumplog.options import DumpOptions, Found
 from kafkaspec.dumplog.reports import Reports
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
@@ -31,7 +31,7 @@ class IndexLines:
     """
 
     def __init__(
-        self, family: Family, options: Options, codec: Codec, reports: Reports, found: Found
+        self, family: Family, options: DumpOptions, codec: Codec, reports: Reports, found: Found
     ) -> None:
         self._family = family
         self._options = options

@@ -8,7 +8,7 @@ from pathlib import Path
 from kafkaspec.dumplog.control import control_text
 from kafkaspec.dumplog.families import Family
 from kafkaspec.dumplog.fields import Row, batch_values, own_row, row_values, rows_of
-from kafkaspec.dumplog.options import Found, Options, Texts, utf8
+from kafkaspec.dumplog.options import DumpOptions, Found, Texts, utf8
 from kafkaspec.dumplog.reports import Gaps
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
@@ -66,7 +66,7 @@ class LogLines:
     def __init__(
         self,
         family: Family,
-        options: Options,
+        options: DumpOptions,
         log: Segment,
         strict: Segment,
         gaps: Gaps,
@@ -158,7 +158,7 @@ def check_end(log: Segment) -> None:
         )
 
 
-def tail_line(family: Family, options: Options, path: Path, tail: Tail, found: Found) -> str:
+def tail_line(family: Family, options: DumpOptions, path: Path, tail: Tail, found: Found) -> str:
     """Return the line about bytes at the end that are not a batch, or ""; report them.
 
     Args:

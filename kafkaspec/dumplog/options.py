@@ -30,7 +30,7 @@ Found = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class DumpOptions:
     """Options of the tool.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Self, Unpack
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.lookup import Found
-from kafkaspec.log.selection import Options
+from kafkaspec.log.selection import SelectionOptions
 from kafkaspec.model import Record
 from kafkaspec.times import Time
 
@@ -23,7 +23,11 @@ class Log(Columnar, ABC):
 
     @abstractmethod
     def records(
-        self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
+        self,
+        start_offset: int | None = None,
+        *,
+        control: bool = False,
+        **options: Unpack[SelectionOptions],
     ) -> Iterator[Record]:
         """Yield the records in order; see ``Segment.records``."""
 

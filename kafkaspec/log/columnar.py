@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from kafkaspec.log.lookup import Isolation
-from kafkaspec.log.selection import LogStart, Options
+from kafkaspec.log.selection import LogStart, SelectionOptions
 from kafkaspec.options import checked
 from kafkaspec.policy import ErrorPolicy, OnError, RaiseOrColumn
 from kafkaspec.provider import provider, typed_provider
@@ -38,7 +38,7 @@ values of older ones are read as it. ``each``: that with which each value was wr
 record batches differ. A number: this version of the subject."""
 
 
-class RangeOptions(Options, total=False):
+class RangeOptions(SelectionOptions, total=False):
     """Options of ``to_batches`` that choose records."""
 
     start_offset: int | None

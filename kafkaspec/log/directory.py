@@ -19,7 +19,7 @@ from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import SegmentOptions
 from kafkaspec.log.partition import Partition
-from kafkaspec.log.selection import Options, Target
+from kafkaspec.log.selection import SelectionOptions, Target
 from kafkaspec.model import Record
 from kafkaspec.options import UnknownNameError, checked, not_there
 from kafkaspec.times import Time, milliseconds
@@ -175,7 +175,11 @@ class LogDirectory(Log):
 
     @checked
     def records(
-        self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
+        self,
+        start_offset: int | None = None,
+        *,
+        control: bool = False,
+        **options: Unpack[SelectionOptions],
     ) -> Iterator[Record]:
         """Yield the records of the current partitions, one partition after the other.
 

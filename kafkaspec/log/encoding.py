@@ -67,7 +67,7 @@ _COMPUTED: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EncodeArguments:
     """The arguments of ``encode``, without the records."""
 
     codec: Codec
@@ -191,7 +191,7 @@ def encode(
         names.HAS_DELETE_HORIZON: delete_horizon is not None,
     }
     own |= {name: True for name, value in flags.items() if value}
-    options = Options(
+    options = EncodeArguments(
         codec=codec if isinstance(codec, Codec) else get_codec(codec),
         kind=kind,
         compression=CompressionType[compression.upper()],
@@ -239,7 +239,7 @@ def decode(
     return [record for batch in segment.batches() for record in batch.records()]
 
 
-def _batch(records: Sequence[Record], options: Options) -> bytes:
+def _batch(records: Sequence[Record], options: EncodeArguments) -> bytes:
     compression = options.compression if records else CompressionType.NONE
     base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
     if options.delete_horizon is not None:
@@ -281,7 +281,7 @@ def batch_entry(batch: Any, records: bytes, codec: Codec, level: int | None) -> 
     return codec.serialize(ENTRY, new_entry(batch, getattr(batch, names.BASE_OFFSET)))
 
 
-def _messages(records: Sequence[Record], options: Options) -> bytes:
+def _messages(records: Sequence[Record], options: EncodeArguments) -> bytes:
     template = _template(options, _timestamp_type(options), CompressionType.NONE)
     return b"".join(
         _message(template, options, record.offset, _own_timestamp(record, options), record)
@@ -289,11 +289,11 @@ def _messages(records: Sequence[Record], options: Options) -> bytes:
     )
 
 
-def _own_timestamp(record: Record, options: Options) -> int:
+def _own_timestamp(record: Record, options: EncodeArguments) -> int:
     return options.max_timestamp if options.append_time else record.timestamp
 
 
-def _wrapper(records: Sequence[Record], options: Options) -> bytes:
+def _wrapper(records: Sequence[Record], options: EncodeArguments) -> bytes:
     if not records:
         raise _refuse("a compressed message must hold at least one message")
     last = records[-1].offset
@@ -317,7 +317,7 @@ def _wrapper(records: Sequence[Record], options: Options) -> bytes:
 
 
 def _template(
-    options: Options, timestamp_type: TimestampType, compression: CompressionType
+    options: EncodeArguments, timestamp_type: TimestampType, compression: CompressionType
 ) -> LegacyMessage:
     """Return a message without the fields of each record."""
     message: LegacyMessage = new_message(
@@ -333,7 +333,7 @@ def _template(
 
 
 def _message(
-    template: LegacyMessage, options: Options, offset: int, timestamp: int, record: Record
+    template: LegacyMessage, options: EncodeArguments, offset: int, timestamp: int, record: Record
 ) -> bytes:
     message = replace(
         template,
@@ -349,7 +349,7 @@ def _message(
         raise
 
 
-def _timestamp_type(options: Options) -> TimestampType:
+def _timestamp_type(options: EncodeArguments) -> TimestampType:
     return TimestampType.LOG_APPEND_TIME if options.append_time else TimestampType.CREATE_TIME
 
 
@@ -360,7 +360,7 @@ def _largest(records: Sequence[Record], append_time: bool) -> int:
     return max(times, default=NO_TIMESTAMP)
 
 
-def _refuse_what_messages_lack(options: Options, last_offset: int | None) -> None:
+def _refuse_what_messages_lack(options: EncodeArguments, last_offset: int | None) -> None:
     """Refuse options that a message has no place for; the error names the option."""
     kind = options.kind
     foreign = [name for name in options.header if name not in kind.header]

@@ -25,7 +25,7 @@ from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import SegmentOptions
 from kafkaspec.log.headers import sound_headers
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart, Options, W, selection_of
+from kafkaspec.log.selection import LogStart, SelectionOptions, W, selection_of
 from kafkaspec.log.transactions import (
     AbortedTransactions,
     OpenTransaction,
@@ -333,7 +333,11 @@ class Partition(Log):
 
     @checked
     def records(
-        self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
+        self,
+        start_offset: int | None = None,
+        *,
+        control: bool = False,
+        **options: Unpack[SelectionOptions],
     ) -> Iterator[Record]:
         """Yield the records of all segments in order, one batch decompressed at a time.
 

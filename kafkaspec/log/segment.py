@@ -15,8 +15,8 @@ from kafkaspec.log.entries import Entries
 from kafkaspec.log.headers import HEADERS_AT_ONCE, scanned, skip
 from kafkaspec.log.pieces import WHOLE_BYTES, runs_of
 from kafkaspec.log.selection import (
-    Options,
     Selection,
+    SelectionOptions,
     check_isolation,
     chosen,
     first_position,
@@ -77,7 +77,11 @@ class Segment(Entries, Log):
 
     @checked
     def records(
-        self, start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
+        self,
+        start_offset: int | None = None,
+        *,
+        control: bool = False,
+        **options: Unpack[SelectionOptions],
     ) -> Iterator[Record]:
         """Return the records in order, one batch decompressed at a time.
 

@@ -31,7 +31,7 @@ its broker, as a broker does, since records below it were deleted. ``ignore``: w
 number: this offset."""
 
 
-class Options(TypedDict, total=False):
+class SelectionOptions(TypedDict, total=False):
     """The options of ``records``, next to the first offset and ``control``; see ``Selection``."""
 
     end_offset: int | None
@@ -111,7 +111,7 @@ class Selection:
 
 
 def selection_of(
-    start_offset: int | None = None, *, control: bool = False, **options: Unpack[Options]
+    start_offset: int | None = None, *, control: bool = False, **options: Unpack[SelectionOptions]
 ) -> Selection:
     """Return the selection that the options of ``records`` ask for."""
     return Selection(start_offset=start_offset, control=control, **with_milliseconds(options))

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from kafkaspec.analysis import Finding, verification
 from kafkaspec.analysis.verification import verify_events
-from kafkaspec.analysis.verify_segment import Options
+from kafkaspec.analysis.verify_segment import VerifyChecks
 from kafkaspec.errors import KafkaSpecError
 
 TINY = 1 << 10
@@ -35,7 +35,7 @@ def told(path: Path, **options: Any) -> Told:
         read[file] = read.get(file, 0) + count
 
     found: Told = []
-    with patch.object(verification, "Options", partial(Options, **options)):
+    with patch.object(verification, "Options", partial(VerifyChecks, **options)):
         try:
             for event in verify_events(path, progress=progress):
                 kind = "finding" if isinstance(event, Finding) else "file"

@@ -16,7 +16,7 @@ from rich.console import Console
 import kafkaspec as ks
 from kafkaspec.analysis import groups, verification
 from kafkaspec.analysis.files import read_directories
-from kafkaspec.analysis.verify_segment import Options
+from kafkaspec.analysis.verify_segment import VerifyChecks
 from kafkaspec.cli.commands.verify_text import print_report
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.jobs import in_processes
@@ -298,7 +298,7 @@ def test_help_tells_the_exit_codes(command: str) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_jobs_change_nothing(partition: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    monkeypatch.setattr(verification, "Options", partial_of(Options, part_bytes=1 << 10))
+    monkeypatch.setattr(verification, "Options", partial_of(VerifyChecks, part_bytes=1 << 10))
     log = first_segment(partition)
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 1
@@ -318,7 +318,7 @@ def test_jobs_change_nothing_in_a_log_directory(
     """Groups of small partitions, which other processes verify, between large ones."""
     monkeypatch.setattr(groups, "MANY", 2)
     monkeypatch.setattr(groups, "_MOST", 3)
-    monkeypatch.setattr(verification, "Options", partial_of(Options, part_bytes=4 << 10))
+    monkeypatch.setattr(verification, "Options", partial_of(VerifyChecks, part_bytes=4 << 10))
     logs = tmp_path / "logs"
     shutil.copytree(golden("4.3.1", "plain-0").parent, logs)
     shutil.copytree(logs / "plain-0", logs / "plain-1.0123456789abcdef0123456789abcdef-delete")

@@ -9,7 +9,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import get_codec
 from kafkaspec.dumplog.decoders import decoder_of
 from kafkaspec.dumplog.dump import Dump
-from kafkaspec.dumplog.options import Options
+from kafkaspec.dumplog.options import DumpOptions
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.segment import Segment
@@ -62,7 +62,7 @@ def test_damaged_files(tmp_path: Path) -> None:
             (place / beside.name).write_bytes(beside.read_bytes())
         path = place / source.name
         path.write_bytes(damaged(chance, source.read_bytes()))
-        options = Options(
+        options = DumpOptions(
             deep=chance.random() < 0.7, content=chance.random() < 0.7,
             sanity_only=chance.random() < 0.1, max_bytes=chance.choice((None, None, 100)),
         )  # fmt: skip

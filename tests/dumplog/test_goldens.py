@@ -13,7 +13,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.conformance.goldens import DUMP, read_dumps
 from kafkaspec.dumplog.decoders import decoder_of
 from kafkaspec.dumplog.dump import Dump
-from kafkaspec.dumplog.options import Options
+from kafkaspec.dumplog.options import DumpOptions
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from tests.goldens import GOLDEN, VERSIONS, release
@@ -40,15 +40,15 @@ def cases(version: str) -> Iterator[tuple[Path, Path, str]]:
             yield path.parent / "logs", Path(name), text
 
 
-def options(version: tuple[int, ...], name: Path) -> Options:
+def options(version: tuple[int, ...], name: Path) -> DumpOptions:
     """Those with which the golden text was made."""
     if name.suffix not in (names.LOG, names.CHECKPOINT):
-        return Options()
+        return DumpOptions()
     topic = "__cluster_metadata" if name.suffix == names.CHECKPOINT else name.parent.name[:-2]
     parse = None
     if version >= DECODERS.get(topic, NEVER):
         parse = decoder_of(topic, version, get_codec())
-    return Options(deep=True, content=version >= (0, 8, 1), parse=parse)
+    return DumpOptions(deep=True, content=version >= (0, 8, 1), parse=parse)
 
 
 def as_set(line: str) -> str:

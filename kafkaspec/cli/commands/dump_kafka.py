@@ -20,7 +20,7 @@ from kafkaspec.model import Buffer
 from kafkaspec.release import Release, parse_release, release_text
 
 if TYPE_CHECKING:
-    from kafkaspec.dumplog.options import Options
+    from kafkaspec.dumplog.options import DumpOptions
 
     _Release = click.ParamType[Release]
 else:
@@ -149,9 +149,9 @@ class Asked(NamedTuple):
             note(line)
         return max(codes)
 
-    def _options(self, codec: str) -> Options:
+    def _options(self, codec: str) -> DumpOptions:
         from kafkaspec.dumplog.families import family_of
-        from kafkaspec.dumplog.options import Options
+        from kafkaspec.dumplog.options import DumpOptions
 
         topics = [topic for option, topic in _DECODERS.items() if option in self.flags]
         parse = None
@@ -160,7 +160,7 @@ class Asked(NamedTuple):
 
             parse = decoder_of(topics[0], self.release, get_codec(codec))
         content = "print-data-log" in self.flags or bool(topics)
-        return Options(
+        return DumpOptions(
             deep="deep-iteration" in self.flags
             or (content and family_of(self.release).implies_deep),
             content=content,

@@ -31,7 +31,7 @@ from kafkaspec.analysis.parts import (
 )
 from kafkaspec.analysis.report import FileKind, Report
 from kafkaspec.analysis.verification import codecs_of, verify_events
-from kafkaspec.analysis.verify_segment import Options, SegmentVerifier
+from kafkaspec.analysis.verify_segment import SegmentVerifier, VerifyChecks
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.io.remote import address, as_path
 from kafkaspec.spark.jobs.units import computed
@@ -264,7 +264,7 @@ def check(unit: Unit) -> Settled:
     order = before.order if before is not None else LogOrder(group_offsets=unit.group_offsets)
     verifier = SegmentVerifier(
         as_path(unit.path),
-        Options(unit.codecs, mapped=False),  # what is mapped counts as memory of a worker
+        VerifyChecks(unit.codecs, mapped=False),  # what is mapped counts as memory of a worker
         order=order,
         partition=unit.partition,
         is_last=unit.is_last,
