@@ -27,7 +27,7 @@ SLOT_BYTES: Final = 24
 """Bytes of a digest and an offset."""
 
 
-class Verdict(IntFlag):
+class KeyVerdict(IntFlag):
     """The verdict of the table on a record."""
 
     SUPERSEDED = 1
@@ -38,7 +38,7 @@ class Verdict(IntFlag):
     """Its offset is above the last one that the table knows."""
 
 
-GONE: Final = Verdict.SUPERSEDED | Verdict.KEYLESS
+GONE: Final = KeyVerdict.SUPERSEDED | KeyVerdict.KEYLESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Judged:
     """The verdicts of the table on some records.
 
     Attributes:
-        verdicts: a byte for each, see ``Verdict``.
+        verdicts: a byte for each, see ``KeyVerdict``.
         newest: the last offset with its key, -1 for none.
     """
 
@@ -137,13 +137,13 @@ class KeyTable:
             return Judged(verdicts, newest)
         for row in range(rows):
             newest[row] = -1
-            verdicts[row] = Verdict.AFTER if offsets[row] > latest else Verdict.KEYLESS
+            verdicts[row] = KeyVerdict.AFTER if offsets[row] > latest else KeyVerdict.KEYLESS
         for row, digest in _digests_of(columns):
             if offsets[row] <= latest:
                 newest[row] = self._known.get(digest, -1)
-                verdicts[row] = Verdict.SUPERSEDED if offsets[row] < newest[row] else 0
+                verdicts[row] = KeyVerdict.SUPERSEDED if offsets[row] < newest[row] else 0
         for row in null_rows(_validity(value), rows):
-            verdicts[row] |= Verdict.VALUELESS
+            verdicts[row] |= KeyVerdict.VALUELESS
         return Judged(verdicts, newest)
 
     def newest_of(self, key: bytes) -> int:

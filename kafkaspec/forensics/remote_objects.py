@@ -25,7 +25,7 @@ from kafkaspec.tiered import layouts
 from kafkaspec.tiered.layouts import Layout, ObjectPlace, Objects
 
 
-class Verdict(StrEnum):
+class RemoteVerdict(StrEnum):
     """The fate of a segment."""
 
     STORED = "stored"
@@ -46,7 +46,7 @@ class Verdict(StrEnum):
     """It is there, and the metadata does not name it."""
 
 
-SOUND: Final = frozenset({Verdict.STORED, Verdict.DELETED})
+SOUND: Final = frozenset({RemoteVerdict.STORED, RemoteVerdict.DELETED})
 """Verdicts that need nothing to be done."""
 
 JOINED: Final = pa.schema([
@@ -135,7 +135,7 @@ def join_objects(
         }
         strength = Strength.STRONG if whole else Strength.LIKELY if known else Strength.UNKNOWN
         size = _size(*found, errors)
-        joined.append(row | _columns(Verdict.ORPHAN, strength, found, size))
+        joined.append(row | _columns(RemoteVerdict.ORPHAN, strength, found, size))
     joined.sort(key=lambda row: (row["topic"], row["partition"], row["start_offset"]))
     read = "the end of the metadata" if at is None else str(at)
     assumptions = [
@@ -158,7 +158,7 @@ def _judged(
     found: tuple[ObjectPlace, Objects] | None,
     size: int | None,
     latest: _Latest,
-) -> tuple[Verdict, Strength]:
+) -> tuple[RemoteVerdict, Strength]:
     """Return the verdict about a segment, and how well it is proven.
 
     A broker copies the segments of a partition one after the other, and deletes them so: what did
@@ -168,23 +168,25 @@ def _judged(
     state = row["state"]
     if state == _STARTED:
         passed = row["updated"] < latest.copied
-        return Verdict.COPY_UNFINISHED, Strength.LIKELY if passed else Strength.CONSISTENT
+        return RemoteVerdict.COPY_UNFINISHED, Strength.LIKELY if passed else Strength.CONSISTENT
     if state == _DELETING:
         passed = row["updated"] < latest.deleted
-        return Verdict.DELETE_UNFINISHED, Strength.LIKELY if passed else Strength.CONSISTENT
+        return RemoteVerdict.DELETE_UNFINISHED, Strength.LIKELY if passed else Strength.CONSISTENT
     if state == _DELETED:
-        return (Verdict.DELETED if found is None else Verdict.LEFT_BEHIND), Strength.STRONG
+        return (
+            RemoteVerdict.DELETED if found is None else RemoteVerdict.LEFT_BEHIND
+        ), Strength.STRONG
     if state != _FINISHED:  # a state of a later release
-        return Verdict.STORED, Strength.UNKNOWN
+        return RemoteVerdict.STORED, Strength.UNKNOWN
     if found is None or found[1].missing(found[0].layout):
-        return Verdict.GONE, Strength.STRONG
+        return RemoteVerdict.GONE, Strength.STRONG
     if size is not None and size != row["size"]:
-        return Verdict.OTHER_SIZE, Strength.PROOF
-    return Verdict.STORED, Strength.LIKELY if size is None else Strength.STRONG
+        return RemoteVerdict.OTHER_SIZE, Strength.PROOF
+    return RemoteVerdict.STORED, Strength.LIKELY if size is None else Strength.STRONG
 
 
 def _columns(
-    verdict: Verdict,
+    verdict: RemoteVerdict,
     strength: Strength,
     found: tuple[ObjectPlace, Objects] | None,
     size: int | None,

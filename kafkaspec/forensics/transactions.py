@@ -44,11 +44,11 @@ OPEN: Final = pa.schema([
 ])  # fmt: skip
 """Columns of transactions that are open in partitions. ``state`` is what the coordinator says of
 ``transactional_id``; ``hanging`` is null where no coordinator's partition was there to ask.
-``verdict`` is one of ``Verdict``, ``strength`` says how well the files prove it; ``ends_at`` is the
-time after which the coordinator aborts it, ms."""
+``verdict`` is one of ``TransactionVerdict``, ``strength`` says how well the files prove it;
+``ends_at`` is the time after which the coordinator aborts it, ms."""
 
 
-class Verdict(StrEnum):
+class TransactionVerdict(StrEnum):
     """The fate of an open transaction. The list is closed."""
 
     OPEN = "open"
@@ -118,9 +118,15 @@ def judged(
     """
     row = known.get(each.producer_id)
     verdict, strength = _verdict(row, place, each.producer_epoch, complete=complete)
-    hanging = None if verdict is Verdict.UNKNOWN else verdict is Verdict.HANGING
+    hanging = (
+        None if verdict is TransactionVerdict.UNKNOWN else verdict is TransactionVerdict.HANGING
+    )
     ends_at = None
-    if verdict is Verdict.OPEN and row is not None and row["start_timestamp"] is not None:
+    if (
+        verdict is TransactionVerdict.OPEN
+        and row is not None
+        and row["start_timestamp"] is not None
+    ):
         ends_at = row["start_timestamp"] + row["timeout_ms"]
     return {
         "topic": place.topic,
@@ -149,18 +155,20 @@ class Placed(Protocol):
 
 def _verdict(
     row: Mapping[str, Any] | None, place: Placed, epoch: int, *, complete: bool
-) -> tuple[Verdict, Strength]:
+) -> tuple[TransactionVerdict, Strength]:
     if row is None:
         # The id may have expired at the coordinator: transactional.id.expiration.ms.
         return (
-            (Verdict.HANGING, Strength.LIKELY) if complete else (Verdict.UNKNOWN, Strength.UNKNOWN)
+            (TransactionVerdict.HANGING, Strength.LIKELY)
+            if complete
+            else (TransactionVerdict.UNKNOWN, Strength.UNKNOWN)
         )
     listed = any(
         item["topic"] == place.topic and place.partition in item["partition_ids"]
         for item in row["partitions"]
     )
     if not listed or row["state"] not in _OPEN or row["producer_epoch"] not in (epoch, epoch + 1):
-        return Verdict.HANGING, Strength.STRONG
+        return TransactionVerdict.HANGING, Strength.STRONG
     if row["state"] in _ENDING:
-        return Verdict.ENDING, Strength.LIKELY
-    return Verdict.OPEN, Strength.STRONG
+        return TransactionVerdict.ENDING, Strength.LIKELY
+    return TransactionVerdict.OPEN, Strength.STRONG

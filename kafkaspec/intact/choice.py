@@ -46,7 +46,7 @@ class Support(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RunVerdict:
     """The fate of a run.
 
     Attributes:
@@ -83,7 +83,7 @@ def choose(
     bound: int,
     buffer: memoryview,
     is_indexed: Callable[[Run], bool],
-) -> list[Verdict]:
+) -> list[RunVerdict]:
     """Return a verdict for each run, in order.
 
     Args:
@@ -98,16 +98,16 @@ def choose(
     if len(runs) == len(items) == 1:
         inside = base <= runs[0].first <= runs[0].last < bound
         if inside:
-            return [Verdict(True, Strength.PROOF)]
+            return [RunVerdict(True, Strength.PROOF)]
     displaced = _is_displaced(items, base)
     nodes = _nodes(items, len(buffer), is_indexed, displaced=displaced)
     legacy = any(not KINDS[magic].has_record_sets for run in runs for magic in run.magics)
-    verdicts: dict[int, Verdict] = {}
+    verdicts: dict[int, RunVerdict] = {}
     rest = []
     for number, node in enumerate(nodes):
         run = node.run
         if not base <= run.first <= run.last < bound:
-            verdicts[number] = Verdict(False, Strength.STRONG, OUTSIDE)
+            verdicts[number] = RunVerdict(False, Strength.STRONG, OUTSIDE)
         elif node.support <= Support.FOLLOWED and _is_value(buffer, node, legacy):
             verdicts[number] = _embedded(node)
         else:
@@ -237,7 +237,7 @@ def _path(
     size: int,
     *,
     displaced: bool,
-) -> list[Verdict]:
+) -> list[RunVerdict]:
     """Return verdicts by the path with the most bytes on which bytes and offsets agree."""
     top = LARGEST_OFFSET + 1 if limit is None else limit
     before = Run(0, 0, base - 1, base - 1, 0, set(), -1)
@@ -367,8 +367,8 @@ def _comes_after(claimed: Head, one: _Node, other: _Node) -> bool:
     )
 
 
-def _verdicts(nodes: Sequence[_Node], path: set[int]) -> list[Verdict]:
-    verdicts = [Verdict(True, _STRENGTHS[node.support]) for node in nodes]
+def _verdicts(nodes: Sequence[_Node], path: set[int]) -> list[RunVerdict]:
+    verdicts = [RunVerdict(True, _STRENGTHS[node.support]) for node in nodes]
     ordered = sorted(path)
     kept = [nodes[number] for number in ordered]
     firsts = [node.run.first for node in kept]
@@ -386,24 +386,24 @@ def _verdicts(nodes: Sequence[_Node], path: set[int]) -> list[Verdict]:
     return verdicts[1:-1]
 
 
-def _refused(node: _Node, before: _Node, after: _Node, *, is_repeated: bool) -> Verdict:
+def _refused(node: _Node, before: _Node, after: _Node, *, is_repeated: bool) -> RunVerdict:
     """Return why a run is not on the path, between two that are."""
     run = node.run
     low, high = run.first <= before.run.last, run.last >= after.run.first
     if low or high:
         other = before if low else after
         strength = Strength.STRONG if other.support > Support.NONE else Strength.LIKELY
-        return Verdict(False, strength, REPEATED if is_repeated else UNORDERED)
+        return RunVerdict(False, strength, REPEATED if is_repeated else UNORDERED)
     if node.support == Support.NONE and (
         after.run.first - before.run.last - 1 == run.last - run.first + 1
         or run.first == before.run.last + 1
     ):
         return _embedded(node)
-    return Verdict(False, Strength.UNKNOWN, UNCLEAR)
+    return RunVerdict(False, Strength.UNKNOWN, UNCLEAR)
 
 
-def _embedded(node: _Node) -> Verdict:
+def _embedded(node: _Node) -> RunVerdict:
     """Return that a run is inside a value; not known if it is beside one with other offsets."""
     if node.falls:
-        return Verdict(False, Strength.UNKNOWN, UNCLEAR)
-    return Verdict(False, Strength.STRONG, EMBEDDED)
+        return RunVerdict(False, Strength.UNKNOWN, UNCLEAR)
+    return RunVerdict(False, Strength.STRONG, EMBEDDED)

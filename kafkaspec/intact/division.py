@@ -16,7 +16,7 @@ from pathlib import Path
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex
-from kafkaspec.intact.choice import Verdict, choose
+from kafkaspec.intact.choice import RunVerdict, choose
 from kafkaspec.intact.extents import with_extents, with_parts
 from kafkaspec.intact.heads import head_at
 from kafkaspec.intact.moves import with_moves
@@ -57,7 +57,7 @@ class Division:
         self.items = items
         chosen = iter(choose(items, base, limit, self.bound, self.buffer, self._is_indexed))
         verdicts = [next(chosen) if isinstance(item, Run) else None for item in items]
-        self.verdicts: list[Verdict | None] = with_moves(items, verdicts, base, limit, walker)
+        self.verdicts: list[RunVerdict | None] = with_moves(items, verdicts, base, limit, walker)
 
     @cached_property
     def index(self) -> tuple[Sequence[int], Sequence[int]]:

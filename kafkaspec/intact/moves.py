@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Final
 
 from kafkaspec._generated.python.model.recordbatch import TimestampType
-from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNORDERED, Verdict
+from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNORDERED, RunVerdict
 from kafkaspec.intact.heads import head_at
 from kafkaspec.intact.walk import Broken, Gap, Item, Run, Walker
 from kafkaspec.layout.kinds import KINDS
@@ -33,11 +33,11 @@ CONTRADICTED: Final = (
 
 def with_moves(
     items: Sequence[Item],
-    verdicts: Sequence[Verdict | None],
+    verdicts: Sequence[RunVerdict | None],
     base: int,
     limit: int | None,
     walker: Walker,
-) -> list[Verdict | None]:
+) -> list[RunVerdict | None]:
     """Return the verdicts, with runs that go elsewhere kept.
 
     Args:
@@ -53,7 +53,7 @@ def with_moves(
     return _Moves(items, verdicts, candidates, base, limit, walker).verdicts()
 
 
-def _candidates(items: Sequence[Item], verdicts: Sequence[Verdict | None]) -> list[int]:
+def _candidates(items: Sequence[Item], verdicts: Sequence[RunVerdict | None]) -> list[int]:
     """Return the numbers of runs that others refuse, and that touch entries of the log."""
     found: list[int] = []
     first = 0
@@ -77,7 +77,7 @@ class _Moves:
     def __init__(
         self,
         items: Sequence[Item],
-        verdicts: Sequence[Verdict | None],
+        verdicts: Sequence[RunVerdict | None],
         candidates: Sequence[int],
         base: int,
         limit: int | None,
@@ -96,7 +96,7 @@ class _Moves:
         for number in sorted(candidates, key=lambda n: (items[n].start - items[n].end, n)):
             self._place(number)
 
-    def verdicts(self) -> list[Verdict | None]:
+    def verdicts(self) -> list[RunVerdict | None]:
         """Return the verdicts, with those that go to their places kept."""
         for _ in range(_MOST_PASSES):
             if not self._moved:
@@ -110,10 +110,10 @@ class _Moves:
         found = list(self._verdicts)
         for number, why in self._why.items():
             if found[number].why == UNORDERED:  # type: ignore[union-attr]  # a run
-                found[number] = Verdict(False, Strength.UNKNOWN, why)
+                found[number] = RunVerdict(False, Strength.UNKNOWN, why)
         strengths = {run.start: strength for run, strength in self._strengths()}
         for start, number in self._moved.items():
-            found[number] = Verdict(True, strengths[start], is_moved=True)
+            found[number] = RunVerdict(True, strengths[start], is_moved=True)
         return found
 
     def _place(self, number: int) -> None:

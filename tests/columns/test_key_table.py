@@ -10,7 +10,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.codecs import get_codec
-from kafkaspec.columns.key_table import KeyTable, Verdict
+from kafkaspec.columns.key_table import KeyTable, KeyVerdict
 from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import Wanted
@@ -56,15 +56,15 @@ def test_the_table_of_keys_is_a_dictionary_of_digests(seed: int) -> None:
         judged = table.judge(columns, latest)
         for row, key in enumerate(keys):
             newest = -1 if key is None else wanted.get(hashlib.md5(key).digest(), -1)
-            verdict = Verdict(0) if key is not None else Verdict.VALUELESS
+            verdict = KeyVerdict(0) if key is not None else KeyVerdict.VALUELESS
             if row > latest:
-                assert judged.verdicts[row] == verdict | Verdict.AFTER
+                assert judged.verdicts[row] == verdict | KeyVerdict.AFTER
                 continue
             assert judged.newest[row] == newest
             if key is None:
-                verdict |= Verdict.KEYLESS
+                verdict |= KeyVerdict.KEYLESS
             elif newest > row:
-                verdict |= Verdict.SUPERSEDED
+                verdict |= KeyVerdict.SUPERSEDED
             assert judged.verdicts[row] == verdict
         assert all(
             table.newest_of(key) == wanted.get(hashlib.md5(key).digest(), -1) for key in pool

@@ -13,7 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.forensics.producers import Break, Producers, Verdict, by_producer, read_producers
+from kafkaspec.forensics.producers import (
+    Break,
+    Producers,
+    ProducerVerdict,
+    by_producer,
+    read_producers,
+)
 from kafkaspec.log.partition import Partition
 from kafkaspec.results import member_types
 from tests.cli.helpers import run
@@ -53,7 +59,7 @@ def test_brokers_break_no_rule(version: str) -> None:
         assert found.unread == []
         assert found.snapshots == len(log.snapshot_paths), path
         for item in found.breaks:
-            assert (item.verdict, item.legal) == (Verdict.REMOVED, True), (path, item)
+            assert (item.verdict, item.legal) == (ProducerVerdict.REMOVED, True), (path, item)
         data = [batch for batch in log.batches() if batch.producer_id >= 0 and not batch.is_control]
         assert sum(row["batches"] for row in by_producer(found)) == len(data)
         last = {batch.producer_id: batch for batch in data}
@@ -137,7 +143,9 @@ def test_a_snapshot_proves_what_the_log_lost(tmp_path: Path) -> None:
     data = path.read_bytes()
     last = [batch for batch in batches if batch.producer_id == 0][-1]
     path.write_bytes(data[: last.position] + data[last.end :])
-    proved = [item for item in read_producers(log).breaks if item.verdict is Verdict.SNAPSHOT]
+    proved = [
+        item for item in read_producers(log).breaks if item.verdict is ProducerVerdict.SNAPSHOT
+    ]
     (item,) = [item for item in proved if item.producer_id == 0]
     lost = last.last_offset - last.base_offset + 1
     assert (item.strength, item.legal) == ("proof", False)

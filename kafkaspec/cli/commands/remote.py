@@ -34,7 +34,7 @@ _JOIN: Final = "kafkaspec.forensics.remote_objects"
 OUTPUT = Output(
     remote_segment=line(
         f"{_JOIN}:JOINED",
-        verdict=f"{_JOIN}:Verdict",
+        verdict=f"{_JOIN}:RemoteVerdict",
         strength=Strength,
         offsets=OffsetRange,
         optional=("verdict", "strength", "objects", "stored_bytes"),

@@ -60,7 +60,7 @@ OUTPUT = Output(
     finding=line(LinePlace, f"{_TIMELINE}:IndexFinding"),
     open=line(
         "kafkaspec.forensics.transactions:OPEN",
-        verdict="kafkaspec.forensics.transactions:Verdict",
+        verdict="kafkaspec.forensics.transactions:TransactionVerdict",
         strength=Strength,
     ),
     event=EVENT,
@@ -164,7 +164,7 @@ class _Place(NamedTuple):
 def _show_partitions(logs: Logs, ids: Any, complete: bool, report: Reporter) -> int:
     """Show the transactions of each partition; return the number of open ones."""
     from kafkaspec.forensics.timeline import read_timeline
-    from kafkaspec.forensics.transactions import SAME_TIME, Verdict, by_producer, judged
+    from kafkaspec.forensics.transactions import SAME_TIME, TransactionVerdict, by_producer, judged
 
     known = by_producer(ids)
     open_rows: list[dict[str, Any]] = []
@@ -183,7 +183,7 @@ def _show_partitions(logs: Logs, ids: Any, complete: bool, report: Reporter) -> 
             judged(place, each, known, complete=complete) for each in timeline.open_transactions
         ]
         open_rows += opened
-        if any(row["verdict"] == Verdict.HANGING for row in opened):
+        if any(row["verdict"] == TransactionVerdict.HANGING for row in opened):
             logs.found()
         for finding in timeline.index:
             logs.found(None if report.as_json else f"{finding.file}: {finding.message}")
@@ -298,9 +298,9 @@ def _print_open(rows: list[dict[str, Any]]) -> None:
         "open in", ">producer", ">epoch", ">since offset", "last record", "transactional id",
         "coordinator", "verdict", "proof",
     )  # fmt: skip
-    from kafkaspec.forensics.transactions import Verdict
+    from kafkaspec.forensics.transactions import TransactionVerdict
 
-    hanging_first = sorted(rows, key=lambda row: row["verdict"] != Verdict.HANGING)
+    hanging_first = sorted(rows, key=lambda row: row["verdict"] != TransactionVerdict.HANGING)
     for row in hanging_first[:_MOST_ROWS]:
         table.add_row(
             f"{row['topic']}-{row['partition']}",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec.broker.profiles import Profile
-from kafkaspec.columns.key_table import GONE, SLOT_BYTES, KeyTable, Verdict
+from kafkaspec.columns.key_table import GONE, SLOT_BYTES, KeyTable, KeyVerdict
 from kafkaspec.columns.memory import Columns, IntegerColumn
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import BATCH_POSITION, Wanted
@@ -345,7 +345,7 @@ class Pass:
             return self._without(headers, number)
         is_batch = headers.magic[number] in _BATCHES
         converts = self._profile.cleaner_converts and not is_batch
-        if verdicts.count(0) + verdicts.count(Verdict.AFTER) == len(verdicts) and verdicts:
+        if verdicts.count(0) + verdicts.count(KeyVerdict.AFTER) == len(verdicts) and verdicts:
             return self._again(headers, number, None, None) if converts else None
         by_batch = is_batch and self._profile.batch_horizons
         horizon, expired = None, False
@@ -521,29 +521,29 @@ def _table_of(says: Callable[[int], object]) -> bytes:
 
 
 def _stays(verdict: int, expired: bool) -> bool:
-    if verdict & Verdict.AFTER:
+    if verdict & KeyVerdict.AFTER:
         return True
-    return not verdict & GONE and not (expired and verdict & Verdict.VALUELESS)
+    return not verdict & GONE and not (expired and verdict & KeyVerdict.VALUELESS)
 
 
-_SUPERSEDED: Final = _table_of(lambda verdict: verdict & Verdict.SUPERSEDED)
-_KEYLESS: Final = _table_of(lambda verdict: verdict & Verdict.KEYLESS)
+_SUPERSEDED: Final = _table_of(lambda verdict: verdict & KeyVerdict.SUPERSEDED)
+_KEYLESS: Final = _table_of(lambda verdict: verdict & KeyVerdict.KEYLESS)
 _STAYS: Final = {
     expired: bytes(_stays(verdict, expired) for verdict in range(256)) for expired in (False, True)
 }
 """Whether a record stays, by its verdict; in a batch whose tombstones go, and in others."""
 _KEPT_TOMBSTONE: Final = {
     expired: bytes(
-        _stays(verdict, expired) and bool(verdict & Verdict.VALUELESS) for verdict in range(256)
+        _stays(verdict, expired) and bool(verdict & KeyVerdict.VALUELESS) for verdict in range(256)
     )
     for expired in (False, True)
 }
 
 
 def _rule_of(verdict: int) -> Rule:
-    if verdict & Verdict.KEYLESS:
+    if verdict & KeyVerdict.KEYLESS:
         return Rule.KEYLESS
-    return Rule.SUPERSEDED if verdict & Verdict.SUPERSEDED else Rule.TOMBSTONE
+    return Rule.SUPERSEDED if verdict & KeyVerdict.SUPERSEDED else Rule.TOMBSTONE
 
 
 def _integers(columns: Columns, name: str) -> memoryview:

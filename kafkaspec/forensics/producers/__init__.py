@@ -10,15 +10,15 @@ from kafkaspec.forensics.producers.reading import (
     read_producers,
 )
 from kafkaspec.forensics.producers.sequences import Follows
-from kafkaspec.forensics.producers.verdicts import Break, Verdict
+from kafkaspec.forensics.producers.verdicts import Break, ProducerVerdict
 
 __all__ = [
     "RUNS",
     "Break",
     "Follows",
     "Producer",
+    "ProducerVerdict",
     "Producers",
-    "Verdict",
     "by_producer",
     "read_producers",
 ]

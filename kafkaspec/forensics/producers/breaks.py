@@ -16,7 +16,7 @@ import numpy as np
 from kafkaspec.forensics.headers import segment_paths
 from kafkaspec.forensics.producers.repeats import Repeats
 from kafkaspec.forensics.producers.sequences import Follows, Rows, Runs
-from kafkaspec.forensics.producers.verdicts import Break, Verdict
+from kafkaspec.forensics.producers.verdicts import Break, ProducerVerdict
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import OffsetRange, Strength
@@ -53,26 +53,26 @@ def breaks_of(
         cleaned = offset <= compacted
         legal: bool | None
         if kind is Follows.GAP and holes >= count:
-            verdict, legal = Verdict.REMOVED, True if cleaned else None
+            verdict, legal = ProducerVerdict.REMOVED, True if cleaned else None
             strength = Strength.STRONG if holes == count else Strength.CONSISTENT
             why = f"{holes} offsets are missing in between: the batches were removed or lost"
         elif kind is Follows.GAP:
-            verdict, legal = Verdict.NEVER_HERE, expired
+            verdict, legal = ProducerVerdict.NEVER_HERE, expired
             strength = Strength.STRONG
             why = _forgot(expired, f"at least {count - holes} of them were never in this log")
         elif kind is Follows.EPOCH_SEQUENCE:
-            verdict, legal = Verdict.UNKNOWN_PRODUCER, True if expired or holes else None
+            verdict, legal = ProducerVerdict.UNKNOWN_PRODUCER, True if expired or holes else None
             strength = Strength.CONSISTENT if holes else Strength.STRONG
             why = _forgot(expired, "a later epoch begins with 0")
             begin, count = offset, 0
         elif kind is Follows.FENCED:
-            verdict, legal, strength = Verdict.TWO_WRITERS, False, Strength.STRONG
+            verdict, legal, strength = ProducerVerdict.TWO_WRITERS, False, Strength.STRONG
             earlier = int(rows["epoch"][last])
             why = f"epoch {earlier} comes before: a leader that knows it refuses the earlier one"
             begin, count = offset, 0
         else:
             verdict, strength, detail = _of_repeat(repeats, rows, row, count)
-            legal = True if verdict is Verdict.REUSED and sequence == 0 else expired
+            legal = True if verdict is ProducerVerdict.REUSED and sequence == 0 else expired
             why = _forgot(expired, detail)
             begin, end = offset, offset + count - 1
         what = {
@@ -101,7 +101,9 @@ def _forgot(expired: bool | None, detail: str) -> str:
     return f"{detail}; the producer {reason}"
 
 
-def _of_repeat(repeats: Repeats, rows: Rows, row: int, count: int) -> tuple[Verdict, Strength, str]:
+def _of_repeat(
+    repeats: Repeats, rows: Rows, row: int, count: int
+) -> tuple[ProducerVerdict, Strength, str]:
     """Return whether the numbers of a run that repeat have the same records as before."""
     equal, different, unknown = repeats.compared(
         (int(rows["producer_id"][row]), int(rows["epoch"][row])),
@@ -112,10 +114,10 @@ def _of_repeat(repeats: Repeats, rows: Rows, row: int, count: int) -> tuple[Verd
     )
     if different:
         text = f"the records differ from those before in {different} batches"
-        return Verdict.REUSED, Strength.PROOF, text
+        return ProducerVerdict.REUSED, Strength.PROOF, text
     if equal and not unknown:
-        return Verdict.DUPLICATE, Strength.PROOF, "their records are the same"
+        return ProducerVerdict.DUPLICATE, Strength.PROOF, "their records are the same"
     if equal:
         text = f"the records are the same in {equal} batches, {unknown} could not be compared"
-        return Verdict.DUPLICATE, Strength.STRONG, text
-    return Verdict.NOT_COMPARED, Strength.UNKNOWN, "their records could not be compared"
+        return ProducerVerdict.DUPLICATE, Strength.STRONG, text
+    return ProducerVerdict.NOT_COMPARED, Strength.UNKNOWN, "their records could not be compared"

@@ -15,7 +15,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files import snapshots
 from kafkaspec.forensics.headers import Column
-from kafkaspec.forensics.producers.verdicts import Break, Verdict
+from kafkaspec.forensics.producers.verdicts import Break, ProducerVerdict
 from kafkaspec.layout.sequences import shorter_way
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
@@ -160,7 +160,7 @@ class SnapshotCheck:
     ) -> None:
         self.breaks.append(
             Break(
-                reason=Verdict.SNAPSHOT,
+                reason=ProducerVerdict.SNAPSHOT,
                 producer_id=producer,
                 producer_epoch=entry.producer_epoch if entry else NONE,
                 before=NONE,

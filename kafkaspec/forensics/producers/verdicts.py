@@ -10,7 +10,7 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.results import Finding
 
 
-class Verdict(StrEnum):
+class ProducerVerdict(StrEnum):
     """The meaning of a break in the sequence numbers of a producer; a closed list."""
 
     REMOVED = "removed"
@@ -48,7 +48,7 @@ class Break(Finding):
         legal: whether brokers that work make it; None where the files do not say.
     """
 
-    reason: Verdict
+    reason: ProducerVerdict
     producer_id: int
     producer_epoch: int
     before: int
@@ -59,7 +59,7 @@ class Break(Finding):
     ALSO: ClassVar = ("verdict", "first_offset", "last_offset")
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ProducerVerdict:
         """``reason``, by the name that it had before 0.3."""
         return self.reason
 

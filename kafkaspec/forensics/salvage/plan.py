@@ -20,7 +20,7 @@ from kafkaspec.forensics.salvage.repair import (
 )
 from kafkaspec.forensics.salvage.report import Fate, LostOffsets, Stretch
 from kafkaspec.forensics.salvage.unproven import UnprovenReader, UnprovenRecord
-from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNCLEAR, UNORDERED, Verdict
+from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNCLEAR, UNORDERED, RunVerdict
 from kafkaspec.intact.division import Division, claimed_end
 from kafkaspec.intact.heads import Head, head_at
 from kafkaspec.intact.walk import Broken, Gap, Item, Run, Walker
@@ -216,7 +216,9 @@ class _Planner:
         assert sum(item.size for item in plan.stretches) == plan.size
         return plan
 
-    def _following(self, items: Sequence[Item], verdicts: dict[int, Verdict]) -> list[Run | None]:
+    def _following(
+        self, items: Sequence[Item], verdicts: dict[int, RunVerdict]
+    ) -> list[Run | None]:
         """Return for each item the next run that is kept."""
         found: list[Run | None] = []
         after: Run | None = None
@@ -250,7 +252,7 @@ class _Planner:
                     last_offset=min(last, item.last_offset),
                 )
 
-    def _beside_kept(self, items: Sequence[Item], verdicts: dict[int, Verdict]) -> set[int]:
+    def _beside_kept(self, items: Sequence[Item], verdicts: dict[int, RunVerdict]) -> set[int]:
         """Return where the broken entries begin that touch what is kept, or an end of the segment.
 
         Others may be inside a value.
@@ -271,7 +273,7 @@ class _Planner:
 
     # -- what becomes of bytes ----------------------------------------------------------------
 
-    def _run(self, run: Run, verdict: Verdict, after: Run | None) -> None:
+    def _run(self, run: Run, verdict: RunVerdict, after: Run | None) -> None:
         if verdict.is_moved:
             self._move(run, verdict.strength)
             return
