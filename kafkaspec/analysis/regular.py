@@ -95,7 +95,7 @@ class Row(NamedTuple):
 
 
 @dataclass
-class Part(Inspected):
+class RegularPart(Inspected):
     """Entries of a segment.
 
     Attributes:
@@ -219,7 +219,7 @@ class RegularReader:
             inside = within(segment.base_offset)
             self._marks = self._marks.and_also((condition, _BEGINS) for condition in inside)
 
-    def parts(self, position: int, end: int | None) -> Iterator[Part]:
+    def parts(self, position: int, end: int | None) -> Iterator[RegularPart]:
         """Yield the parts up to the first entry that is not regular.
 
         Args:
@@ -245,14 +245,14 @@ class RegularReader:
         except KafkaSpecError as error:
             errors.append(error)
 
-    def _part(self, item: tuple[EntryTable, memoryview, int]) -> Part:
+    def _part(self, item: tuple[EntryTable, memoryview, int]) -> RegularPart:
         inspector: Inspector | None = getattr(self._local, "inspector", None)
         if inspector is None:
             inspector = self._local.inspector = Inspector(
                 self._segment, self._part_bytes, self._messages
             )
         inspected = inspector.inspect(*item)
-        part = Part(inspected.table, inspected.buffer, inspected.start, inspected.facts)
+        part = RegularPart(inspected.table, inspected.buffer, inspected.start, inspected.facts)
         part.marks = self._marks.of(self._core, part.column, part.table.count)
         return part
 

@@ -24,7 +24,7 @@ from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
 from kafkaspec.analysis.parts import WHOLE, Elsewhere, Span, Survey, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.analysis.regular import PART_BYTES, Part, RegularReader, Row
+from kafkaspec.analysis.regular import PART_BYTES, RegularPart, RegularReader, Row
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
@@ -280,7 +280,9 @@ class SegmentVerifier:
             return None
         return RegularReader(segment, core, options.jobs, options.part_bytes, self._topic)
 
-    def _part(self, segment: Segment, part: Part, comparison: CodecComparison) -> Iterator[Finding]:
+    def _part(
+        self, segment: Segment, part: RegularPart, comparison: CodecComparison
+    ) -> Iterator[Finding]:
         """Check the entries of a part: runs of sound batches at once, each other one by itself."""
         cursor = segment.cursor()
         number = 0
@@ -305,7 +307,7 @@ class SegmentVerifier:
                     yield from self._entry(position, item, comparison)
                 number = end
 
-    def _agreed(self, part: Part, first: int, stop: int) -> int:
+    def _agreed(self, part: RegularPart, first: int, stop: int) -> int:
         """Return up to which of these entries batches are sound and agree with the indexes."""
         if part.is_alone(first):
             return first
@@ -315,13 +317,13 @@ class SegmentVerifier:
             stop = self._transactions.check.follow(part, first, stop)
         return stop
 
-    def _sound(self, part: Part, first: int, stop: int) -> Iterator[Finding]:
+    def _sound(self, part: RegularPart, first: int, stop: int) -> Iterator[Finding]:
         """Take a run of sound batches, with which the indexes agree."""
         for finding, row in self._ordered(part, first, stop):
             yield replace(finding, entry=row.position) if self._is_in(finding) else finding
         self._taken(part, first, stop)
 
-    def _taken(self, part: Part, first: int, stop: int) -> None:
+    def _taken(self, part: RegularPart, first: int, stop: int) -> None:
         """Count the entries of a run."""
         for index in self._indexes:
             index.check.take(part, first, stop)
@@ -331,7 +333,9 @@ class SegmentVerifier:
         if self._end - self._reported >= _PROGRESS_STEP:
             self._progress()
 
-    def _aborts(self, segment: Segment, part: Part, number: int, cursor: Cursor) -> bool | None:
+    def _aborts(
+        self, segment: Segment, part: RegularPart, number: int, cursor: Cursor
+    ) -> bool | None:
         """Return what a sound marker does, with which the indexes by offset and time agree.
 
         None for any other entry, which has to be checked by itself.
@@ -348,7 +352,7 @@ class SegmentVerifier:
             return None
         return None if marker is None else marker.aborts
 
-    def _marker(self, part: Part, number: int, aborts: bool) -> Iterator[Finding]:
+    def _marker(self, part: RegularPart, number: int, aborts: bool) -> Iterator[Finding]:
         """Take a sound marker."""
         row = part.row(number)
         for finding in chain(
@@ -358,7 +362,7 @@ class SegmentVerifier:
             yield replace(finding, entry=row.position) if self._is_in(finding) else finding
         self._taken(part, number, number + 1)
 
-    def _ordered(self, part: Part, first: int, stop: int) -> Iterator[tuple[Finding, Row]]:
+    def _ordered(self, part: RegularPart, first: int, stop: int) -> Iterator[tuple[Finding, Row]]:
         """Check a run against the earlier batches, and yield findings and the batches they have."""
         order, row = self._order, part.row(first)
         for finding in order.check(row, row.base_offset, self._base, self._file):

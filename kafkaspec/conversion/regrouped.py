@@ -43,7 +43,7 @@ _WHOLE: Final = 1 << 62
 """More than the size of any batch."""
 
 
-class Part(NamedTuple):
+class _Part(NamedTuple):
     """Rows of one batch that stay together.
 
     Attributes:
@@ -63,11 +63,11 @@ class Part(NamedTuple):
     leader_epoch: int
 
 
-_FIRST, _SIZE = Part._fields.index("first"), Part._fields.index("size")
+_FIRST, _SIZE = _Part._fields.index("first"), _Part._fields.index("size")
 _OTHER, _ORDER = 1, 2
 """Marks of batches that are not regular; an order that is not right has its own."""
-_OFFSET, _DELTA, _BASE, _COUNT, _PART = range(len(Part._fields), len(Part._fields) + 5)
-"""What is known of a part that becomes a batch beside a ``Part``: first offset, difference to the
+_OFFSET, _DELTA, _BASE, _COUNT, _PART = range(len(_Part._fields), len(_Part._fields) + 5)
+"""What is known of a part that becomes a batch beside a ``_Part``: first offset, difference to the
 last one, first timestamp, number of rows; and of how many numbers that makes."""
 
 
@@ -82,10 +82,10 @@ class Parts:
     def __len__(self) -> int:
         return self.end - self.first
 
-    def __getitem__(self, number: int) -> Part:
+    def __getitem__(self, number: int) -> _Part:
         room = len(self.numbers) // _PART
         at = (self.end if number < 0 else self.first) + number
-        return Part(*self.numbers[at : room * len(Part._fields) : room])
+        return _Part(*self.numbers[at : room * len(_Part._fields) : room])
 
     def column(self, field: int) -> memoryview:
         """Return a number of all parts."""
@@ -320,7 +320,7 @@ class Regrouped(ByRanges):
         )
         return number
 
-    def _draft(self, rows: RecordRows, kind: EntryKind, part: Part) -> Draft:
+    def _draft(self, rows: RecordRows, kind: EntryKind, part: _Part) -> Draft:
         draft = Draft(
             traits=Traits(
                 kind=kind,
@@ -390,12 +390,12 @@ class Regrouped(ByRanges):
         table, count = blank_table(self._core, len(parts)), len(parts)
         columns = {
             names.BASE_OFFSET: _OFFSET,
-            names.COMPRESSION: Part._fields.index("compression"),
+            names.COMPRESSION: _Part._fields.index("compression"),
             names.LAST_OFFSET_DELTA: _DELTA,
             names.BASE_TIMESTAMP: _BASE,
-            names.MAX_TIMESTAMP: Part._fields.index("timestamp"),
+            names.MAX_TIMESTAMP: _Part._fields.index("timestamp"),
             kind.count: _COUNT,
-            names.LEADER_EPOCH: Part._fields.index("leader_epoch"),
+            names.LEADER_EPOCH: _Part._fields.index("leader_epoch"),
         }
         shared = {
             **dict.fromkeys((names.PRODUCER_ID, names.PRODUCER_EPOCH, names.BASE_SEQUENCE), NONE),

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafkaspec.stats.distinct import number_of
-from kafkaspec.stats.tables import LOG, TABLES, Part, grouped, rolled
+from kafkaspec.stats.tables import LOG, TABLES, StatsTables, grouped, rolled
 
 TOPIC: Final = ("topic",)
 TOTAL: Final = ()
@@ -61,7 +61,7 @@ class Figures:
         part: the measurement, merged.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: StatsTables) -> None:
         self.part = part
 
     @cached_property

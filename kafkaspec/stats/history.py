@@ -16,17 +16,17 @@ from kafkaspec.io.remote import as_path
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.stats.tables import Part, summed
+from kafkaspec.stats.tables import StatsTables, summed
 from kafkaspec.stats.units import Unit
 
 
-def measure_history(unit: Unit) -> Part:
+def measure_history(unit: Unit) -> StatsTables:
     """Return what the headers of all segments of a log say. What cannot be read is left out.
 
     The segments themselves report it.
     """
     known: dict[str, Any] = {}
-    found: Part = {}
+    found: StatsTables = {}
     try:
         with _opened(unit) as log:
             timeline = read_timeline(log)

@@ -34,7 +34,7 @@ from kafkaspec.stats.columns import (
 from kafkaspec.stats.distinct import Distinct
 from kafkaspec.stats.heaviest import Heaviest
 from kafkaspec.stats.history import error_rows, measure_history
-from kafkaspec.stats.tables import WIDTHS, Part, merged, summed
+from kafkaspec.stats.tables import WIDTHS, StatsTables, merged, summed
 from kafkaspec.stats.units import Unit
 
 MOST_ERRORS: Final = 100
@@ -53,18 +53,18 @@ _SIDECARS: Final = (
 )  # fmt: skip
 
 
-def measured(unit: Unit) -> Part:
+def measured(unit: Unit) -> StatsTables:
     """Return what a unit of the work holds."""
     with nullcontext() if unit.mapped else unmapped():
         return measure_history(unit) if unit.is_history else measure_segment(unit)
 
 
-def measure_segment(unit: Unit) -> Part:
+def measure_segment(unit: Unit) -> StatsTables:
     """Return what a segment holds. What cannot be read is counted."""
     (path,) = unit.paths
     file = without_credentials(path)
     records = _Records()
-    parts: list[Part] = []
+    parts: list[StatsTables] = []
     size = 0
     try:
         opened = open_log(as_path(path))
@@ -149,7 +149,7 @@ class _Sizes:
         self._least = [min([*self._least, int(values.min())])]
         self._most = [max([*self._most, most])]
 
-    def part(self, unit: Unit, what: str) -> Part:
+    def part(self, unit: Unit, what: str) -> StatsTables:
         if not self._least:
             return {}
         used = np.flatnonzero(self._counts)
@@ -277,7 +277,7 @@ class _Records:
         ends = np.append(0, np.cumsum(counts))
         return np.asarray(ends[last] - ends[first], np.int64)
 
-    def parts(self, unit: Unit, file: str) -> list[Part]:
+    def parts(self, unit: Unit, file: str) -> list[StatsTables]:
         """Return what was found."""
         if not self._is_read:
             return []
@@ -291,7 +291,7 @@ class _Records:
             "key": kept.keys,
             "size": kept.sizes,
         }
-        found: list[Part] = [sizes.part(unit, what) for what, sizes in self._sizes.items()]
+        found: list[StatsTables] = [sizes.part(unit, what) for what, sizes in self._sizes.items()]
         found.append({
             "segments": summed("segments", unit.place, {"file": [file], **columns}, 1),
             "heaviest": summed("heaviest", unit.place, rows, len(kept.keys)),
@@ -302,7 +302,7 @@ class _Records:
         return found
 
 
-def _headers(unit: Unit, file: str, batch: pa.RecordBatch, records: _Records) -> Part:
+def _headers(unit: Unit, file: str, batch: pa.RecordBatch, records: _Records) -> StatsTables:
     """Return what some headers say, of batches whose records can be read."""
     position = batch["position"].to_numpy()
     size = batch["size"].to_numpy()
@@ -331,7 +331,7 @@ def _headers(unit: Unit, file: str, batch: pa.RecordBatch, records: _Records) ->
     counted = {"batches": np.ones(rows, np.int64), "records": count, "bytes": size}
     offsets = {"first_offset": first, "last_offset": batch["last_offset"]}
     marks = control.astype(np.int64)
-    part: Part = {
+    part: StatsTables = {
         "segments": summed(
             "segments",
             unit.place,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from kafkaspec.jobs import in_processes
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.measure import measured
-from kafkaspec.stats.tables import Part, merged
+from kafkaspec.stats.tables import StatsTables, merged
 from kafkaspec.stats.units import Unit
 
 
@@ -22,7 +22,7 @@ def measure(
         done: is called after each unit.
     """
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[StatsTables]:
         work = in_processes(measured, units, min(jobs, len(units)))
         for unit, part in zip(units, work, strict=True):
             yield part

@@ -118,7 +118,7 @@ records with a timestamp below that of the record before, ``step_back`` the larg
 for ``slack`` and ``credit`` see ``kafkaspec.stats.heaviest``.
 """
 
-Part = dict[str, pa.Table]
+StatsTables = dict[str, pa.Table]
 """What was measured: the tables by name; one that is not there has no rows."""
 
 
@@ -151,12 +151,12 @@ def summed(name: str, place: Sequence[Any], columns: Mapping[str, Any], rows: in
     return pa.Table.from_arrays([*known, *found.columns], schema=shape.schema)
 
 
-def merged(parts: Iterable[Part]) -> Part:
+def merged(parts: Iterable[StatsTables]) -> StatsTables:
     """Return several measurements as one. Their order does not matter, nor what is merged first.
 
     As many as come, few are kept, and each is merged few times.
     """
-    levels: list[list[Part]] = [[]]
+    levels: list[list[StatsTables]] = [[]]
     for part in parts:
         levels[0].append(part)
         level = 0
@@ -169,7 +169,7 @@ def merged(parts: Iterable[Part]) -> Part:
     return _merged([part for level in levels for part in level])
 
 
-def _merged(given: Sequence[Part]) -> Part:
+def _merged(given: Sequence[StatsTables]) -> StatsTables:
     found = {}
     for name, shape in TABLES.items():
         tables = [part[name] for part in given if name in part and len(part[name])]
@@ -241,7 +241,7 @@ def _widened(rows: pa.Table, width: NDArray[np.int64]) -> pa.Table:
     return rows
 
 
-def rolled(part: Part, name: str, place: Sequence[str]) -> pa.Table:
+def rolled(part: StatsTables, name: str, place: Sequence[str]) -> pa.Table:
     """Return a table by fewer columns of the log: ``("topic",)``, or () for the sum over all.
 
     Args:

@@ -25,7 +25,7 @@ from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.heaviest import COUNTERS, Heaviest
 from kafkaspec.stats.measure import measured
 from kafkaspec.stats.running import measure
-from kafkaspec.stats.tables import MOST_BUCKETS, TABLES, Part, merged, summed
+from kafkaspec.stats.tables import MOST_BUCKETS, TABLES, StatsTables, merged, summed
 from kafkaspec.stats.units import Unit, units_of_log
 from tests.extent import examples
 from tests.goldens import GOLDEN
@@ -41,7 +41,7 @@ def units(*directories: Path) -> list[Unit]:
     return found
 
 
-def tree(parts: list[Part], chance: random.Random) -> Part:
+def tree(parts: list[StatsTables], chance: random.Random) -> StatsTables:
     """Merge parts in a tree of any shape, in any order."""
     left = list(parts)
     while len(left) > 1:
@@ -78,7 +78,7 @@ def test_buckets_of_time_become_wider_the_same_way() -> None:
     place = ("/x-0", "x", 0)
     minute = 60_000
 
-    def part(times: list[int]) -> Part:
+    def part(times: list[int]) -> StatsTables:
         columns = {"time": times, "width": [minute] * len(times), "batches": [1] * len(times)}
         return merged([{"times": summed("times", place, columns, len(times))}])
 
@@ -123,7 +123,7 @@ def test_the_heaviest_keys_are_within_bounds() -> None:
     numbers = np.concatenate([chance.zipf(1.3, 60_000), chance.integers(0, 1 << 40, 60_000)])
     chance.shuffle(numbers)
     true = Counter(numbers.tolist())
-    parts: list[Part] = []
+    parts: list[StatsTables] = []
     place = ("/x-0", "x", 0)
     for number, piece in enumerate(np.array_split(numbers, 6)):  # six segments
         taken = Heaviest()

@@ -12,7 +12,7 @@ from kafkaspec.spark.jobs.units import ROUNDS, computed, dealt, size_of, slots_o
 from kafkaspec.spark.paths import Log, find_logs
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.measure import measured
-from kafkaspec.stats.tables import Part, merged
+from kafkaspec.stats.tables import StatsTables, merged
 from kafkaspec.stats.units import Unit, units_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _units(log: Log, records: bool) -> list[Unit]:
     return list(units_of(*place, paths, records=records, mapped=False))
 
 
-def _together(units: Sequence[Unit]) -> Part:
+def _together(units: Sequence[Unit]) -> StatsTables:
     return merged(measured(unit) for unit in units)
 
 

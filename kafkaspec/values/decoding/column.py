@@ -50,7 +50,7 @@ class Origin:
 
 
 @dataclass(slots=True)
-class Part:
+class ColumnPart:
     """Rows of one schema.
 
     Attributes:
@@ -80,7 +80,7 @@ class Parts:
     """
 
     count: int
-    parts: list[Part] = field(default_factory=list)
+    parts: list[ColumnPart] = field(default_factory=list)
     failures: dict[int, Failure] = field(default_factory=dict)
     schema_ids: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
     messages: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -156,7 +156,7 @@ class Column:
                 decoded = self._fixed.decode(values)
             rows = np.arange(count)
             nothing = np.full(count, -1, np.int64)
-            part = Part(rows, Origin(), 0, decoded.values)
+            part = ColumnPart(rows, Origin(), 0, decoded.values)
             return Parts(count, [part], dict(decoded.failures), nothing, nothing)
         split = self._split(values, headers)
         found = Parts(count, failures=dict(split.failures))
@@ -231,7 +231,7 @@ class Column:
         decoded: Decoded = reading.decoder.decode(payloads)
         for place, failure in decoded.failures.items():
             _add(found, int(rows[place]), failure, int(before[place]))
-        found.parts.append(Part(rows, reading.origin, reading.target, decoded.values))
+        found.parts.append(ColumnPart(rows, reading.origin, reading.target, decoded.values))
 
     def _reading(self, key: SchemaKey | None, indexes: Head | None, payloads: pa.Array) -> _Reading:
         place = key, indexes
@@ -340,7 +340,7 @@ def grouped(split: Split) -> Iterator[tuple[Integers, SchemaKey | None]]:
             yield rows, key
 
 
-def _gathered(parts: list[Part], count: int, kind: pa.DataType) -> pa.Array:
+def _gathered(parts: list[ColumnPart], count: int, kind: pa.DataType) -> pa.Array:
     """Return the values of parts, each in its row; null in the others."""
     if not parts:
         return masked(pa.nulls(count, kind))

@@ -30,7 +30,7 @@ from kafkaspec.values.registry.schema import (
 TOPIC: Final = "_schemas"
 """Name of the topic of a registry, unless it is told otherwise."""
 
-Part = Literal["key", "value"]
+RegistryPart = Literal["key", "value"]
 Version = int | Literal["latest"]
 
 _BEST_FIRST: Final = list(State)
@@ -178,7 +178,7 @@ class SchemaLog:
         return self._resolver.definition(schema)
 
     @checked
-    def context_of(self, topic: str, part: Part = "value") -> str:
+    def context_of(self, topic: str, part: RegistryPart = "value") -> str:
         """Return the context of the ids in a topic, which values do not have.
 
         It is the one that has the subject ``<topic>-<part>``, the default one if several have it,
@@ -201,14 +201,14 @@ class SchemaLog:
         return DEFAULT_CONTEXT
 
     @checked
-    def subject_contexts(self, topic: str, part: Part = "value") -> list[str]:
+    def subject_contexts(self, topic: str, part: RegistryPart = "value") -> list[str]:
         """Return the contexts that have the subject of a topic, ``<topic>-<part>``, sorted."""
         name = f"{topic}-{part}"
         return sorted({schema.context for schema in self.schemas if schema.name == name})
 
     @checked
     def schemas_of_topic(
-        self, topic: str, part: Part = "value", context: str | None = None
+        self, topic: str, part: RegistryPart = "value", context: str | None = None
     ) -> tuple[Schema, ...]:
         """Return the versions of the subject of a topic, the oldest first, without deleted ones.
 
