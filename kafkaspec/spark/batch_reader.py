@@ -17,23 +17,14 @@ from kafkaspec.spark.schema import Output
 
 
 class TaskReader:
-    """The common part of both readers.
-
-    Args:
-        options: options of the read.
-        output: columns to read.
-    """
+    """The common part of both readers."""
 
     def __init__(self, options: ReadOptions, output: Output) -> None:
         self._options = options
         self._output = output
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the record batches of a task. If nothing was planned, it has no pieces.
-
-        Raises:
-            KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
-        """
+        """Yield the record batches of a task. If nothing was planned, it has no pieces."""
         with plainly():
             yield from self._batches(partition)
 
@@ -55,12 +46,7 @@ class SegmentReader(TaskReader, DataSourceReader):
 
     @plainly()
     def partitions(self) -> list[InputPartition]:
-        """Return the tasks.
-
-        Raises:
-            KafkaSpecError: see ``kafkaspec.spark.planning``.
-            OptionError: an option cannot be followed.
-        """
+        """Return the tasks."""
         return list(plan(self._options, self._narrow))
 
 

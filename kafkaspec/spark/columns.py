@@ -38,23 +38,14 @@ class Columns:
     """
 
     def __init__(self, piece: Piece, output: Output) -> None:
-        """Make the columns of a piece.
-
-        Args:
-            piece: piece that is read.
-            output: columns to make.
-        """
+        """Make the columns of a piece."""
         self._piece = piece
         self._output = output
         self._schema = output.schema
         self._repeated: dict[tuple[str, Any], pa.Array] = {}
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the columns as Spark takes them.
-
-        Raises:
-            CorruptError: ``invalid_value``, a timestamp that Spark has no room for.
-        """
+        """Return the columns as Spark takes them."""
         made = [self._column(field, batch) for field in self._schema]
         return self._output.renamed(pa.RecordBatch.from_arrays(made, schema=self._schema))
 

@@ -63,14 +63,8 @@ class Plan:
     ) -> None:
         """Do the remaining steps.
 
-        Args:
-            root: the directory that is written to.
-            sync: whether directories are forced to disk.
-            taken_back: called after a failure when all renames were undone. Without it, the renames
-                that were done stay, to be finished another time.
-
-        Raises:
-            KafkaSpecError: ``unreadable``: a name cannot be given.
+        After a failure, all renames are undone and ``taken_back`` is called; without it, those that
+        were done stay, to be finished another time.
         """
         done: list[tuple[Path, Path]] = []
         try:
@@ -90,11 +84,7 @@ class Plan:
 
 
 def load_plan(file: Path) -> Plan | None:
-    """Load a plan that was saved; return None if there is none.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, ``invalid_value``.
-    """
+    """Load a plan that was saved; return None if there is none."""
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -131,18 +121,7 @@ class How:
 
 
 def publish(options: WriteOptions, staging: Staging, runs: Sequence[Run], how: How) -> None:
-    """Give the files that the tasks of a write have made their final names.
-
-    Args:
-        options: of the write.
-        staging: of the job.
-        runs: in the order of the tasks.
-        how: how they are published.
-
-    Raises:
-        KafkaSpecError: the existing log and the files of the tasks do not fit together, or a file
-            cannot be written. Then everything is as it was before.
-    """
+    """Give the files of tasks their final names; after an error, everything is as it was before."""
     root = Path(options.path)
     with locked(root):
         for path in all_staging(options.path):
@@ -196,11 +175,7 @@ def finish_plan(root: Path, staging: Path, *, sync: bool) -> None:
 def _gather(
     root: Path, options: WriteOptions, staging: Staging, runs: Sequence[Run], how: How
 ) -> tuple[tuple[str, str], ...]:
-    """Put all partitions together in the staging directory.
-
-    Returns:
-        The renames that publish them.
-    """
+    """Put partitions together in the staging directory; return the renames that publish them."""
     check_root(root)
     logs: dict[str, list[Run]] = {}
     for run in runs:
@@ -251,11 +226,7 @@ def _partitions(root: Path) -> Sequence[Path]:
 
 
 def check_root(root: Path) -> None:
-    """Refuse to write into the log directory of a broker.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
-    """
+    """Refuse to write into the log directory of a broker."""
     if (root / names.META_PROPERTIES).exists():
         detail = (
             f"there is {names.META_PROPERTIES}: it is the log directory of a broker. Write "

@@ -53,16 +53,7 @@ class Epochs:
         return epoch
 
     def kept(self, log: Log, before: Reached, end: int) -> int:
-        """Return the offset up to which a log is still what was read.
-
-        Args:
-            log: the log now.
-            before: the place up to which it was read.
-            end: its end now.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
+        """Return the offset up to which a log is still what was read."""
         top = min(before.offset, end)
         now = self._epoch(log, top)
         if NONE in (before.epoch, now) or now == before.epoch:

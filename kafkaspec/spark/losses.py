@@ -18,16 +18,7 @@ from kafkaspec.spark.paths import LOGGER, Log
 
 
 def missing_in(log: Log, span: Span, *, log_start: bool = True) -> Iterator[Missing]:
-    """Yield what a log does not deliver of a span; only the ends of its segments are read.
-
-    Args:
-        log: the log.
-        span: offsets that are wanted.
-        log_start: whether reading begins at the log start offset.
-
-    Raises:
-        KafkaSpecError: the log cannot be opened.
-    """
+    """Yield what a log does not deliver of a span; only the ends of its segments are read."""
     low, high = span.start, span.end
     numbers = [item.base_offset for item in log.segments]
     known = [number for number in numbers if number is not None]
@@ -52,17 +43,10 @@ def missing_in(log: Log, span: Span, *, log_start: bool = True) -> Iterator[Miss
 
 
 def report_missing(log: Log, span: Span, options: ReadOptions) -> list[Missing]:
-    """Report what a log does not deliver of a span.
+    """Report what a log does not deliver of a span; return it, if that is not an error.
 
     A broker writes an index after the log, so offsets that are missing at the end of the log are
     looked for again.
-
-    Returns:
-        What is lost, if that is not an error.
-
-    Raises:
-        KafkaSpecError: the log cannot be opened.
-        DataLossError: something is lost, in mode ``FAILFAST`` with ``failOnDataLoss``.
     """
     lost = []
     for item in missing_in(log, span, log_start=options.log_start):

@@ -27,11 +27,7 @@ class Span:
 
 
 def check_partitions(bound: Bound, logs: Iterable[Log], name: str) -> None:
-    """Make sure that offsets by topic-partition are those of all that is read, as in Spark.
-
-    Raises:
-        OptionError: some are missing, or are of nothing that is read.
-    """
+    """Make sure that offsets by topic-partition are those of all that is read, as in Spark."""
     given = bound.offsets if bound.offsets is not None else bound.timestamps
     if not isinstance(given, dict):
         return
@@ -49,14 +45,8 @@ def check_selected(
 ) -> None:
     """Make sure that ``subscribe`` and ``assign`` name only what is there, as in Spark.
 
-    Args:
-        options: of the read.
-        logs: those that the options select.
-        found: all that are there; None for a stream, in which topics may appear later: then a
-            pattern without a match is logged.
-
-    Raises:
-        OptionError: a topic or a partition is missing, or a pattern matches none.
+    ``found`` are all logs; None for a stream, in which topics may appear later: then a pattern
+    without a match is logged.
     """
     if options.pattern is not None and not logs:
         text = f"subscribePattern {options.pattern} matches no topic"
@@ -80,12 +70,7 @@ def _refuse(option: str, missing: Collection[str], known: Collection[str]) -> No
 
 
 def span_of(log: Log, options: ReadOptions) -> Span:
-    """Return the offsets that the options ask for.
-
-    Raises:
-        KafkaSpecError: a lookup by timestamp meets what it cannot read.
-        OptionError: no record reaches a starting timestamp.
-    """
+    """Return the offsets that the options ask for."""
     start = _offset(log, options.start, options)
     if start is None and options.start.timestamps is None and log.start_offset is not None:
         start = log.start_offset
@@ -117,11 +102,7 @@ def _of(log: Log, value: int | dict[tuple[str, int], int] | None) -> int | None:
 
 
 def available(log: Log, span: Span, options: ReadOptions) -> Span:
-    """Return the part of a span that still exists; report it if that is not all.
-
-    Raises:
-        DataLossError: offsets are gone, and ``failOnDataLoss``.
-    """
+    """Return the part of a span that still exists; report it if that is not all."""
     first = log.first_offset
     if span.start is None or span.start >= first:
         return span
@@ -131,11 +112,7 @@ def available(log: Log, span: Span, options: ReadOptions) -> Span:
 
 
 def report_loss(text: str, options: ReadOptions) -> None:
-    """Say that data is lost.
-
-    Raises:
-        DataLossError: ``failOnDataLoss``.
-    """
+    """Say that data is lost."""
     if options.fail_on_data_loss:
         raise DataLossError(f"{text}; failOnDataLoss=false goes on with what is there")
     LOGGER.warning("data is lost: %s", text)

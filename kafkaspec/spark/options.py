@@ -158,15 +158,7 @@ class ReadOptions:
 
 
 def read_options(options: Mapping[str, str], *, streaming: bool | None = False) -> ReadOptions:
-    """Return the options for reading.
-
-    Args:
-        options: names in any letter case, and their values.
-        streaming: whether for a stream; None if that is not known yet.
-
-    Raises:
-        OptionError: one of them cannot be followed.
-    """
+    """Return the options for reading; ``streaming`` is None if that is not known yet."""
     given = lowered(options)
     _refuse(given, streaming)
     if len(given.keys() & {"subscribe", "subscribepattern", "assign"}) > 1:
@@ -181,11 +173,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool | None = False) 
 
 
 def _of_topic(options: ReadOptions) -> ReadOptions:
-    """Return options that choose the topic of the messages, if none of them does.
-
-    Raises:
-        OptionError: no topic has such messages, or another one is chosen.
-    """
+    """Return options that choose the topic of the messages, if none of them does."""
     assert options.messages is not None
     try:
         topic = kind_of_record(options.messages, options.release).topic

@@ -30,15 +30,7 @@ def lowered(options: Mapping[str, object]) -> dict[str, str]:
 
 
 def parse(given: Mapping[str, str], table: Table) -> dict[str, Any]:
-    """Return the attributes that options set.
-
-    Args:
-        given: texts by names in small letters; those that are not in the table are left alone.
-        table: the options.
-
-    Raises:
-        OptionError: a value is wrong, or two options that set one attribute differ.
-    """
+    """Return the attributes that options set, by a table; two options that set one must agree."""
     found: dict[str, tuple[str, Any]] = {}
     for name, (attribute, parser) in table.items():
         if name.lower() in given:

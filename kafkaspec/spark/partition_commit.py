@@ -71,19 +71,9 @@ def prepare(
     *,
     keep: bool,
 ) -> Additions:
-    """Give the files of runs the names and offsets that they have in one log.
+    """Move the files of runs to an empty directory, with their names and offsets in one log.
 
-    Args:
-        options: of the write.
-        staging: where the directories of the runs are; their files are moved away.
-        runs: of one partition, in the order of the tasks.
-        existing: the partition directory to continue, None without one.
-        target: an empty directory.
-        keep: whether the runs have their final offsets.
-
-    Raises:
-        KafkaSpecError: offsets of runs overlap, or leave some out; the existing log cannot be read
-            or has a later leader epoch; a file cannot be written.
+    ``existing`` is the log that they continue; with ``keep``, their offsets are final.
     """
     log = None if existing is None else _read(existing)
     ordered = sorted(runs, key=lambda run: run.first_offset) if keep else list(runs)
@@ -148,11 +138,7 @@ def _snapshot_name(offset: int) -> str:
 def _segments(
     source: Path, sizes: dict[int, int], distance: int, target: Path, options: WriteOptions
 ) -> list[str]:
-    """Move the segments of a run, and give them other offsets.
-
-    Returns:
-        The names of the files.
-    """
+    """Move the segments of a run, give them other offsets, and return the names of the files."""
     moved = []
     with writing(source):
         for path in sorted(source.iterdir()):
@@ -204,11 +190,7 @@ def _snapshots(
 def _beside(
     options: WriteOptions, log: _Existing | None, first_offset: int, first: Path, target: Path
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Write the files that a partition directory has once.
-
-    Returns:
-        Names of the files, and of those that replace another.
-    """
+    """Write what a partition directory has once; return names, and those that replace a file."""
     made: list[str] = []
     replaced: tuple[str, ...] = ()
     metadata = first / names.PARTITION_METADATA

@@ -48,11 +48,7 @@ class SegmentFile:
 
     @cached_property
     def size(self) -> int:
-        """Bytes of the file now.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
+        """Bytes of the file now."""
         try:
             return int(self.path.stat().st_size)
         except OSError as error:
@@ -81,11 +77,7 @@ class Log:
 
     @cached_property
     def opened(self) -> Partition:
-        """The directory, for lookups.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
+        """The directory, for lookups."""
         opened = Partition(self.directory, mapped=False)
         opened.log_start_offset = self.first_offset
         return opened
@@ -132,15 +124,7 @@ def local(text: str) -> str | None:
 
 
 def find_logs(paths: str | Iterable[str], *, log_start: bool = True) -> list[Log]:
-    """Return the logs under a path or several, each once, by topic and partition.
-
-    Args:
-        paths: files, directories, globs or URLs.
-        log_start: whether to look up log start offsets in the checkpoints of brokers.
-
-    Raises:
-        KafkaSpecError: ``unreadable``: there is nothing there, or it is not a log.
-    """
+    """Return the logs under a path or several, each once, by topic and partition."""
     found: dict[str, Log] = {}
     for path in [paths] if isinstance(paths, str) else paths:
         for log in _matching(path):
@@ -178,21 +162,13 @@ def _joined(one: Log, other: Log) -> Log:
 
 
 def check_place(output: str, paths: str | Iterable[str]) -> None:
-    """Refuse an output that is, contains or is inside one of the paths that are read.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
-    """
+    """Refuse an output that is, contains or is inside one of the paths that are read."""
     given = [plain(text) for text in ([paths] if isinstance(paths, str) else paths)]
     check_output(plain(output), *(match for text in given for match in _matches(text)))
 
 
 def check_there(paths: Iterable[str]) -> None:
-    """Refuse paths at which there is nothing, and globs that match nothing.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
-    """
+    """Refuse paths at which there is nothing, and globs that match nothing."""
     for text in map(plain, paths):
         if not _GLOB & set(text):
             if not as_path(text).exists():
@@ -297,11 +273,7 @@ def log_of(partition: Partition) -> Log:
 
 
 def _refuse_old(path: Path, name: names.SegmentName | None) -> None:
-    """Refuse segments that are not read in pieces.
-
-    Raises:
-        KafkaSpecError: ``unreadable``.
-    """
+    """Refuse segments that are not read in pieces."""
     if name is not None and name.kind == names.MESSAGE_SET:
         detail = "segments of Kafka 0.7 are not read here; convert them first"
         raise make_error(Reason.UNREADABLE, detail, file=str(path))

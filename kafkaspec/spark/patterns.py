@@ -44,9 +44,6 @@ def from_java(pattern: str) -> re.Pattern[str]:
     """Return a regular expression of Java as one of Python.
 
     Named groups, quotes, and classes by name are translated. Classes within classes are refused.
-
-    Raises:
-        ValueError: Python cannot take it.
     """
     made: list[str] = []
     position = 0

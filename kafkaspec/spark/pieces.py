@@ -41,11 +41,7 @@ _HEADS: Final = ("key", "value")
 
 
 def open_piece(piece: Piece) -> Reading:
-    """Open the file of a piece up to its end: what was appended since it was planned is ignored.
-
-    Raises:
-        KafkaSpecError: ``unreadable``; ``changed``, it is shorter than when it was planned.
-    """
+    """Open the file of a piece up to its end: what was appended since it was planned is ignored."""
     file = open_source(as_path(piece.path), mapped=False)
     assert isinstance(file, Reading)
     size, file.size = file.size, piece.end
@@ -57,11 +53,7 @@ def open_piece(piece: Piece) -> Reading:
 
 
 def read_piece(piece: Piece, output: Output, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """Yield the record batches of a piece, as Spark takes them.
-
-    Raises:
-        KafkaSpecError: damage, in mode ``FAILFAST``; data that is gone.
-    """
+    """Yield the record batches of a piece, as Spark takes them."""
     if piece.lost is not None:
         yield finding(piece.lost, piece, piece.start_offset, piece.start, output)
         return

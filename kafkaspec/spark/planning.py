@@ -65,16 +65,7 @@ class Tally:
 
 
 def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTask]:
-    """Return the tasks of a batch.
-
-    Args:
-        options: what is asked for.
-        narrow: what filters of the query leave of it.
-
-    Raises:
-        KafkaSpecError: ``unreadable``; damage in the way of a lookup.
-        OptionError: offsets that are not there.
-    """
+    """Return the tasks of a batch."""
     tally = Tally()
     found = find_logs(options.paths, log_start=options.log_start)
     if not any(log.segments for log in found):
@@ -99,11 +90,7 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
 def plan_spans(
     spans: Iterable[tuple[Log, Span]], options: ReadOptions, tally: Tally | None = None
 ) -> list[SegmentTask]:
-    """Return the tasks for offsets of logs.
-
-    Raises:
-        KafkaSpecError: as ``plan``.
-    """
+    """Return the tasks for offsets of logs."""
     tally = tally or Tally()
     chosen = [(log, span, _segments(log, span, tally)) for log, span in spans]
     total = sum(_size(item, options) for _, _, segments in chosen for item in segments)

@@ -182,16 +182,7 @@ def _of_messages(messages: Messages) -> dict[str, Column]:
 
 
 def column(name: str, corrupt: str | None = None, content: Content = None) -> Column:
-    """Return a column.
-
-    Args:
-        name: of the column.
-        corrupt: name of the one for what was found.
-        content: see ``Output``.
-
-    Raises:
-        OptionError: there is no such column.
-    """
+    """Return a column."""
     known = columns_of(content)
     name = spelled(name, corrupt, known)
     if name != corrupt and name not in known:
@@ -202,11 +193,7 @@ def column(name: str, corrupt: str | None = None, content: Content = None) -> Co
 def spelled(
     name: str, corrupt: str | None = None, columns: Mapping[str, Column] | None = None
 ) -> str:
-    """Return the name of a column as it is documented; Spark ignores letter case.
-
-    Raises:
-        OptionError: there is no such column.
-    """
+    """Return the name of a column as it is documented; Spark ignores letter case."""
     known = COLUMNS if columns is None else columns
     found = {each.lower(): each for each in (*COLUMNS, *known)}.get(name.lower())
     if corrupt is not None and name.lower() == corrupt.lower():
@@ -219,11 +206,7 @@ def spelled(
 def schema_of(
     names: Iterable[str], corrupt: str | None = None, content: Content = None
 ) -> StructType:
-    """Return the schema with these columns.
-
-    Raises:
-        OptionError: there is no such column.
-    """
+    """Return the schema with these columns."""
     return StructType([StructField(name, column(name, corrupt, content).spark) for name in names])
 
 
@@ -241,12 +224,7 @@ def default_schema(options: ReadOptions) -> StructType:
 
 
 def output_of(schema: StructType, options: ReadOptions) -> Output:
-    """Return the output for a schema.
-
-    Raises:
-        OptionError: there is no such column, it has another type, or ``PERMISSIVE`` has no column
-            to say what it found.
-    """
+    """Return the output for a schema."""
     corrupt = options.corrupt
     if corrupt is not None and corrupt.lower() in _SPELLED:
         raise OptionError(f"option columnNameOfCorruptRecord: {corrupt} is a column of records")

@@ -32,12 +32,7 @@ class KafkaSegmentDataSource(DataSource):
 
     @plainly()
     def schema(self) -> StructType:
-        """Return the schema where the user gives none.
-
-        Raises:
-            OptionError: an option cannot be followed.
-            KafkaSpecError: ``unreadable``: there is nothing at the path of a table.
-        """
+        """Return the schema where the user gives none."""
         table = table_options(self.options)
         if table is None:
             return default_schema(typed_options(self.options, streaming=None))
@@ -47,11 +42,7 @@ class KafkaSegmentDataSource(DataSource):
 
     @plainly()
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader of a batch.
-
-        Raises:
-            OptionError: an option cannot be followed, or there is no such column.
-        """
+        """Return the reader of a batch."""
         from kafkaspec.spark.batch_reader import FilteringReader, SegmentReader
 
         options = typed_options(recall(self.options, schema), schema)
@@ -73,22 +64,14 @@ class KafkaSegmentDataSource(DataSource):
 
     @plainly()
     def writer(self, schema: StructType, overwrite: bool) -> SegmentsWriter:
-        """Return the writer of a batch.
-
-        Raises:
-            ValueError: an option cannot be followed, or a column cannot be written.
-        """
+        """Return the writer of a batch."""
         from kafkaspec.spark.writer import SegmentsWriter
 
         return SegmentsWriter(parse_write_options(self.options), schema, overwrite)
 
     @plainly()
     def streamWriter(self, schema: StructType, overwrite: bool) -> SegmentsStreamWriter:  # noqa: N802
-        """Return the writer of the micro-batches of a streaming query.
-
-        Raises:
-            ValueError: an option cannot be followed, or a column cannot be written.
-        """
+        """Return the writer of the micro-batches of a streaming query."""
         from kafkaspec.spark.writer import SegmentsStreamWriter
 
         return SegmentsStreamWriter(parse_write_options(self.options), schema, overwrite)
@@ -100,16 +83,7 @@ def typed_options(
     *,
     streaming: bool | None = False,
 ) -> ReadOptions:
-    """Return the options for reading, with the types of keys and values if they are decoded.
-
-    Args:
-        options: names in any letter case, and their values.
-        schema: the columns, if they are known.
-        streaming: whether for a stream; None if that is not known yet.
-
-    Raises:
-        OptionError: one of them cannot be followed.
-    """
+    """Return the options for reading, with the types of keys and values if they are decoded."""
     given = read_options(options, streaming=streaming)
     if given.value_decode is None and given.key_decode is None:
         return given

@@ -54,11 +54,7 @@ class Staging:
         return Path(self.root) / f"{PREFIX}{self.batch}.{self.job}{SUFFIX}"
 
     def make(self) -> None:
-        """Make the directory, unless it is there.
-
-        Raises:
-            KafkaSpecError: ``unreadable``: it cannot be made.
-        """
+        """Make the directory, unless it is there."""
         with writing(self.path):
             os.makedirs(self.path, exist_ok=True)
 
@@ -80,10 +76,6 @@ def remove_stale(staging: Staging, plan_name: str) -> None:
     """Remove the staging directories of jobs that were killed long ago before they published.
 
     The machines of a cluster share no locks, so the age decides. All of them are named.
-
-    Args:
-        staging: of this job; its directory is where those of others are looked for.
-        plan_name: name of the file in a staging directory that says what is being published.
     """
     for path in all_staging(staging.root):
         age = None if path == staging.path else age_of(path)
@@ -141,14 +133,7 @@ class _OpenRun:
 
 
 class TaskOutput:
-    """The output of one attempt of a task; ``abort`` removes all of it.
-
-    Args:
-        options: of the write.
-        keep: whether offsets are those of the column.
-        staging: of the job.
-        name: of the attempt, no other's.
-    """
+    """The output of one attempt of a task; ``abort`` removes all of it."""
 
     def __init__(self, options: WriteOptions, keep: bool, staging: Staging, name: str) -> None:
         self._options = options
@@ -162,12 +147,7 @@ class TaskOutput:
         self._held = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take rows.
-
-        Raises:
-            ValueError: rows that cannot be written.
-            KafkaSpecError: offsets that do not follow each other; a file cannot be written.
-        """
+        """Take rows."""
         for topic, partition, rows in by_partition(batch, self._options, self._keep):
             run = self._run(topic, partition, rows)
             if self._keep:
@@ -179,11 +159,7 @@ class TaskOutput:
             self._flush()
 
     def finish(self) -> tuple[Run, ...]:
-        """Close all logs, and return what was written.
-
-        Raises:
-            KafkaSpecError: a file cannot be written.
-        """
+        """Close all logs, and return what was written."""
         while self._open:
             self._close()
         return tuple(self._finished)

@@ -44,12 +44,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
     """
 
     def __init__(self, options: ReadOptions, output: Output) -> None:
-        """Make a reader.
-
-        Args:
-            options: options of the read.
-            output: columns to read.
-        """
+        """Make a reader."""
         super().__init__(options, output)
         self._tails = Tails(options)
         self._epochs = Epochs()
@@ -60,12 +55,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
     @plainly()
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Return where a new query begins.
-
-        Raises:
-            KafkaSpecError: a log cannot be read.
-            OptionError: ``subscribe``, ``assign`` or ``startingOffsets`` name what is not there.
-        """
+        """Return where a new query begins."""
         logs = self._tails.logs()
         bound = self._options.start
         check_selected(self._options, logs.values())
@@ -83,11 +73,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
     @plainly()
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Return where the next micro-batch ends: what is whole, and no more than the limit.
-
-        Raises:
-            KafkaSpecError: a log cannot be read.
-        """
+        """Return where the next micro-batch ends: what is whole, and no more than the limit."""
         given = _parsed(start)
         logs = self._tails.logs()
         begin = {place: self._still(place, read, logs) for place, read in given.items()}
@@ -107,11 +93,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
     def _still(
         self, place: TopicPartition, read: Reached, logs: Mapping[TopicPartition, Log]
     ) -> int:
-        """Return the offset up to which a log is what was read, and report it if it is lower.
-
-        Raises:
-            DataLossError: it is lower, and ``failOnDataLoss``.
-        """
+        """Return the offset up to which a log is what was read, and report it if it is lower."""
         log, name = logs.get(place), f"{place[0]}-{place[1]}"
         if log is None:
             self._report(f"{name} is gone; its next offset was {read.offset}")
@@ -186,12 +168,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
     @plainly()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """Return the tasks of a micro-batch.
-
-        Raises:
-            KafkaSpecError: a log cannot be read.
-            DataLossError: offsets are gone, and ``failOnDataLoss``.
-        """
+        """Return the tasks of a micro-batch."""
         begin, stop = _parsed(start), _parsed(end)
         logs = self._tails.logs()
         spans: list[tuple[Log, Span]] = []

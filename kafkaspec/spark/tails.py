@@ -39,12 +39,7 @@ class Tails:
         self._known: dict[str, _Known] = {}
 
     def logs(self) -> dict[TopicPartition, Log]:
-        """Return the logs that exist now.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-            OptionError: a directory is none of a partition, or two are of the same one.
-        """
+        """Return the logs that exist now."""
         found: dict[TopicPartition, Log] = {}
         for log in find_logs(self._options.paths, log_start=self._options.log_start):
             if not self._options.selects(log.topic, log.partition):
@@ -63,9 +58,6 @@ class Tails:
         """Return the offset after the last complete batch with a right checksum.
 
         Broken batches before a sound one count: the mode decides what happens with them.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
         """
         if not log.segments:
             return 0
@@ -73,11 +65,7 @@ class Tails:
         return max(self._end(last) or 0, last.base_offset or 0)
 
     def end(self, log: Log) -> int:
-        """Return the offset that a stream may read up to: of the isolation level.
-
-        Raises:
-            KafkaSpecError: ``unreadable``.
-        """
+        """Return the offset that a stream may read up to: of the isolation level."""
         end = self.log_end(log)
         if self._options.committed and log.segments:
             stable = log.opened.stable_offset(strict=False)

@@ -66,14 +66,7 @@ class Typed:
     def __init__(
         self, topic: str, plans: Mapping[Side, Plan], errors: str, registry: str | None
     ) -> None:
-        """Take what was planned.
-
-        Args:
-            topic: the one that is read.
-            plans: how keys and values are decoded.
-            errors: what happens with a row without one.
-            registry: where the schemas were found, to find later ones; None for nowhere.
-        """
+        """Take what was planned."""
         self.topic = topic
         self._plans = dict(plans)
         self._errors: Any = errors
@@ -107,16 +100,7 @@ class Typed:
         ]
 
     def decoded(self, batch: pa.RecordBatch, sources: Sequence[str], path: str) -> pa.RecordBatch:
-        """Return records with typed columns.
-
-        Args:
-            batch: with the columns of ``needed``.
-            sources: columns to make.
-            path: of the segment.
-
-        Raises:
-            KafkaSpecError: a row has no value, and that is an error.
-        """
+        """Return records with typed columns."""
         made = dict(zip(batch.schema.names, batch.columns, strict=True))
         lost: set[int] = set()
         for side in self._wanted(sources):
@@ -164,13 +148,7 @@ class Typed:
 def with_types(options: ReadOptions, schema: StructType | None = None) -> ReadOptions:
     """Return options that know the types of keys and values, and choose the topic that has them.
 
-    Args:
-        options: those that were given; without ``value.decode`` and ``key.decode`` as they are.
-        schema: the columns, if they are known: types of earlier versions are tried until they fit.
-
-    Raises:
-        OptionError: there is not one topic; a format, schema or version is not there.
-        KafkaSpecError: the schemas or a log cannot be read.
+    If the columns are known, types of earlier versions are tried until they fit.
     """
     given = {"key": options.key_decode or BYTES, "value": options.value_decode or BYTES}
     if set(given.values()) == {BYTES}:
@@ -248,11 +226,7 @@ def _fitting(
 
 
 def _log_of(options: ReadOptions) -> tuple[str, Partition | LogDirectory]:
-    """Return the topic that is read, and a log of it to look at.
-
-    Raises:
-        OptionError: there is none, or several.
-    """
+    """Return the topic that is read, and a log of it to look at."""
     free = options.topics is None and options.pattern is None and options.assigned is None
     logs = [
         log

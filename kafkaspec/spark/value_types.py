@@ -68,10 +68,6 @@ def as_spark(values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[int]]:
     """Return keys or values as Spark takes them, and the rows for which it has no room.
 
     Times are cut to µs.
-
-    Args:
-        values: as they were decoded.
-        kind: what ``spark_value`` returns for their type.
     """
     try:
         return converted(values, kind, _cast), []

@@ -32,18 +32,7 @@ def spelled(names: Sequence[str]) -> list[str]:
 
 
 def check_columns(names: Sequence[str], options: WriteOptions) -> bool:
-    """Return whether rows of these columns can be written.
-
-    Args:
-        names: of the columns.
-        options: of the write.
-
-    Returns:
-        Whether offsets are those of the column ``offset``.
-
-    Raises:
-        OptionError: a column is not known, or missing; with its name.
-    """
+    """Refuse columns that cannot be written; return whether offsets are those of the rows."""
     unknown = [name for name in names if name not in COLUMNS]
     if unknown:
         raise OptionError(
@@ -63,20 +52,7 @@ def check_columns(names: Sequence[str], options: WriteOptions) -> bool:
 def by_partition(
     batch: pa.RecordBatch, options: WriteOptions, keep: bool
 ) -> Iterator[tuple[str, int, pa.RecordBatch]]:
-    """Yield the rows of each topic and partition, in their order.
-
-    Args:
-        batch: rows as Spark hands them over.
-        options: of the write.
-        keep: whether offsets are those of the column.
-
-    Yields:
-        Topic, partition and columns as ``SegmentWriter.append_columns`` takes them; each topic and
-        partition once.
-
-    Raises:
-        ValueError: a value that cannot be written; with the name of the column.
-    """
+    """Yield the rows of each topic and partition once, as ``SegmentWriter`` takes them."""
     if not batch.num_rows:
         return
     columns = record_columns(batch, keep)
@@ -141,11 +117,7 @@ def _values(places: list[pa.Array], rows: list[int]) -> list[tuple[str | None, i
 
 
 def record_columns(batch: pa.RecordBatch, keep: bool) -> pa.RecordBatch:
-    """Return the columns of records in the types that the writer of segments takes.
-
-    Raises:
-        ValueError: a value that cannot be written; with the name of the column.
-    """
+    """Return the columns of records in the types that the writer of segments takes."""
     given = {name: batch.column(name) for name in batch.schema.names}
     octets = [name for name in ("key", "value") if name in given]
     made = {name: _cast(given[name], pa.binary(), name) for name in octets}

@@ -79,14 +79,7 @@ class WriteOptions:
 
 
 def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
-    """Return the options of a write.
-
-    Args:
-        options: as Spark hands them over: texts, whatever the case of their names.
-
-    Raises:
-        ValueError: an option that there is not, or a value that it cannot have; with its name.
-    """
+    """Return the options of a write."""
     given = lowered(options)
     if "paths" in given or not given.get("path"):
         raise OptionError(
@@ -109,9 +102,6 @@ def check_topic(topic: str) -> str:
     """Return the name of a topic, if it may be one; it becomes part of a path.
 
     Kafka: ``Topic.validate``.
-
-    Raises:
-        ValueError: it may not.
     """
     if not 0 < len(topic) <= _MOST_TOPIC or topic in (".", ".."):
         raise ValueError(

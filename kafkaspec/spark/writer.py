@@ -52,15 +52,7 @@ Messages = Sequence[WriterCommitMessage | None]
 class _Writer:
     """The common part of both writers.
 
-    Args:
-        options: of the write.
-        schema: of the rows.
-        overwrite: whether what is there is replaced: by a write, or by each micro-batch (output
-            mode ``complete``).
-
-    Raises:
-        ValueError: columns that cannot be written.
-        KafkaSpecError: the place cannot be written, or is a broker's.
+    With ``overwrite``, a write, or each micro-batch of output mode ``complete``, replaces the logs.
     """
 
     def __init__(self, options: WriteOptions, schema: StructType, overwrite: bool) -> None:

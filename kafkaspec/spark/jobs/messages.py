@@ -174,12 +174,7 @@ def _field(field: pa.Field) -> pa.Field:
 
 
 def logs_of(paths: str | Sequence[str], name: str) -> list[Partition | Segment]:
-    """Return the logs that a kind of states, or records of a type, are in.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, if a path does not exist, or none has such a topic.
-        ValueError: no topic has records of that name.
-    """
+    """Return the logs that a kind of states, or records of a type, are in."""
     topic = STATES[name].topic if name in STATES else kind_of_record(name).topic
     found: list[Partition | Segment] = []
     for path in [paths] if isinstance(paths, str) else paths:

@@ -80,12 +80,8 @@ def computed(
 ) -> Iterator[tuple[int, Any]]:
     """Yield the number of each unit and the result of ``function``, as tasks end.
 
-    Args:
-        spark: a session whose workers have kafkaspec and see the same files.
-        units: what can be pickled.
-        sizes: of the work on each.
-        function: of a module, so that workers find it.
-        tasks: how many there are to be; three a slot by default.
+    The function is one of a module, so that workers find it; by default there are three tasks a
+    slot.
     """
     numbered = list(enumerate(units))
     results = rows_of(spark, numbered, sizes, partial(_result, function), _RESULT, tasks)
