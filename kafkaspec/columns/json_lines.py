@@ -75,7 +75,7 @@ class Form(IntEnum):
     """Pairs as they are, ``a=b,c=NULL``."""
 
 
-Piece = tuple[bytes, int, tuple[bytes, ...], Form]
+LinePiece = tuple[bytes, int, tuple[bytes, ...], Form]
 """The text before a column, the lowest number with its own text, these texts, and the form."""
 
 
@@ -111,7 +111,7 @@ class Lines:
         base64: whether bytes that are UTF-8 are base64 in JSON too.
     """
 
-    def __init__(self, core: Core, plan: Iterable[Piece], *, base64: bool = False) -> None:
+    def __init__(self, core: Core, plan: Iterable[LinePiece], *, base64: bool = False) -> None:
         self._core = core
         self._base64 = base64
         self._plan = tuple(plan)
@@ -148,7 +148,7 @@ class JsonLines(Lines):
     """
 
     def __init__(self, core: Core, fields: Iterable[Field], *, base64: bool = False) -> None:
-        plan: list[Piece] = []
+        plan: list[LinePiece] = []
         before = "{"
         for field in fields:
             before += f"{field.name}: "

@@ -19,8 +19,8 @@ from kafkaspec.columns.json_lines import (
     RANGE_BYTES,
     Column,
     Form,
+    LinePiece,
     Lines,
-    Piece,
     column_of,
     numbers,
     strings,
@@ -157,7 +157,7 @@ class _Text:
 
     def __init__(self, core: Core, family: Family, options: DumpOptions) -> None:
         self._codecs = family.codecs
-        self._plan: list[Piece] = []
+        self._plan: list[LinePiece] = []
         self._shown: list[_Shown | None] = []
         if family.batches_always:
             self._add("", _Shown(BATCH_POSITION, Form.FIRST))

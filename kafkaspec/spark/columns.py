@@ -15,7 +15,7 @@ from kafkaspec.errors import Reason, make_error
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.parsing import LARGEST_LONG
-from kafkaspec.spark.partitions import Piece
+from kafkaspec.spark.partitions import TaskPiece
 from kafkaspec.spark.schema import HEADERS, TIMESTAMP, Output
 
 _MICROSECONDS: Final = 1000
@@ -37,7 +37,7 @@ class Columns:
     A column with one value is made once, and cut to the number of rows.
     """
 
-    def __init__(self, piece: Piece, output: Output) -> None:
+    def __init__(self, piece: TaskPiece, output: Output) -> None:
         """Make the columns of a piece."""
         self._piece = piece
         self._output = output
@@ -83,7 +83,7 @@ class Columns:
 
 
 def finding(
-    text: str, piece: Piece, offset: int | None, position: int | None, output: Output
+    text: str, piece: TaskPiece, offset: int | None, position: int | None, output: Output
 ) -> Any:
     """Return a row that says what could not be read, as a record batch."""
     row = {
@@ -102,7 +102,7 @@ def has_room(numbers: pa.Array) -> pa.Array:
     return pc.and_(pc.less_equal(numbers, _LARGEST), pc.greater_equal(numbers, -_LARGEST))
 
 
-def _timestamps(values: pa.Array, piece: Piece) -> pa.Array:
+def _timestamps(values: pa.Array, piece: TaskPiece) -> pa.Array:
     """Return timestamps in µs; Kafka's -1 for none is a time as in Spark's source."""
     numbers = values.view(pa.int64())
     if numbers.null_count:
@@ -115,7 +115,7 @@ def _timestamps(values: pa.Array, piece: Piece) -> pa.Array:
         raise make_error(Reason.INVALID_VALUE, detail, file=piece.path) from None
 
 
-def _headers(values: pa.Array, piece: Piece) -> pa.Array:
+def _headers(values: pa.Array, piece: TaskPiece) -> pa.Array:
     """Return headers; as in Spark's source, a record without any has null."""
     fields = [HEADERS.value_type.field(i) for i in range(HEADERS.value_type.num_fields)]
     items = pa.StructArray.from_arrays(values.flatten().flatten(), fields=fields)
@@ -125,7 +125,7 @@ def _headers(values: pa.Array, piece: Piece) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, items, type=HEADERS, mask=empty)
 
 
-_CONVERSIONS: Final[dict[str, Callable[[Any, Piece], pa.Array]]] = {
+_CONVERSIONS: Final[dict[str, Callable[[Any, TaskPiece], pa.Array]]] = {
     "timestamp": _timestamps,
     "headers": _headers,
     "isControl": lambda values, _: values.is_valid(),

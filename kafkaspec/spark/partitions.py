@@ -10,7 +10,7 @@ from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TaskPiece:
     """A part of a segment, on batch boundaries.
 
     Attributes:
@@ -48,7 +48,7 @@ class Piece:
 class SegmentTask(InputPartition):
     """The pieces that one task reads, in this order."""
 
-    def __init__(self, pieces: tuple[Piece, ...]) -> None:
+    def __init__(self, pieces: tuple[TaskPiece, ...]) -> None:
         """Make a task for pieces."""
         super().__init__(None)
         self.pieces = pieces

@@ -22,7 +22,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.columns import Columns, finding
 from kafkaspec.spark.options import ReadOptions
-from kafkaspec.spark.partitions import Piece
+from kafkaspec.spark.partitions import TaskPiece
 from kafkaspec.spark.paths import LOGGER
 from kafkaspec.spark.schema import Output
 
@@ -40,7 +40,7 @@ _HEADS: Final = ("key", "value")
 """Columns that say what type of message a record has."""
 
 
-def open_piece(piece: Piece) -> Reading:
+def open_piece(piece: TaskPiece) -> Reading:
     """Open the file of a piece up to its end: what was appended since it was planned is ignored."""
     file = open_source(as_path(piece.path), mapped=False)
     assert isinstance(file, Reading)
@@ -52,7 +52,7 @@ def open_piece(piece: Piece) -> Reading:
     return file
 
 
-def read_piece(piece: Piece, output: Output, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+def read_piece(piece: TaskPiece, output: Output, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """Yield the record batches of a piece, as Spark takes them."""
     if piece.lost is not None:
         yield finding(piece.lost, piece, piece.start_offset, piece.start, output)
@@ -81,7 +81,7 @@ def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _batches(
-    piece: Piece, file: Reading, output: Output, options: ReadOptions
+    piece: TaskPiece, file: Reading, output: Output, options: ReadOptions
 ) -> Iterator[pa.RecordBatch]:
     """Yield the record batches, and what the mode says about what cannot be read."""
     segment = Segment(
@@ -125,7 +125,11 @@ def _batches(
 
 
 def _told(
-    error: KafkaSpecError, piece: Piece, offset: int | None, position: int | None, output: Output
+    error: KafkaSpecError,
+    piece: TaskPiece,
+    offset: int | None,
+    position: int | None,
+    output: Output,
 ) -> Iterator[pa.RecordBatch]:
     if output.corrupt is not None:
         yield finding(str(error), piece, offset, position, output)
@@ -134,7 +138,7 @@ def _told(
 
 
 def _messages(
-    segment: Segment, batch: pa.RecordBatch, piece: Piece, output: Output, options: ReadOptions
+    segment: Segment, batch: pa.RecordBatch, piece: TaskPiece, output: Output, options: ReadOptions
 ) -> pa.RecordBatch:
     """Return the records of the type that is asked for, decoded; all records if none is."""
     content = output.content

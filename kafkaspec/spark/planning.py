@@ -21,7 +21,7 @@ from kafkaspec.spark.filters import Narrowed
 from kafkaspec.spark.losses import report_missing
 from kafkaspec.spark.offsets import Span, available, check_partitions, check_selected, span_of
 from kafkaspec.spark.options import ReadOptions
-from kafkaspec.spark.partitions import Piece, SegmentTask
+from kafkaspec.spark.partitions import SegmentTask, TaskPiece
 from kafkaspec.spark.paths import LOGGER, Log, SegmentFile, find_logs
 
 OPEN_BYTES: Final = 256 << 10
@@ -98,7 +98,7 @@ def plan_spans(
     target = options.max_bytes
     if options.min_partitions > 1:
         target = max(1, min(target, -(-total // options.min_partitions)))
-    pieces: list[Piece] = []
+    pieces: list[TaskPiece] = []
     for log, span, segments in chosen:
         if segments:
             lost = report_missing(log, span, options)
@@ -137,7 +137,7 @@ def _segments(log: Log, span: Span, tally: Tally) -> list[SegmentFile]:
 
 def _pieces(
     log: Log, span: Span, segments: list[SegmentFile], target: int, options: ReadOptions
-) -> Iterator[Piece]:
+) -> Iterator[TaskPiece]:
     """Yield the pieces of a log in order."""
     aborted = NO_TRANSACTIONS
     if options.committed:
@@ -153,9 +153,9 @@ def _pieces(
             yield replace(piece, aborted=aborted.between(low, high))
 
 
-def _lost(log: Log, item: Missing) -> Piece:
+def _lost(log: Log, item: Missing) -> TaskPiece:
     """Return a piece without bytes, of which a row says what is lost."""
-    piece = Piece(
+    piece = TaskPiece(
         item.file, log.topic, log.partition, item.position or 0, item.position or 0, False
     )
     return replace(piece, start_offset=item.first_offset, lost=item.message)
@@ -163,10 +163,12 @@ def _lost(log: Log, item: Missing) -> Piece:
 
 def _cut(
     log: Log, item: SegmentFile, span: Span, target: int, options: ReadOptions
-) -> Iterator[tuple[Piece, int | None, int | None]]:
+) -> Iterator[tuple[TaskPiece, int | None, int | None]]:
     """Yield the pieces of a segment, each with the offsets that it lies between."""
     size = _size(item, options)
-    whole = Piece(address(item.path), log.topic, log.partition, 0, size, True, span.start, span.end)
+    whole = TaskPiece(
+        address(item.path), log.topic, log.partition, 0, size, True, span.start, span.end
+    )
     inner = _outside(item, span)
     if not inner:
         whole = replace(whole, start_offset=None, end_offset=None)
@@ -286,9 +288,9 @@ def _by_headers(segment: Segment, cuts: list[Cut], target: int, max_records: int
     return made
 
 
-def _packed(pieces: list[Piece], target: int, options: ReadOptions) -> Iterator[SegmentTask]:
+def _packed(pieces: list[TaskPiece], target: int, options: ReadOptions) -> Iterator[SegmentTask]:
     """Yield tasks of pieces in order, each with as many as its bytes allow."""
-    together: list[Piece] = []
+    together: list[TaskPiece] = []
     weight = 0
     cost = min(OPEN_BYTES, max(1, target // 32))
     for piece in pieces:

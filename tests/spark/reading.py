@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from kafkaspec.spark.partitions import Piece
+from kafkaspec.spark.partitions import TaskPiece
 from kafkaspec.spark.schema import schema_of
 from kafkaspec.spark.source import KafkaSegmentDataSource, typed_options
 
@@ -34,7 +34,7 @@ def _schema(made: KafkaSegmentDataSource, columns: Sequence[str] | None) -> Any:
     return schema_of(columns, given.corrupt, given.content)
 
 
-def tasks(path: str | Path | list[str], **options: Any) -> list[tuple[Piece, ...]]:
+def tasks(path: str | Path | list[str], **options: Any) -> list[tuple[TaskPiece, ...]]:
     """The pieces of each task."""
     made = source(path, options)
     planned = made.reader(made.schema()).partitions()

@@ -16,7 +16,7 @@ pytest.importorskip("pyspark")
 
 import kafkaspec as ks
 from kafkaspec.spark.failing import DataLossError
-from kafkaspec.spark.partitions import Piece
+from kafkaspec.spark.partitions import TaskPiece
 from tests.goldens import GOLDEN
 from tests.spark import logs
 from tests.spark.reading import stream_reader, table, tasks
@@ -29,7 +29,7 @@ def _orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return logs.make(directory, 30, segment_bytes=2000)
 
 
-def pieces(path: Path | list[str], **options: object) -> list[Piece]:
+def pieces(path: Path | list[str], **options: object) -> list[TaskPiece]:
     return [piece for task in tasks(path, **options) for piece in task]
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from kafkaspec.columns.json_lines import Form, Lines, Piece, column_of
+from kafkaspec.columns.json_lines import Form, LinePiece, Lines, column_of
 from kafkaspec.columns.memory import Columns
 from kafkaspec.files.names import parse_partition
 from kafkaspec.io.remote import as_path
@@ -182,7 +182,7 @@ class FormatMaker:
     """
 
     def __init__(self, core: Core, segment: Segment, *, template: FormatString) -> None:
-        plan: list[Piece] = []
+        plan: list[LinePiece] = []
         self._sources: list[str | None] = []
         before = b""
         for part in template.placed(place_of(segment.path)):

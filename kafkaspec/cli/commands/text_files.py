@@ -26,7 +26,7 @@ from kafkaspec.files.checkpoints import (
     partition_metadata,
     quorum_state,
 )
-from kafkaspec.files.checkpoints.text import Piece, Text, fields
+from kafkaspec.files.checkpoints.text import Text, TextPiece, fields
 from kafkaspec.shown import printable
 
 _OFFSETS = {
@@ -58,7 +58,7 @@ _PARSERS: dict[str, Callable[..., Any]] = {
 
 _NOT_SHOWN = ("positions", "comments")
 
-_Part = tuple[str, Piece, int, str]
+_Part = tuple[str, TextPiece, int, str]
 """A part of a file: path, text, depth and meaning."""
 
 
@@ -149,7 +149,7 @@ def explain_text(path: Path, most: int) -> Section:
     return Section(path.name, text.data, 0, shown, note)
 
 
-def _position(path: str, piece: Piece, depth: int, doc: str) -> FieldPosition:
+def _position(path: str, piece: TextPiece, depth: int, doc: str) -> FieldPosition:
     end = piece.position + len(piece.text.encode())
     return FieldPosition(path, piece.position, end, piece.text, "", "", "", doc, depth)
 

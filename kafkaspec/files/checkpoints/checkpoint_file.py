@@ -12,7 +12,7 @@ from os import PathLike
 from typing import Generic, TypeVar
 
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.files.checkpoints.text import INT_BITS, Piece, Text, fields, shown
+from kafkaspec.files.checkpoints.text import INT_BITS, Text, TextPiece, fields, shown
 
 VERSION = 0
 """The only version."""
@@ -31,7 +31,7 @@ class CheckpointFormat(Generic[T]):
     """
 
     width: int
-    entry: Callable[[Text, Sequence[Piece], str], T]
+    entry: Callable[[Text, Sequence[TextPiece], str], T]
     line: Callable[[T], str]
 
     def parse(self, data: bytes, *, file: str | None = None) -> tuple[T, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from os import PathLike
 
 from kafkaspec.files.checkpoints.json_text import JsonObject, written
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, writable
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, writable
 
 VERSION = 0
 _VERSION_FIELD = "version"
@@ -46,7 +46,7 @@ def parse(data: bytes, *, file: str | None = None) -> CleanShutdown:
     if not data:
         return CleanShutdown()
     # Kafka replaces invalid UTF-8 (Utils.readFileAsString), so a name may contain it.
-    content = Piece(data.decode("utf-8", "replace"), 0, 1)
+    content = TextPiece(data.decode("utf-8", "replace"), 0, 1)
     found = JsonObject(text, content)
     version = found.number(_VERSION_FIELD, INT_BITS) if _VERSION_FIELD in found.fields else VERSION
     return CleanShutdown(found.number(_EPOCH_FIELD, LONG_BITS), version)

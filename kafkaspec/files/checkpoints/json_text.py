@@ -6,13 +6,13 @@ import json
 from typing import Any, NoReturn
 
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.files.checkpoints.text import Piece, Text, fits, shown
+from kafkaspec.files.checkpoints.text import Text, TextPiece, fits, shown
 
 
 class JsonObject:
     """The object at the beginning of a line. The rest of the line is ignored."""
 
-    def __init__(self, text: Text, line: Piece) -> None:
+    def __init__(self, text: Text, line: TextPiece) -> None:
         """Parse the object.
 
         Raises:
@@ -98,7 +98,7 @@ class JsonObject:
             reason, f"{name}: {detail}", self._place(name), f"{self._path}/{name}"
         )
 
-    def _place(self, name: str) -> Piece:
+    def _place(self, name: str) -> TextPiece:
         return self._line.part(self._found(name), len(self._line.text))
 
     def _found(self, name: str) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kafkaspec.files.checkpoints.checkpoint_file import CheckpointFormat
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, writable
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, writable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class EpochEntry:
     position: int | None = field(default=None, compare=False)
 
 
-def _entry(text: Text, found: Sequence[Piece], path: str) -> EpochEntry:
+def _entry(text: Text, found: Sequence[TextPiece], path: str) -> EpochEntry:
     epoch, start_offset = found
     return EpochEntry(
         text.number(epoch, INT_BITS, f"{path}/epoch"),

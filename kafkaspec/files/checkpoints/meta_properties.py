@@ -15,7 +15,15 @@ from uuid import UUID
 
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, fits, shown, writable
+from kafkaspec.files.checkpoints.text import (
+    INT_BITS,
+    LONG_BITS,
+    Text,
+    TextPiece,
+    fits,
+    shown,
+    writable,
+)
 
 if TYPE_CHECKING:
     from javaproperties import PropertiesElement
@@ -76,7 +84,7 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
     version = 0
     if VERSION_KEY in found:
         piece = found[VERSION_KEY]
-        stripped = Piece(piece.text.strip(_JAVA_TRIM), piece.position, piece.line)
+        stripped = TextPiece(piece.text.strip(_JAVA_TRIM), piece.position, piece.line)
         version = text.number(stripped, INT_BITS, f"/{VERSION_KEY}")
         if version not in VERSIONS:
             raise text.error(
@@ -161,18 +169,18 @@ _JAVA_TRIM = "".join(map(chr, range(0x21)))
 """The characters that ``String.trim`` removes."""
 
 
-def _properties(text: Text) -> tuple[dict[str, Piece], tuple[str, ...]]:
+def _properties(text: Text) -> tuple[dict[str, TextPiece], tuple[str, ...]]:
     """Return the last value of each key, and the comments."""
     import javaproperties
 
-    found: dict[str, Piece] = {}
+    found: dict[str, TextPiece] = {}
     comments: list[str] = []
     position, line = 0, 1
     try:
         for item in _items(text.data):
             source = item.source
             if isinstance(item, javaproperties.KeyValue):
-                value = Piece(item.value, position, line)
+                value = TextPiece(item.value, position, line)
                 found[item.key] = value
             elif isinstance(item, javaproperties.Comment):
                 comments.append(source.strip(" \t\f\r\n")[1:])
@@ -182,7 +190,7 @@ def _properties(text: Text) -> tuple[dict[str, Piece], tuple[str, ...]]:
         raise text.error(
             Reason.INVALID_VALUE,
             f"{shown(str(error.escape))} is not a valid escape",
-            Piece("", position, line),
+            TextPiece("", position, line),
         ) from None
     return found, tuple(comments)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints.checkpoint_file import CheckpointFormat
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, shown, writable
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, shown, writable
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _line(entry: PartitionOffset) -> str:
     return f"{entry.topic} {partition} {writable(entry.offset, LONG_BITS, 'offset')}"
 
 
-def _entry(text: Text, found: Sequence[Piece], path: str) -> PartitionOffset:
+def _entry(text: Text, found: Sequence[TextPiece], path: str) -> PartitionOffset:
     topic, partition, offset = found
     return PartitionOffset(
         topic.text,

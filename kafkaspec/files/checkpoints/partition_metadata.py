@@ -13,7 +13,7 @@ from uuid import UUID
 
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.files.checkpoints.text import INT_BITS, Piece, Text, fields, shown
+from kafkaspec.files.checkpoints.text import INT_BITS, Text, TextPiece, fields, shown
 
 VERSION = 0
 """The version that Kafka writes. 2.8 to 3.6 read no other, later releases all but negative ones."""
@@ -78,7 +78,7 @@ def serialize(topic_id: UUID) -> bytes:
     return f"version: {VERSION}\ntopic_id: {kafka_uuid.to_text(topic_id)}".encode("ascii")
 
 
-def topic_id_text(text: Text) -> Piece:
+def topic_id_text(text: Text) -> TextPiece:
     """Return the text of the topic id, whatever it is.
 
     Raises:
@@ -87,7 +87,7 @@ def topic_id_text(text: Text) -> Piece:
     return _values(text)[1]
 
 
-def _values(text: Text) -> tuple[int, Piece]:
+def _values(text: Text) -> tuple[int, TextPiece]:
     """Return the version, and the text of the topic id."""
     lines = text.lines()
     first = _value(text, next(lines, None), "/version")
@@ -99,7 +99,7 @@ def _values(text: Text) -> tuple[int, Piece]:
     return version, _value(text, next(lines, None), "/topic_id")
 
 
-def _value(text: Text, line: Piece | None, path: str) -> Piece:
+def _value(text: Text, line: TextPiece | None, path: str) -> TextPiece:
     if line is None:
         raise text.error(Reason.TRUNCATED, "the file ends before this line", path=path)
     found = fields(line, _SEPARATOR)

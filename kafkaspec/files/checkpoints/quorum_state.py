@@ -14,7 +14,7 @@ from uuid import UUID
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.json_text import JsonObject, written
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, writable
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, writable
 
 VERSIONS = (0, 1)
 """0 for kraft.version 0, 1 since kraft.version 1."""
@@ -80,7 +80,7 @@ def parse(data: bytes, *, file: str | None = None) -> QuorumState:
         raise text.error(
             Reason.UNSUPPORTED_VERSION,
             f"version {version} is neither 0 nor 1",
-            Piece("", found.position(_VERSION), line.line),
+            TextPiece("", found.position(_VERSION), line.line),
             f"/{_VERSION}",
         )
     common: dict[str, Any] = {
@@ -97,7 +97,9 @@ def parse(data: bytes, *, file: str | None = None) -> QuorumState:
             applied_offset=found.number("appliedOffset", LONG_BITS),
             current_voters=_voters(text, line, found),
         )
-    place = Piece(found.string(_VOTED_DIRECTORY_ID), found.position(_VOTED_DIRECTORY_ID), line.line)
+    place = TextPiece(
+        found.string(_VOTED_DIRECTORY_ID), found.position(_VOTED_DIRECTORY_ID), line.line
+    )
     return QuorumState(**common, voted_directory_id=text.uuid(place, f"/{_VOTED_DIRECTORY_ID}"))
 
 
@@ -147,7 +149,7 @@ def serialize(state: QuorumState) -> bytes:
     )
 
 
-def _voters(text: Text, line: Piece, found: JsonObject) -> tuple[int, ...] | None:
+def _voters(text: Text, line: TextPiece, found: JsonObject) -> tuple[int, ...] | None:
     value = found.value("currentVoters")
     if value is None:
         return None
@@ -157,7 +159,7 @@ def _voters(text: Text, line: Piece, found: JsonObject) -> tuple[int, ...] | Non
         raise text.error(
             Reason.INVALID_VALUE,
             "it is not a list of voters",
-            Piece("", found.position("currentVoters"), line.line),
+            TextPiece("", found.position("currentVoters"), line.line),
             "/currentVoters",
         )
     return tuple(found.checked_number("currentVoters", item["voterId"], INT_BITS) for item in value)

@@ -29,7 +29,7 @@ _MAX_DIGITS = 400
 """Longer numbers are refused without conversion. Java allows any number of leading zeros."""
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A part of a line.
 
     Attributes:
@@ -42,10 +42,10 @@ class Piece(NamedTuple):
     position: int
     line: int
 
-    def part(self, start: int, end: int) -> Piece:
+    def part(self, start: int, end: int) -> TextPiece:
         """Return the characters from ``start`` to ``end``, with their own position."""
         before = len(self.text[:start].encode())
-        return Piece(self.text[start:end], self.position + before, self.line)
+        return TextPiece(self.text[start:end], self.position + before, self.line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Text:
         source = read_beside(as_path(path))
         return cls(bytes(source.buffer), source.name)
 
-    def lines(self) -> Iterator[Piece]:
+    def lines(self) -> Iterator[TextPiece]:
         """Yield the lines without their ends; the end of the last line does not begin another one.
 
         Raises:
@@ -77,15 +77,17 @@ class Text:
             match = _LINE_END.search(self.data, start)
             end, after = match.span() if match else (len(self.data), len(self.data))
             try:
-                yield Piece(self.data[start:end].decode(), start, number)
+                yield TextPiece(self.data[start:end].decode(), start, number)
             except UnicodeDecodeError as error:
                 raise self.error(
-                    Reason.INVALID_VALUE, "it is not UTF-8", Piece("", start + error.start, number)
+                    Reason.INVALID_VALUE,
+                    "it is not UTF-8",
+                    TextPiece("", start + error.start, number),
                 ) from None
             start = after
 
     def error(
-        self, reason: Reason, detail: str, where: Piece | None = None, path: str = ""
+        self, reason: Reason, detail: str, where: TextPiece | None = None, path: str = ""
     ) -> KafkaSpecError:
         """Return the error about a piece, or about the end of the file."""
         position = len(self.data) if where is None else min(where.position, len(self.data))
@@ -93,7 +95,7 @@ class Text:
             detail = f"line {where.line}: {detail}"
         return make_error(reason, detail, file=self.file, offset=position, path=path)
 
-    def uuid(self, piece: Piece, path: str) -> UUID:
+    def uuid(self, piece: TextPiece, path: str) -> UUID:
         """Parse a UUID in Kafka's text format.
 
         Raises:
@@ -105,7 +107,7 @@ class Text:
             raise self.error(Reason.INVALID_VALUE, detail, piece, path)
         return found
 
-    def number(self, piece: Piece, bits: int, path: str) -> int:
+    def number(self, piece: TextPiece, bits: int, path: str) -> int:
         """Parse a whole number like ``Integer.parseInt`` (32 bits) or ``Long.parseLong`` (64 bits).
 
         Raises:
@@ -124,7 +126,7 @@ class Text:
         return value
 
 
-def fields(line: Piece, separator: re.Pattern[str] = _WHITESPACE) -> list[Piece]:
+def fields(line: TextPiece, separator: re.Pattern[str] = _WHITESPACE) -> list[TextPiece]:
     """Split like Java's ``Pattern.split``: keep an empty first field, drop empty last ones.
 
     Args:

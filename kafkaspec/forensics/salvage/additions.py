@@ -19,7 +19,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.forensics.salvage.outcomes import Ended, kept_entries
-from kafkaspec.forensics.salvage.plan import Piece, SegmentPlan
+from kafkaspec.forensics.salvage.plan import SalvagedPiece, SegmentPlan
 from kafkaspec.forensics.salvage.report import Added, OpenTransaction
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
@@ -81,10 +81,10 @@ def open_transactions(
     """
     state = ProducerState(profile)
 
-    def pieces(plan: SegmentPlan) -> Sequence[Piece]:
+    def pieces(plan: SegmentPlan) -> Sequence[SalvagedPiece]:
         state.begin_segment()
         made = [
-            Piece(item.added.first_offset, item.added.last_offset, 0, 0, NONE, item.data)
+            SalvagedPiece(item.added.first_offset, item.added.last_offset, 0, 0, NONE, item.data)
             for item in ended
             if item.added.base_offset == plan.base_offset
         ]

@@ -14,7 +14,7 @@ from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
-from kafkaspec.forensics.salvage.plan import Piece, SegmentPlan, entries_of
+from kafkaspec.forensics.salvage.plan import SalvagedPiece, SegmentPlan, entries_of
 from kafkaspec.forensics.salvage.report import LostOffsets, OpenTransaction
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NONE
@@ -231,7 +231,7 @@ class Outcomes:
 
 
 def kept_entries(
-    plans: Sequence[SegmentPlan], pieces: Callable[[SegmentPlan], Sequence[Piece]]
+    plans: Sequence[SegmentPlan], pieces: Callable[[SegmentPlan], Sequence[SalvagedPiece]]
 ) -> Iterator[tuple[HeaderTable, int]]:
     """Yield the headers of entries of each segment; see ``entries_of``.
 

@@ -40,7 +40,7 @@ _LOST: Final = (Fate.LOST, Fate.AMBIGUOUS, Fate.UNPROVEN)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SalvagedPiece:
     """Entries for the output.
 
     Attributes:
@@ -84,7 +84,7 @@ class SegmentPlan:
     limit: int | None
     size: int
     stretches: list[Stretch] = field(default_factory=list)
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[SalvagedPiece] = field(default_factory=list)
     lost: list[LostOffsets] = field(default_factory=list)
     claimed_end: int = 0
     is_dense: bool = True
@@ -153,7 +153,9 @@ def plan_segment(
     return _Planner(segment, limit, how, sink, ambiguous).plan()
 
 
-def entries_of(segment: Segment, pieces: Iterable[Piece]) -> Iterator[tuple[HeaderTable, int]]:
+def entries_of(
+    segment: Segment, pieces: Iterable[SalvagedPiece]
+) -> Iterator[tuple[HeaderTable, int]]:
     """Yield headers of the entries of pieces, and how many of them belong to the piece."""
     walker = Walker(segment, None)
     for piece in pieces:
@@ -184,7 +186,7 @@ class _Planner:
         self._plan = SegmentPlan(segment.path, segment.base_offset, limit, segment.size)
         self._last = segment.base_offset - 1
         self._beside: set[int] = set()
-        self._moved: list[Piece] = []
+        self._moved: list[SalvagedPiece] = []
         self._open: list[tuple[Stretch, Item]] = []
         """What is lost since the last entry that is not, and what it is."""
 
@@ -331,7 +333,9 @@ class _Planner:
         )  # fmt: skip
         self._lose(run, stretch)
         batches = all(KINDS[magic].has_record_sets for magic in run.magics)
-        self._moved.append(Piece(run.first, run.last, run.start, run.end, run.epoch, None, batches))
+        self._moved.append(
+            SalvagedPiece(run.first, run.last, run.start, run.end, run.epoch, None, batches)
+        )
 
     def _kept(
         self, run: Run, start: int, end: int, last: int, strength: Strength, batches: bool
@@ -353,7 +357,7 @@ class _Planner:
             )
         else:
             self._plan.stretches.append(stretch)
-        self._plan.pieces.append(Piece(first, last, start, end, run.epoch, None, batches))
+        self._plan.pieces.append(SalvagedPiece(first, last, start, end, run.epoch, None, batches))
         self._last = last
         return end
 
@@ -368,7 +372,7 @@ class _Planner:
         )  # fmt: skip
         batch = KINDS[head.magic].has_record_sets
         self._plan.pieces.append(
-            Piece(head.first, head.last, start, end, head.leader_epoch, found.data, batch)
+            SalvagedPiece(head.first, head.last, start, end, head.leader_epoch, found.data, batch)
         )
         self._last = head.last
 

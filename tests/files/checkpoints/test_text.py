@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Piece, Text, fields
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, fields
 from kafkaspec.io import local
 from tests.files.checkpoints.hostile import parsed
 
@@ -52,13 +52,13 @@ def test_lines_lie_where_they_say(data: bytes) -> None:
     ],
 )
 def test_fields(line: str, expected: list[str]) -> None:
-    assert [piece.text for piece in fields(Piece(line, 0, 1))] == expected
+    assert [piece.text for piece in fields(TextPiece(line, 0, 1))] == expected
 
 
 @given(st.text(max_size=50).filter(lambda text: not re.search("[\r\n]", text)))
 def test_fields_lie_where_they_say(line: str) -> None:
     data = line.encode()
-    for piece in fields(Piece(line, 0, 1)):
+    for piece in fields(TextPiece(line, 0, 1)):
         assert data[piece.position :].startswith(piece.text.encode())
 
 
@@ -76,7 +76,7 @@ def test_fields_lie_where_they_say(line: str) -> None:
     ],
 )
 def test_numbers(digits: str, bits: int, expected: int) -> None:
-    assert Text(b"").number(Piece(digits, 0, 1), bits, "") == expected
+    assert Text(b"").number(TextPiece(digits, 0, 1), bits, "") == expected
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_numbers(digits: str, bits: int, expected: int) -> None:
 )
 def test_texts_that_are_no_numbers(digits: str, bits: int) -> None:
     with pytest.raises(KafkaSpecError) as caught:
-        Text(bytes(99), "a").number(Piece(digits, 17, 3), bits, "/x")
+        Text(bytes(99), "a").number(TextPiece(digits, 17, 3), bits, "/x")
     error = caught.value
     assert (error.reason, error.file, error.position, error.path) == (
         Reason.INVALID_VALUE,
