@@ -31,7 +31,7 @@ MAX_ALIKE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class BatchSpan:
     """The byte range of a part of a segment.
 
     Attributes:
@@ -44,7 +44,7 @@ class Span:
     end: int | None = None
 
 
-WHOLE = Span()
+WHOLE = BatchSpan()
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class Survey:
 
 
 def survey(
-    path: Path, span: Span, codec: str, *, group_offsets: bool = False, mapped: bool = True
+    path: Path, span: BatchSpan, codec: str, *, group_offsets: bool = False, mapped: bool = True
 ) -> Survey:
     """Survey the headers and transaction markers of a part.
 
@@ -139,7 +139,7 @@ def _note(found: Survey, batch: Batch, base: int | None, file: str) -> None:
         found.order.end_transaction(batch, bool(marker.aborts), file)
 
 
-def spans_of(path: Path, most: int) -> list[Span]:
+def spans_of(path: Path, most: int) -> list[BatchSpan]:
     """Split a segment at entries of its offset index into parts of about ``most`` bytes each.
 
     The surveys show whether the index is right.
@@ -161,7 +161,7 @@ def spans_of(path: Path, most: int) -> list[Span]:
         before = position
         if position - cuts[-1] >= most and position < size:
             cuts.append(position)
-    return [Span(a, b) for a, b in zip(cuts, [*cuts[1:], None], strict=True)]
+    return [BatchSpan(a, b) for a, b in zip(cuts, [*cuts[1:], None], strict=True)]
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from kafkaspec.analysis.check_wrapper import check_slack, check_wrapper
 from kafkaspec.analysis.compare import CodecComparison, Content, content_of
 from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
-from kafkaspec.analysis.parts import WHOLE, Elsewhere, Span, Survey, nowhere
+from kafkaspec.analysis.parts import WHOLE, BatchSpan, Elsewhere, Survey, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.regular import PART_BYTES, RegularPart, RegularReader, Row
 from kafkaspec.analysis.report import FileKind, FileResult
@@ -97,7 +97,7 @@ class SegmentVerifier:
         order: LogOrder | None = None,
         partition: str = "",
         is_last: bool = True,
-        span: Span = WHOLE,
+        span: BatchSpan = WHOLE,
         before: Survey | None = None,
         start: BrokerStart | None = None,
     ) -> None:

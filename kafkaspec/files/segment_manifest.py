@@ -50,7 +50,7 @@ _WORDS: Final = {1: "B", 2: "H", 4: "I"}
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ObjectSpan:
     """A range of bytes of an object."""
 
     position: int
@@ -85,20 +85,20 @@ class Chunks:
             return 0
         return self.place(len(self) - 1).position + self.place(len(self) - 1).size
 
-    def place(self, number: int) -> Span:
+    def place(self, number: int) -> ObjectSpan:
         """Return the range of a chunk in the object."""
         if self.ends:
             start = self.ends[number - 1] if number else 0
-            return Span(start, self.ends[number] - start)
+            return ObjectSpan(start, self.ends[number] - start)
         last = number == len(self) - 1
-        return Span(
+        return ObjectSpan(
             number * self.transformed_size, self.final_size if last else self.transformed_size
         )
 
-    def original(self, number: int) -> Span:
+    def original(self, number: int) -> ObjectSpan:
         """Return the range of a chunk in the segment."""
         start = number * self.original_chunk_size
-        return Span(start, min(self.original_chunk_size, self.original_size - start))
+        return ObjectSpan(start, min(self.original_chunk_size, self.original_size - start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class SegmentManifest:
     """
 
     chunks: Chunks
-    indexes: Mapping[str, Span]
+    indexes: Mapping[str, ObjectSpan]
     compression: bool
     encryption: Encryption | None
     file: str | None
@@ -320,13 +320,13 @@ def _unsigned(data: memoryview, width: int, count: int) -> array[int]:
     return numbers
 
 
-def _indexes(found: JsonObject) -> dict[str, Span]:
+def _indexes(found: JsonObject) -> dict[str, ObjectSpan]:
     spans = {}
     for kind, name in INDEXES.items():
         if kind == names.TRANSACTION_INDEX and found.fields.get(name) is None:
             continue
         place = found.inner(name)
-        spans[kind] = Span(_natural(place, "position"), _natural(place, "size"))
+        spans[kind] = ObjectSpan(_natural(place, "position"), _natural(place, "size"))
     return spans
 
 

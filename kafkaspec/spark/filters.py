@@ -21,9 +21,9 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from kafkaspec.spark.offsets import Span
+from kafkaspec.spark.offsets import OffsetSpan
 
-_ALL: Final = Span()
+_ALL: Final = OffsetSpan()
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Narrowed:
     topics: frozenset[str] | None = None
     partitions: frozenset[int] | None = None
     prefixes: tuple[str, ...] = ()
-    span: Span = _ALL
+    span: OffsetSpan = _ALL
 
     def selects(self, topic: str | None, partition: int | None) -> bool:
         """Return whether a log can have rows that are wanted."""
@@ -49,11 +49,11 @@ class Narrowed:
             and all(topic is not None and topic.startswith(item) for item in self.prefixes)
         )
 
-    def cut(self, span: Span) -> Span:
+    def cut(self, span: OffsetSpan) -> OffsetSpan:
         """Return the offsets of both."""
         starts = [item for item in (span.start, self.span.start) if item is not None]
         ends = [item for item in (span.end, self.span.end) if item is not None]
-        return Span(max(starts, default=None), min(ends, default=None))
+        return OffsetSpan(max(starts, default=None), min(ends, default=None))
 
 
 def narrowed(filters: Iterable[Any]) -> Narrowed:
@@ -86,14 +86,14 @@ def _both(one: frozenset[Any] | None, other: frozenset[Any] | None) -> frozenset
     return one & other
 
 
-def _offsets(item: Any) -> Span:
+def _offsets(item: Any) -> OffsetSpan:
     if isinstance(item, GreaterThan):
-        return Span(item.value + 1)
+        return OffsetSpan(item.value + 1)
     if isinstance(item, GreaterThanOrEqual):
-        return Span(item.value)
+        return OffsetSpan(item.value)
     if isinstance(item, LessThan):
-        return Span(None, item.value)
+        return OffsetSpan(None, item.value)
     if isinstance(item, LessThanOrEqual):
-        return Span(None, item.value + 1)
+        return OffsetSpan(None, item.value + 1)
     values = [value for value in _values(item) or () if value is not None]
-    return Span(min(values), max(values) + 1) if values else Span()
+    return OffsetSpan(min(values), max(values) + 1) if values else OffsetSpan()

@@ -12,12 +12,12 @@ from kafkaspec.files.names import LOG_START_OFFSETS
 from kafkaspec.log.missing import Missing, Why, missing
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
-from kafkaspec.spark.offsets import Span, report_loss
+from kafkaspec.spark.offsets import OffsetSpan, report_loss
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.paths import LOGGER, Log
 
 
-def missing_in(log: Log, span: Span, *, log_start: bool = True) -> Iterator[Missing]:
+def missing_in(log: Log, span: OffsetSpan, *, log_start: bool = True) -> Iterator[Missing]:
     """Yield what a log does not deliver of a span; only the ends of its segments are read."""
     low, high = span.start, span.end
     numbers = [item.base_offset for item in log.segments]
@@ -42,7 +42,7 @@ def missing_in(log: Log, span: Span, *, log_start: bool = True) -> Iterator[Miss
             yield found
 
 
-def report_missing(log: Log, span: Span, options: ReadOptions) -> list[Missing]:
+def report_missing(log: Log, span: OffsetSpan, options: ReadOptions) -> list[Missing]:
     """Report what a log does not deliver of a span; return it, if that is not an error.
 
     A broker writes an index after the log, so offsets that are missing at the end of the log are
@@ -72,5 +72,5 @@ def _delivers_all(item: Missing) -> bool:
 def _is_there_now(log: Log, lost: Missing) -> bool:
     """Return whether what was missing at the end of a log was written meanwhile."""
     end = None if lost.last_offset is None else lost.last_offset + 1
-    again = missing_in(replace(log), Span(lost.first_offset, end))
+    again = missing_in(replace(log), OffsetSpan(lost.first_offset, end))
     return all(item.why is not Why.END for item in again)

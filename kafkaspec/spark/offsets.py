@@ -14,7 +14,7 @@ from kafkaspec.spark.paths import LOGGER, Log
 
 
 @dataclass(frozen=True)
-class Span:
+class OffsetSpan:
     """Offsets of a log that are wanted; None for as far as there are any.
 
     Attributes:
@@ -69,7 +69,7 @@ def _refuse(option: str, missing: Collection[str], known: Collection[str]) -> No
         raise OptionError(f"{option} names {', '.join(names)}, which is not there{near}")
 
 
-def span_of(log: Log, options: ReadOptions) -> Span:
+def span_of(log: Log, options: ReadOptions) -> OffsetSpan:
     """Return the offsets that the options ask for."""
     start = _offset(log, options.start, options)
     if start is None and options.start.timestamps is None and log.start_offset is not None:
@@ -84,7 +84,7 @@ def span_of(log: Log, options: ReadOptions) -> Span:
                 " startingOffsetsByTimestampStrategy=latest takes that for the end of the log"
             )
         start = log.opened.log_end_offset
-    return Span(start, _offset(log, options.end, options))
+    return OffsetSpan(start, _offset(log, options.end, options))
 
 
 def _offset(log: Log, bound: Bound, options: ReadOptions) -> int | None:
@@ -101,7 +101,7 @@ def _of(log: Log, value: int | dict[tuple[str, int], int] | None) -> int | None:
     return value
 
 
-def available(log: Log, span: Span, options: ReadOptions) -> Span:
+def available(log: Log, span: OffsetSpan, options: ReadOptions) -> OffsetSpan:
     """Return the part of a span that still exists; report it if that is not all."""
     first = log.first_offset
     if span.start is None or span.start >= first:

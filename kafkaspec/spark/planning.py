@@ -19,7 +19,7 @@ from kafkaspec.log.transactions import NO_TRANSACTIONS
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.filters import Narrowed
 from kafkaspec.spark.losses import report_missing
-from kafkaspec.spark.offsets import Span, available, check_partitions, check_selected, span_of
+from kafkaspec.spark.offsets import OffsetSpan, available, check_partitions, check_selected, span_of
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import SegmentTask, TaskPiece
 from kafkaspec.spark.paths import LOGGER, Log, SegmentFile, find_logs
@@ -88,7 +88,7 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
 
 
 def plan_spans(
-    spans: Iterable[tuple[Log, Span]], options: ReadOptions, tally: Tally | None = None
+    spans: Iterable[tuple[Log, OffsetSpan]], options: ReadOptions, tally: Tally | None = None
 ) -> list[SegmentTask]:
     """Return the tasks for offsets of logs."""
     tally = tally or Tally()
@@ -121,7 +121,7 @@ def _size(item: SegmentFile, options: ReadOptions) -> int:
         return 0
 
 
-def _segments(log: Log, span: Span, tally: Tally) -> list[SegmentFile]:
+def _segments(log: Log, span: OffsetSpan, tally: Tally) -> list[SegmentFile]:
     """Return the segments that may have wanted offsets, by their names."""
     start = -1 if span.start is None else span.start
     chosen = [
@@ -136,7 +136,7 @@ def _segments(log: Log, span: Span, tally: Tally) -> list[SegmentFile]:
 
 
 def _pieces(
-    log: Log, span: Span, segments: list[SegmentFile], target: int, options: ReadOptions
+    log: Log, span: OffsetSpan, segments: list[SegmentFile], target: int, options: ReadOptions
 ) -> Iterator[TaskPiece]:
     """Yield the pieces of a log in order."""
     aborted = NO_TRANSACTIONS
@@ -162,7 +162,7 @@ def _lost(log: Log, item: Missing) -> TaskPiece:
 
 
 def _cut(
-    log: Log, item: SegmentFile, span: Span, target: int, options: ReadOptions
+    log: Log, item: SegmentFile, span: OffsetSpan, target: int, options: ReadOptions
 ) -> Iterator[tuple[TaskPiece, int | None, int | None]]:
     """Yield the pieces of a segment, each with the offsets that it lies between."""
     size = _size(item, options)
@@ -193,7 +193,7 @@ def _cut(
         yield piece, low, high
 
 
-def _outside(item: SegmentFile, span: Span) -> bool:
+def _outside(item: SegmentFile, span: OffsetSpan) -> bool:
     """Return whether the segment may hold offsets that are not wanted."""
     low = span.start is not None and (item.base_offset is None or item.base_offset < span.start)
     high = span.end is not None and (item.next_offset is None or item.next_offset > span.end)
@@ -204,7 +204,7 @@ Cut = tuple[int, int | None]
 """Byte offset of a batch, and its base offset."""
 
 
-def _cuts(segment: Segment, span: Span, target: int, max_records: int) -> list[Cut]:
+def _cuts(segment: Segment, span: OffsetSpan, target: int, max_records: int) -> list[Cut]:
     """Return the starts of pieces: the first wanted batch, then about every ``target`` bytes."""
     start = 0
     if span.start is not None:
@@ -219,7 +219,7 @@ def _cuts(segment: Segment, span: Span, target: int, max_records: int) -> list[C
     return found if found is not None else _by_headers(segment, cuts, target, 0)
 
 
-def _stop(segment: Segment, span: Span) -> int:
+def _stop(segment: Segment, span: OffsetSpan) -> int:
     """Return a byte offset after which nothing is wanted."""
     index = segment.offset_index
     if span.end is None or index is None:

@@ -18,7 +18,13 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.spark.batch_reader import TaskReader
 from kafkaspec.spark.epochs import Epochs, Reached
 from kafkaspec.spark.failing import plainly
-from kafkaspec.spark.offsets import Span, check_partitions, check_selected, report_loss, span_of
+from kafkaspec.spark.offsets import (
+    OffsetSpan,
+    check_partitions,
+    check_selected,
+    report_loss,
+    span_of,
+)
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions, TopicPartition
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import Log
@@ -171,7 +177,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         """Return the tasks of a micro-batch."""
         begin, stop = _parsed(start), _parsed(end)
         logs = self._tails.logs()
-        spans: list[tuple[Log, Span]] = []
+        spans: list[tuple[Log, OffsetSpan]] = []
         for place, reached in sorted(stop.items()):
             to, log = reached.offset, logs.get(place)
             first = log.first_offset if log is not None else 0
@@ -184,7 +190,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
                 report_loss(text, self._options)
             if max(low, first) < to:
                 self._still(place, reached, logs)
-                spans.append((log, Span(max(low, first), to)))
+                spans.append((log, OffsetSpan(max(low, first), to)))
         return list(plan_spans(spans, replace(self._options, start=Bound(), end=Bound())))
 
     def commit(self, end: dict[str, Any]) -> None:

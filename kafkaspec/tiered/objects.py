@@ -12,7 +12,7 @@ from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.compression import CompressionType, decompress
 from kafkaspec.compression.zstd import decompress_sized
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
-from kafkaspec.files.segment_manifest import SegmentManifest, Span
+from kafkaspec.files.segment_manifest import ObjectSpan, SegmentManifest
 from kafkaspec.io.local import SIDE_FILE_BYTES, open_source
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.io.window import Reading
@@ -175,7 +175,7 @@ def decrypted(
 
 
 def index_bytes(
-    path: Path, manifest: SegmentManifest, place: Span, keys: KeyRing, name: str
+    path: Path, manifest: SegmentManifest, place: ObjectSpan, keys: KeyRing, name: str
 ) -> bytes:
     """Return the bytes of an index."""
     if not place.size:
@@ -201,13 +201,13 @@ def index_bytes(
     )
 
 
-def index_size(manifest: SegmentManifest, place: Span) -> int:
+def index_size(manifest: SegmentManifest, place: ObjectSpan) -> int:
     """Return the number of bytes of an index."""
     added = ENCRYPTION_BYTES if manifest.encryption is not None and place.size else 0
     return max(place.size - added, 0)
 
 
-def sum_of(place: Span) -> int:
+def sum_of(place: ObjectSpan) -> int:
     """Return the end of a range."""
     return place.position + place.size
 

@@ -22,7 +22,7 @@ from pyspark.sql.datasource import (
 )
 
 from kafkaspec.spark.filters import Narrowed, narrowed
-from kafkaspec.spark.offsets import Span
+from kafkaspec.spark.offsets import OffsetSpan
 from tests.spark import logs
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def test_filters_that_narrow() -> None:
             Not(EqualTo(partition, 2)),
         ]
     )
-    assert found == Narrowed(frozenset({"orders"}), frozenset({2}), (), Span(5, 10))
+    assert found == Narrowed(frozenset({"orders"}), frozenset({2}), (), OffsetSpan(5, 10))
     assert narrowed([StringStartsWith(topic, "ord")]).selects("orders", 0)
     assert not narrowed([StringStartsWith(topic, "ord")]).selects("stock", 0)
-    assert found.cut(Span(None, 7)) == Span(5, 7)
+    assert found.cut(OffsetSpan(None, 7)) == OffsetSpan(5, 7)
 
 
 @pytest.fixture(name="four", scope="module")

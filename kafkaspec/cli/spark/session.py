@@ -14,7 +14,7 @@ import click
 
 from kafkaspec.cli.console import warn
 from kafkaspec.spark.losses import missing_in
-from kafkaspec.spark.offsets import Span
+from kafkaspec.spark.offsets import OffsetSpan
 from kafkaspec.spark.paths import LOGGER, check_place, find_logs
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def name_missing(paths: Sequence[str], *, log_start: bool = True) -> bool:
         LOGGER.removeHandler(notes)
     lost = 0
     for log in logs:
-        for item in missing_in(log, Span(), log_start=log_start):
+        for item in missing_in(log, OffsetSpan(), log_start=log_start):
             lost += item.is_loss
             warn(str(item) if item.is_loss else f"note: {item}")
     return lost > 0

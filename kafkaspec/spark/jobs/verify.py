@@ -22,8 +22,8 @@ from kafkaspec.analysis.files import kind_of, read_directories
 from kafkaspec.analysis.findings import Finding
 from kafkaspec.analysis.parts import (
     WHOLE,
+    BatchSpan,
     Settled,
-    Span,
     Survey,
     settled,
     spans_of,
@@ -75,7 +75,7 @@ class Unit:
     """
 
     path: str
-    span: Span
+    span: BatchSpan
     partition: str
     is_last: bool
     log: str

@@ -332,7 +332,7 @@ def Present(name: str, null: int) -> Callable[[Any], int]:  # noqa: N802
 
 
 @dataclass(frozen=True)
-class Span:
+class ByteSpan:
     """A function of the bytes of the fields ``first`` to ``last``; ``...`` is the last of all."""
 
     function: Callable[[bytes], int]
@@ -350,13 +350,13 @@ class Span:
         return self.function(stream.getvalue())
 
 
-def Length(first: str, last: str | EllipsisType | None = None, plus: int = 0) -> Span:  # noqa: N802
+def Length(first: str, last: str | EllipsisType | None = None, plus: int = 0) -> ByteSpan:  # noqa: N802
     """Return the size in bytes, plus a constant."""
-    return Span(lambda data: len(data) + plus, first, last)
+    return ByteSpan(lambda data: len(data) + plus, first, last)
 
 
-Crc32 = partial(Span, checksum.crc32)
+Crc32 = partial(ByteSpan, checksum.crc32)
 """CRC-32 (IEEE)."""
 
-Crc32c = partial(Span, checksum.crc32c)
+Crc32c = partial(ByteSpan, checksum.crc32c)
 """CRC-32C (Castagnoli)."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import construct  # type: ignore[import-untyped]
 
-from kafkaspec.codecs.references.construct.runtime import Span, Valid
+from kafkaspec.codecs.references.construct.runtime import ByteSpan, Valid
 
 
 class _Stored(construct.Rebuild):  # type: ignore[misc]
@@ -35,7 +35,7 @@ class _ByType(construct.Switch):  # type: ignore[misc]
 
 
 class _Once(construct.Subconstruct):  # type: ignore[misc]
-    """A field whose bytes both a ``Span`` and the structure ask for."""
+    """A field whose bytes both a ``ByteSpan`` and the structure ask for."""
 
     def __init__(self, field: str, subcon: Any) -> None:
         super().__init__(subcon)
@@ -101,4 +101,4 @@ def _innermost(part: Any) -> Any:
 
 
 def _has_span(part: Any) -> bool:
-    return isinstance(getattr(_innermost(part), "func", None), Span)
+    return isinstance(getattr(_innermost(part), "func", None), ByteSpan)
