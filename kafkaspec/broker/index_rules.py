@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from kafkaspec._generated.python.model.recordbatch import TimestampType
-from kafkaspec.broker.profiles import IndexKey, Profile, TimeEntry, Unit
+from kafkaspec.broker.profiles import IndexKey, IndexUnit, Profile, TimeEntry
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
@@ -85,7 +85,7 @@ class IndexBuilder:
         self._most = max_bytes // fixed_size(OffsetIndex.type_key)
         # One slot is reserved for the entry that is added when the segment is closed.
         self._most_times = max_bytes // fixed_size(TimeIndex.type_key) - 1
-        self._by_batch = rule is Rule.RECOVERY or profile.index_unit is Unit.BATCH
+        self._by_batch = rule is Rule.RECOVERY or profile.index_unit is IndexUnit.BATCH
         self._by_record = rule is Rule.APPEND and profile.time_entry is TimeEntry.RECORD
         self._first_key = profile.index_key is IndexKey.FIRST
         self._restarts = deque(restarts)

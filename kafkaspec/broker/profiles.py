@@ -24,7 +24,7 @@ class IndexKey(StrEnum):
     LAST = "last"
 
 
-class Unit(StrEnum):
+class IndexUnit(StrEnum):
     """Unit that gets at most one entry in each index."""
 
     APPEND = "append"
@@ -88,7 +88,7 @@ class Profile:
         roll_to_first: whether a new segment is named after the first offset of the append that
             causes the roll, and not after the end of the log.
         index_key: see ``IndexKey``.
-        index_unit: see ``Unit``.
+        index_unit: see ``IndexUnit``.
         time_entry: see ``TimeEntry``.
         producer_state: whether there are transaction indexes and producer snapshots.
         snapshot_per_segment: whether the snapshots of all segments are kept, and not only those of
@@ -124,7 +124,7 @@ class Profile:
     timestamp_roll: bool = False
     roll_to_first: bool = False
     index_key: IndexKey = IndexKey.FIRST
-    index_unit: Unit = Unit.APPEND
+    index_unit: IndexUnit = IndexUnit.APPEND
     time_entry: TimeEntry = TimeEntry.NONE
     producer_state: bool = False
     snapshot_per_segment: bool = False
@@ -180,7 +180,7 @@ def _table() -> tuple[Profile, ...]:
     since("3.0.0", empty_aborts=False, start_first=True, cleaner_groups_empty=True)
     since("3.1.0", batch_horizons=True)
     since("3.7.0", time_entry=TimeEntry.BATCH, clean_shutdown=CleanShutdownFile.JSON)
-    since("3.9.1", index_unit=Unit.BATCH)
+    since("3.9.1", index_unit=IndexUnit.BATCH)
     since("3.9.2", cleaner_keeps_end=True)
     since("4.0.0", cleaner_converts=True)
     since("4.1.0", first_offset_lookups=True, magic=MAGICS[-1])

@@ -17,10 +17,10 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.stats.tables import StatsTables, summed
-from kafkaspec.stats.units import Unit
+from kafkaspec.stats.units import StatsUnit
 
 
-def measure_history(unit: Unit) -> StatsTables:
+def measure_history(unit: StatsUnit) -> StatsTables:
     """Return what the headers of all segments of a log say. What cannot be read is left out.
 
     The segments themselves report it.
@@ -63,7 +63,7 @@ def measure_history(unit: Unit) -> StatsTables:
 
 
 @contextmanager
-def _opened(unit: Unit) -> Iterator[Partition | Segment]:
+def _opened(unit: StatsUnit) -> Iterator[Partition | Segment]:
     if len(unit.paths) == 1:
         opened = open_log(as_path(unit.paths[0]))
         assert isinstance(opened, Segment)
@@ -84,7 +84,7 @@ def _opened(unit: Unit) -> Iterator[Partition | Segment]:
         yield log
 
 
-def error_rows(unit: Unit, file: str, errors: list[KafkaSpecError]) -> pa.Table:
+def error_rows(unit: StatsUnit, file: str, errors: list[KafkaSpecError]) -> pa.Table:
     """Return errors as rows."""
     columns = {
         "file": [file] * len(errors),

@@ -35,7 +35,7 @@ from kafkaspec.stats.distinct import Distinct
 from kafkaspec.stats.heaviest import Heaviest
 from kafkaspec.stats.history import error_rows, measure_history
 from kafkaspec.stats.tables import WIDTHS, StatsTables, merged, summed
-from kafkaspec.stats.units import Unit
+from kafkaspec.stats.units import StatsUnit
 
 MOST_ERRORS: Final = 100
 """Errors of a segment that are kept; the others are counted."""
@@ -53,13 +53,13 @@ _SIDECARS: Final = (
 )  # fmt: skip
 
 
-def measured(unit: Unit) -> StatsTables:
+def measured(unit: StatsUnit) -> StatsTables:
     """Return what a unit of the work holds."""
     with nullcontext() if unit.mapped else unmapped():
         return measure_history(unit) if unit.is_history else measure_segment(unit)
 
 
-def measure_segment(unit: Unit) -> StatsTables:
+def measure_segment(unit: StatsUnit) -> StatsTables:
     """Return what a segment holds. What cannot be read is counted."""
     (path,) = unit.paths
     file = without_credentials(path)
@@ -149,7 +149,7 @@ class _Sizes:
         self._least = [min([*self._least, int(values.min())])]
         self._most = [max([*self._most, most])]
 
-    def part(self, unit: Unit, what: str) -> StatsTables:
+    def part(self, unit: StatsUnit, what: str) -> StatsTables:
         if not self._least:
             return {}
         used = np.flatnonzero(self._counts)
@@ -277,7 +277,7 @@ class _Records:
         ends = np.append(0, np.cumsum(counts))
         return np.asarray(ends[last] - ends[first], np.int64)
 
-    def parts(self, unit: Unit, file: str) -> list[StatsTables]:
+    def parts(self, unit: StatsUnit, file: str) -> list[StatsTables]:
         """Return what was found."""
         if not self._is_read:
             return []
@@ -302,7 +302,7 @@ class _Records:
         return found
 
 
-def _headers(unit: Unit, file: str, batch: pa.RecordBatch, records: _Records) -> StatsTables:
+def _headers(unit: StatsUnit, file: str, batch: pa.RecordBatch, records: _Records) -> StatsTables:
     """Return what some headers say, of batches whose records can be read."""
     position = batch["position"].to_numpy()
     size = batch["size"].to_numpy()
@@ -379,7 +379,9 @@ def _headers(unit: Unit, file: str, batch: pa.RecordBatch, records: _Records) ->
     return part | sizes.part(unit, "batch")
 
 
-def _chosen(name: str, unit: Unit, columns: dict[str, Any], rows: NDArray[np.bool_]) -> pa.Table:
+def _chosen(
+    name: str, unit: StatsUnit, columns: dict[str, Any], rows: NDArray[np.bool_]
+) -> pa.Table:
     """Return a table of some rows."""
     number = int(rows.sum())
     if number == len(rows):

@@ -8,11 +8,11 @@ from kafkaspec.jobs import in_processes
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.measure import measured
 from kafkaspec.stats.tables import StatsTables, merged
-from kafkaspec.stats.units import Unit
+from kafkaspec.stats.units import StatsUnit
 
 
 def measure(
-    units: Sequence[Unit], *, jobs: int = 1, done: Callable[[Unit], None] | None = None
+    units: Sequence[StatsUnit], *, jobs: int = 1, done: Callable[[StatsUnit], None] | None = None
 ) -> Figures:
     """Return the figures of all units of a measurement.
 

@@ -14,7 +14,7 @@ from kafkaspec.shown import without_credentials
 
 
 @dataclass(frozen=True)
-class Unit:
+class StatsUnit:
     """A part of the work.
 
     Attributes:
@@ -49,25 +49,25 @@ def units_of(
     *,
     records: bool = True,
     mapped: bool = True,
-) -> Iterator[Unit]:
+) -> Iterator[StatsUnit]:
     """Yield the units of a log, the history first.
 
     Args:
-        directory: see ``Unit``.
-        topic: see ``Unit``.
-        partition: see ``Unit``.
+        directory: see ``StatsUnit``.
+        topic: see ``StatsUnit``.
+        partition: see ``StatsUnit``.
         paths: of its segments.
-        records: see ``Unit``.
-        mapped: see ``Unit``.
+        records: see ``StatsUnit``.
+        mapped: see ``StatsUnit``.
     """
     files = tuple(paths)
     for some, is_history in ((files, True), *(((path,), False) for path in files)):
-        yield Unit(directory, topic, partition, some, is_history, records, mapped)
+        yield StatsUnit(directory, topic, partition, some, is_history, records, mapped)
 
 
 def units_of_log(
     log: Partition | Segment, *, records: bool = True, mapped: bool = True
-) -> Iterator[Unit]:
+) -> Iterator[StatsUnit]:
     """Yield the units of an opened log; see ``units_of``."""
     partition = log if isinstance(log, Partition) else None
     paths: list[Path]

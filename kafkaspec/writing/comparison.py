@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec.broker.index_rules import Rule
-from kafkaspec.broker.profiles import Profile, Unit
+from kafkaspec.broker.profiles import IndexUnit, Profile
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names, snapshots
@@ -175,7 +175,7 @@ def _why_different(
         yield _why_not_made(circumstances)
         return
     profile, rule = circumstances.profile, circumstances.rule
-    by_append = profile.index_unit is Unit.APPEND
+    by_append = profile.index_unit is IndexUnit.APPEND
     if by_append and rule is Rule.RECOVERY:
         yield "leaders of that version do not make entries by the rule of recovery"
     if by_append and rule is Rule.APPEND:

@@ -13,16 +13,16 @@ import kafkaspec as ks
 from kafkaspec.analysis.parts import spans_of
 from kafkaspec.analysis.report import FileResult, Report
 from kafkaspec.analysis.verification import codecs_of, verify_events
-from kafkaspec.spark.jobs.verify import Unit, check, informed, joined, look, units_of
+from kafkaspec.spark.jobs.verify import VerifyUnit, check, informed, joined, look, units_of
 from tests.goldens import GOLDEN
 
 VERSIONS = ("0.8.2.2", "0.10.2.2", "0.11.0.3", "2.8.2", "4.3.1")
 """One of each generation of formats; what is tested does not depend on more."""
 
 
-def through_pickle(unit: Unit) -> Unit:
+def through_pickle(unit: VerifyUnit) -> VerifyUnit:
     copy = pickle.loads(pickle.dumps(unit))
-    assert isinstance(copy, Unit)
+    assert isinstance(copy, VerifyUnit)
     return copy
 
 

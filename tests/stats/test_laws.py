@@ -26,12 +26,12 @@ from kafkaspec.stats.heaviest import COUNTERS, Heaviest
 from kafkaspec.stats.measure import measured
 from kafkaspec.stats.running import measure
 from kafkaspec.stats.tables import MOST_BUCKETS, TABLES, StatsTables, merged, summed
-from kafkaspec.stats.units import Unit, units_of_log
+from kafkaspec.stats.units import StatsUnit, units_of_log
 from tests.extent import examples
 from tests.goldens import GOLDEN
 
 
-def units(*directories: Path) -> list[Unit]:
+def units(*directories: Path) -> list[StatsUnit]:
     """The units of partitions."""
     found = []
     for directory in directories:

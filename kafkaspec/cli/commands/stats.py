@@ -28,7 +28,7 @@ from kafkaspec.output.places import check_output
 
 if TYPE_CHECKING:
     from kafkaspec.stats.figures import Figures
-    from kafkaspec.stats.units import Unit
+    from kafkaspec.stats.units import StatsUnit
 
 OUTPUT: Final = Output(
     key=line(
@@ -117,14 +117,14 @@ def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Fig
     from kafkaspec.stats.units import units_of_log
 
     found = Inputs(paths)
-    units: dict[Unit, None] = {}
+    units: dict[StatsUnit, None] = {}
     total = 0
     for _, log in found.whole_logs():
         total += log_bytes(log)
         units |= dict.fromkeys(units_of_log(log, records=records, mapped=are_mapped()))
     with progress_bar("stats", total) as advance:
 
-        def done(unit: Unit) -> None:
+        def done(unit: StatsUnit) -> None:
             for path in () if unit.is_history else unit.paths:
                 with suppress(OSError, KafkaSpecError):  # the figures say why
                     advance(as_path(path).stat().st_size, path)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from kafkaspec.broker.index_rules import IndexBuilder, Rule
 from kafkaspec.broker.producer_state import transaction_index
-from kafkaspec.broker.profiles import Profile, Unit
+from kafkaspec.broker.profiles import IndexUnit, Profile
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
@@ -92,7 +92,7 @@ class CleanedSegment:
     ) -> None:
         self._file = open(path, "xb")  # noqa: SIM115 - closed by close
         self._base, self._codec = base_offset, codec
-        self._by_batch = profile.index_unit is Unit.BATCH
+        self._by_batch = profile.index_unit is IndexUnit.BATCH
         self.indexes = IndexBuilder(
             base_offset,
             profile,
@@ -171,7 +171,7 @@ def write_cleaned(
         CleanerFailsError: a broker fails at a batch.
     """
     chunks = _Chunks(settings)
-    if work.full_at is not None and profile.index_unit is not Unit.BATCH:
+    if work.full_at is not None and profile.index_unit is not IndexUnit.BATCH:
         # The cleaner forgets to make its buffers small again when the table of keys is full.
         segment, start, place = work.full_at
         chunks.begin(start)
@@ -234,7 +234,7 @@ def _write_group(
     made = CleanedSegment(
         target / base.sibling(names.LOG), group[0].base_offset, settings, profile, log.codec
     )
-    by_batch = profile.index_unit is Unit.BATCH
+    by_batch = profile.index_unit is IndexUnit.BATCH
     try:
         for number, segment in enumerate(group):
             following = group[number + 1].base_offset if number + 1 < len(group) else None

@@ -13,7 +13,7 @@ from kafkaspec.spark.paths import Log, find_logs
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.measure import measured
 from kafkaspec.stats.tables import StatsTables, merged
-from kafkaspec.stats.units import Unit, units_of
+from kafkaspec.stats.units import StatsUnit, units_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +47,7 @@ def stats(
     Raises:
         KafkaSpecError: ``unreadable``: there is nothing under a path.
     """
-    units: list[Unit] = []
+    units: list[StatsUnit] = []
     sizes: list[int] = []
     for log in find_logs(paths):
         units += _units(log, records)
@@ -60,13 +60,13 @@ def stats(
     return Figures(merged(found))
 
 
-def _units(log: Log, records: bool) -> list[Unit]:
+def _units(log: Log, records: bool) -> list[StatsUnit]:
     paths = (address(item.path) for item in log.segments)
     place = address(log.directory), log.topic, log.partition
     return list(units_of(*place, paths, records=records, mapped=False))
 
 
-def _together(units: Sequence[Unit]) -> StatsTables:
+def _together(units: Sequence[StatsUnit]) -> StatsTables:
     return merged(measured(unit) for unit in units)
 
 

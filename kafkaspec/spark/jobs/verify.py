@@ -57,7 +57,7 @@ _FILES: Final = (
 
 
 @dataclass(frozen=True)
-class Unit:
+class VerifyUnit:
     """The work of one call of a task.
 
     Attributes:
@@ -125,7 +125,7 @@ def verify(
     """
     report = Report(codecs=codecs_of(codec))
     places = [as_path(plain(path)) for path in ([paths] if isinstance(paths, str) else paths)]
-    units: list[Unit] = []
+    units: list[VerifyUnit] = []
     for number, place in enumerate(places):
         if place.exists():  # of what does not, verify_events says so
             found = units_of(place, report.codecs, split_bytes)
@@ -157,7 +157,7 @@ Done = dict[tuple[int, str], Settled]
 """Results by the number of the given path, and the path of the file."""
 
 
-def _verified(spark: SparkSession, units: list[Unit], tasks: int | None) -> Done:
+def _verified(spark: SparkSession, units: list[VerifyUnit], tasks: int | None) -> Done:
     followed = [n for n, unit in enumerate(units) if _is_followed(units, n)]
     chosen = [units[n] for n in followed]
     # Only headers are read here, of which there are about as many as there are bytes.
@@ -174,7 +174,7 @@ def _taken(done: Done, place: int, path: Path) -> Settled | None:
     return done.pop((place, address(path)), None)
 
 
-def joined(units: Sequence[Unit], results: dict[int, Settled]) -> Done:
+def joined(units: Sequence[VerifyUnit], results: dict[int, Settled]) -> Done:
     """Return the results of parts as those of segments."""
     done: Done = {}
     for number, unit in enumerate(units):
@@ -185,13 +185,13 @@ def joined(units: Sequence[Unit], results: dict[int, Settled]) -> Done:
     return done
 
 
-def units_of(place: Path, codecs: tuple[str, ...], split_bytes: int) -> list[Unit]:
+def units_of(place: Path, codecs: tuple[str, ...], split_bytes: int) -> list[VerifyUnit]:
     """Return the units to verify under a path, logs in order."""
     if not place.is_dir():
         if kind_of(place.name) not in (FileKind.SEGMENT, FileKind.KRAFT_SNAPSHOT):
             return []
-        return _parts(place, Unit("", WHOLE, "", True, "", False, codecs), split_bytes)
-    made: list[Unit] = []
+        return _parts(place, VerifyUnit("", WHOLE, "", True, "", False, codecs), split_bytes)
+    made: list[VerifyUnit] = []
     for directory in read_directories(place):
         partition = os.fspath(directory.path) if directory.is_partition else ""
         log = os.fspath(directory.path)
@@ -199,21 +199,23 @@ def units_of(place: Path, codecs: tuple[str, ...], split_bytes: int) -> list[Uni
         segments = directory.of(FileKind.SEGMENT)
         for path in segments:
             last = path == segments[-1]
-            unit = Unit("", WHOLE, partition, last, log, group_offsets, codecs)
+            unit = VerifyUnit("", WHOLE, partition, last, log, group_offsets, codecs)
             made += _parts(path, unit, split_bytes)
         for path in directory.of(FileKind.KRAFT_SNAPSHOT):
-            made += _parts(path, Unit("", WHOLE, partition, True, "", False, codecs), split_bytes)
+            made += _parts(
+                path, VerifyUnit("", WHOLE, partition, True, "", False, codecs), split_bytes
+            )
     return made
 
 
-def _parts(path: Path, unit: Unit, split_bytes: int) -> list[Unit]:
+def _parts(path: Path, unit: VerifyUnit, split_bytes: int) -> list[VerifyUnit]:
     spans = spans_of(path, split_bytes)
     size = size_of(path) // len(spans)
     unit = replace(unit, path=address(path), size=size)
     return [replace(unit, span=span, begins=span is spans[0]) for span in spans]
 
 
-def _is_followed(units: Sequence[Unit], number: int) -> bool:
+def _is_followed(units: Sequence[VerifyUnit], number: int) -> bool:
     if number + 1 == len(units):
         return False
     unit, following = units[number], units[number + 1]
@@ -222,9 +224,9 @@ def _is_followed(units: Sequence[Unit], number: int) -> bool:
     return unit.path == following.path or (unit.log != "" and unit.log == following.log)
 
 
-def informed(units: Sequence[Unit], surveys: dict[int, Survey]) -> list[Unit]:
+def informed(units: Sequence[VerifyUnit], surveys: dict[int, Survey]) -> list[VerifyUnit]:
     """Return the units with their initial state; a segment that cannot be split is one unit."""
-    made: list[Unit] = []
+    made: list[VerifyUnit] = []
     running: Survey | None = None
     for _, group in groupby(range(len(units)), lambda number: _file(units[number])):
         numbers = list(group)
@@ -248,17 +250,17 @@ def informed(units: Sequence[Unit], surveys: dict[int, Survey]) -> list[Unit]:
     return made
 
 
-def _file(unit: Unit) -> tuple[int, str]:
+def _file(unit: VerifyUnit) -> tuple[int, str]:
     return unit.place, unit.path
 
 
-def look(unit: Unit) -> Survey:
+def look(unit: VerifyUnit) -> Survey:
     """Return the survey of a unit, in a task."""
     path, codec = as_path(unit.path), unit.codecs[0]
     return survey(path, unit.span, codec, group_offsets=unit.group_offsets, mapped=False)
 
 
-def check(unit: Unit) -> Settled:
+def check(unit: VerifyUnit) -> Settled:
     """Verify a unit, in a task."""
     before: Survey | None = pickle.loads(unit.before) if unit.before else None
     order = before.order if before is not None else LogOrder(group_offsets=unit.group_offsets)
