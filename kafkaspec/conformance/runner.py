@@ -17,7 +17,7 @@ MAX_BREAKDOWNS: Final = 100
 """Restarts after which the rest is not run: each may take the whole time-out of an answer."""
 
 
-class Outcome(StrEnum):
+class CaseOutcome(StrEnum):
     """The outcome of a case."""
 
     PASSED = "passed"
@@ -41,7 +41,7 @@ class Result:
     """
 
     case: Case
-    outcome: Outcome
+    outcome: CaseOutcome
     failure: Failure | None = None
     detail: str = ""
     expected: ExpectedFailure | None = None
@@ -108,32 +108,34 @@ class Run:
             self.results.append(result)
             yield result
 
-    def _one(self, case: Case, hello: Hello) -> tuple[Outcome, Failure | None, str]:
+    def _one(self, case: Case, hello: Hello) -> tuple[CaseOutcome, Failure | None, str]:
         if case.kind not in hello.kinds:
-            return Outcome.SKIPPED, None, f"does not read {case.kind}"
+            return CaseOutcome.SKIPPED, None, f"does not read {case.kind}"
         if case.checksum and not hello.checksums:
-            return Outcome.SKIPPED, None, "does not verify checksums"
+            return CaseOutcome.SKIPPED, None, "does not verify checksums"
         if self.breakdowns > self.max_breakdowns:
             detail = f"broken down more than {self.max_breakdowns} times"
-            return Outcome.FAILED, Failure.NOT_RUN, detail
+            return CaseOutcome.FAILED, Failure.NOT_RUN, detail
         try:
             answer = self.testee.ask(case.request(hello))
         except BreakdownError as error:
             self.breakdowns += 1
-            return Outcome.FAILED, error.failure, str(error)
+            return CaseOutcome.FAILED, error.failure, str(error)
         except StartError as error:
             self.breakdowns += 1
-            return Outcome.FAILED, Failure.NOT_RUN, str(error)
+            return CaseOutcome.FAILED, Failure.NOT_RUN, str(error)
         if "skipped" in answer:
-            return Outcome.SKIPPED, None, str(answer["skipped"])[:200]
+            return CaseOutcome.SKIPPED, None, str(answer["skipped"])[:200]
         found = case.expected.failure(answer, case.kind)
-        return (Outcome.PASSED, None, "") if found is None else (Outcome.FAILED, *found)
+        return (CaseOutcome.PASSED, None, "") if found is None else (CaseOutcome.FAILED, *found)
 
-    def _judged(self, case: Case, outcome: Outcome, failure: Failure | None, detail: str) -> Result:
+    def _judged(
+        self, case: Case, outcome: CaseOutcome, failure: Failure | None, detail: str
+    ) -> Result:
         if failure is not None:
             for item in self.expected:
                 if item.failure is failure and item.matches(case.id):
-                    return Result(case, Outcome.EXPECTED_FAILURE, failure, detail, item)
+                    return Result(case, CaseOutcome.EXPECTED_FAILURE, failure, detail, item)
         return Result(case, outcome, failure, detail)
 
     @property
@@ -156,7 +158,7 @@ class Run:
     def as_expected(self) -> bool:
         """Whether there is no unexpected failure, and no stale line in the list."""
         return not self.stale and not any(
-            result.outcome is Outcome.FAILED for result in self.results
+            result.outcome is CaseOutcome.FAILED for result in self.results
         )
 
     def by_category(self) -> dict[str, Counter[str]]:
@@ -175,7 +177,7 @@ class Run:
             "as_expected": self.as_expected,
             "breakdowns": self.breakdowns,
             "categories": {
-                category: {outcome.value: counts[outcome] for outcome in Outcome}
+                category: {outcome.value: counts[outcome] for outcome in CaseOutcome}
                 for category, counts in self.by_category().items()
             },
             "failures": dict(

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from kafkaspec.output.atomic import DirectoryAside
 from kafkaspec.tables import Format
-from kafkaspec.tables.writers import Writer, writer_of
+from kafkaspec.tables.writers import TableWriter, writer_of
 from kafkaspec.values.reading.request import SCHEMA_ID
 
 TOPIC: Final = "topic"
@@ -60,7 +60,7 @@ class Folders:
         self._flatten = flatten
         # A file does not repeat what the names of its folders say.
         self._hidden = {*hidden, *(name for name in splits if name in (TOPIC, PARTITION))}
-        self._open: dict[tuple[str, pa.Schema], tuple[Writer, ExitStack]] = {}
+        self._open: dict[tuple[str, pa.Schema], tuple[TableWriter, ExitStack]] = {}
         self._files: dict[str, int] = {}
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -90,7 +90,7 @@ class Folders:
             whole = len(chosen) == batch.num_rows
             yield folder, batch if whole else batch.take(pa.array(chosen))
 
-    def _writer(self, folder: str, schema: pa.Schema) -> Writer:
+    def _writer(self, folder: str, schema: pa.Schema) -> TableWriter:
         key = folder, schema
         if key in self._open:
             self._open[key] = self._open.pop(key)  # the last one used is the last one closed

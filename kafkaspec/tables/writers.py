@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _CHANGES: Final = {"parquet": for_parquet, "arrow": without_dictionaries}
 
 
-class Writer(Protocol):
+class TableWriter(Protocol):
     """Writes record batches of one schema to an open file."""
 
     def write_batch(self, batch: pa.RecordBatch) -> None: ...
@@ -44,7 +44,7 @@ def writer_of(
     *,
     fitted: bool = False,
     flatten: str | None = None,
-) -> Writer:
+) -> TableWriter:
     """Return a writer for a format.
 
     Args:
@@ -59,7 +59,7 @@ def writer_of(
     Raises:
         ValueError: the format is unknown, or cannot have a column.
     """
-    writer: Writer
+    writer: TableWriter
     if fitted:
         writer = _Fitted(to, file, schema, flatten)
     elif to == "parquet":
@@ -75,7 +75,7 @@ def writer_of(
     return writer
 
 
-def write_all(writer: Writer, batches: Iterable[pa.RecordBatch], file: IO[bytes]) -> int:
+def write_all(writer: TableWriter, batches: Iterable[pa.RecordBatch], file: IO[bytes]) -> int:
     """Write all record batches and the end of a file, and return the number of rows."""
     rows = 0
     try:
@@ -104,7 +104,7 @@ class _Fitted:
                 for name, field in zip(unique_names(schema.names), schema, strict=True)
             ]
         )
-        self._writer: Writer
+        self._writer: TableWriter
         if to == "jsonl":
             self._writer = JsonLines(file, None, compact=True)
         else:

@@ -13,7 +13,7 @@ from kafkaspec.values.options import Wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class WriterSchema:
     """A schema with which values were written.
 
     Attributes:
@@ -71,8 +71,8 @@ class Plan:
     wanted: Wanted
     format: str
     framing: str | None = None
-    writers: Mapping[SchemaKey, Writer] = field(default_factory=dict)
-    writer: Writer | None = None
+    writers: Mapping[SchemaKey, WriterSchema] = field(default_factory=dict)
+    writer: WriterSchema | None = None
     targets: tuple[Target, ...] = ()
     sample: pa.Array | None = None
     of_records: bool = False

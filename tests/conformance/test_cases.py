@@ -17,7 +17,7 @@ from kafkaspec.conformance.cases import CATEGORIES, Case, Items, Refusal, Value,
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
 from kafkaspec.conformance.process import Testee
 from kafkaspec.conformance.protocol import ANSWERS, Failure, Hello, RequestKind, encode_bytes
-from kafkaspec.conformance.runner import Outcome, Run
+from kafkaspec.conformance.runner import CaseOutcome, Run
 from kafkaspec.conformance.vectors import vector_cases
 from tests.goldens import FULL, GOLDEN, VERSIONS, files, produced, release
 from tests.loops import each
@@ -34,7 +34,7 @@ def test_our_codecs_pass_all_cases(codec: str) -> None:
     cases = [*VECTORS, *golden_cases(GOLDEN / VERSIONS[-1])]
     with Testee([sys.executable, "-m", "kafkaspec.conformance.testee", codec]) as testee:
         run = Run(testee)
-        bad = [result for result in run.all(cases) if result.outcome is not Outcome.PASSED]
+        bad = [result for result in run.all(cases) if result.outcome is not CaseOutcome.PASSED]
     assert bad == []
     assert set(run.by_category()) == set(CATEGORIES)
 

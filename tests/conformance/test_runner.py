@@ -16,7 +16,7 @@ from kafkaspec.conformance.expected import (
 )
 from kafkaspec.conformance.process import StartError, Testee
 from kafkaspec.conformance.protocol import Failure, RequestKind
-from kafkaspec.conformance.runner import Outcome, Run
+from kafkaspec.conformance.runner import CaseOutcome, Run
 
 FAKE = Path(__file__).parent / "fake_testee.py"
 
@@ -39,14 +39,14 @@ def run(mode: str, *expected: ExpectedFailure, timeout: float = 20.0, partial: b
     return done
 
 
-def outcomes(done: Run) -> list[Outcome]:
+def outcomes(done: Run) -> list[CaseOutcome]:
     return [result.outcome for result in done.results]
 
 
 @pytest.mark.parametrize("mode", ["good", "complains"])
 def test_a_testee_that_knows_the_answers(mode: str) -> None:
     done = run(mode)
-    assert outcomes(done) == [Outcome.PASSED] * 4
+    assert outcomes(done) == [CaseOutcome.PASSED] * 4
     assert done.as_expected
     assert done.hello is not None
     assert done.hello.name == "fake"
@@ -71,7 +71,12 @@ def test_a_testee_that_knows_the_answers(mode: str) -> None:
 def test_one_bad_answer_is_one_failure(mode: str, failure: Failure, detail: str) -> None:
     """The others are asked as if nothing had happened."""
     done = run(mode)
-    assert outcomes(done) == [Outcome.PASSED, Outcome.FAILED, Outcome.PASSED, Outcome.PASSED]
+    assert outcomes(done) == [
+        CaseOutcome.PASSED,
+        CaseOutcome.FAILED,
+        CaseOutcome.PASSED,
+        CaseOutcome.PASSED,
+    ]
     assert done.results[1].failure is failure
     assert detail in done.results[1].detail
     assert done.breakdowns == (mode != "lies")
@@ -82,15 +87,20 @@ def test_one_bad_answer_is_one_failure(mode: str, failure: Failure, detail: str)
 def test_a_testee_that_hangs_is_not_waited_for() -> None:
     """The limit is generous for the others, which must start Python; none sleeps so long."""
     done = run("hangs", timeout=3.0)
-    assert outcomes(done) == [Outcome.PASSED, Outcome.FAILED, Outcome.PASSED, Outcome.PASSED]
+    assert outcomes(done) == [
+        CaseOutcome.PASSED,
+        CaseOutcome.FAILED,
+        CaseOutcome.PASSED,
+        CaseOutcome.PASSED,
+    ]
     assert done.results[1].failure is Failure.TIMED_OUT
 
 
 def test_skipped_cases_have_not_passed() -> None:
     done = run("skips")
-    assert outcomes(done)[1] is Outcome.SKIPPED
+    assert outcomes(done)[1] is CaseOutcome.SKIPPED
     assert done.results[1].detail == "not today"
-    assert done.by_category()["index"] == {Outcome.PASSED: 2, Outcome.SKIPPED: 1}
+    assert done.by_category()["index"] == {CaseOutcome.PASSED: 2, CaseOutcome.SKIPPED: 1}
 
 
 def test_kinds_and_checksums_that_a_testee_does_not_have_are_skipped() -> None:
@@ -139,7 +149,7 @@ def known(pattern: str, failure: Failure = Failure.WRONG) -> ExpectedFailure:
 @pytest.mark.parametrize("pattern", ["index/second", "index/s*", "*/second"])
 def test_a_failure_that_is_expected(pattern: str) -> None:
     done = run("lies", known(pattern))
-    assert outcomes(done)[1] is Outcome.EXPECTED_FAILURE
+    assert outcomes(done)[1] is CaseOutcome.EXPECTED_FAILURE
     assert done.results[1].expected == known(pattern)
     assert done.as_expected
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.messages.reference import Unencodable, Writer, message_value
+from kafkaspec.arrow.messages.reference import MessageWriter, Unencodable, message_value
 from kafkaspec.arrow.messages.tables import MessageTable, message_table
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.codecs.native.core import Core
@@ -182,7 +182,7 @@ def encode_with(codec: Codec, table: MessageTable, values: pa.Array) -> pa.Binar
 
 def _written(table: MessageTable, values: pa.Array) -> pa.BinaryArray:
     """Return the bytes of messages without the engine."""
-    writer, made = Writer(table.layout), []
+    writer, made = MessageWriter(table.layout), []
     for row, value in enumerate(values.to_pylist()):
         try:
             made.append(None if value is None else writer.message(value))

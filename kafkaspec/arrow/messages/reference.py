@@ -125,7 +125,7 @@ class Unencodable(Exception):  # noqa: N818 - the caller makes the error of the 
         self.column = column
 
 
-class Writer:
+class MessageWriter:
     """Writes messages by a program, as the engine in C does."""
 
     def __init__(self, layout: MessageColumns) -> None:

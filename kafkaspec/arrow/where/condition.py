@@ -19,7 +19,7 @@ __all__ = ["Where", "WhereError"]
 W = TypeVar("W", bound=Anything)
 """What has the attributes of ``kafkaspec.log.selection.Selection`` for offsets and timestamps."""
 
-Outcome = bool | None
+Truth = bool | None
 _ALL: Final = frozenset((True, False, None))
 _PLACE: Final = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
 
@@ -78,7 +78,7 @@ class Where:
         )
         return not self._ranges.is_empty and True in self._outcomes(self._node, place)
 
-    def _outcomes(self, node: Node, place: pa.RecordBatch) -> frozenset[Outcome]:
+    def _outcomes(self, node: Node, place: pa.RecordBatch) -> frozenset[Truth]:
         """Return what a part of it can be for records of a partition."""
         if isinstance(node, Not):
             return frozenset(
@@ -86,7 +86,7 @@ class Where:
             )
         if isinstance(node, All | Any):
             stops = isinstance(node, Any)
-            found = frozenset[Outcome]([not stops])
+            found = frozenset[Truth]([not stops])
             for part in node.parts:
                 others = self._outcomes(part, place)
                 found = frozenset(

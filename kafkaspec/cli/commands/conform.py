@@ -18,11 +18,11 @@ from kafkaspec.conformance.expected import ExpectedFailuresError, read_expected
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
 from kafkaspec.conformance.process import StartError, Testee
 from kafkaspec.conformance.protocol import Failure
-from kafkaspec.conformance.runner import Outcome, Run
+from kafkaspec.conformance.runner import CaseOutcome, Run
 from kafkaspec.conformance.vectors import vector_cases
 
 OUTPUT = Output(
-    case=line(id=str, outcome=Outcome, failure=Failure | None, detail=str, why=str),
+    case=line(id=str, outcome=CaseOutcome, failure=Failure | None, detail=str, why=str),
     summary=line("kafkaspec.conformance.runner:Sums"),
 )
 _EPILOG = """\b
@@ -120,7 +120,7 @@ def conform_command(
         raise click.UsageError(str(error)) from None
     if not run.results:
         raise click.UsageError("no case matches --only")
-    failed = sum(result.outcome is Outcome.FAILED for result in run.results)
+    failed = sum(result.outcome is CaseOutcome.FAILED for result in run.results)
     tally = Tally(CLEAN if run.as_expected else FINDINGS, findings=failed + len(run.stale))
     report.finish(tally, **run.summary())
 

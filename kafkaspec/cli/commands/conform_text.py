@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from kafkaspec.cli.console import count_text, new_table, stdout_console
-from kafkaspec.conformance.runner import Outcome, Run
+from kafkaspec.conformance.runner import CaseOutcome, Run
 
 _SHOWN = 10
 """Number of cases shown for each category and failure."""
@@ -18,7 +18,7 @@ def print_run(run: Run) -> None:
     """Print the table of categories, the failures, stale expectations, and a summary line."""
     console = stdout_console()
     console.print(_table(run))
-    failed = [result for result in run.results if result.outcome is Outcome.FAILED]
+    failed = [result for result in run.results if result.outcome is CaseOutcome.FAILED]
     groups = Counter((result.case.category, result.failure) for result in failed)
     for (category, failure), number in groups.items():
         console.print(f"{category}: {count_text(number, 'case')} {failure}")
@@ -39,7 +39,12 @@ def print_run(run: Run) -> None:
 def _table(run: Run) -> Table:
     counted = (">passed", ">expected failures", ">failed", ">skipped")
     table = new_table("category", *counted, box=SIMPLE_HEAD)
-    order = (Outcome.PASSED, Outcome.EXPECTED_FAILURE, Outcome.FAILED, Outcome.SKIPPED)
+    order = (
+        CaseOutcome.PASSED,
+        CaseOutcome.EXPECTED_FAILURE,
+        CaseOutcome.FAILED,
+        CaseOutcome.SKIPPED,
+    )
     for category, counts in run.by_category().items():
         table.add_row(category, *(f"{counts[outcome]:,}" for outcome in order))
     return table
@@ -49,11 +54,11 @@ def _last_line(run: Run) -> str:
     counts = Counter(result.outcome for result in run.results)
     hello = run.hello
     who = f"{hello.name} {hello.version}".strip() if hello else "the testee"
-    parts = [f"{counts[Outcome.PASSED]:,} of {len(run.results):,} cases passed"]
+    parts = [f"{counts[CaseOutcome.PASSED]:,} of {len(run.results):,} cases passed"]
     for outcome, text in (
-        (Outcome.EXPECTED_FAILURE, "failed as expected"),
-        (Outcome.FAILED, "failed"),
-        (Outcome.SKIPPED, "skipped"),
+        (CaseOutcome.EXPECTED_FAILURE, "failed as expected"),
+        (CaseOutcome.FAILED, "failed"),
+        (CaseOutcome.SKIPPED, "skipped"),
     ):
         if counts[outcome]:
             parts.append(f"{counts[outcome]:,} {text}")

@@ -42,7 +42,7 @@ from kafkaspec.files import names
 from kafkaspec.results import Assumption, OffsetRange, Strength, as_json
 
 if TYPE_CHECKING:
-    from kafkaspec.forensics.doctor import Diagnosis, Loss, Outcome, Trouble
+    from kafkaspec.forensics.doctor import Diagnosis, DirectoryFate, Loss, Trouble
 
 _BEFORE = {
     "damaged": "Damaged, and not looked at by the start",
@@ -70,7 +70,7 @@ OUTPUT = Output(
         strength=Strength,
     ),
     partition=line(
-        f"{_TROUBLES}:Outcome",
+        f"{_TROUBLES}:DirectoryFate",
         file=str,
         state=str | None,
         segments=list[dict[str, Any]],
@@ -321,7 +321,7 @@ def _show(group: Sequence[Trouble]) -> None:
         say(f"    $ {trouble.command}")
 
 
-def _show_changed(outcomes: Iterable[Outcome]) -> None:
+def _show_changed(outcomes: Iterable[DirectoryFate]) -> None:
     changed = [item for item in outcomes if item.lost_bytes or item.becomes != item.path.name]
     if not changed:
         return

@@ -6,8 +6,8 @@ from kafkaspec.forensics.doctor.diagnosis import diagnose
 from kafkaspec.forensics.doctor.losses import Loss, LossKind, losses
 from kafkaspec.forensics.doctor.troubles import (
     Diagnosis,
+    DirectoryFate,
     Effect,
-    Outcome,
     SegmentOutcome,
     Trouble,
     TroubleKind,
@@ -15,10 +15,10 @@ from kafkaspec.forensics.doctor.troubles import (
 
 __all__ = [
     "Diagnosis",
+    "DirectoryFate",
     "Effect",
     "Loss",
     "LossKind",
-    "Outcome",
     "SegmentOutcome",
     "Trouble",
     "TroubleKind",

@@ -28,8 +28,8 @@ from kafkaspec.forensics.doctor.listing import held, listed
 from kafkaspec.forensics.doctor.text import move_away, quoted
 from kafkaspec.forensics.doctor.troubles import (
     FAULTS,
+    DirectoryFate,
     Effect,
-    Outcome,
     SegmentOutcome,
     Trouble,
     TroubleKind,
@@ -99,7 +99,7 @@ class Examination:
     ) -> None:
         self._path, self._name, self._stop = path, name, stop
         self._settings, self._whole = settings, whole
-        self.outcome = Outcome(path, name.topic, name.partition, name.state, path.name)
+        self.outcome = DirectoryFate(path, name.topic, name.partition, name.state, path.name)
         self.topic_id: UUID | None = None
         self.bad_id = False
         self.unread = 0

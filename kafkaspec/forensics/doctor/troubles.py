@@ -156,7 +156,7 @@ class SegmentOutcome:
 
 
 @dataclass(slots=True)
-class Outcome:
+class DirectoryFate:
     """The fate of the directory of a partition.
 
     Attributes:
@@ -208,7 +208,7 @@ class Diagnosis:
 
     directories: tuple[Path, ...]
     troubles: list[Trouble] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[DirectoryFate] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
     offline: set[Path] = field(default_factory=set)
     unread: int = 0

@@ -35,10 +35,10 @@ open. ``abort`` it. ``state``: end it as its coordinator knows."""
 Fill = Literal["none", "tail", "all"]
 """Which lost offsets get an empty batch: none, those at the end of the log, or all."""
 
-Outcome = tuple[ControlRecordType, Strength, str]
+SalvageOutcome = tuple[ControlRecordType, Strength, str]
 """How a transaction ended, how well that is proven, and why."""
 
-Decide = Callable[[ProducerEntry], Outcome | str]
+Decide = Callable[[ProducerEntry], SalvageOutcome | str]
 """Function that returns how an open transaction ended, or why that is not known."""
 
 
@@ -98,7 +98,7 @@ def open_transactions(
     return [entry for entry in state.entries if entry.current_txn_first_offset != NONE]
 
 
-def aborts(_: ProducerEntry) -> Outcome:
+def aborts(_: ProducerEntry) -> SalvageOutcome:
     """Return that a transaction was aborted, which loses what it may have committed."""
     return (
         ControlRecordType.ABORT,
@@ -257,7 +257,7 @@ def decided_by(
             if row[name] is not None and row[name] >= 0:
                 by_producer[row[name]] = row
 
-    def decide(entry: ProducerEntry) -> Outcome | str:
+    def decide(entry: ProducerEntry) -> SalvageOutcome | str:
         row = by_producer.get(entry.producer_id)
         if row is None:
             return "its coordinator does not know the producer"

@@ -25,7 +25,7 @@ from kafkaspec.values.fixed import CONNECT_CONFIG, RecordDecoder, fixed
 from kafkaspec.values.fixed.debezium import unwrap, unwrapped_type
 from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Split
 from kafkaspec.values.options import DECODE, GIVEN
-from kafkaspec.values.plan import Plan, Target, Writer
+from kafkaspec.values.plan import Plan, Target, WriterSchema
 
 if TYPE_CHECKING:
     from kafkaspec.values.rows import Integers
@@ -207,7 +207,7 @@ class Column:
         writer = self._writer(key)
         return None if writer is None else writer.definition
 
-    def _writer(self, key: SchemaKey | None) -> Writer | None:
+    def _writer(self, key: SchemaKey | None) -> WriterSchema | None:
         return self.plan.writer if key is None else self.plan.writers.get(key)
 
     def _decode_as(
@@ -283,7 +283,7 @@ class Column:
             options=self.plan.wanted.options,
         )
 
-    def _target_of(self, writer: Writer, origin: Origin) -> int | None:
+    def _target_of(self, writer: WriterSchema, origin: Origin) -> int | None:
         """Return the number of the type that a schema is read as, -1 for its own, None for none."""
         targets = self.plan.targets
         if not targets:

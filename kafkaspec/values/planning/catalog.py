@@ -15,13 +15,13 @@ from kafkaspec.values.decoding.compiling import (
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.framing.frames import FRAMINGS, KeyKind, SchemaKey
 from kafkaspec.values.options import GIVEN, Bounds, Wanted
-from kafkaspec.values.plan import Plan, Target, Writer
+from kafkaspec.values.plan import Plan, Target, WriterSchema
 from kafkaspec.values.registry.log import SchemaLog
 from kafkaspec.values.registry.replay import Replay
 from kafkaspec.values.registry.schema import Schema
 
 
-class Catalog(Mapping[SchemaKey, Writer]):
+class Catalog(Mapping[SchemaKey, WriterSchema]):
     """Schemas of a registry by what frames say, looked up when they are first asked for.
 
     Args:
@@ -32,9 +32,9 @@ class Catalog(Mapping[SchemaKey, Writer]):
     def __init__(self, schemas: SchemaLog, context: str) -> None:
         self._schemas = schemas
         self.context = context
-        self._found: dict[SchemaKey, Writer | None] = {}
+        self._found: dict[SchemaKey, WriterSchema | None] = {}
 
-    def __getitem__(self, key: SchemaKey) -> Writer:
+    def __getitem__(self, key: SchemaKey) -> WriterSchema:
         if key not in self._found:
             if len(self._found) >= _MOST_KEYS:  # unknown ids may be as many as there are rows
                 self._found.clear()
@@ -72,26 +72,26 @@ def _looked_up(schemas: SchemaLog, key: SchemaKey, context: str) -> Schema | Non
     return versions[-1] if versions else None
 
 
-def writer_of(schemas: SchemaLog, schema: Schema) -> Writer:
+def writer_of(schemas: SchemaLog, schema: Schema) -> WriterSchema:
     """Return a schema of a registry as one with which values were written."""
     if schema.encrypted == "values":
         problem = "values are encrypted, and their key is not here"
-        return Writer(None, schema.id, schema.subject, problem=problem)
+        return WriterSchema(None, schema.id, schema.subject, problem=problem)
     try:
         definition = schemas.definition(schema)
         name = record_name(definition) or schema.name
     except SchemaError as error:
-        return Writer(None, schema.id, schema.subject, problem=str(error))
-    return Writer(definition, schema.id, schema.subject, name)
+        return WriterSchema(None, schema.id, schema.subject, problem=str(error))
+    return WriterSchema(definition, schema.id, schema.subject, name)
 
 
-class Same(Mapping[SchemaKey, Writer]):
+class Same(Mapping[SchemaKey, WriterSchema]):
     """One schema, whatever frames say."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: WriterSchema) -> None:
         self._writer = writer
 
-    def __getitem__(self, key: SchemaKey) -> Writer:
+    def __getitem__(self, key: SchemaKey) -> WriterSchema:
         return self._writer
 
     def __iter__(self) -> Iterator[SchemaKey]:
@@ -118,7 +118,7 @@ def given_schema(wanted: Wanted, schemas: SchemaLog | None) -> Target:
     return named_schema(wanted.schema, schemas)
 
 
-def target_of(writer: Writer, message: str | None) -> Target:
+def target_of(writer: WriterSchema, message: str | None) -> Target:
     assert writer.definition is not None
     return Target(message or writer.name, writer.definition, message, writer.id)
 
@@ -128,7 +128,7 @@ def plan_given(wanted: Wanted, schemas: SchemaLog | None, framing: str | None) -
     target = given_schema(wanted, schemas)
     if target.definition.type is SchemaType.PROTOBUF and target.message is None:
         target = replace(target, message=first_message(target.definition))
-    writer = Writer(target.definition, target.id)
+    writer = WriterSchema(target.definition, target.id)
     name = GIVEN[list(SchemaType).index(target.definition.type)]
     plan = Plan(side="value", wanted=wanted, format=name, writer=writer, targets=(target,))
     if framing is None:
@@ -157,7 +157,7 @@ def named_schema(text: str, schemas: SchemaLog | None) -> Target:
     return target_of(_usable(schemas, schema), message or None)
 
 
-def _usable(schemas: SchemaLog, schema: Schema) -> Writer:
+def _usable(schemas: SchemaLog, schema: Schema) -> WriterSchema:
     writer = writer_of(schemas, schema)
     if writer.definition is None:
         raise SchemaError(writer.problem)

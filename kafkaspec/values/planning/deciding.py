@@ -18,7 +18,7 @@ from kafkaspec.values.definition import SchemaError, SchemaType
 from kafkaspec.values.fixed import RecordDecoder, fixed, topic_formats
 from kafkaspec.values.framing.frames import FRAMINGS, SIDES, Side
 from kafkaspec.values.options import AUTO, BYTES, CONNECT_JSON, DECODE, GIVEN, TEXT, Wanted
-from kafkaspec.values.plan import Plan, Target, Writer
+from kafkaspec.values.plan import Plan, Target, WriterSchema
 from kafkaspec.values.planning.catalog import (
     Catalog,
     Same,
@@ -339,7 +339,7 @@ class _Decision:
                     break
             yield target_of(last, message)
 
-    def _latest_of(self, writer: Writer) -> Writer | None:
+    def _latest_of(self, writer: WriterSchema) -> WriterSchema | None:
         """Return the newest version of the subject of a schema."""
         versions = self.schemas.versions(writer.subject)
         return writer_of(self.schemas, versions[-1]) if versions else None

@@ -20,7 +20,7 @@ from kafkaspec.values.decoding.compiling import (
 )
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Side
-from kafkaspec.values.plan import Target, Writer
+from kafkaspec.values.plan import Target, WriterSchema
 
 SAMPLE_ROWS: Final = 1000
 """Rows of a partition that show how it is framed."""
@@ -74,15 +74,15 @@ def _ignore(error: Exception) -> None:
     """Ignore an error: it is reported later, when the log is read as a whole."""
 
 
-Seen = list[tuple[str | None, Writer]]
+Seen = list[tuple[str | None, WriterSchema]]
 """Schemas that rows name, with the message for Protobuf."""
 
 
 def schemas_seen(
-    every: Iterable[Sample], side: Side, framing: str, catalog: Mapping[SchemaKey, Writer]
+    every: Iterable[Sample], side: Side, framing: str, catalog: Mapping[SchemaKey, WriterSchema]
 ) -> Seen:
     """Return the schemas that rows name."""
-    found: dict[tuple[SchemaKey, str | None], Writer] = {}
+    found: dict[tuple[SchemaKey, str | None], WriterSchema] = {}
     for rows in every:
         split = FRAMINGS[framing](rows.values, rows.headers, side)
         for own, key in grouped(split):
@@ -108,7 +108,7 @@ def types_of_given(given: Target, seen: Seen) -> Iterator[Target]:
             yield replace(given, name=name, message=name)
 
 
-def has_type(writer: Writer, name: str, message: str | None) -> bool:
+def has_type(writer: WriterSchema, name: str, message: str | None) -> bool:
     """Return whether a schema has a record or message of some name."""
     if writer.definition is None:
         return False
