@@ -36,23 +36,23 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import check_isolation
 from kafkaspec.policy import OnError, report
 
-Log = Segment | Partition | LogDirectory
+AnyLog = Segment | Partition | LogDirectory
 
 
-def default_columns(log: Log) -> tuple[str, ...]:
+def default_columns(log: AnyLog) -> tuple[str, ...]:
     """Return the names of the default columns."""
     if isinstance(log, Segment):
         return DEFAULT_COLUMNS
     return PLACE_COLUMNS + DEFAULT_COLUMNS
 
 
-def schema_of(log: Log) -> pa.Schema:
+def schema_of(log: AnyLog) -> pa.Schema:
     """Return the schema of the default columns; see ``Columnar.schema``."""
     return request_of(default_columns(log), None).schema
 
 
 def read(
-    log: Log,
+    log: AnyLog,
     *,
     columns: Sequence[str] | None = None,
     where: str | None = None,
@@ -64,7 +64,7 @@ def read(
     return pa.RecordBatchReader.from_batches(request.schema, record_batches(log, request))
 
 
-def record_batches(log: Log, request: Request) -> Iterator[pa.RecordBatch]:
+def record_batches(log: AnyLog, request: Request) -> Iterator[pa.RecordBatch]:
     """Yield the record batches of a request."""
     if request.where is not None:
         yield from _where(log, request, request.where)
@@ -76,7 +76,7 @@ def record_batches(log: Log, request: Request) -> Iterator[pa.RecordBatch]:
     yield from _partitions(log, request, None)
 
 
-def _where(log: Log, request: Request, where: Where) -> Iterator[pa.RecordBatch]:
+def _where(log: AnyLog, request: Request, where: Where) -> Iterator[pa.RecordBatch]:
     """Yield the same with a condition: its columns are read too, and left out afterwards."""
     others = tuple(name for name in where.columns if name not in request.columns)
     whole = replace(request, columns=request.columns + others, where=None)
@@ -114,7 +114,7 @@ def _partitions(
                 _go_on(request, error)
 
 
-def read_headers(log: Log) -> pa.Table:
+def read_headers(log: AnyLog) -> pa.Table:
     """Return the headers of all batches; see ``Columnar.batch_table``."""
     if isinstance(log, Segment):
         return read_segment_headers(log)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.segment import Segment
-from kafkaspec.spark.paths import Log, SegmentFile
+from kafkaspec.spark.paths import SegmentFile, TopicLog
 
 
 class Reached(NamedTuple):
@@ -37,11 +37,11 @@ class Epochs:
         """Start with none."""
         self._known: dict[str, tuple[tuple[int, int], int]] = {}
 
-    def reached(self, log: Log, offset: int) -> Reached:
+    def reached(self, log: TopicLog, offset: int) -> Reached:
         """Return an offset with the epoch of the batch before it, and the id of the topic."""
         return Reached(offset, self._epoch(log, offset), log.topic_id)
 
-    def _epoch(self, log: Log, offset: int) -> int:
+    def _epoch(self, log: TopicLog, offset: int) -> int:
         item = next((item for item in reversed(log.segments) if _base(item) < offset), None)
         if item is None:
             return NONE
@@ -52,7 +52,7 @@ class Epochs:
             self._known[str(item.path)] = file, epoch
         return epoch
 
-    def kept(self, log: Log, before: Reached, end: int) -> int:
+    def kept(self, log: TopicLog, before: Reached, end: int) -> int:
         """Return the offset up to which a log is still what was read."""
         top = min(before.offset, end)
         now = self._epoch(log, top)
@@ -81,7 +81,7 @@ def _epoch_before(item: SegmentFile, offset: int) -> int:
         return NONE
 
 
-def _first_above(log: Log, epoch: int) -> int:
+def _first_above(log: TopicLog, epoch: int) -> int:
     """Return the first offset with a higher epoch; epochs never go down in a log."""
     at = bisect_right(log.segments, epoch, key=_first_epoch)
     for item in log.segments[max(at - 1, 0) : at]:

@@ -14,10 +14,10 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
 from kafkaspec.spark.offsets import OffsetSpan, report_loss
 from kafkaspec.spark.options import ReadOptions
-from kafkaspec.spark.paths import LOGGER, Log
+from kafkaspec.spark.paths import LOGGER, TopicLog
 
 
-def missing_in(log: Log, span: OffsetSpan, *, log_start: bool = True) -> Iterator[Missing]:
+def missing_in(log: TopicLog, span: OffsetSpan, *, log_start: bool = True) -> Iterator[Missing]:
     """Yield what a log does not deliver of a span; only the ends of its segments are read."""
     low, high = span.start, span.end
     numbers = [item.base_offset for item in log.segments]
@@ -42,7 +42,7 @@ def missing_in(log: Log, span: OffsetSpan, *, log_start: bool = True) -> Iterato
             yield found
 
 
-def report_missing(log: Log, span: OffsetSpan, options: ReadOptions) -> list[Missing]:
+def report_missing(log: TopicLog, span: OffsetSpan, options: ReadOptions) -> list[Missing]:
     """Report what a log does not deliver of a span; return it, if that is not an error.
 
     A broker writes an index after the log, so offsets that are missing at the end of the log are
@@ -69,7 +69,7 @@ def _delivers_all(item: Missing) -> bool:
     return item.why is Why.TAIL or PurePath(item.file).name == LOG_START_OFFSETS
 
 
-def _is_there_now(log: Log, lost: Missing) -> bool:
+def _is_there_now(log: TopicLog, lost: Missing) -> bool:
     """Return whether what was missing at the end of a log was written meanwhile."""
     end = None if lost.last_offset is None else lost.last_offset + 1
     again = missing_in(replace(log), OffsetSpan(lost.first_offset, end))

@@ -10,7 +10,7 @@ from kafkaspec.shown import some_of
 from kafkaspec.spark.failing import DataLossError
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions
 from kafkaspec.spark.parsing import OptionError
-from kafkaspec.spark.paths import LOGGER, Log
+from kafkaspec.spark.paths import LOGGER, TopicLog
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class OffsetSpan:
     end: int | None = None
 
 
-def check_partitions(bound: Bound, logs: Iterable[Log], name: str) -> None:
+def check_partitions(bound: Bound, logs: Iterable[TopicLog], name: str) -> None:
     """Make sure that offsets by topic-partition are those of all that is read, as in Spark."""
     given = bound.offsets if bound.offsets is not None else bound.timestamps
     if not isinstance(given, dict):
@@ -41,7 +41,7 @@ def check_partitions(bound: Bound, logs: Iterable[Log], name: str) -> None:
 
 
 def check_selected(
-    options: ReadOptions, logs: Collection[Log], found: Collection[Log] | None = None
+    options: ReadOptions, logs: Collection[TopicLog], found: Collection[TopicLog] | None = None
 ) -> None:
     """Make sure that ``subscribe`` and ``assign`` name only what is there, as in Spark.
 
@@ -69,7 +69,7 @@ def _refuse(option: str, missing: Collection[str], known: Collection[str]) -> No
         raise OptionError(f"{option} names {', '.join(names)}, which is not there{near}")
 
 
-def span_of(log: Log, options: ReadOptions) -> OffsetSpan:
+def span_of(log: TopicLog, options: ReadOptions) -> OffsetSpan:
     """Return the offsets that the options ask for."""
     start = _offset(log, options.start, options)
     if start is None and options.start.timestamps is None and log.start_offset is not None:
@@ -87,7 +87,7 @@ def span_of(log: Log, options: ReadOptions) -> OffsetSpan:
     return OffsetSpan(start, _offset(log, options.end, options))
 
 
-def _offset(log: Log, bound: Bound, options: ReadOptions) -> int | None:
+def _offset(log: TopicLog, bound: Bound, options: ReadOptions) -> int | None:
     timestamp = _of(log, bound.timestamps)
     if timestamp is not None:
         return log.opened.find(timestamp=timestamp, plain=not options.broker_times).offset
@@ -95,13 +95,13 @@ def _offset(log: Log, bound: Bound, options: ReadOptions) -> int | None:
     return None if offset in (EARLIEST, LATEST) else offset
 
 
-def _of(log: Log, value: int | dict[tuple[str, int], int] | None) -> int | None:
+def _of(log: TopicLog, value: int | dict[tuple[str, int], int] | None) -> int | None:
     if isinstance(value, dict):
         return value[log.topic or "", -1 if log.partition is None else log.partition]
     return value
 
 
-def available(log: Log, span: OffsetSpan, options: ReadOptions) -> OffsetSpan:
+def available(log: TopicLog, span: OffsetSpan, options: ReadOptions) -> OffsetSpan:
     """Return the part of a span that still exists; report it if that is not all."""
     first = log.first_offset
     if span.start is None or span.start >= first:

@@ -57,7 +57,7 @@ class SegmentFile:
 
 
 @dataclass(frozen=True)
-class Log:
+class TopicLog:
     """The segments of a topic-partition that are to be read.
 
     Attributes:
@@ -123,9 +123,9 @@ def local(text: str) -> str | None:
     return None if "://" in text else text
 
 
-def find_logs(paths: str | Iterable[str], *, log_start: bool = True) -> list[Log]:
+def find_logs(paths: str | Iterable[str], *, log_start: bool = True) -> list[TopicLog]:
     """Return the logs under a path or several, each once, by topic and partition."""
-    found: dict[str, Log] = {}
+    found: dict[str, TopicLog] = {}
     for path in [paths] if isinstance(paths, str) else paths:
         for log in _matching(path):
             known = found.get(str(log.directory))
@@ -145,20 +145,20 @@ def _log_starts(directory: Path) -> Offsets:
         return {}
 
 
-def _from_start(log: Log, listed: Offsets) -> Log:
+def _from_start(log: TopicLog, listed: Offsets) -> TopicLog:
     start = listed.get((log.topic or "", -1 if log.partition is None else log.partition))
     return log if start is None or start <= log.first_offset else replace(log, start_offset=start)
 
 
-def _order(log: Log) -> tuple[str, int, str]:
+def _order(log: TopicLog) -> tuple[str, int, str]:
     number = -1 if log.partition is None else log.partition
     return log.topic or "", number, str(log.directory)
 
 
-def _joined(one: Log, other: Log) -> Log:
+def _joined(one: TopicLog, other: TopicLog) -> TopicLog:
     segments = {str(item.path): item for item in (*one.segments, *other.segments)}
     ordered = sorted(segments.values(), key=lambda item: (item.base_offset or 0, str(item.path)))
-    return Log(one.directory, one.topic, one.partition, tuple(ordered))
+    return TopicLog(one.directory, one.topic, one.partition, tuple(ordered))
 
 
 def check_place(output: str, paths: str | Iterable[str]) -> None:
@@ -186,7 +186,7 @@ def _matches(text: str) -> list[str]:
     return sorted(_glob(text)) if _GLOB & set(text) else [text]
 
 
-def _matching(text: str) -> Iterator[Log]:
+def _matching(text: str) -> Iterator[TopicLog]:
     text = plain(text)
     if not _GLOB & set(text):
         yield from _logs(as_path(text))
@@ -220,7 +220,7 @@ def _glob(text: str) -> list[str]:
         raise make_error(Reason.UNREADABLE, str(error), file=text) from error
 
 
-def _logs(path: Path) -> Iterator[Log]:
+def _logs(path: Path) -> Iterator[TopicLog]:
     if not path.is_dir():
         opened = open_log(path)  # refuses what is no log
         opened.close()
@@ -240,7 +240,7 @@ def _logs(path: Path) -> Iterator[Log]:
     yield log_of(partition)
 
 
-def _partitions(directory: LogDirectory) -> Iterator[Log]:
+def _partitions(directory: LogDirectory) -> Iterator[TopicLog]:
     for item in passed_over(directory):
         _log_once(str(item))
     for error in directory.unreadable.values():
@@ -255,7 +255,7 @@ def _log_once(text: str) -> None:
     LOGGER.warning("%s", text)
 
 
-def log_of(partition: Partition) -> Log:
+def log_of(partition: Partition) -> TopicLog:
     """Return all segments of a partition directory."""
     bases = []
     for path in partition.segment_paths:
@@ -269,7 +269,7 @@ def log_of(partition: Partition) -> Log:
             partition.segment_paths, bases, [*bases[1:], None][: len(bases)], strict=True
         )
     )
-    return Log(partition.path, partition.topic, partition.partition, segments)
+    return TopicLog(partition.path, partition.topic, partition.partition, segments)
 
 
 def _refuse_old(path: Path, name: names.SegmentName | None) -> None:
@@ -279,14 +279,14 @@ def _refuse_old(path: Path, name: names.SegmentName | None) -> None:
         raise make_error(Reason.UNREADABLE, detail, file=str(path))
 
 
-def _single(path: Path) -> Log:
+def _single(path: Path) -> TopicLog:
     """Return one segment; the name of its directory says what it belongs to."""
     directory = path.absolute().parent
     parsed = names.parse_partition(directory.name)
     name = names.parse_segment(path.name)
     _refuse_old(path, name)
     base = name.base_offset if name is not None and name.kind == names.LOG else None
-    return Log(
+    return TopicLog(
         directory,
         parsed.topic if parsed else None,
         parsed.partition if parsed else None,

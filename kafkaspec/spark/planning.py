@@ -22,7 +22,7 @@ from kafkaspec.spark.losses import report_missing
 from kafkaspec.spark.offsets import OffsetSpan, available, check_partitions, check_selected, span_of
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import SegmentTask, TaskPiece
-from kafkaspec.spark.paths import LOGGER, Log, SegmentFile, find_logs
+from kafkaspec.spark.paths import LOGGER, SegmentFile, TopicLog, find_logs
 
 OPEN_BYTES: Final = 256 << 10
 """Cost of opening a file, in bytes; a separate task costs a hundred times as much."""
@@ -88,7 +88,7 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
 
 
 def plan_spans(
-    spans: Iterable[tuple[Log, OffsetSpan]], options: ReadOptions, tally: Tally | None = None
+    spans: Iterable[tuple[TopicLog, OffsetSpan]], options: ReadOptions, tally: Tally | None = None
 ) -> list[SegmentTask]:
     """Return the tasks for offsets of logs."""
     tally = tally or Tally()
@@ -121,7 +121,7 @@ def _size(item: SegmentFile, options: ReadOptions) -> int:
         return 0
 
 
-def _segments(log: Log, span: OffsetSpan, tally: Tally) -> list[SegmentFile]:
+def _segments(log: TopicLog, span: OffsetSpan, tally: Tally) -> list[SegmentFile]:
     """Return the segments that may have wanted offsets, by their names."""
     start = -1 if span.start is None else span.start
     chosen = [
@@ -136,7 +136,7 @@ def _segments(log: Log, span: OffsetSpan, tally: Tally) -> list[SegmentFile]:
 
 
 def _pieces(
-    log: Log, span: OffsetSpan, segments: list[SegmentFile], target: int, options: ReadOptions
+    log: TopicLog, span: OffsetSpan, segments: list[SegmentFile], target: int, options: ReadOptions
 ) -> Iterator[TaskPiece]:
     """Yield the pieces of a log in order."""
     aborted = NO_TRANSACTIONS
@@ -153,7 +153,7 @@ def _pieces(
             yield replace(piece, aborted=aborted.between(low, high))
 
 
-def _lost(log: Log, item: Missing) -> TaskPiece:
+def _lost(log: TopicLog, item: Missing) -> TaskPiece:
     """Return a piece without bytes, of which a row says what is lost."""
     piece = TaskPiece(
         item.file, log.topic, log.partition, item.position or 0, item.position or 0, False
@@ -162,7 +162,7 @@ def _lost(log: Log, item: Missing) -> TaskPiece:
 
 
 def _cut(
-    log: Log, item: SegmentFile, span: OffsetSpan, target: int, options: ReadOptions
+    log: TopicLog, item: SegmentFile, span: OffsetSpan, target: int, options: ReadOptions
 ) -> Iterator[tuple[TaskPiece, int | None, int | None]]:
     """Yield the pieces of a segment, each with the offsets that it lies between."""
     size = _size(item, options)

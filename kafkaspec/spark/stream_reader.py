@@ -27,7 +27,7 @@ from kafkaspec.spark.offsets import (
 )
 from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions, TopicPartition
 from kafkaspec.spark.parsing import OptionError
-from kafkaspec.spark.paths import Log
+from kafkaspec.spark.paths import TopicLog
 from kafkaspec.spark.planning import plan_spans
 from kafkaspec.spark.schema import Output
 from kafkaspec.spark.tails import Tails
@@ -97,7 +97,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         return self._json(end, logs, same)
 
     def _still(
-        self, place: TopicPartition, read: Reached, logs: Mapping[TopicPartition, Log]
+        self, place: TopicPartition, read: Reached, logs: Mapping[TopicPartition, TopicLog]
     ) -> int:
         """Return the offset up to which a log is what was read, and report it if it is lower."""
         log, name = logs.get(place), f"{place[0]}-{place[1]}"
@@ -130,7 +130,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
     def _json(
         self,
         offsets: Offsets,
-        logs: Mapping[TopicPartition, Log],
+        logs: Mapping[TopicPartition, TopicLog],
         before: Mapping[TopicPartition, Reached] | None = None,
     ) -> dict[str, Any]:
         """Return offsets with their epochs; what has not moved is as it was."""
@@ -177,7 +177,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         """Return the tasks of a micro-batch."""
         begin, stop = _parsed(start), _parsed(end)
         logs = self._tails.logs()
-        spans: list[tuple[Log, OffsetSpan]] = []
+        spans: list[tuple[TopicLog, OffsetSpan]] = []
         for place, reached in sorted(stop.items()):
             to, log = reached.offset, logs.get(place)
             first = log.first_offset if log is not None else 0
@@ -227,7 +227,7 @@ class RefusedStream(DataSourceStreamReader):
         raise self._error
 
 
-def _same_topic(log: Log, read: Reached) -> bool:
+def _same_topic(log: TopicLog, read: Reached) -> bool:
     """Return whether nothing shows that the topic was created again."""
     return read.topic_id is None or log.topic_id in (None, read.topic_id)
 

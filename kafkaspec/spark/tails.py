@@ -10,7 +10,7 @@ from kafkaspec.log.headers import header_tables
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.options import ReadOptions, TopicPartition
 from kafkaspec.spark.parsing import OptionError
-from kafkaspec.spark.paths import Log, SegmentFile, find_logs
+from kafkaspec.spark.paths import SegmentFile, TopicLog, find_logs
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Tails:
         self._options = options
         self._known: dict[str, _Known] = {}
 
-    def logs(self) -> dict[TopicPartition, Log]:
+    def logs(self) -> dict[TopicPartition, TopicLog]:
         """Return the logs that exist now."""
-        found: dict[TopicPartition, Log] = {}
+        found: dict[TopicPartition, TopicLog] = {}
         for log in find_logs(self._options.paths, log_start=self._options.log_start):
             if not self._options.selects(log.topic, log.partition):
                 continue
@@ -54,7 +54,7 @@ class Tails:
                 )
         return found
 
-    def log_end(self, log: Log) -> int:
+    def log_end(self, log: TopicLog) -> int:
         """Return the offset after the last complete batch with a right checksum.
 
         Broken batches before a sound one count: the mode decides what happens with them.
@@ -64,7 +64,7 @@ class Tails:
         last = log.segments[-1]
         return max(self._end(last) or 0, last.base_offset or 0)
 
-    def end(self, log: Log) -> int:
+    def end(self, log: TopicLog) -> int:
         """Return the offset that a stream may read up to: of the isolation level."""
         end = self.log_end(log)
         if self._options.committed and log.segments:

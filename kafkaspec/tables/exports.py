@@ -15,7 +15,7 @@ from typing import IO, Final, Unpack, cast
 import pyarrow as pa
 
 from kafkaspec.arrow.messages.topics import ERROR, kind_of_record, read_messages
-from kafkaspec.arrow.reading import Log, default_columns, record_batches
+from kafkaspec.arrow.reading import AnyLog, default_columns, record_batches
 from kafkaspec.arrow.schema import DEFAULT_OWN, WITHOUT_COLUMN, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.log.columnar import CHUNK_BYTES, ColumnOptions, RangeOptions
@@ -55,7 +55,7 @@ class MessageFileOptions(RangeOptions, total=False):
 
 @checked
 def export(
-    log: Log,
+    log: AnyLog,
     output: Output,
     to: Format,
     *,
@@ -119,7 +119,7 @@ def unasked(*, typed: bool) -> str:
 
 @checked
 def export_messages(
-    log: Log,
+    log: AnyLog,
     output: Output,
     to: Format,
     name: str,
@@ -173,7 +173,7 @@ def export_messages(
         return write_all(writer_of(to, file, reader.schema), counted(), file), bad
 
 
-def logs_of(log: Log, name: str, release: str | None = None) -> Sequence[Log]:
+def logs_of(log: AnyLog, name: str, release: str | None = None) -> Sequence[AnyLog]:
     """Return what ``export_messages`` reads: the log, or partitions of a log directory.
 
     Raises:
@@ -192,7 +192,7 @@ def logs_of(log: Log, name: str, release: str | None = None) -> Sequence[Log]:
 
 
 @contextmanager
-def opened_file(output: Output, log: Log, *, replace_existing: bool) -> Iterator[IO[bytes]]:
+def opened_file(output: Output, log: AnyLog, *, replace_existing: bool) -> Iterator[IO[bytes]]:
     """Open the file of an export: a new one, which appears at the end, or a given open one."""
     if not isinstance(output, str | os.PathLike):
         yield cast(IO[bytes], _Stream(output))

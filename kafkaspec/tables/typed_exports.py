@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, Unpack
 
-from kafkaspec.arrow.reading import Log
+from kafkaspec.arrow.reading import AnyLog
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.columnar import DecodingOptions
 from kafkaspec.log.directory import LogDirectory
@@ -32,7 +32,7 @@ class TypedFileOptions(FileOptions, DecodingOptions, total=False):
 
 @checked
 def export_typed(
-    log: Log,
+    log: AnyLog,
     output: Output,
     to: Format,
     *,
@@ -140,7 +140,7 @@ def _value_format(name: str | None, asked: str | None, value: str, options: Any)
     return value
 
 
-def _topics(log: Log, topic: str | None, split_by: Sequence[str]) -> Iterator[str | None]:
+def _topics(log: AnyLog, topic: str | None, split_by: Sequence[str]) -> Iterator[str | None]:
     """Yield the topics to export; None for the one of a log that is of one topic."""
     if topic is not None or not isinstance(log, LogDirectory) or TOPIC not in split_by:
         yield topic

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from kafkaspec.arrow.arrays import choose
 from kafkaspec.arrow.messages.layouts import decode_layouts, type_of_layouts
 from kafkaspec.arrow.messages.record_types import located, record_types
-from kafkaspec.arrow.reading import Log, partitions_of, record_batches
+from kafkaspec.arrow.reading import AnyLog, partitions_of, record_batches
 from kafkaspec.arrow.schema import SIMPLE, Request, RequestOptions, request_of, whole_numbers
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.errors import KafkaSpecError
@@ -109,7 +109,7 @@ def schema_of_messages(
 
 
 def read_messages(
-    log: Log,
+    log: AnyLog,
     name: str,
     *,
     release: str | None = None,
@@ -125,10 +125,10 @@ def read_messages(
 
 
 def _batches(
-    log: Log, request: Request, kind: MessageKind, schema: pa.Schema
+    log: AnyLog, request: Request, kind: MessageKind, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     codec = log.codec if isinstance(log, Segment) else get_codec()
-    logs: list[Log] = [log]
+    logs: list[AnyLog] = [log]
     if isinstance(log, LogDirectory):
         found = partitions_of(log, request.on_unreadable)
         logs = [partition for partition in found if partition.topic == kind.topic]

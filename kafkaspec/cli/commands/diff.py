@@ -26,7 +26,7 @@ from kafkaspec.forensics.replicas.comparison import (
     Comparison,
     Difference,
     Extent,
-    Log,
+    ReplicaLog,
     Truncation,
     compare_replicas,
 )
@@ -135,7 +135,7 @@ def _name(leader: str | None) -> Any:
     return None if leader is None else leader.lower()
 
 
-def _pairs(opened: list[Any]) -> Iterator[tuple[Log, Log]]:
+def _pairs(opened: list[Any]) -> Iterator[tuple[ReplicaLog, ReplicaLog]]:
     a, b = opened
     if not isinstance(a, LogDirectory) and not isinstance(b, LogDirectory):
         yield a, b
@@ -153,14 +153,14 @@ def _pairs(opened: list[Any]) -> Iterator[tuple[Log, Log]]:
         yield each, there[each.topic, each.partition]
 
 
-def _place(a: Log, b: Log) -> LinePlace:
+def _place(a: ReplicaLog, b: ReplicaLog) -> LinePlace:
     for log in (a, b):
         if isinstance(log, Partition) and log.topic is not None:
             return {"topic": log.topic, "partition": log.partition}
     return {"topic": None, "partition": None}
 
 
-def _elections(a: Log, b: Log, counts: Inputs) -> list[UncleanElection]:
+def _elections(a: ReplicaLog, b: ReplicaLog, counts: Inputs) -> list[UncleanElection]:
     """Return the unclean elections that the log directories tell of."""
     for log in (a, b):
         if not isinstance(log, Partition):

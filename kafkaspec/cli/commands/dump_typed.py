@@ -32,7 +32,7 @@ from kafkaspec.values.registry.log import SchemaLog
 _CHARACTERS = 400
 """Number of characters of a key or value that are shown as text."""
 
-Log = Segment | Partition
+_Log = Segment | Partition
 
 
 class Readers:
@@ -46,7 +46,7 @@ class Readers:
         self._options = options
         self._known: dict[Path | None, SchemaLog | None] = {}
 
-    def reader(self, log: Log, **options: Any) -> Reader:
+    def reader(self, log: _Log, **options: Any) -> Reader:
         """Return the reader of a log.
 
         Raises:
@@ -59,7 +59,7 @@ class Readers:
             reader.check()
         return reader
 
-    def _schemas(self, log: Log) -> SchemaLog | None:
+    def _schemas(self, log: _Log) -> SchemaLog | None:
         given = self._options["schemas"]
         home = None
         if given is None and log.path is not None:
@@ -151,7 +151,7 @@ def _in_short(text: str) -> str:
 
 
 def find_typed(
-    log: Log,
+    log: _Log,
     text: str,
     options: dict[str, Any],
     *,

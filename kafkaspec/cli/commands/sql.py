@@ -51,7 +51,7 @@ from kafkaspec.tables import Format
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafkaspec.arrow.reading import Log
+    from kafkaspec.arrow.reading import AnyLog
     from kafkaspec.arrow.schema import Request
     from kafkaspec.tables.sql.topics import Scans
 
@@ -195,7 +195,7 @@ class _Once:
             self._tell(error)
 
 
-def _report(log: Log, scans: Scans, inputs: Inputs) -> None:
+def _report(log: AnyLog, scans: Scans, inputs: Inputs) -> None:
     """Report what was missing in the partitions that a query read."""
     if scans.untimed:
         warn(f"{count_text(scans.untimed, 'timestamp')} are none that DuckDB has, and null here")

@@ -23,7 +23,7 @@ _REMOVED: Final = pa.schema([
 ])  # fmt: skip
 """A record that only one log has; it is dead if it has no value or no key."""
 
-Log = Partition | Segment
+ReplicaLog = Partition | Segment
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Cleaned:
 
 
 def compare_cleaned(
-    a: Log, b: Log, start: int, end: int, cleaner_a: int, cleaner_b: int
+    a: ReplicaLog, b: ReplicaLog, start: int, end: int, cleaner_a: int, cleaner_b: int
 ) -> tuple[Cleaned, Cleaned]:
     """Return what only one of two logs has of some records, and why; first what only A has.
 
@@ -86,7 +86,11 @@ def compare_cleaned(
 
 
 def _tables(
-    log: Log, start: int, end: int, errors: list[KafkaSpecError], columns: Sequence[str] = _COLUMNS
+    log: ReplicaLog,
+    start: int,
+    end: int,
+    errors: list[KafkaSpecError],
+    columns: Sequence[str] = _COLUMNS,
 ) -> Iterator[pa.Table]:
     reader = log.to_batches(
         columns,
@@ -141,7 +145,9 @@ def _removed(table: pa.Table) -> pa.Table:
     return pa.table(arrays, schema=_REMOVED)
 
 
-def _explain(found: Cleaned, only: pa.Table, has: Log, other: Log, cleaner: int) -> None:
+def _explain(
+    found: Cleaned, only: pa.Table, has: ReplicaLog, other: ReplicaLog, cleaner: int
+) -> None:
     """Sort the records that one log has and the other one, which was cleaned, has not."""
     if not only.num_rows:
         return

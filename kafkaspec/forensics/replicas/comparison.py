@@ -20,7 +20,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
 from kafkaspec.results import Assumption, Finding, OffsetRange, Strength
 
-Log = Partition | Segment
+ReplicaLog = Partition | Segment
 Name = Literal["a", "b"]
 
 
@@ -204,7 +204,7 @@ class Comparison:
 
 
 @checked
-def compare_replicas(a: Log, b: Log, *, leader: Name | None = None) -> Comparison:
+def compare_replicas(a: ReplicaLog, b: ReplicaLog, *, leader: Name | None = None) -> Comparison:
     """Compare two copies of a partition byte by byte, and say what a follower would do.
 
     Each batch is the same in all replicas: a follower appends the bytes that the leader sent. What
@@ -416,7 +416,7 @@ def _intact(place: EntryPlace) -> bool:
         return False
 
 
-def _sound(log: Log, extent: Extent) -> bool:
+def _sound(log: ReplicaLog, extent: Extent) -> bool:
     """Return whether the checksum of the first entry of an extent is right."""
     paths = [log.path] if isinstance(log, Segment) else log.segment_paths
     for path in paths:
@@ -448,7 +448,7 @@ def _log_start(side: Side) -> int:
     return max(listed or 0, side.first_offset or 0)
 
 
-def _cleaner(log: Log) -> int:
+def _cleaner(log: ReplicaLog) -> int:
     return (log.cleaner_offset or 0) if isinstance(log, Partition) else 0
 
 

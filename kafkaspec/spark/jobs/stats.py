@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kafkaspec.io.remote import address
 from kafkaspec.spark.jobs.units import ROUNDS, computed, dealt, size_of, slots_of
-from kafkaspec.spark.paths import Log, find_logs
+from kafkaspec.spark.paths import TopicLog, find_logs
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.measure import measured
 from kafkaspec.stats.tables import StatsTables, merged
@@ -60,7 +60,7 @@ def stats(
     return Figures(merged(found))
 
 
-def _units(log: Log, records: bool) -> list[StatsUnit]:
+def _units(log: TopicLog, records: bool) -> list[StatsUnit]:
     paths = (address(item.path) for item in log.segments)
     place = address(log.directory), log.topic, log.partition
     return list(units_of(*place, paths, records=records, mapped=False))

@@ -11,7 +11,7 @@ from typing import Any, Final, Unpack
 import duckdb
 import pyarrow as pa
 
-from kafkaspec.arrow.reading import Log, partitions_of, place_of
+from kafkaspec.arrow.reading import AnyLog, partitions_of, place_of
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS
 from kafkaspec.log.columnar import BatchOptions
 from kafkaspec.log.segment import Segment
@@ -69,7 +69,7 @@ class Session:
     @checked
     def __init__(
         self,
-        log: Log,
+        log: AnyLog,
         *,
         columns: Sequence[str] | None = None,
         threads: int | None = None,
@@ -180,7 +180,7 @@ def _connect(threads: int | None, memory: str | None, files: bool) -> Any:
     return connection
 
 
-def _topics(log: Log, on_unreadable: OnError) -> Mapping[str, list[int | None]]:
+def _topics(log: AnyLog, on_unreadable: OnError) -> Mapping[str, list[int | None]]:
     """Return the numbers of partitions by topic."""
     if isinstance(log, Segment):
         place = place_of(log)

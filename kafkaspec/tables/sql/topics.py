@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import dataset
 
-from kafkaspec.arrow.reading import Log, record_batches
+from kafkaspec.arrow.reading import AnyLog, record_batches
 from kafkaspec.arrow.schema import COLUMNS, Request, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError
@@ -48,7 +48,7 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
 
     def __init__(
         self,
-        log: Log,
+        log: AnyLog,
         name: str | None,
         partitions: Sequence[int | None],
         columns: Sequence[str],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kafkaspec.arrow.reading import Log
+from kafkaspec.arrow.reading import AnyLog
 from kafkaspec.arrow.schema import Request
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.tables.shapes import converted, without_dictionaries
@@ -22,7 +22,7 @@ class TypedTopic(Topic):
 
     def __init__(
         self,
-        log: Log,
+        log: AnyLog,
         name: str | None,
         partitions: Sequence[int | None],
         columns: Sequence[str] | None,

@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafkaspec.arrow.reading import Log
+from kafkaspec.arrow.reading import AnyLog
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.decoding.column import Column
 from kafkaspec.values.definition import SchemaError, SchemaType
@@ -41,7 +41,7 @@ from kafkaspec.values.registry.schema import DEFAULT_CONTEXT, Schema
 
 
 def plan_column(
-    log: Log, topic: str | None, side: Side, wanted: Wanted, schemas: SchemaLog | None
+    log: AnyLog, topic: str | None, side: Side, wanted: Wanted, schemas: SchemaLog | None
 ) -> Plan:
     """Decide how the keys or values of one topic are read.
 
@@ -89,7 +89,7 @@ def plan_fixed(values: list[pa.Array], side: Side, wanted: Wanted) -> Plan:
     )
 
 
-def _plan_of_topic(log: Log, topic: str, side: Side, wanted: Wanted) -> Plan | None:
+def _plan_of_topic(log: AnyLog, topic: str, side: Side, wanted: Wanted) -> Plan | None:
     """Plan for a topic whose name says what is in it, if a sample of it is that."""
     formats = topic_formats(topic)
     if formats is None:
@@ -101,7 +101,7 @@ def _plan_of_topic(log: Log, topic: str, side: Side, wanted: Wanted) -> Plan | N
     return replace(plan, notes=(note,))
 
 
-def _plan_given(log: Log, side: Side, wanted: Wanted, schemas: SchemaLog | None) -> Plan:
+def _plan_given(log: AnyLog, side: Side, wanted: Wanted, schemas: SchemaLog | None) -> Plan:
     """Plan for a schema that is given: values are bare, or framed if that is what they are."""
     bare = replace(plan_given(wanted, schemas, None), side=side)
     if bare.format != wanted.format:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafkaspec.arrow.reading import Log, record_batches
+from kafkaspec.arrow.reading import AnyLog, record_batches
 from kafkaspec.arrow.schema import request_of
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.values.decoding.column import grouped
@@ -45,7 +45,7 @@ class Sample:
     headers: pa.Array | None
 
 
-Source = Log | Sequence[Sample]
+Source = AnyLog | Sequence[Sample]
 """A log, or all rows of it."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.reading import Log, record_batches
+from kafkaspec.arrow.reading import AnyLog, record_batches
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
@@ -232,7 +232,7 @@ def _text(batch: pa.RecordBatch, row: int, side: Side, failure: Failure) -> str:
     return f"{where}: {failure.reason} [{failure.code}]"
 
 
-def _file_of(log: Log, offset: int) -> str | None:
+def _file_of(log: AnyLog, offset: int) -> str | None:
     """Return the path of the segment with an offset."""
     if isinstance(log, Segment):
         return log.name
@@ -278,7 +278,7 @@ def _some(parts: Parts, rows: Any) -> Parts:
 
 
 def read(
-    log: Log, **options: Unpack[ReadingOptions]
+    log: AnyLog, **options: Unpack[ReadingOptions]
 ) -> pa.RecordBatchReader | Iterator[pa.RecordBatch]:
     """Return record batches with typed keys and values; see ``Columnar.to_batches``."""
     reader = Reader(typed(log, **options))
@@ -288,6 +288,6 @@ def read(
     return pa.RecordBatchReader.from_batches(reader.schema, iter(reader))
 
 
-def schema_of(log: Log, **options: Unpack[ReadingOptions]) -> pa.Schema:
+def schema_of(log: AnyLog, **options: Unpack[ReadingOptions]) -> pa.Schema:
     """Return the schema of typed columns; see ``Columnar.value_schema``."""
     return Reader(typed(log, **options)).schema

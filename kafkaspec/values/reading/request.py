@@ -9,7 +9,7 @@ from inspect import signature
 from os import PathLike
 from typing import Any, Final, Unpack
 
-from kafkaspec.arrow.reading import Log, default_columns, place_of
+from kafkaspec.arrow.reading import AnyLog, default_columns, place_of
 from kafkaspec.arrow.schema import COLUMNS, Request, RequestOptions, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError
@@ -88,7 +88,7 @@ class Typed:
         others: columns that are needed for it alone.
     """
 
-    log: Log
+    log: AnyLog
     columns: tuple[str, ...]
     also: tuple[str, ...]
     plans: Mapping[Side, Plan]
@@ -111,7 +111,7 @@ class Planned:
         undecoded: see ``ValueReport``.
     """
 
-    log: Log
+    log: AnyLog
     plans: Mapping[Side, Plan]
     on_value_error: ErrorPolicy
     notes: tuple[str, ...]
@@ -120,7 +120,7 @@ class Planned:
 
 
 def planned(
-    log: Log,
+    log: AnyLog,
     *,
     value: str = DECODE,
     key: str = BYTES,
@@ -224,14 +224,14 @@ class ReadingOptions(RequestOptions, TypedOptions, total=False):
     where: str | Where | None
 
 
-def typed(log: Log, **options: Unpack[ReadingOptions]) -> Typed:
+def typed(log: AnyLog, **options: Unpack[ReadingOptions]) -> Typed:
     """Do what ``planned`` and ``requested`` do, with the options of both."""
     own: Any = {name: value for name, value in options.items() if name in _DECIDED}
     others: Any = {name: value for name, value in options.items() if name not in _DECIDED}
     return requested(planned(log, **own), **others)
 
 
-def of_one_topic(log: Log, topic: str | None) -> tuple[Log, str | None]:
+def of_one_topic(log: AnyLog, topic: str | None) -> tuple[AnyLog, str | None]:
     """Return the log of one topic, and its name if it is known."""
     if isinstance(log, LogDirectory):
         names = [name for name in log.topics if not is_internal(name)]
@@ -256,7 +256,7 @@ def is_internal(topic: str) -> bool:
     return topic.startswith("__") or topic == TOPIC
 
 
-def registry_of(log: Log, schemas: Schemas) -> SchemaLog | None:
+def registry_of(log: AnyLog, schemas: Schemas) -> SchemaLog | None:
     """Return the schemas that were given, or those beside a log, if there are any."""
     if isinstance(schemas, SchemaLog):
         return schemas
@@ -271,7 +271,7 @@ def registry_of(log: Log, schemas: Schemas) -> SchemaLog | None:
 
 
 def _columns(
-    log: Log, columns: Sequence[str] | None, plans: Mapping[Side, Plan]
+    log: AnyLog, columns: Sequence[str] | None, plans: Mapping[Side, Plan]
 ) -> tuple[str, ...]:
     """Return the names of the columns: those asked for, or the default ones."""
     added: dict[str, tuple[str, ...]] = {
