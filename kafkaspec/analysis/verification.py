@@ -45,7 +45,6 @@ from kafkaspec.log.missing import Account, Missing, Why
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.results import OffsetRange
 from kafkaspec.tiered.mount import mounted
 
 ALL_CODECS = "all"
@@ -448,12 +447,9 @@ def _is_damage(finding: Finding) -> bool:
 def _gone(items: Iterable[Missing]) -> Iterator[Finding]:
     for item in items:
         if item.lost is not None:
-            place = Place(item.file, Area.FILES, item.position, item.first_offset)
-            first, last = item.lost
-            found = replace(
-                place.warning(R.MISSING_OFFSETS, item.message), offsets=OffsetRange(first, last + 1)
-            )
-            yield replace(found, predicted=IN_DAMAGE) if item.why is Why.BROKEN else found
+            place = Place(item.file, Area.FILES, item.position, item.lost.start)
+            found = replace(place.warning(R.MISSING_OFFSETS, item.message), offsets=item.lost)
+            yield replace(found, predicted=IN_DAMAGE) if item.reason is Why.BROKEN else found
 
 
 def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:

@@ -144,11 +144,11 @@ class PartitionResult:
     @property
     def missing_offsets(self) -> int:
         """Number of offsets that are missing, as far as they are known."""
-        return sum(item.offsets for item in self.missing if item.is_loss)
+        return sum(item.count for item in self.missing if item.is_loss)
 
     def note_missing(self, found: Iterable[Missing]) -> None:
         """Note what is missing; ``losses`` count what lies below the log start offset."""
-        self.missing += [item for item in found if item.why is not Why.DELETED]
+        self.missing += [item for item in found if item.reason is not Why.DELETED]
 
     def damage(self, error: KafkaSpecError) -> None:
         """Count a batch that is left out, and list it if it is one of the first."""

@@ -48,6 +48,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
 from kafkaspec.options import checked
+from kafkaspec.results import Finding, OffsetRange
 from kafkaspec.shown import some_of
 
 
@@ -83,17 +84,16 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class Missing(Finding):
     """Something that a log does not deliver.
 
     Attributes:
         file: path of the segment, or of the partition.
-        why: the kind.
+        reason: the kind.
         message: what is missing, and what shows it.
-        is_loss: whether records are lost or unreadable; else it is normal and only worth knowing.
-        first_offset: first offset that is missing, None if it is not known.
-        last_offset: last offset that is missing, None if it is not known.
         position: byte offset in the file where something is missing; None for none.
+        offsets: the missing offsets; None if they are not known.
+        is_loss: whether records are lost or unreadable; else it is normal and only worth knowing.
         size: number of bytes there that are not a batch.
         batches: number of batches that are left out, as far as they are known.
         named: whether a file that is there names what is missing.
@@ -101,30 +101,43 @@ class Missing:
     """
 
     file: str
-    why: Why
-    message: str
+    reason: Why
     is_loss: bool = True
-    first_offset: int | None = None
-    last_offset: int | None = None
-    position: int | None = None
     size: int = 0
     batches: int = 0
     named: bool = False
     proof: str = ""
 
     @property
-    def lost(self) -> tuple[int, int] | None:
-        """First and last of the offsets that nobody can get back from this log; None for none."""
-        if self.is_loss and self.why in _LOST and self.last_offset is not None:
-            return self.first_offset or 0, self.last_offset
-        return None
+    def lost(self) -> OffsetRange | None:
+        """The offsets that nobody can get back from this log; None for none."""
+        return self.offsets if self.is_loss and self.reason in _LOST and self.count else None
 
     @property
-    def offsets(self) -> int:
+    def why(self) -> Why:
+        """``reason``, by the name that it had before 0.3."""
+        return self.reason
+
+    @property
+    def first_offset(self) -> int | None:
+        """The start of ``offsets``; as ``last_offset``, a member until 0.2."""
+        return self.offsets and self.offsets.start
+
+    @property
+    def last_offset(self) -> int | None:
+        """The last of ``offsets``."""
+        return None if not self.offsets or self.offsets.end is None else self.offsets.end - 1
+
+    @property
+    def through(self) -> tuple[int, int]:
+        """The first and the last of the missing offsets."""
+        first, end = self.offsets or (0, None)
+        return first, first if end is None else end - 1
+
+    @property
+    def count(self) -> int:
         """Number of missing offsets, 0 if they are not known."""
-        if self.first_offset is None or self.last_offset is None:
-            return 0
-        return self.last_offset - self.first_offset + 1
+        return (self.offsets and self.offsets.size) or 0
 
     def __str__(self) -> str:
         place = "" if self.position is None else f" at byte {self.position}"
@@ -198,17 +211,16 @@ def missing(
     if isinstance(log, Partition) and start is not None:
         if whole and start > end and (log.last_base_offset or 0) < high:
             text = f"the log start offset {start} is after the end of the log, {end}: everything is"
-            yield Missing(file=str(log.path), why=Why.LOG_START, message=f"{text} left out")
+            yield Missing(file=str(log.path), reason=Why.LOG_START, message=f"{text} left out")
         yield from _deleted(log, low, start, None if ends_only else below)
     if inside.gaps:
         yield Missing(
             file=around.name,
-            why=Why.COMPACTED,
+            reason=Why.COMPACTED,
             message=f"{inside.offsets} offsets are not there, as after compaction; "
             f"gaps: {inside.gaps}",
             is_loss=False,
-            first_offset=inside.first,
-            last_offset=inside.last,
+            offsets=OffsetRange.through(inside.first, inside.last),
         )
 
 
@@ -311,7 +323,7 @@ def passed_over(log: Segment | Partition | LogDirectory) -> Iterator[Missing]:
                 "No broker starts with such a file"
             )
             is_loss = path.suffix in files.SEGMENTS
-            yield Missing(file=str(path), why=Why.NAME, message=text, is_loss=is_loss)
+            yield Missing(file=str(path), reason=Why.NAME, message=text, is_loss=is_loss)
     left = [path for path in log.files if _is_leftover(path.name)]
     if left:
         text = f"{_not_read(left, 'segment')}; a broker was about to delete or rename it"
@@ -329,7 +341,7 @@ def _not_read(paths: Sequence[Path], what: str) -> str:
 
 
 def _note(file: str, why: Why, message: str) -> Missing:
-    return Missing(file=file, why=why, message=message, is_loss=False)
+    return Missing(file=file, reason=why, message=message, is_loss=False)
 
 
 def _log_start(partition: Partition, choice: LogStart) -> tuple[int | None, Missing | None]:
@@ -343,18 +355,17 @@ def _log_start(partition: Partition, choice: LogStart) -> tuple[int | None, Miss
     except KafkaSpecError as error:
         text = f"it cannot be read, and nothing is left out because of it: {error.detail}"
         file = error.file or str(partition.path)
-        return None, Missing(file=file, why=Why.LOG_START, message=text, position=error.position)
+        return None, Missing(file=file, reason=Why.LOG_START, message=text, position=error.position)
     first = partition.first_base_offset
     if listed is None or first is None or listed >= first:
         return listed, None
     text = f"the log start offset {listed} is before the first segment, {first}"
     return None, Missing(
         file=str(partition.path),
-        why=Why.LOG_START,
+        reason=Why.LOG_START,
         message=text,
         is_loss=False,
-        first_offset=listed,
-        last_offset=first - 1,
+        offsets=OffsetRange(listed, first),
     )
 
 
@@ -367,18 +378,18 @@ def _deleted(log: Partition, low: int, start: int, below: int | None) -> Iterato
     if below != 0:
         yield Missing(
             file=str(log.path),
-            why=Why.DELETED,
+            reason=Why.DELETED,
             message=f"{what}, in whole or in part, below the log start offset {start} left out",
             is_loss=False,
-            last_offset=max(low, start) - 1,
+            offsets=OffsetRange(0, max(low, start)),
             batches=below or 0,
         )
 
 
 def _concerns(found: Missing, low: int, high: int) -> bool:
     """Return whether it is about offsets that are wanted."""
-    last = found.last_offset
-    return (found.first_offset or 0) < high and (last is None or last >= low)
+    first, end = found.offsets or (0, None)
+    return first < high and (end is None or end > low)
 
 
 def _segments(log: Partition, low: int, high: int) -> Iterator[Segment | None]:
@@ -505,10 +516,9 @@ class _Extent:
                 self.lost.append(
                     Missing(
                         file=segment.name or "",
-                        why=Why.BROKEN,
+                        reason=Why.BROKEN,
                         message=f"{offsets_text(self.end, first - 1)} missing: {text}",
-                        first_offset=self.end,
-                        last_offset=first - 1,
+                        offsets=OffsetRange(self.end, first),
                         position=position,
                         size=size,
                         proof="" if size else text,
@@ -538,11 +548,10 @@ class _Extent:
         self.behind.append(
             Missing(
                 file=file,
-                why=Why.BEHIND,
+                reason=Why.BEHIND,
                 message=f"{text} not delivered: intact batches with them come after bytes that "
                 "cannot be divided into batches; kafkaspec salvage gets them back",
-                first_offset=first,
-                last_offset=last,
+                offsets=OffsetRange(first, last + 1),
                 position=min(item.start for item in ranges),
                 size=sum(item.end - item.start for item in ranges),
             )
@@ -591,10 +600,9 @@ class _Extent:
             self.lost.append(
                 Missing(
                     file=self._segment.name or "",
-                    why=Why.BROKEN,
+                    reason=Why.BROKEN,
                     message=f"{offsets_text(self.end, first - 1)} missing: {text}",
-                    first_offset=self.end,
-                    last_offset=first - 1,
+                    offsets=OffsetRange(self.end, first),
                     named=True,
                     proof=text,
                 )
@@ -737,11 +745,10 @@ class _Around:
         proofs = "; ".join(dict.fromkeys(text for _, text in claims))
         return Missing(
             file=str(partition.segment_paths[0]),
-            why=Why.START,
+            reason=Why.START,
             message=f"{offsets_text(start, first - 1)} missing: {proofs}; "
             f"the first segment begins at {first}",
-            first_offset=start,
-            last_offset=first - 1,
+            offsets=OffsetRange(start, first),
             position=0,
             named=True,
             proof=proofs,
@@ -756,9 +763,9 @@ class _Around:
         proofs = "; ".join(dict.fromkeys(text for _, text in claims))
         return Missing(
             file=self.name,
-            why=Why.END,
+            reason=Why.END,
             message=f"there is no segment, and offsets up to {end - 1} are missing: {proofs}",
-            last_offset=end - 1,
+            offsets=OffsetRange(0, end),
             named=True,
         )
 
@@ -885,11 +892,10 @@ def _after(segment: Segment, extent: _Extent, around: _Around, inside: _Gaps) ->
         text += "; the log ends there"
     return Missing(
         file=segment.name or "",
-        why=Why.TAIL if upto == end else Why.END if following is None else Why.CUT,
+        reason=Why.TAIL if upto == end else Why.END if following is None else Why.CUT,
         message=text,
         is_loss=is_loss,
-        first_offset=end,
-        last_offset=upto - 1 if upto > end else None if following is None else end,
+        offsets=OffsetRange(end, upto if upto > end else None if following is None else end + 1),
         position=extent.stop,
         size=extent.tail_size,
         named=bool(claims),

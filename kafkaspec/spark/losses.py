@@ -50,7 +50,7 @@ def report_missing(log: TopicLog, span: OffsetSpan, options: ReadOptions) -> lis
     """
     lost = []
     for item in missing_in(log, span, log_start=options.log_start):
-        if item.why is Why.END and _is_there_now(log, item):
+        if item.reason is Why.END and _is_there_now(log, item):
             continue
         if item.is_loss and not _delivers_all(item):
             if options.on_error == "raise" and options.fail_on_data_loss:
@@ -66,11 +66,10 @@ def _delivers_all(item: Missing) -> bool:
     A broker may be writing the batch at the end of a log. Nothing is left out because of a
     checkpoint that cannot be read.
     """
-    return item.why is Why.TAIL or PurePath(item.file).name == LOG_START_OFFSETS
+    return item.reason is Why.TAIL or PurePath(item.file).name == LOG_START_OFFSETS
 
 
 def _is_there_now(log: TopicLog, lost: Missing) -> bool:
     """Return whether what was missing at the end of a log was written meanwhile."""
-    end = None if lost.last_offset is None else lost.last_offset + 1
-    again = missing_in(replace(log), OffsetSpan(lost.first_offset, end))
-    return all(item.why is not Why.END for item in again)
+    again = missing_in(replace(log), OffsetSpan(*(lost.offsets or (None, None))))
+    return all(item.reason is not Why.END for item in again)

@@ -158,7 +158,7 @@ def _lost(log: TopicLog, item: Missing) -> TaskPiece:
     piece = TaskPiece(
         item.file, log.topic, log.partition, item.position or 0, item.position or 0, False
     )
-    return replace(piece, start_offset=item.first_offset, lost=item.message)
+    return replace(piece, start_offset=item.through[0], lost=item.message)
 
 
 def _cut(

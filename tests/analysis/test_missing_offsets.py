@@ -43,9 +43,9 @@ def named(path: Path) -> list[tuple[int, int]]:
     assert all(item.severity is Severity.WARNING for item in found)
     assert report.clean == (not report.totals.findings[Severity.WARNING])
     with ks.open(path) as log:
-        lost = [item for item in missing(log) if item.is_loss and item.last_offset is not None]
+        lost = [item for item in missing(log) if item.is_loss and item.count]
     assert [item.message for item in found] == [item.message for item in lost]
-    return [(item.first_offset or 0, item.last_offset or 0) for item in lost]
+    return [item.through for item in lost]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

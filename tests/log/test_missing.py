@@ -67,10 +67,9 @@ def test_every_cut_of_every_segment_is_seen(logs: Path) -> None:
                         str(path), begin, size - begin
                     ), (size, suffixes)  # fmt: skip
                     # Also at the very end: the high watermark knows.
-                    assert (item.first_offset, item.last_offset) == (
-                        ends[begin], batches[-1].last_offset
-                    ), (size, suffixes)  # fmt: skip
-                    assert item.why is (Why.END if path == paths[-1] else Why.CUT)
+                    last = batches[-1].last_offset
+                    assert item.offsets == (ends[begin], last + 1), (size, suffixes)
+                    assert item.reason is (Why.END if path == paths[-1] else Why.CUT)
                 path.write_bytes(data)
     assert losses(partition) == []
 
@@ -87,7 +86,7 @@ def test_a_segment_that_is_gone_is_missing_unless_the_log_was_compacted(logs: Pa
     for path in partition.glob("*12.*"):
         path.unlink()
     (item,) = losses(partition)
-    assert (item.why, item.first_offset, item.last_offset) == (Why.CUT, 12, 23)
+    assert (item.reason, item.offsets) == (Why.CUT, (12, 24))
     for name, is_loss in (("segments 0 24", False), ("segments 0 23", True), ("other 0 99", True)):
         (logs / "cleaner-offset-checkpoint").write_text(f"0\n1\n{name}\n")
         assert bool(losses(partition)) == is_loss, name
@@ -98,12 +97,12 @@ def test_a_segment_that_is_gone_is_missing_unless_the_log_was_compacted(logs: Pa
     data = path.read_bytes()
     path.write_bytes(data[: first.end] + data[second.end :])
     proof, _ = losses(partition)
-    assert (proof.why, proof.first_offset, proof.last_offset) == (Why.BROKEN, 3, 5)
+    assert (proof.reason, proof.offsets) == (Why.BROKEN, (3, 6))
     for index in partition.glob(f"{path.stem}.*index"):
         index.unlink()  # the cleaner makes them again
     assert losses(partition) == []
     (note,) = missing(Partition(partition))
-    assert (note.why, note.first_offset, note.last_offset) == (Why.COMPACTED, 3, 23)
+    assert (note.reason, note.offsets) == (Why.COMPACTED, (3, 24))
 
 
 def test_an_index_without_its_segment_is_seen_in_a_compacted_log(logs: Path) -> None:
@@ -112,7 +111,7 @@ def test_an_index_without_its_segment_is_seen_in_a_compacted_log(logs: Path) -> 
     (logs / "cleaner-offset-checkpoint").write_text("0\n1\nsegments 0 99\n")
     (partition / f"{12:020d}.log").unlink()
     (item,) = losses(partition)
-    assert (item.why, item.first_offset, item.last_offset) == (Why.CUT, 12, 23)
+    assert (item.reason, item.offsets) == (Why.CUT, (12, 24))
     assert f"{12:020d}.index is there without its segment" in item.message
 
 
@@ -131,7 +130,7 @@ def test_indexes_and_snapshots_say_that_the_last_segment_is_gone(logs: Path) -> 
         for path in kept.keys() - set(proofs):
             path.unlink()
         (item,) = losses(partition)
-        assert (item.why, item.first_offset, item.last_offset) == (Why.END, 36, end - 1)
+        assert (item.reason, item.offsets) == (Why.END, (36, end))
         assert all(path.name in item.message for path in proofs)
         for path, data in kept.items():
             path.write_bytes(data)
@@ -139,7 +138,7 @@ def test_indexes_and_snapshots_say_that_the_last_segment_is_gone(logs: Path) -> 
     for path in indexes:  # the first 4 KiB of a segment have no entry
         path.write_bytes(b"")
     (item,) = losses(partition)
-    assert (item.why, item.first_offset, item.last_offset) == (Why.TAIL, 36, None)
+    assert (item.reason, item.offsets) == (Why.TAIL, (36, None))
     assert item.is_loss
 
 
@@ -149,7 +148,7 @@ def test_a_torn_end_is_a_loss_and_zeros_are_a_note(tmp_path: Path) -> None:
     for tail, is_loss in ((entries[:30], True), (entries[:5], True), (bytes(4096), False)):
         path.write_bytes(entries + tail)
         (item,) = missing(Segment(path))
-        assert (item.is_loss, item.why, item.first_offset) == (is_loss, Why.TAIL, 2)
+        assert (item.is_loss, item.reason, item.offsets) == (is_loss, Why.TAIL, (2, None))
         assert (item.position, item.size) == (len(entries), len(tail))
         (same,) = missing(Segment(entries + tail, name=str(path)))  # a buffer
         assert (same.is_loss, same.position, same.size) == (is_loss, item.position, item.size)
@@ -160,7 +159,7 @@ def test_the_log_start_offset_is_counted_and_checked(logs: Path) -> None:
 
     def found(**options: object) -> list[tuple[Why, bool]]:
         items = missing(Partition(partition), **options)  # type: ignore[arg-type]
-        return [(item.why, item.is_loss) for item in items]
+        return [(item.reason, item.is_loss) for item in items]
 
     end = Partition(partition).log_end_offset
     for listed, expected in (
@@ -179,7 +178,7 @@ def test_the_log_start_offset_is_counted_and_checked(logs: Path) -> None:
         path.unlink()
     assert found(log_start="checkpoint") == [(Why.LOG_START, False)]
     (item,) = missing(Partition(partition), log_start="checkpoint")
-    assert (item.first_offset, item.last_offset) == (3, 11)
+    assert item.offsets == (3, 12)
 
 
 def test_batches_below_the_log_start_are_counted(logs: Path) -> None:

@@ -12,7 +12,6 @@ _WORDS = {"reason", "kind", "verdict", "why"}
 _OTHERS = {
     "kafkaspec.conversion.report.Damage": "an error of the library, in a list of a partition",
     "kafkaspec.forensics.doctor.troubles.Trouble": "its places are paths and pairs of offsets",
-    "kafkaspec.log.missing.Missing": "its offsets are their number, which is public",
 }
 """Classes that look like a finding and are not one, and why."""
 

@@ -134,7 +134,6 @@ class Examination:
             for item in missing(log, ends_only=not self._whole, judge=judge, check=self._whole):
                 if item.lost is None:
                     continue
-                first, last = item.lost
                 yield Trouble(
                     TroubleKind.LOST_OFFSETS,
                     Effect.IGNORES,
@@ -143,7 +142,7 @@ class Examination:
                     "look for them on a replica, or in a backup; salvage gets back what is intact",
                     f"kafkaspec salvage {quoted(self._path)} -o NEW",
                     position=item.position,
-                    offsets=(first, last + 1),
+                    offsets=item.lost,
                     size=item.size or None,
                     strength=Strength.PROOF if item.named else Strength.STRONG,
                 )

@@ -41,7 +41,7 @@ def before_and_after(
         return []
     found: list[Row] = []
     first = log.first_base_offset
-    gone = [item for item in around if item.why is MissingWhy.START]
+    gone = [item for item in around if item.reason is MissingWhy.START]
     try:
         listed = log.log_start_checkpoint
     except KafkaSpecError:
@@ -51,7 +51,7 @@ def before_and_after(
         if listed is not None and listed > first:
             text = "retention, or deleteRecords as after the first segment"
         at = 0
-        kept = min([first, *(item.first_offset or 0 for item in gone)])
+        kept = min([first, *(item.offsets.start for item in gone if item.offsets)])
         for begin, end in [*_tiered(log, kept), (kept, kept)]:
             if at < begin:
                 found.append((at, begin - 1, begin - at, GapKind.BEFORE, Why.RETENTION,
@@ -62,7 +62,8 @@ def before_and_after(
                               None))  # fmt: skip
             at = end
     for item in gone:
-        found.append((item.first_offset or 0, first - 1, item.offsets, GapKind.BEFORE,
+        at = item.offsets.start if item.offsets else 0
+        found.append((at, first - 1, item.count, GapKind.BEFORE,
                       Why.SEGMENT_LOST, Strength.PROOF, item.message, None))  # fmt: skip
     end = stop or first
     if listed is not None and first < listed:
@@ -73,9 +74,9 @@ def before_and_after(
             found.append((first, last, left, GapKind.WITHHELD, Why.DELETE_RECORDS,
                           Strength.PROOF, text, None))  # fmt: skip
     for item in around:
-        if item.why is MissingWhy.END and item.first_offset is not None and item.offsets:
-            last = item.first_offset + item.offsets - 1
-            found.append((item.first_offset, last, item.offsets, GapKind.END, Why.SEGMENT_LOST,
+        if item.reason is MissingWhy.END and item.offsets and item.offsets.end is not None:
+            at, stop = item.offsets.start, item.offsets.end
+            found.append((at, stop - 1, stop - at, GapKind.END, Why.SEGMENT_LOST,
                           Strength.PROOF, item.message, item.file))  # fmt: skip
     return found
 

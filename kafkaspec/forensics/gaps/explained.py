@@ -86,7 +86,7 @@ def divided(rows: Columns, around: list[Missing]) -> Columns:
     """
     between = np.flatnonzero(rows["kind"] == KIND_NUMBERS[GapKind.BETWEEN])
     firsts, lasts = (rows[name][between].tolist() for name in ("first_offset", "last_offset"))
-    lost = sorted(item.lost for item in around if item.lost is not None)
+    lost = sorted(item.through for item in around if item.lost)
     begins, ends, parents = list[int](), list[int](), list[int]()
     changed = set[int]()
     for first, last in lost:
@@ -197,20 +197,20 @@ def _name_losses(around: list[Missing], found: Explained, between: Any) -> None:
     """Take over what the rule of all commands calls lost, and what is there and not reached."""
     rows = {int(found.rows["first_offset"][row]): row for row in np.flatnonzero(between).tolist()}
     for item in around:
-        first, last = item.first_offset, item.last_offset
-        if first is None or last is None or not item.is_loss:
+        if not item.count or not item.is_loss:
             continue
-        if item.why is MissingWhy.BEHIND:
-            found.more.append((first, last, last - first + 1, GapKind.WITHHELD, Why.BEHIND,
+        first, last = item.through
+        if item.reason is MissingWhy.BEHIND:
+            found.more.append((first, last, item.count, GapKind.WITHHELD, Why.BEHIND,
                                Strength.PROOF, item.message, item.file))  # fmt: skip
-        row, reason = rows.get(first), _LOSSES.get(item.why)
+        row, reason = rows.get(first), _LOSSES.get(item.reason)
         if row is None or reason is None:
             continue
-        if item.why is MissingWhy.BROKEN and item.named:
+        if item.reason is MissingWhy.BROKEN and item.named:
             reason = Why.LOST, Strength.PROOF
-        elif item.why is MissingWhy.CUT and item.named:
+        elif item.reason is MissingWhy.CUT and item.named:
             reason = Why.SEGMENT_LOST, Strength.PROOF
-        elif item.why is MissingWhy.CUT and item.size:
+        elif item.reason is MissingWhy.CUT and item.size:
             reason = Why.UNREADABLE, Strength.STRONG
         found.set(row, *reason)
         found.details[row] = item.message

@@ -124,7 +124,7 @@ class SegmentPlan:
 
     def lose_between(self, item: Missing) -> None:
         """Note that offsets between two entries are lost, and their bytes with them."""
-        first, last = item.first_offset or 0, item.last_offset or 0
+        first, last = item.through
         if all(lost.last_offset < first or lost.first_offset > last for lost in self.lost):
             self.lost.append(LostOffsets(first, last, None, item.proof, Strength.PROOF))
             self.lost.sort(key=lambda lost: lost.first_offset)

@@ -316,20 +316,19 @@ class _Salvage:
         by_path = {os.fspath(plan.path): plan for plan in plans}
         account = Account(log, judge=lambda segment, _: by_path[str(segment.path)].kept)
         before = [
-            LostOffsets(item.first_offset or 0, item.last_offset or 0, None, item.proof,
-                        Strength.PROOF)
+            LostOffsets(*item.through, None, item.proof, Strength.PROOF)
             for item in account.beside()
-        ]  # fmt: skip
+        ]
         end = plans[-1].next_offset
         for plan in plans:
             with closing(Segment(plan.path)) as segment:
                 found = account.of(segment, check=True) or []
             for item in found:
-                if item.why is Why.BROKEN and not item.size:
+                if item.reason is Why.BROKEN and not item.size:
                     plan.lose_between(item)
-                if item.is_loss and item.why in (Why.CUT, Why.END) and item.last_offset is not None:
-                    end = max(end, item.last_offset + 1)
-                    self._lose(plan, item, item.last_offset + 1)
+                if item.lost and item.lost.end and item.reason in (Why.CUT, Why.END):
+                    end = max(end, item.lost.end)
+                    self._lose(plan, item, item.lost.end)
         return before, end
 
     def _lose(self, plan: SegmentPlan, item: Missing, end: int) -> None:
