@@ -31,7 +31,7 @@ from enum import StrEnum
 from functools import cached_property
 from operator import lt
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
@@ -107,6 +107,7 @@ class Missing(Finding):
     batches: int = 0
     named: bool = False
     proof: str = ""
+    ALSO: ClassVar = ("why", "first_offset", "last_offset")
 
     @property
     def lost(self) -> OffsetRange | None:
