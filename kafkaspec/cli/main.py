@@ -54,6 +54,7 @@ _SECTIONS = {
         "redact": "Erase or hash keys, values and headers, and leave the rest.",
         "partitions": "Show which partitioner placed keys, and misplaced keys.",
     },
+    "The format": {"spec": "Compare specifications: what changed, and whom it breaks."},
     "Many logs at once": {"spark": "Run jobs over many logs on Spark."},
 }
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it

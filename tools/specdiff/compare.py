@@ -137,7 +137,10 @@ class _Comparison:
         if old.endian != new.endian:
             yield _change("ENDIANNESS", new.file_name, old.endian, new.endian, type_=root)
         if (old.releases, old.since) != (new.releases, new.since):
-            before, after = (f"{s.releases or ''} {s.since or ''}".strip() for s in (old, new))
+            before, after = (
+                "..".join(spec.releases or ()) or (f"since {spec.since}" if spec.since else "")
+                for spec in (old, new)
+            )
             yield _change("RELEASES", new.file_name, before, after)
         if _texts(old) != _texts(new):
             yield _change("TEXT", new.file_name)
