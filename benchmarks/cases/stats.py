@@ -14,7 +14,7 @@ from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, t
 from benchmarks.timing import Candidate, measure
 from kafkaspec.analysis.verification import verify
 from kafkaspec.log.partition import Partition
-from kafkaspec.stats.running import measure as figures_of
+from kafkaspec.stats.measure import measure as figures_of
 from kafkaspec.stats.units import units_of_log
 
 _SIZE = 128 * MIB

@@ -28,7 +28,6 @@ class Line:
         batch: whether it is about a batch.
         values: by name; the last one, if a name repeats.
         header_keys: the text between the brackets, None if no header keys are printed.
-        text: what follows: key and payload.
     """
 
     batch: bool

@@ -266,7 +266,6 @@ def _records(
     """Return the known values of the records, and of the control records, in the dump of a segment.
 
     Args:
-        text: the dump.
         sent: the acknowledged records by offset; for internal topics there are none.
     """
     items: list[dict[str, Any]] = []

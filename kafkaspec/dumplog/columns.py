@@ -59,8 +59,6 @@ class _Shown(NamedTuple):
     """How a column becomes a part of a line.
 
     Attributes:
-        source: its name.
-        form: how it is shown.
         lowest: the number that the first of ``texts`` stands for.
         texts: what stands for that number and the next ones.
         where: another column; ``lowest`` stands where that is negative.
@@ -134,10 +132,8 @@ def read_lines(
     """Yield the lines of a log.
 
     Args:
-        family: text of a release.
         options: what is asked for, for which ``has_columns`` is true.
         log: the log; checksums have to match.
-        jobs: number of threads.
 
     Yields:
         The offsets of some records, and then their lines; or the position of an entry for the

@@ -96,13 +96,7 @@ def _frame(topic: str, release: str) -> int:
 
 
 class Decoder(ABC):
-    """Makes text of the records of an internal topic.
-
-    Args:
-        topic: the topic.
-        release: whose text.
-        codec: reads the messages.
-    """
+    """Makes text of the records of an internal topic."""
 
     def __init__(self, topic: str, release: Release, codec: Codec) -> None:
         self._topic = topic
@@ -140,11 +134,7 @@ class Framed(Decoder):
     """Records without keys, whose values have a frame that says what they are."""
 
     def _framed(self, record: Record) -> tuple[Message, int]:
-        """Return a message, and its version, which may be later than those that are known.
-
-        Raises:
-            _RefusedError: Kafka's reader refuses it.
-        """
+        """Return a message, and its version, which may be later than those that are known."""
         data = b"" if record.value is None else bytes(record.value)
         frame, position = self._head(data, 0, "frame version")
         if frame != (known := _frame(self._topic, self._name)):
@@ -221,11 +211,7 @@ class Coordinated(Decoder):
             return f"Error at offset {record.offset}, skipping. {refused}", None
 
     def _whole(self, number: int, data: bytes) -> dict[str, Any]:
-        """Return JSON of a value.
-
-        Raises:
-            _RefusedError: Kafka's reader refuses it.
-        """
+        """Return JSON of a value."""
         (layout,) = written_by(in_topic(self._topic, Role.VALUE, number), self._name)
         size = LAYOUTS[layout.key].fields[0].size  # of the version
         if len(data) < size:

@@ -8,12 +8,10 @@ from pathlib import Path
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.dumplog.columns import has_columns, read_lines
 from kafkaspec.dumplog.families import family_of
-from kafkaspec.dumplog.indexes import IndexLines
-from kafkaspec.dumplog.logs import LogLines, head_of, tail_line
+from kafkaspec.dumplog.indexes import IndexLines, aborted_lines, snapshot_lines
+from kafkaspec.dumplog.logs import Gaps, LogLines, Reports, head_of, tail_line
 from kafkaspec.dumplog.options import DumpOptions, Found
-from kafkaspec.dumplog.producers import aborted_lines, snapshot_lines
 from kafkaspec.dumplog.releases import NEWEST
-from kafkaspec.dumplog.reports import Gaps, Reports
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.segment import Segment
@@ -25,12 +23,7 @@ class Dump:
     """The dump tool of a release.
 
     Args:
-        release: the release.
-        options: what is asked for.
-        found: takes what is wrong with the data and is not a line of the tool.
         said: takes lines that the tool prints on stderr meanwhile.
-        codec: reads the files.
-        jobs: number of threads.
     """
 
     def __init__(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, NamedTuple
 
+from kafkaspec._generated.python.model.control_record import EndTransactionMarker
+from kafkaspec.codecs import Codec, Origin
 from kafkaspec.dumplog.families import Family
-from kafkaspec.log.batch import NO_TIMESTAMP_TYPE, NONE, Batch
+from kafkaspec.log.batch import NO_TIMESTAMP_TYPE, NONE, Batch, payload_path
+from kafkaspec.log.control import decode_control
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.messages.json_text import java_text
 from kafkaspec.model import Record
@@ -19,12 +25,8 @@ class Row(NamedTuple):
     """A record with the fields that only messages of magic 0 and 1 have.
 
     Attributes:
-        record: the record.
         crc: its checksum; None for a record of magic 2.
         valid: whether that is right.
-        magic: its magic.
-        codec: id of its codec.
-        timestamp_type: name of the type of its timestamp.
     """
 
     record: Record
@@ -76,11 +78,7 @@ def batch_values(family: Family, batch: Batch, template: str) -> dict[str, objec
 
 
 def rows_of(batch: Batch) -> Iterator[Row]:
-    """Yield the records of a batch.
-
-    Raises:
-        KafkaSpecError: they cannot be read.
-    """
+    """Yield the records of a batch."""
     records = batch.records()
     if not isinstance(batch, LegacyBatch):
         for record in records:
@@ -132,3 +130,44 @@ def header_keys(record: Record) -> str:
     """Return the keys of the headers of a record, in brackets."""
     keys = (java_text(key.encode("utf-8", "surrogateescape")) for key, _ in record.headers)
     return f"[{','.join(keys)}]"
+
+
+_UUIDS: Final = frozenset({"voter_directory_id"})
+_KRAFT: Final = "kraft"
+
+
+def control_text(family: Family, batch: Batch, record: Record, codec: Codec) -> str:
+    """Return what follows the sizes and keys in the line of a control record."""
+    origin = Origin(batch.file, batch.position, path=payload_path(batch))
+    found = decode_control(record, codec=codec, origin=origin)
+    number = found.key.type
+    name = family.controls[number] if 0 <= number < len(family.controls) else "UNKNOWN"
+    if isinstance(found.body, EndTransactionMarker):
+        return f" endTxnMarker: {name} coordinatorEpoch: {found.body.coordinator_epoch}"
+    before = dict(family.control_json).get(name)
+    if before is None:
+        return f" controlType: {name}({number})"
+    return before + json.dumps(_plain(found.body), ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: Any, name: str = "") -> Any:
+    """Return a value of the typed model as Kafka's converters to JSON name and order it."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            _camel(field.name): _plain(getattr(value, field.name), field.name)
+            for field in fields(value)
+            if field.init and field.default != b"" and field.default_factory is MISSING
+        }
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, bytes | bytearray | memoryview):
+        if name in _UUIDS:
+            return urlsafe_b64encode(value).decode("ascii").rstrip("=")
+        return java_text(value)
+    return value
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    first = "kRaft" if first == _KRAFT else first
+    return first + "".join(map(str.capitalize, others))

@@ -40,9 +40,6 @@ def flat_texts(
     """Return the JSON of messages, None for what the reference is to say.
 
     Args:
-        core: the extension.
-        layout: id of the messages in the specification.
-        messages: their bytes.
         reference: makes the JSON of a message: an object whose last member is ``data``.
     """
     texts: list[str | None] = [None] * len(messages)

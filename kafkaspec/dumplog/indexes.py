@@ -9,26 +9,19 @@ from pathlib import Path
 
 from kafkaspec.codecs import Codec
 from kafkaspec.dumplog.families import Family
-from kafkaspec.dumplog.logs import base_offset_of, check_end
+from kafkaspec.dumplog.logs import Reports, base_offset_of, check_end
 from kafkaspec.dumplog.options import DumpOptions, Found
-from kafkaspec.dumplog.reports import Reports
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
+from kafkaspec.layout.sequences import sequence_after
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.segment import Segment
 
 
 class IndexLines:
-    """Makes the lines of the indexes of a log.
-
-    Args:
-        family: text of a release.
-        options: what is asked for.
-        codec: reads the files.
-        reports: takes what does not fit.
-        found: takes what is wrong.
-    """
+    """Makes the lines of the indexes of a log."""
 
     def __init__(
         self, family: Family, options: DumpOptions, codec: Codec, reports: Reports, found: Found
@@ -40,16 +33,7 @@ class IndexLines:
         self._found = found
 
     def offsets(self, path: Path, shown: str, name: str) -> Iterator[str]:
-        """Yield the lines of an offset index.
-
-        Args:
-            path: of the index.
-            shown: the path as it was given.
-            name: of the file in reports.
-
-        Raises:
-            KafkaSpecError: the index or its log cannot be read.
-        """
+        """Yield the lines of an offset index."""
         base = base_offset_of(path)
         log = self._log(path)
         index = OffsetIndex(path, base_offset=base, codec=self._codec)
@@ -186,3 +170,45 @@ def _batches(log: Segment, position: int) -> Iterator[Batch]:
         detail = f"an index names position {position}, and the log has {log.size} bytes"
         raise make_error(Reason.INVALID_VALUE, detail, file=log.name, offset=log.size)
     return log.batches(position)
+
+
+_NONE = -1
+
+
+def snapshot_lines(family: Family, path: Path, codec: Codec) -> Iterator[str]:
+    """Yield a line for each producer."""
+    snapshot = ProducerSnapshot(path, codec=codec)
+    entries = snapshot.entries
+    if not snapshot.crc_valid:
+        raise snapshot.crc_error()
+    for entry in entries:
+        first = entry.current_txn_first_offset
+        values = {name: getattr(entry, name) for name in _NAMES} | {
+            "current_txn_first_offset": (
+                family.no_offset if first == _NONE else family.some_offset.format(first)
+            ),
+            "first_sequence": sequence_after(entry.last_sequence, -entry.offset_delta),
+        }
+        line = family.snapshot.format_map(values)
+        if entry.last_offset >= 0:
+            line += family.snapshot_batch.format_map(values)
+        yield line + "\n"
+
+
+_NAMES = (
+    "producer_id", "producer_epoch", "coordinator_epoch", "last_sequence", "last_offset",
+    "offset_delta", "timestamp",
+)  # fmt: skip
+
+
+def aborted_lines(path: Path, codec: Codec, found: Found) -> Iterator[str]:
+    """Yield a line for each aborted transaction of an index."""
+    index = TransactionIndex(path, codec=codec)
+    for entry in index.entries:
+        yield (
+            f"version: {entry.version} producerId: {entry.producer_id}"
+            f" firstOffset: {entry.first_offset} lastOffset: {entry.last_offset}"
+            f" lastStableOffset: {entry.last_stable_offset}\n"
+        )
+    if index.trailing_bytes:
+        found(f"{path}: the last {index.trailing_bytes} bytes are not a whole entry")

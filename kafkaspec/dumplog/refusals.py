@@ -22,9 +22,7 @@ def refusal(error: KafkaSpecError, data: bytes, codec: Codec) -> str:
     """Return the message of the exception that Kafka's reader throws.
 
     Args:
-        error: what a codec said of the bytes.
         data: the bytes; positions of the error count from their begin.
-        codec: reads the sizes in them.
     """
     at = error.position or 0
     if error.reason is Reason.VARINT_TOO_LONG:

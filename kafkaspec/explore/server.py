@@ -35,13 +35,7 @@ _NOTHING: Final = "default-src 'none'; frame-ancestors 'none'"
 
 
 class Explorer(ThreadingHTTPServer):
-    """The server; its address has a secret that each request needs.
-
-    Attributes:
-        tree: the files.
-        page: the page.
-        token: the secret.
-    """
+    """The server; its address has a secret that each request needs."""
 
     daemon_threads = True
     allow_reuse_address = False  # nobody shall take over the port of a server that has ended

@@ -66,7 +66,6 @@ class Tree:
     """Files under a folder: all of Kafka's, or those with one of some names.
 
     Attributes:
-        root: the folder, without links.
         names: the only names, for a single segment and what lies beside it; None for all.
     """
 

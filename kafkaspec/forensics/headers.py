@@ -60,11 +60,7 @@ def joined_rows(
     """Join rows that come one after the other in an order.
 
     Args:
-        rows: columns.
-        order: the order.
-        begins: whether a joined row begins with a row, in that order.
         ends: columns that come from the last row; the others from the first.
-        sums: columns that are added up.
     """
     first = np.flatnonzero(begins)
     last = np.append(first[1:], len(order)) - 1
@@ -82,7 +78,6 @@ class Unread:
     """The unreadable parts of a partition.
 
     Attributes:
-        errors: of segments, batches and markers, in order.
         tails: bytes at the ends of segments that are not a batch, and no zeros, by segment.
     """
 
@@ -98,8 +93,6 @@ def tables(
     """Yield the headers of a log, compressed messages opened, and note what cannot be read.
 
     Args:
-        log: a partition, or a segment of one.
-        unread: gets the errors.
         kept: function that returns the entries to read of a segment; all others are left out.
     """
     for number, segment in _segments(log, unread):

@@ -31,10 +31,7 @@ def newest_offsets(
     Batches that cannot be read are passed over.
 
     Args:
-        logs: the copies.
         keys: the keys, as binary; null is none.
-        start: first offset that counts.
-        end: offset after the last one that counts.
     """
     wanted = pc.unique(keys).drop_null()
     parts = [pa.table({"key": wanted.slice(0, 0), "offset": pa.array([], pa.int64())})]

@@ -108,14 +108,7 @@ def open_transactions(
 def judged(
     place: Placed, each: OpenTransaction, known: Mapping[int, Mapping[str, Any]], *, complete: bool
 ) -> dict[str, Any]:
-    """Return the row of an open transaction; see ``OPEN``.
-
-    Args:
-        place: its topic and partition.
-        each: the transaction.
-        known: see ``by_producer``.
-        complete: see ``open_transactions``.
-    """
+    """Return the row of an open transaction; see ``OPEN``."""
     row = known.get(each.producer_id)
     verdict, strength = _verdict(row, place, each.producer_epoch, complete=complete)
     hanging = (

@@ -27,13 +27,7 @@ class Mark:
     """A bar: a rectangle with what it is about.
 
     Attributes:
-        x: its left.
-        y: its top.
-        width: its width.
-        height: its height.
         label: what it is about; cut if it is long.
-        title: all that is known of it.
-        text: its value.
     """
 
     x: float
@@ -56,17 +50,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart as it is drawn.
-
-    Attributes:
-        width: of the whole.
-        height: of the whole.
-        marks: its bars.
-        x_ticks: labels below it.
-        y_ticks: lines across it.
-        left: where its bars begin.
-        bottom: where its columns stand.
-    """
+    """A chart as it is drawn."""
 
     width: int
     height: int

@@ -6,9 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
-from kafkaspec.reports.listing import Listing, listing
-from kafkaspec.reports.page import rendered
-from kafkaspec.reports.words import NONE, bytes_of, number, time_of
+from kafkaspec.reports.page import NONE, Listing, bytes_of, listing, number, rendered, time_of
 from kafkaspec.stats.charts import charts_of
 from kafkaspec.stats.distinct import MOST
 from kafkaspec.stats.figures import TOTAL, Figures, Row, key_text, name_of
@@ -30,9 +28,7 @@ def stats_page(figures: Figures, *, show_keys: bool = False, made: float | None 
     """Return the page about a measurement.
 
     Args:
-        figures: the measurement.
         show_keys: whether the heaviest keys themselves are shown.
-        made: when, in seconds since 1970; now by default.
     """
     total = figures.total
     first, last = total["first_timestamp"], total["last_timestamp"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,8 +15,66 @@ from markupsafe import Markup
 
 from kafkaspec._version import __version__
 from kafkaspec.reports.drawing import drawn
-from kafkaspec.reports.words import bytes_of, number, time_of
 from kafkaspec.shown import printable, without_credentials
+from kafkaspec.stats.charts import bytes_text
+
+NONE = "-"
+
+
+def number(value: float | None) -> str:
+    """Return a number with its thousands apart."""
+    if value is None:
+        return NONE
+    if isinstance(value, int) or value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.2f}" if abs(value) >= 0.01 else f"{value:.2g}"
+
+
+def counted(value: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{value:,} {noun}" + ("" if value == 1 else "s")
+
+
+def bytes_of(value: int | None) -> str:
+    """Return a number of bytes in short form."""
+    return NONE if value is None else bytes_text(value)
+
+
+def time_of(milliseconds: int | None) -> str:
+    """Return a time in UTC; a number where there is no such date."""
+    if milliseconds is None:
+        return NONE
+    try:
+        moment = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return f"{milliseconds} ms"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03}"
+
+
+MOST_ROWS: Final = 500
+"""Rows of a table; the others are counted."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table of a page.
+
+    Attributes:
+        columns: names of its columns; ">" before one aligns it to the right, "~" breaks it
+            anywhere.
+    """
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    left: int = 0
+
+
+def listing(name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Listing:
+    """Return a table with as many rows as a page shows."""
+    given = list(rows)
+    return Listing(name, columns, given[:MOST_ROWS], max(0, len(given) - MOST_ROWS))
+
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _POLICY: Final = (

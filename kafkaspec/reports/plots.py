@@ -27,7 +27,6 @@ def plot(charts: Sequence[Chart], directory: Path) -> list[Path]:
     """Write each chart as a PNG and as an SVG, all or none.
 
     Args:
-        charts: the charts.
         directory: a new or empty directory.
 
     Returns:

@@ -12,9 +12,7 @@ from kafkaspec.analysis.areas import BrokerAction
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.analysis.report import FileResult, Report, Totals
 from kafkaspec.reports.drawing import WIDTH
-from kafkaspec.reports.listing import Listing, listing
-from kafkaspec.reports.page import rendered
-from kafkaspec.reports.words import NONE, bytes_of, counted, number
+from kafkaspec.reports.page import NONE, Listing, bytes_of, counted, listing, number, rendered
 
 MOST_FINDINGS: Final = 200
 """Kinds of findings that are shown one by one; the others are counted."""
@@ -27,14 +25,7 @@ _CLASSES: Final = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INF
 
 @dataclass(frozen=True)
 class Mark:
-    """A place in the picture of a file.
-
-    Attributes:
-        x: where it begins.
-        width: its width.
-        kind: class of its colour.
-        title: what is there.
-    """
+    """A place in the picture of a file."""
 
     x: float
     width: float
@@ -47,12 +38,7 @@ class Strip:
     """The picture of a file, from its first byte to its last.
 
     Attributes:
-        file: its path.
-        size: its bytes.
-        marks: its findings.
         cut: from where on a broker that recovers removes everything; None for nowhere.
-        cut_at: the byte where that begins.
-        text: the same in words.
     """
 
     file: str
@@ -68,8 +54,6 @@ class AlikeFindings:
     """Findings of one kind in one file.
 
     Attributes:
-        first: the first of them.
-        others: how many more there are.
         last: the byte of the last one, None without.
     """
 
@@ -87,7 +71,6 @@ def verify_page(
         report: what was found, of all severities that are to be shown.
         failures: messages about paths that could not be read at all.
         then: the command to run next, or "".
-        made: when, in seconds since 1970; now by default.
     """
     kinds = _kinds(report.findings)
     totals = report.totals

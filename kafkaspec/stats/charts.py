@@ -29,9 +29,6 @@ class Bar:
     """A bar of a chart.
 
     Attributes:
-        label: what it is about.
-        value: its length.
-        text: the value for people.
         note: what else is known, or "".
     """
 
@@ -46,11 +43,6 @@ class Chart:
     """A chart.
 
     Attributes:
-        name: for files and links.
-        title: what it shows.
-        axis: what the labels are.
-        unit: what the values are.
-        bars: its bars in order.
         is_series: whether they follow each other, as sizes or times do.
     """
 

@@ -34,9 +34,7 @@ class Number:
     """A number of different keys.
 
     Attributes:
-        estimate: the number.
         low: it is at least this, see ``DEVIATIONS``.
-        high: it is at most this.
     """
 
     estimate: int

@@ -55,11 +55,7 @@ def _schema(names: Iterable[str]) -> pa.Schema:
 
 
 class Figures:
-    """A measurement, to be looked at.
-
-    Attributes:
-        part: the measurement, merged.
-    """
+    """A measurement, to be looked at."""
 
     def __init__(self, part: StatsTables) -> None:
         self.part = part

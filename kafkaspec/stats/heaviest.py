@@ -32,10 +32,6 @@ class Kept:
     """The heaviest keys of a segment.
 
     Attributes:
-        digests: the hash of each.
-        counts: at most as many as there are.
-        keys: the first bytes of each.
-        sizes: all bytes of each.
         slack: how much the count of a key that is not among them may be above 0.
         credit: how much less than that the count of one among them may be too low.
     """
@@ -61,8 +57,6 @@ class Heaviest:
         """Take keys.
 
         Args:
-            hashes: of the keys that are not null.
-            keys: the keys.
             rows: where those that are not null are; None if all are.
         """
         ordered = np.sort(hashes)  # much faster than argsort

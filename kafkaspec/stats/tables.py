@@ -126,10 +126,7 @@ def summed(name: str, place: Sequence[Any], columns: Mapping[str, Any], rows: in
     """Return rows of a table about one log, with one for each key.
 
     Args:
-        name: of the table.
-        place: values of ``LOG``.
         columns: some of the other columns, as arrays of Arrow, NumPy or lists; the others are null.
-        rows: number of rows.
     """
     shape = TABLES[name]
     made = {}
@@ -187,8 +184,6 @@ def grouped(rows: pa.Table, shape: Shape, place: Sequence[str]) -> pa.Table:
     """Return rows of a table with one for each key, in the order of the keys.
 
     Args:
-        rows: the rows.
-        shape: of the table.
         place: the columns of the log that count: others are left out, as in sums over all logs.
     """
     keys = [*place, *shape.keys]
@@ -245,9 +240,7 @@ def rolled(part: StatsTables, name: str, place: Sequence[str]) -> pa.Table:
     """Return a table by fewer columns of the log: ``("topic",)``, or () for the sum over all.
 
     Args:
-        part: the measurement.
         name: of a table whose rows can be added up over logs.
-        place: columns of ``LOG``.
     """
     rows = part[name]
     if name == "times" and len(rows):  # buckets of all logs as wide as the widest

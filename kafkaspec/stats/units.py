@@ -50,16 +50,7 @@ def units_of(
     records: bool = True,
     mapped: bool = True,
 ) -> Iterator[StatsUnit]:
-    """Yield the units of a log, the history first.
-
-    Args:
-        directory: see ``StatsUnit``.
-        topic: see ``StatsUnit``.
-        partition: see ``StatsUnit``.
-        paths: of its segments.
-        records: see ``StatsUnit``.
-        mapped: see ``StatsUnit``.
-    """
+    """Yield the units of a log, the history first; see the class."""
     files = tuple(paths)
     for some, is_history in ((files, True), *(((path,), False) for path in files)):
         yield StatsUnit(directory, topic, partition, some, is_history, records, mapped)

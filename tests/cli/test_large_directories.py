@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from kafkaspec.analysis.verification import verify
 from kafkaspec.cli import console
 from kafkaspec.files.checkpoints import offset_checkpoint
 from tests.cli.helpers import run
+from tests.work import lines
 
 FEW, ROWS = 40, 10
 
@@ -43,24 +42,6 @@ def log_directory(top: Path, partitions: int, _others: int) -> Path:
     return path
 
 
-def steps(action: Callable[[], object]) -> int:
-    """The lines that an action runs of the code that goes through directories and events."""
-    done: Counter[str] = Counter()
-
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
-        if not frame.f_code.co_filename.endswith(("analysis/verification.py", "analysis/files.py")):
-            return None
-        done[event] += 1
-        return trace
-
-    sys.settrace(trace)
-    try:
-        action()
-    finally:
-        sys.settrace(None)
-    return done.total()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [directory, log_directory], ids=["files", "partitions"])
 def test_work_grows_with_the_number_of_files(
@@ -69,7 +50,9 @@ def test_work_grows_with_the_number_of_files(
     counted = []
     for number in (FEW, 4 * FEW):
         place = make(tmp_path, number, number)
-        counted.append(steps(partial(verify, place)))
+        counted.append(
+            lines(partial(verify, place), "analysis/verification.py", "analysis/files.py")
+        )
     assert counted[1] < 4.5 * counted[0], counted
 
 

@@ -19,6 +19,7 @@ from kafkaspec.layout.framing import checksum_of
 from kafkaspec.log import segment, transactions
 from kafkaspec.log.headers import HEADERS_AT_ONCE
 from tests.cli.helpers import run
+from tests.work import calls
 
 ABORT, COMMIT = 0, 1
 Step = tuple[int, int, str]
@@ -145,22 +146,6 @@ def test_dump_prints_the_same_records(tmp_path: Path) -> None:
     _, committed, _ = written(tmp_path / "t-0", what)
     found = run("dump", tmp_path / "t-0", "--isolation", "read_committed", "-f", "%o\n")
     assert [int(line) for line in found.stdout.split()] == committed
-
-
-def calls(function: Callable[[], Any]) -> int:
-    """Return how many functions a function calls, of Python and of C."""
-    count = 0
-
-    def note(_frame: Any, event: str, _argument: Any) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 def test_pieces_of_a_log_take_their_own_transactions(tmp_path: Path) -> None:

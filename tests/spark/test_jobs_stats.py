@@ -16,7 +16,7 @@ from kafkaspec.cli.main import main
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.spark.jobs.stats import TABLES, frames, stats
-from kafkaspec.stats.running import measure
+from kafkaspec.stats.measure import measure
 from kafkaspec.stats.units import units_of_log
 from tests.cli.helpers import run
 from tests.goldens import GOLDEN

@@ -15,7 +15,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.stats.figures import Figures
-from kafkaspec.stats.running import measure
+from kafkaspec.stats.measure import measure
 from kafkaspec.stats.units import units_of_log
 from tests.goldens import GOLDEN, compacted, partitions, produced
 from tests.stats.peers import counted

@@ -23,8 +23,7 @@ from kafkaspec.stats.columns import hashes
 from kafkaspec.stats.distinct import MOST, Distinct, joined, number_of
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.heaviest import COUNTERS, Heaviest
-from kafkaspec.stats.measure import measured
-from kafkaspec.stats.running import measure
+from kafkaspec.stats.measure import measure, measured
 from kafkaspec.stats.tables import MOST_BUCKETS, TABLES, StatsTables, merged, summed
 from kafkaspec.stats.units import StatsUnit, units_of_log
 from tests.extent import examples

@@ -8,8 +8,7 @@ from tests.structure.source import ROOT, trees
 
 _TYPE = "kafkaspec/log/control.py"
 _WRITERS = {
-    "kafkaspec/forensics/salvage/additions.py": "writes markers of the two types",
-    "kafkaspec/forensics/salvage/outcomes.py": "says which of the two types to write",
+    "kafkaspec/forensics/salvage/additions.py": "chooses a type, and writes it",
 }
 _READERS = {
     "kafkaspec/log/transactions.py": "reads the markers of a table, each different one once",
@@ -20,7 +19,7 @@ _READERS = {
 _TRACKERS = {
     "kafkaspec/log/transactions.py": "the tracker of all commands",
     "kafkaspec/broker/producer_state.py": "models ProducerStateManager",
-    "kafkaspec/forensics/salvage/outcomes.py": "follows the parts of damaged segments",
+    "kafkaspec/forensics/salvage/additions.py": "follows the parts of damaged segments",
 }
 _OPEN = {"open_since", "ongoing", "_ongoing", "_open", "open", "_begun", "pending"}
 """Names of what holds the transactions that are open."""

@@ -17,9 +17,8 @@ from kafkaspec.cli.options import Command, Timestamp, paths_argument, renamed_op
 from kafkaspec.cli.rules import rules_of
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.cleaner.opening import opened
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
-from kafkaspec.forensics.cleaner.view import LogView
+from kafkaspec.forensics.cleaner.view import LogView, opened
 from kafkaspec.log.partition import Partition
 
 config_option: Final = click.option(

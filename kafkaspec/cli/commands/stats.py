@@ -113,7 +113,7 @@ def stats_command(
 
 def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Figures, Inputs]:
     """Return the figures, and what could not be opened."""
-    from kafkaspec.stats.running import measure
+    from kafkaspec.stats.measure import measure
     from kafkaspec.stats.units import units_of_log
 
     found = Inputs(paths)

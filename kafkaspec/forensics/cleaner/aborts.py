@@ -22,15 +22,7 @@ class AbortIndex:
     """The transaction indexes of a log, as a broker searches them for its cleaner."""
 
     def __init__(self, segments: Sequence[SegmentView], log_start: int) -> None:
-        """Read the indexes; a segment without one has no aborted transactions.
-
-        Args:
-            segments: of the log.
-            log_start: first offset that is delivered.
-
-        Raises:
-            KafkaSpecError: one cannot be read.
-        """
+        """Read the indexes; a segment without one has no aborted transactions."""
         self._log_start = log_start
         self._of: list[tuple[int, list[AbortedTransaction]]] = []
         for segment in segments:
@@ -126,8 +118,6 @@ class Transactions:
         """Take a control batch; return whether no batch of its transaction was seen.
 
         Args:
-            last_offset: of the batch.
-            producer_id: of the batch.
             control: its first record; None if there is none.
         """
         self._reach(last_offset)

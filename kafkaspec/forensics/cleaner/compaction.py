@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.errors import unreadable
 from kafkaspec.forensics.cleaner.dirty import Dirty, dirty
-from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, Pass, Removed, Rule
+from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, Note, Pass, Rule
 from kafkaspec.forensics.cleaner.settings import CLEANUP_POLICY, Settings
 from kafkaspec.forensics.cleaner.view import CLOCK, LogView, SegmentView
 from kafkaspec.forensics.cleaner.writing import copy_files, write_cleaned
 from kafkaspec.results import Assumption, Strength
 from kafkaspec.tiered.mount import is_mounted
-
-Note = Callable[[SegmentView, Sequence[Removed]], object]
-"""Takes the records of a segment that go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +104,9 @@ def compaction(
             if target is not None:
                 write_cleaned(log, work, groups, settings, rules, target, note)
             else:
-                _read(work, groups, note)
+                for group in groups:
+                    for _, decisions in work.decided(group, note):
+                        deque(decisions, 0)
         except CleanerFailsError as error:
             fails = str(error)
     if target is not None and (work is None or fails is not None):
@@ -133,15 +132,3 @@ def compaction(
             *log.assumptions,
         ),
     )
-
-
-def _read(work: Pass, groups: Sequence[Sequence[SegmentView]], note: Note | None) -> None:
-    for group in groups:
-        work.begin_group()
-        for number, segment in enumerate(group):
-            following = group[number + 1].base_offset if number + 1 < len(group) else None
-            removed: list[Removed] | None = None if note is None else []
-            for _ in work.decisions(segment, following, removed):
-                pass
-            if note is not None and removed:
-                note(segment, removed)

@@ -82,18 +82,8 @@ def between(segments: Sequence[SegmentView], start: int, end: int) -> list[Segme
 
 
 def dirty(log: LogView, settings: Settings, now: int, profile: Profile) -> Dirty:
-    """Return the range of a log that would be cleaned at a time, and why not yet.
-
-    Args:
-        log: the log.
-        settings: of its topic.
-        now: the broker's clock, ms since the Unix epoch.
-        profile: version of Kafka.
-
-    Raises:
-        KafkaSpecError: a segment or a checkpoint cannot be read.
-    """
-    compacts = COMPACT in settings.policy(COMPACT)
+    """Return the range of a log that would be cleaned at a time, and why not yet."""
+    policy = settings.policy(COMPACT)
     checkpoint = log.partition.cleaner_offset
     first = log.log_start if checkpoint is None else checkpoint
     if not log.log_start <= first <= log.log_end:
@@ -134,12 +124,8 @@ def dirty(log: LogView, settings: Settings, now: int, profile: Profile) -> Dirty
         overdue=overdue,
         not_yet=None,
     )
-    return _with_reason(found, compacts)
-
-
-def _with_reason(found: Dirty, compacts: bool) -> Dirty:
     why: NotYet | None = None
-    if not compacts:
+    if COMPACT not in policy:
         why = NotYet.POLICY
     elif not found.clean_bytes + found.cleanable_bytes:
         why = NotYet.EMPTY

@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
+from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.columns.key_table import GONE, SLOT_BYTES, KeyTable, KeyVerdict
 from kafkaspec.columns.memory import Columns, IntegerColumn
@@ -36,6 +38,7 @@ from kafkaspec.log.headers import read_headers
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.segment import Segment
 
+_INDEXES: Final = (files.OFFSET_INDEX, files.TIME_INDEX)
 _BATCHES: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
 
 
@@ -67,10 +70,6 @@ class Decision:
     """The fate of consecutive batches: of many if they are copied, else of one.
 
     Attributes:
-        headers: of some batches of the segment.
-        first: number of the first of them.
-        last: number after the last one.
-        action: what happens to them.
         keep: for REWRITE, a byte for each record, not 0 if it stays; None if all do.
         horizon: for REWRITE, the delete horizon, ms; None for none.
     """
@@ -85,19 +84,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A record that goes.
-
-    Attributes:
-        offset: of the record.
-        rule: why it goes.
-        newest: for SUPERSEDED, the last offset with its key.
-        position: byte offset of its batch.
-    """
+    """A record that goes."""
 
     offset: int
     rule: Rule
     newest: int | None
     position: int
+
+
+Note = Callable[[SegmentView, Sequence[Removed]], object]
+"""Takes the records of a segment that go."""
 
 
 class CleanerFailsError(Exception):
@@ -108,32 +104,16 @@ class Pass:
     """One pass over a log.
 
     Attributes:
-        table: the keys of the dirty range.
         latest: last offset that the table knows; the next one goes into the checkpoint.
         full: whether the table was full before the end of the dirty range.
         full_at: segment, byte offset that it was read from, and byte offset of the batch whose key
             there was no room for; None if there was.
-        counts: number of records that go, by rule.
-        records: number of records read.
-        actions: number of batches by what happens to them.
-        horizons: number of batches that got a delete horizon.
     """
 
     def __init__(
         self, log: LogView, found: Dirty, settings: Settings, now: int, profile: Profile
     ) -> None:
-        """Read the keys of the dirty range.
-
-        Args:
-            log: the log.
-            found: its dirty range.
-            settings: of its topic.
-            now: the broker's clock, ms since the Unix epoch.
-            profile: version of Kafka.
-
-        Raises:
-            KafkaSpecError: a batch cannot be read.
-        """
+        """Read the keys of the dirty range."""
         self._log, self._dirty, self._now, self._profile = log, found, now, profile
         self._retention = settings.number("delete.retention.ms")
         self._segment_bytes = settings.number("segment.bytes")
@@ -247,7 +227,7 @@ class Pass:
         found: list[list[SegmentView]] = []
         sizes = [0, 0, 0]
         for number, segment in enumerate(left):
-            own = [segment.size, *map(_size, self._indexes(segment))]
+            own = [segment.size, *(_size(segment.path.with_suffix(kind)) for kind in _INDEXES)]
             after = number + 1 < len(left)
             last = left[number + 1].base_offset if after else self._dirty.first_uncleanable
             near = bool(found) and (
@@ -264,32 +244,37 @@ class Pass:
                 sizes = own
         return found
 
-    @staticmethod
-    def _indexes(segment: SegmentView) -> Iterator[Path]:
-        for kind in (files.OFFSET_INDEX, files.TIME_INDEX):
-            yield segment.path.with_suffix(kind)
-
     # -- batches ----------------------------------------------------------------------------
 
-    def begin_group(self) -> Transactions:
-        """Begin a group of segments; return what notes the transactions whose markers stay."""
-        self._transactions.kept = []
-        return self._transactions
+    @property
+    def kept(self) -> list[AbortedTransaction]:
+        """The aborted transactions of the group whose markers stay."""
+        return self._transactions.kept
 
-    def decisions(
-        self, segment: SegmentView, following: int | None, removed: list[Removed] | None = None
+    def decided(
+        self, group: Sequence[SegmentView], note: Note | None
+    ) -> Iterator[tuple[SegmentView, Iterator[Decision]]]:
+        """Yield the segments of a group, each with what happens to its batches; take all of it."""
+        self._transactions.kept = []
+        for segment, following in zip_longest(group, group[1:]):
+            removed: list[Removed] | None = None if note is None else []
+            base = None if following is None else following.base_offset
+            yield segment, self._decisions(segment, base, removed)
+            if note is not None and removed:
+                note(segment, removed)
+
+    def _decisions(
+        self, segment: SegmentView, following: int | None, removed: list[Removed] | None
     ) -> Iterator[Decision]:
         """Yield what happens to the batches of a segment, in order.
 
         Segments must come in order.
 
         Args:
-            segment: the segment.
             following: base offset of the next segment of its group; None for the last one.
             removed: gets the records that go, if they are wanted.
 
         Raises:
-            KafkaSpecError: a batch cannot be read.
             CleanerFailsError: a broker fails at this batch.
         """
         end = segment.following if following is None else following

@@ -65,7 +65,6 @@ class Settings:
         """Take settings by name.
 
         Args:
-            given: values by Kafka's name, as text.
             of_cluster: those that the metadata of the cluster has for the topic.
 
         Raises:
@@ -122,11 +121,7 @@ class Settings:
         return RATIOS[name][0] if found is None else found
 
     def policy(self, default: str) -> frozenset[str]:
-        """Return what ``cleanup.policy`` lists.
-
-        Args:
-            default: taken if it is not set.
-        """
+        """Return what ``cleanup.policy`` lists."""
         found = self._value(CLEANUP_POLICY, default)
         assert found is None or isinstance(found, frozenset)
         return frozenset([default]) if found is None else found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,9 @@ from kafkaspec.broker.loading import find_snapshots, read_snapshot
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.codecs import get_codec
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.files import names
+from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.headers import read_headers
@@ -72,12 +75,8 @@ class LogView:
         """Read what is known of each segment: little but of the last one, whose headers are read.
 
         Args:
-            partition: the log.
             log_start: first offset that is delivered; None for that of the broker's checkpoint.
             high_watermark: None if all records are on all replicas.
-
-        Raises:
-            KafkaSpecError: a segment cannot be read.
         """
         self.partition = partition
         found: list[SegmentView] = []
@@ -112,20 +111,13 @@ class LogView:
 
     @cached_property
     def last_stable_offset(self) -> int:
-        """First offset of an open transaction, or the high watermark, if that is below.
-
-        Raises:
-            KafkaSpecError: a segment cannot be read.
-        """
+        """First offset of an open transaction, or the high watermark, if that is below."""
         return min(self.high_watermark, self.partition.last_stable_offset)
 
     def producers(self, profile: Profile) -> ProducerState:
         """Return the state of all producers at the end of the log.
 
         It begins with the newest sound snapshot, as that of a broker that starts.
-
-        Raises:
-            KafkaSpecError: a segment cannot be read.
         """
         state, start = ProducerState(profile), 0
         snapshots = find_snapshots(self.partition.snapshot_paths)
@@ -172,3 +164,36 @@ def _view(segment: Segment, base: int, last: bool) -> tuple[SegmentView, KafkaSp
         first_timestamp=time,
     )
     return view, damaged
+
+
+def opened(
+    partition: Partition,
+    config: Mapping[str, str],
+    cluster: ClusterSettings,
+    high_watermark: int | None = None,
+) -> tuple[LogView, Settings, list[str]]:
+    """Return a partition, the settings of its topic, and notes about these.
+
+    Args:
+        partition: the partition.
+        config: settings that are given, by Kafka's names.
+        cluster: what the metadata beside it says of others.
+        high_watermark: of the partition, None if all records are on all replicas.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: it has no segments, or those of Kafka 0.7.
+    """
+    if not partition.segment_paths:
+        raise unreadable(str(partition.path), "there is no segment in it")
+    if any(item.suffix != names.LOG for item in partition.segment_paths):
+        detail = "brokers of this version of Kafka have no such cleaner and retention"
+        raise unreadable(str(partition.path), detail)
+    of_topic = cluster.of(partition.topic or "")
+    notes = [cluster.note] if cluster.note else []
+    cluster.note = ""
+    view = LogView(partition, high_watermark=high_watermark)
+    try:
+        return view, Settings(config, of_topic), notes
+    except ValueError as error:
+        notes.append(f"{partition.path}: the metadata beside it: {error}")
+        return view, Settings(config), notes

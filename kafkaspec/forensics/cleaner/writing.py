@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import compress
 from pathlib import Path
 from typing import Any, Final
@@ -24,8 +24,8 @@ from kafkaspec.forensics.cleaner.passes import (
     Action,
     CleanerFailsError,
     Decision,
+    Note,
     Pass,
-    Removed,
 )
 from kafkaspec.forensics.cleaner.settings import Settings
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
@@ -90,7 +90,7 @@ class CleanedSegment:
     def __init__(
         self, path: Path, base_offset: int, settings: Settings, profile: Profile, codec: Codec
     ) -> None:
-        self._file = open(path, "xb")  # noqa: SIM115 - closed by close
+        self.file = open(path, "xb")  # noqa: SIM115 - closed by close
         self._base, self._codec = base_offset, codec
         self._by_batch = profile.index_unit is IndexUnit.BATCH
         self.indexes = IndexBuilder(
@@ -128,22 +128,18 @@ class CleanedSegment:
                 break
         if not room and not self.indexes.room:
             raise CleanerFailsError("the index of the cleaned segment is full")
-        self._file.write(data)
+        self.file.write(data)
         self._pending.clear()
         self._key = -1
 
     def close(self) -> dict[str, bytes]:
         """End the log; return the indexes by extension."""
         self.end_chunk()
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
         self.indexes.finish()
         return self.indexes.files()
-
-    def discard(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def write_cleaned(
@@ -153,21 +149,11 @@ def write_cleaned(
     settings: Settings,
     profile: Profile,
     target: Path,
-    note: Callable[[SegmentView, Sequence[Removed]], object] | None = None,
+    note: Note | None = None,
 ) -> None:
     """Write the log as it is after the pass into a new directory.
 
-    Args:
-        log: the log.
-        work: the pass.
-        groups: the segments that it cleans, each group into one.
-        settings: of its topic.
-        profile: version of Kafka.
-        target: an empty directory.
-        note: gets the records that go.
-
     Raises:
-        KafkaSpecError: a batch cannot be read, or a file cannot be written.
         CleanerFailsError: a broker fails at a batch.
     """
     chunks = _Chunks(settings)
@@ -199,9 +185,6 @@ def copy_files(
     """Copy the files of a log that the cleaner leaves as they are.
 
     Args:
-        log: the log.
-        target: the new directory.
-        groups: the segments that are cleaned, each group into one.
         snapshots: whether those of segments that are no more stay.
 
     Raises:
@@ -227,30 +210,25 @@ def _write_group(
     profile: Profile,
     chunks: _Chunks,
     target: Path,
-    note: Callable[[SegmentView, Sequence[Removed]], object] | None,
+    note: Note | None,
 ) -> None:
-    transactions = work.begin_group()
     base = names.SegmentName(group[0].base_offset, names.LOG)
     made = CleanedSegment(
         target / base.sibling(names.LOG), group[0].base_offset, settings, profile, log.codec
     )
     by_batch = profile.index_unit is IndexUnit.BATCH
     try:
-        for number, segment in enumerate(group):
-            following = group[number + 1].base_offset if number + 1 < len(group) else None
+        for _, decisions in work.decided(group, note):
             chunks.begin()
-            removed: list[Removed] | None = None if note is None else []
-            for decision in work.decisions(segment, following, removed):
+            for decision in decisions:
                 _apply(decision, made, None if by_batch else chunks, profile)
             made.end_chunk()
-            if note is not None and removed:
-                note(segment, removed)
         files = made.close()
     except BaseException:
-        made.discard()
+        made.file.close()
         raise
-    if transactions.kept:
-        files[names.TRANSACTION_INDEX] = transaction_index(transactions.kept)
+    if work.kept:
+        files[names.TRANSACTION_INDEX] = transaction_index(work.kept)
     for kind, data in files.items():
         (target / base.sibling(kind)).write_bytes(data)
     modified = group[-1].modified
@@ -296,13 +274,7 @@ def rewritten(batch: Batch, records: Sequence[Any], horizon: int | None, magic: 
     """Return a batch that holds only some of its records.
 
     Args:
-        batch: the batch.
-        records: those that stay.
         horizon: its delete horizon, ms; None for none.
-        magic: of the new one.
-
-    Raises:
-        KafkaSpecError: it cannot be written.
     """
     options: dict[str, Any] = {"magic": magic, "compression": batch.compression_name}
     if batch.timestamp_type == LOG_APPEND_TIME:

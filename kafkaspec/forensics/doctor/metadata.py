@@ -27,12 +27,7 @@ class Replica(NamedTuple):
 
 
 class ClusterMetadata:
-    """The partitions of a cluster, as a node sees them that starts.
-
-    Args:
-        image: the metadata.
-        node: number of the node.
-    """
+    """The partitions of a cluster, as a node sees them that starts."""
 
     def __init__(self, image: Image, node: int) -> None:
         from kafkaspec.state.directory import place_of, stray_reason
@@ -78,8 +73,6 @@ def read_metadata(path: Path, node: int | None, end: int | None) -> ClusterMetad
     """Return the metadata of a cluster, or why they are not known.
 
     Args:
-        path: directory of the metadata log.
-        node: number of the node.
         end: end of the log that the node keeps; None for all of it.
     """
     if node is None:

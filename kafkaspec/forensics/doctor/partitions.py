@@ -61,7 +61,6 @@ class Stop:
 
     Attributes:
         clean: whether it stopped cleanly.
-        recovery_point: its recovery point.
         log_start: its log start offset in the checkpoint, 0 for none.
     """
 
@@ -74,18 +73,12 @@ class Examination:
     """The load of a partition directory, predicted.
 
     Args:
-        path: of the directory.
-        name: of the partition.
-        stop: how the broker stopped.
         settings: its release and ``index.interval.bytes``.
         whole: whether to read segments too that the start does not read.
 
     Attributes:
-        outcome: what happens to it.
-        troubles: what is found.
         topic_id: in ``partition.metadata``; None without one.
         bad_id: whether that file cannot be read.
-        unread: number of files that could not be read.
     """
 
     def __init__(

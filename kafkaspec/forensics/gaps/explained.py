@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from kafkaspec.forensics.gaps.ranges import GAPS, KIND_NUMBERS, GapKind, Why
-from kafkaspec.forensics.gaps.walk import Columns
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names as files
+from kafkaspec.forensics.gaps.ranges import GAPS, KIND_NUMBERS, Columns, GapKind, Why
 from kafkaspec.forensics.headers import Column, named
+from kafkaspec.forensics.keys import aborted_of, is_aborted, newest_offsets
+from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.missing import Missing
 from kafkaspec.log.missing import Why as MissingWhy
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import AbortedTransactions
-from kafkaspec.results import Strength
+from kafkaspec.results import Assumption, Strength
+from kafkaspec.state.remote import read_remote_segments
 
 _WHYS: Final = {why: number for number, why in enumerate(Why)}
 _STRENGTHS: Final = {strength: number for number, strength in enumerate(Strength)}
@@ -79,10 +90,6 @@ def divided(rows: Columns, around: list[Missing]) -> Columns:
     """Return missing ranges, divided where what is lost begins or ends inside one.
 
     Compaction may have left the rest of such a range.
-
-    Args:
-        rows: the ranges.
-        around: what is missing, with what shows it.
     """
     between = np.flatnonzero(rows["kind"] == KIND_NUMBERS[GapKind.BETWEEN])
     firsts, lasts = (rows[name][between].tolist() for name in ("first_offset", "last_offset"))
@@ -128,9 +135,7 @@ def explain(
     """Return what the log shows of the reasons of missing ranges.
 
     Args:
-        rows: the ranges.
         compacted: the offset below which compaction can have removed batches; -1 for none.
-        aborted: the aborted transactions.
         around: what is missing at the ends of segments, with the files that name it.
         owners: ranges that the sequence numbers of a producer leave out.
     """
@@ -214,3 +219,195 @@ def _name_losses(around: list[Missing], found: Explained, between: Any) -> None:
             reason = Why.UNREADABLE, Strength.STRONG
         found.set(row, *reason)
         found.details[row] = item.message
+
+
+_COPIED: Final = shown_name(
+    "enumeration.remote_log_segment_state", RemoteLogSegmentState.COPY_SEGMENT_FINISHED
+)
+
+
+def before_and_after(
+    log: Partition | Segment, stop: int | None, around: list[Missing], rows: Columns
+) -> list[Row]:
+    """Return what is missing before the first segment and after the last batch.
+
+    Args:
+        stop: the offset after its last batch, None without one.
+        rows: the other ranges: what they count below the log start offset is not counted twice.
+    """
+    if not isinstance(log, Partition) or log.first_base_offset is None:
+        return []
+    found: list[Row] = []
+    first = log.first_base_offset
+    gone = [item for item in around if item.reason is MissingWhy.START]
+    try:
+        listed = log.log_start_checkpoint
+    except KafkaSpecError:
+        listed = None
+    if first > 0:
+        text = "no log start offset is noted: as retention leaves it"
+        if listed is not None and listed > first:
+            text = "retention, or deleteRecords as after the first segment"
+        at = 0
+        kept = min([first, *(item.offsets.start for item in gone if item.offsets)])
+        for begin, end in [*_tiered(log, kept), (kept, kept)]:
+            if at < begin:
+                found.append((at, begin - 1, begin - at, GapKind.BEFORE, Why.RETENTION,
+                              Strength.LIKELY, text, None))  # fmt: skip
+            if begin < end:
+                found.append((begin, end - 1, end - begin, GapKind.BEFORE, Why.TIERED,
+                              Strength.PROOF, f"{Topic.REMOTE_LOG_METADATA} lists it",
+                              None))  # fmt: skip
+            at = end
+    for item in gone:
+        at = item.offsets.start if item.offsets else 0
+        found.append((at, first - 1, item.count, GapKind.BEFORE,
+                      Why.SEGMENT_LOST, Strength.PROOF, item.message, None))  # fmt: skip
+    end = stop or first
+    if listed is not None and first < listed:
+        last = min(listed, end) - 1
+        if last >= first:
+            text = f"the log start offset in {files.LOG_START_OFFSETS} is {listed}"
+            left = last - first + 1 - _counted(rows, last)
+            found.append((first, last, left, GapKind.WITHHELD, Why.DELETE_RECORDS,
+                          Strength.PROOF, text, None))  # fmt: skip
+    for item in around:
+        if item.reason is MissingWhy.END and item.offsets and item.offsets.end is not None:
+            at, stop = item.offsets.start, item.offsets.end
+            found.append((at, stop - 1, stop - at, GapKind.END, Why.SEGMENT_LOST,
+                          Strength.PROOF, item.message, item.file))  # fmt: skip
+    return found
+
+
+def _counted(rows: Columns, last: int) -> int:
+    """Return how many offsets up to one are in ranges."""
+    overlap = np.minimum(rows["last_offset"], last) - rows["first_offset"] + 1
+    return int(np.minimum(np.maximum(overlap, 0), rows["missing"]).sum())
+
+
+def _tiered(log: Partition, first: int) -> list[tuple[int, int]]:
+    """Return the ranges before an offset that remote storage has, by the topic beside the log."""
+    spans = []
+    for path in sorted(log.path.parent.glob(f"{Topic.REMOTE_LOG_METADATA}-*")):
+        try:
+            found = read_remote_segments(Partition(path), on_error=lambda _: None).segments
+        except KafkaSpecError:
+            continue  # whoever reads it reports it
+        for row in found.to_pylist():
+            same = (row["topic"], row["partition"]) == (log.topic, log.partition)
+            if same and row["state"] == _COPIED:
+                spans.append((max(row["start_offset"], 0), min(row["end_offset"] + 1, first)))
+    joined: list[tuple[int, int]] = []
+    for begin, end in sorted(span for span in spans if span[0] < span[1]):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((begin, end))
+    return joined
+
+
+_MOST_KEYS: Final = 1 << 20
+"""Records of another copy whose keys are looked for; the ranges of more stay as they are."""
+
+
+def ask_other(
+    log: Partition | Segment,
+    other: Partition | Segment,
+    found: Explained,
+    compacted: int,
+    assumptions: list[Assumption],
+) -> None:
+    """Say of gaps between batches what another copy has in their place."""
+    assumptions.append(
+        Assumption("other copy", os.fspath(Path(str(other.path))), "of the same partition")
+    )
+    gaps = np.flatnonzero(found.rows["kind"] == KIND_NUMBERS[GapKind.BETWEEN])
+    if not len(gaps):
+        return
+    first, last = (found.rows[name][gaps] for name in ("first_offset", "last_offset"))
+    held = _held(other, first, last)
+    newest = newest_offsets((other, log), held["key"], int(first.min()), max(compacted, 0))
+    later = dict(zip(newest["key"].to_pylist(), newest["offset"].to_pylist(), strict=True))
+    numbers, offsets = held["gap"].to_pylist(), held["offset"].to_pylist()
+    columns = (numbers, offsets, held["key"].to_pylist(), held["legal"].to_pylist())
+    by_gap: dict[int, list[tuple[int, int | None, bool]]] = {}
+    for number, offset, key, legal in zip(*columns, strict=True):
+        by_gap.setdefault(number, []).append((offset, later.get(key), legal))
+    begin, end = _extent(other)
+    for number, row in enumerate(gaps.tolist()):
+        records = by_gap.get(number)
+        if records is None:
+            if begin <= first[number] and last[number] < end:
+                found.details[row] = "missing in the other copy as well"
+            continue
+        # Records that the cleaner has not reached supersede nothing.
+        lost = [
+            offset
+            for offset, latest, legal in records
+            if not legal and not (latest is not None and offset < latest)
+        ]
+        if last[number] < compacted and not lost:
+            keyed = not any(legal for _, _, legal in records)
+            found.set(row, Why.SUPERSEDED, Strength.PROOF if keyed else Strength.STRONG)
+            known = [latest for _, latest, _ in records if latest is not None]
+            text = f"the other copy has {len(records)} records"
+            if known:
+                text += f", with newer ones of the same keys up to offset {max(known)}"
+            found.details[row] = text
+        else:
+            found.set(row, Why.LOST, Strength.PROOF)
+            wrong = lost or [offset for offset, _, _ in records]
+            found.details[row] = (
+                f"the other copy has {len(wrong)} records, from offset {wrong[0]} on, that "
+                "compaction does not explain"
+            )
+
+
+_HELD: Final = pa.schema([
+    ("gap", pa.int64()), ("offset", pa.int64()), ("key", pa.binary()), ("legal", pa.bool_()),
+])  # fmt: skip
+
+
+def _held(other: Partition | Segment, first: Column, last: Column) -> pa.Table:
+    """Return the records of a copy in some ranges; ``legal`` are those that no key keeps.
+
+    Control records, aborted ones, those without a key, and tombstones go by themselves.
+    """
+    aborted = aborted_of(other)
+    parts = []
+    count = 0
+    reader = other.to_batches(
+        ["offset", "key", "value", "control_type", "producer_id"],
+        start_offset=int(first[0]), end_offset=int(last.max()) + 1, include_control=True,
+        on_error=lambda _: None, layout="binary",
+    )  # fmt: skip
+    for batch in reader:
+        offsets = batch["offset"].to_numpy()
+        place = np.searchsorted(first, offsets, side="right") - 1
+        inside = (place >= 0) & (offsets <= last[place])
+        if not inside.any():
+            continue
+        kept = batch.filter(pa.array(inside))
+        legal = pc.or_(
+            pc.or_(pc.is_null(kept["key"]), pc.is_null(kept["value"])),
+            pc.is_valid(kept["control_type"]),
+        )
+        if aborted:
+            legal = pc.or_(legal, pa.array(is_aborted(kept, aborted)))
+        columns = [pa.array(place[inside]), kept["offset"], kept["key"].cast(pa.binary()), legal]
+        parts.append(pa.Table.from_arrays(columns, schema=_HELD))
+        count += len(kept)
+        if count > _MOST_KEYS:
+            break
+    return pa.concat_tables([_HELD.empty_table(), *parts])
+
+
+def _extent(log: Partition | Segment) -> tuple[int, int]:
+    """Return the first offset of a copy, and the one after its last."""
+    try:
+        if isinstance(log, Partition):
+            return log.first_base_offset or 0, log.log_end_offset
+        batches = [batch.last_offset for batch in log.batches()]
+        return log.base_offset or 0, max(batches, default=NONE) + 1
+    except KafkaSpecError:
+        return 0, 0

@@ -9,8 +9,13 @@ from kafkaspec.forensics.partitions.fitting import (
     TopicKeys,
     place_keys,
 )
-from kafkaspec.forensics.partitions.hashes import HASHES, hash_keys
-from kafkaspec.forensics.partitions.partitioners import PARTITIONERS, Partitioner, partition_of
+from kafkaspec.forensics.partitions.partitioners import (
+    HASHES,
+    PARTITIONERS,
+    Partitioner,
+    hash_keys,
+    partition_of,
+)
 
 __all__ = [
     "HASHES",

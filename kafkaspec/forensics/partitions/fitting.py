@@ -13,9 +13,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.partitions.hashes import HASHES, Hashes, hash_keys
 from kafkaspec.forensics.partitions.partitioners import (
+    HASHES,
     PARTITIONERS,
+    Hashes,
+    hash_keys,
     partition_of,
     partitions_of,
 )

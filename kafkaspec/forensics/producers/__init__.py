@@ -9,8 +9,7 @@ from kafkaspec.forensics.producers.reading import (
     by_producer,
     read_producers,
 )
-from kafkaspec.forensics.producers.sequences import Follows
-from kafkaspec.forensics.producers.verdicts import Break, ProducerVerdict
+from kafkaspec.forensics.producers.sequences import Break, Follows, ProducerVerdict
 
 __all__ = [
     "RUNS",

@@ -21,9 +21,7 @@ from kafkaspec.forensics.headers import (
     tables,
 )
 from kafkaspec.forensics.producers.breaks import breaks_of
-from kafkaspec.forensics.producers.sequences import Runs, SequenceWalk
-from kafkaspec.forensics.producers.snapshot_check import SnapshotCheck
-from kafkaspec.forensics.producers.verdicts import Break
+from kafkaspec.forensics.producers.sequences import Break, Runs, SequenceWalk, SnapshotCheck
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption

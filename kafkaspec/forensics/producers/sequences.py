@@ -2,21 +2,244 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
+from kafkaspec.analysis.check_producers import batch_at, contradictions
+from kafkaspec.broker.loading import read_snapshot
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names as files
+from kafkaspec.files import snapshots
 from kafkaspec.forensics.headers import Column, first_timestamps, joined_rows
-from kafkaspec.forensics.producers.snapshot_check import SnapshotCheck
 from kafkaspec.layout import names
 from kafkaspec.layout.sequences import LARGEST_SEQUENCE, shorter_way
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.header_table import POSITION, HeaderTable
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Finding, OffsetRange, Strength
+
+
+class ProducerVerdict(StrEnum):
+    """The meaning of a break in the sequence numbers of a producer; a closed list."""
+
+    REMOVED = "removed"
+    """As many offsets are missing in between: batches were removed, or lost."""
+    NEVER_HERE = "never_here"
+    """No offsets are missing for the numbers: no leader of this log ever wrote them."""
+    DUPLICATE = "duplicate"
+    """The records are the same as those with the same numbers before."""
+    REUSED = "reused"
+    """The records differ from those with the same numbers before."""
+    NOT_COMPARED = "not_compared"
+    """Records with the numbers of before are gone or cannot be read, or are too many."""
+    UNKNOWN_PRODUCER = "unknown_producer"
+    """The broker did not know the producer, or its first batches of the epoch were removed."""
+    TWO_WRITERS = "two_writers"
+    """A fenced producer was served: two leaders, or a log put together by hand."""
+    SNAPSHOT = "snapshot"
+    """A producer snapshot and the log contradict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Break(Finding):
+    """A break in the sequence numbers of a producer.
+
+    ``offsets`` are those between both batches; for repeats those that repeat, for epochs the first
+    one of the batch. ``position`` is that of the batch after it; None in a snapshot.
+
+    Attributes:
+        producer_id: of the producer.
+        producer_epoch: of the batch after it.
+        before: last sequence number before it.
+        sequence: the first one after it.
+        count: how many numbers are missing, or repeated.
+        idle_ms: time between both batches, by their timestamps; None if it is not known.
+        legal: whether brokers that work make it; None where the files do not say.
+    """
+
+    reason: ProducerVerdict
+    producer_id: int
+    producer_epoch: int
+    before: int
+    sequence: int
+    count: int
+    idle_ms: int | None
+    legal: bool | None
+    ALSO: ClassVar = ("verdict", "first_offset", "last_offset")
+
+    @property
+    def verdict(self) -> ProducerVerdict:
+        """``reason``, by the name that it had before 0.3."""
+        return self.reason
+
+    @property
+    def first_offset(self) -> int:
+        """The first of ``offsets``; -1 for none."""
+        return NONE if self.offsets is None else self.offsets.start
+
+    @property
+    def last_offset(self) -> int:
+        """The last of ``offsets``; -1 for none."""
+        return NONE if self.offsets is None or self.offsets.end is None else self.offsets.end - 1
+
+
+_OF_STATE: Final = ("producer_id", "epoch", "last_sequence", "last_offset", "last_timestamp")
+
+
+class SnapshotCheck:
+    """Compares each producer snapshot of a log with what the log has before its offset."""
+
+    def __init__(self, log: Partition | Segment) -> None:
+        """Find the snapshots of a log; a segment has none."""
+        self.breaks: list[Break] = []
+        self.compared = 0
+        self.compacted = -1
+        self._log = log
+        self._recent: list[dict[str, Column]] = []
+        self._known: dict[int, ProducerEntry] = {}
+        self._snapshots: dict[int, Path] = {}
+        self._first = 0
+        self._has_checkpoint = False
+        if not isinstance(log, Partition):
+            return
+        named = ((files.parse_segment(path.name), path) for path in log.snapshot_paths)
+        self._snapshots = {name.base_offset: path for name, path in named if name is not None}
+        self._first = log.first_base_offset or 0
+        self._has_checkpoint = (log.path.parent / files.CLEANER_OFFSETS).exists()
+        try:
+            self.compacted = log.cleaner_offset or -1
+        except KafkaSpecError:
+            self._has_checkpoint = False
+
+    def take(self, rows: dict[str, Column]) -> None:
+        """Take the next runs of producers."""
+        if self._snapshots:
+            self._recent.append(rows)
+
+    def between(self, first: int, end: int) -> list[int]:
+        """Return the offsets of snapshots between two batches, in order.
+
+        That at the end is left for the start of the next batch, or the end of the segment.
+        """
+        return [offset for offset in sorted(self._snapshots) if first < offset < end]
+
+    def end_segment(self, end: int | None) -> None:
+        """Compare the snapshot at the end of a segment."""
+        self._settle()
+        self.at(end)
+
+    def end(self, end: int | None) -> None:
+        """Compare the snapshots at the end of the log and after it."""
+        self.end_segment(end)
+        for offset in sorted(self._snapshots):
+            if end is None or offset > end:
+                self.at(offset)
+
+    def _settle(self) -> None:
+        """Bring the state of producers up to the rows that were taken."""
+        if not self._recent:
+            return
+        joined = {name: np.concatenate([part[name] for part in self._recent]) for name in _OF_STATE}
+        self._recent = []
+        order = np.argsort(joined["producer_id"], kind="stable")
+        ids = joined["producer_id"][order]
+        ends = order[np.append(ids[1:] != ids[:-1], True)]
+        columns = [joined[name][ends].tolist() for name in _OF_STATE]
+        for producer, epoch, sequence, offset, timestamp in zip(*columns, strict=True):
+            self._known[producer] = snapshots.new_producer_entry(
+                producer_id=producer,
+                producer_epoch=epoch,
+                last_sequence=sequence,
+                last_offset=offset,
+                offset_delta=0,
+                timestamp=timestamp,
+                coordinator_epoch=NONE,
+                current_txn_first_offset=NONE,
+            )
+
+    def at(self, offset: int | None) -> None:
+        """Compare the snapshot at an offset, if there is one, with the log before it."""
+        path = None if offset is None else self._snapshots.get(offset)
+        if path is None or offset is None or not isinstance(self._log, Partition):
+            return
+        self._settle()
+        del self._snapshots[offset]
+        entries = read_snapshot(path)
+        self.compared += 1
+        if entries is None:
+            self._add(
+                path, NONE, None, "it cannot be read, or its checksum is wrong", Strength.PROOF
+            )
+            return
+        for finding, producer in contradictions(self._log, offset, path, self._known):
+            known = self._known.get(producer)
+            self._add(path, producer, known, finding.message, Strength.STRONG)
+        for entry in entries:
+            producer = entry.producer_id
+            lost = self._lost(self._log, entry, self._known.get(producer), offset)
+            if lost:
+                # Without the cleaner's checkpoint, nothing says that the log was not compacted.
+                strength = Strength.PROOF if self._has_checkpoint else Strength.LIKELY
+                self._add(path, producer, entry, f"producer {producer}: {lost}", strength)
+
+    def _lost(
+        self, log: Partition, entry: ProducerEntry, known: ProducerEntry | None, offset: int
+    ) -> str:
+        """Return what a snapshot has of a producer that the log before it has not, "" for nothing.
+
+        The cleaner keeps the last batch that a producer has in the whole log, not the last one
+        before a snapshot: below its checkpoint, nothing follows.
+        """
+        place = entry.last_offset
+        if entry.last_sequence < 0 or not max(self._first, self.compacted) <= place < offset:
+            return ""
+        if known is None:
+            if batch_at(log, place) is not None:
+                return ""  # a marker, or the batch of another one: ``contradictions`` says so
+            return f"its batch with sequence {entry.last_sequence} at offset {place} is lost"
+        ahead = shorter_way(entry.last_sequence - known.last_sequence)
+        if ahead <= 0 or known.producer_epoch != entry.producer_epoch:
+            return ""
+        return (
+            f"it has sequence {entry.last_sequence} at offset {place}, the log before offset "
+            f"{offset} ends with {known.last_sequence}: {ahead} records are lost"
+        )
+
+    def _add(
+        self,
+        path: Path,
+        producer: int,
+        entry: ProducerEntry | None,
+        text: str,
+        strength: Strength,
+    ) -> None:
+        self.breaks.append(
+            Break(
+                reason=ProducerVerdict.SNAPSHOT,
+                producer_id=producer,
+                producer_epoch=entry.producer_epoch if entry else NONE,
+                before=NONE,
+                sequence=entry.last_sequence if entry else NONE,
+                count=0,
+                offsets=OffsetRange.through(entry.last_offset, entry.last_offset)
+                if entry
+                else None,
+                idle_ms=None,
+                legal=False,
+                strength=strength,
+                message=text,
+                file=os.fspath(path),
+            )
+        )
 
 
 class Follows(StrEnum):
@@ -54,10 +277,8 @@ class Runs(NamedTuple):
     """The runs of sequence numbers of a log.
 
     Attributes:
-        rows: their columns, by producer, each in order.
         follows: how each follows the one before it, ``Follows``.
         numbers: how many numbers it leaves out or repeats.
-        before: the last number before it.
     """
 
     rows: Rows
@@ -73,7 +294,6 @@ class SequenceWalk:
         """Prepare to read a log.
 
         Args:
-            log: the log.
             check: gets what the log has before each of its snapshots.
         """
         self._log, self._check = log, check

@@ -138,7 +138,6 @@ class Changes:
 
         Args:
             place: names one key, value or header of all logs; see ``RedactedField.place``.
-            data: what was there.
         """
         return None if self.secret is None else self._digest(place, data)
 

@@ -78,13 +78,7 @@ def redacted_entry(
 
     Args:
         batch: the entry; no control batch.
-        chosen: which records.
-        changes: what is done to them.
         log: name of the partition, for proofs of what was there; None for no proofs.
-        watch: gets the keys of all records.
-
-    Raises:
-        KafkaSpecError: its checksum is wrong, or it cannot be read or written.
     """
     if not batch.crc_valid:
         raise crc_error(batch)

@@ -384,7 +384,6 @@ class _Partition:
         """Return an entry and what was redacted in it; None if it stays as it is.
 
         Args:
-            batch: the entry.
             cut: whether to leave out its records below the log start offset.
         """
         named = self._audit is not None

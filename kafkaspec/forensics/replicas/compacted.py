@@ -35,8 +35,6 @@ class Cleaned:
         superseded: of those that a newer record of the same key replaced.
         expired: of those that the cleaner removes for other reasons: without a value or a key, or
             of an aborted transaction.
-        missing: of those that nothing explains.
-        errors: batches that cannot be read.
     """
 
     changed: list[int] = field(default_factory=list)
@@ -54,15 +52,7 @@ def compare_cleaned(
     Memory grows with the records that only one of them has, not with the logs.
 
     Args:
-        a: a log.
-        b: another copy of it.
-        start: first offset to compare.
-        end: offset after the last one.
         cleaner_a: first offset that compaction has not reached in A, 0 without any.
-        cleaner_b: the same in B.
-
-    Raises:
-        KafkaSpecError: a file cannot be read.
     """
     found = Cleaned(), Cleaned()
     only: tuple[list[pa.Table], list[pa.Table]] = [], []

@@ -37,11 +37,7 @@ class EntryPlace:
     """An entry.
 
     Attributes:
-        segment: the segment that holds it.
-        position: byte offset in the segment.
-        size: number of bytes.
         first_offset: base offset; of a compressed message its last one.
-        last_offset: last offset.
         epoch: leader epoch, -1 for none.
         control: whether it is a control batch.
     """
@@ -60,7 +56,6 @@ class Pair:
     """Entries that are not the same in both logs.
 
     Attributes:
-        relation: how they differ.
         a: the entry of A, None if only B has it.
         b: the entry of B, None if only A has it.
     """
@@ -86,12 +81,8 @@ class Side:
 
     Attributes:
         log: the partition, or a segment of it.
-        errors: entries and files that cannot be read.
         first_offset: of the first entry, None without one.
-        end_offset: after the last entry.
         epochs: leader epochs of the batches, and where each begins.
-        entries: number of entries that were read.
-        bases: base offsets of the segments.
     """
 
     log: Partition | Segment

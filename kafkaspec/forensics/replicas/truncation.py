@@ -31,12 +31,7 @@ class Step:
 
 
 class Epochs:
-    """The leader epochs of a log, as a running broker has them.
-
-    Args:
-        entries: epochs and where each begins.
-        end_offset: offset after the last batch.
-    """
+    """The leader epochs of a log, as a running broker has them."""
 
     def __init__(self, entries: Sequence[EpochEntry], end_offset: int) -> None:
         self._epochs = [entry.epoch for entry in entries]
@@ -78,8 +73,6 @@ def truncation(follower: Epochs, leader: Epochs, high_watermark: int) -> tuple[i
     """Return the offset that a follower truncates its log to, and how it finds it.
 
     Args:
-        follower: epochs of its log.
-        leader: epochs of the leader's log.
         high_watermark: of the follower, which it truncates to if it knows no epoch, or the leader
             none like it.
     """

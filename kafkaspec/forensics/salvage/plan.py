@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -44,11 +46,6 @@ class SalvagedPiece:
     """Entries for the output.
 
     Attributes:
-        first: first offset.
-        last: last offset.
-        start: byte offset in the segment.
-        end: byte offset after them.
-        epoch: leader epoch of the last one.
         data: bytes to write instead of those of the segment, None for these.
         is_batch: whether all of them are batches of records.
     """
@@ -67,13 +64,8 @@ class SegmentPlan:
     """The fate of a segment.
 
     Attributes:
-        path: its path.
-        base_offset: its base offset.
         limit: base offset of the next segment, None for the last one.
-        size: number of bytes.
-        stretches: all of them.
         pieces: entries for the output, in the order of their offsets.
-        lost: offsets that are lost in it.
         claimed_end: offset after the last one that a broken header speaks of.
         is_dense: whether no offset is missing between entries that touch each other.
         broken_magics: magics in the headers of broken entries, as far as they make sense.
@@ -125,9 +117,14 @@ class SegmentPlan:
     def lose_between(self, item: Missing) -> None:
         """Note that offsets between two entries are lost, and their bytes with them."""
         first, last = item.through
-        if all(lost.last_offset < first or lost.first_offset > last for lost in self.lost):
-            self.lost.append(LostOffsets(first, last, None, item.proof, Strength.PROOF))
-            self.lost.sort(key=lambda lost: lost.first_offset)
+        place = bisect_right(self.lost, last, key=attrgetter("first_offset"))
+        if not place or self.lost[place - 1].last_offset < first:
+            self.lost.insert(place, LostOffsets(first, last, None, item.proof, Strength.PROOF))
+
+    def epoch_before(self, offset: int, otherwise: int) -> int:
+        """Return the leader epoch of the last entry of the output before an offset."""
+        number = bisect_right(self.pieces, offset, key=attrgetter("first"))
+        return self.pieces[number - 1].epoch if number else otherwise
 
 
 def plan_segment(
@@ -143,7 +140,6 @@ def plan_segment(
     Args:
         segment: the segment, with a path and a base offset.
         limit: base offset of the next one, None for the last one.
-        how: what to repair.
         sink: takes records of entries that stay broken; None not to read them.
         ambiguous: whether to keep entries that may be inside a value, if their offsets fit.
 

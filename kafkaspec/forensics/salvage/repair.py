@@ -43,14 +43,7 @@ _AROUND: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """An entry as it must have been.
-
-    Attributes:
-        data: its bytes.
-        head: its header.
-        what: what was repaired.
-        strength: how well that is proven.
-    """
+    """An entry as it must have been."""
 
     data: bytes
     head: Head
@@ -69,12 +62,7 @@ def repaired(
     """Return a broken entry as it must have been, None if that cannot be said.
 
     Args:
-        buffer: bytes of the segment.
-        broken: the entry.
-        last: last offset before it.
-        limit: first offset after it.
         epoch: leader epoch before and after it, None if they differ.
-        how: what may be repaired.
     """
     for head, data, what in _candidates(buffer, broken, how):
         done = list(what)
@@ -96,14 +84,7 @@ def repaired(
 
 
 def moved(buffer: memoryview, run: Run, last: int, limit: int) -> Repaired | None:
-    """Return a sound entry with another base offset, which no checksum covers.
-
-    Args:
-        buffer: bytes of the segment.
-        run: the entry, by itself.
-        last: last offset before it.
-        limit: first offset after it.
-    """
+    """Return a sound entry with another base offset, which no checksum covers."""
     head = head_at(buffer, run.start)
     if head is None:
         return None
@@ -120,10 +101,8 @@ def with_epoch(buffer: memoryview, position: int, start: int, end: int) -> Repai
     It is the one whose neighbours have the same epoch.
 
     Args:
-        buffer: bytes of the segment.
         position: byte offset of the entry after which the epoch falls, or that has a lower one.
         start: byte offset of the first entry of the run.
-        end: byte offset after the last one.
     """
     heads: list[Head] = []
     at = position

@@ -22,13 +22,14 @@ from kafkaspec.forensics.salvage.additions import (
     Decide,
     Fill,
     Markers,
+    Outcomes,
     aborts,
     additions,
+    by_base,
     decided_by,
     open_transactions,
     put_back,
 )
-from kafkaspec.forensics.salvage.outcomes import Outcomes
 from kafkaspec.forensics.salvage.plan import SegmentPlan, Sink, plan_segment
 from kafkaspec.forensics.salvage.repair import Repair
 from kafkaspec.forensics.salvage.report import (
@@ -214,8 +215,9 @@ class _Salvage:
         made, left, problems = additions(
             plans, transactions, self._decide(topic, number), self.settings.fill, ended
         )
+        by_segment = by_base(made)
         for plan in plans:
-            own = [item for item in made if item.added.base_offset == plan.base_offset]
+            own = by_segment.get(plan.base_offset, [])
             self._write(plan, own, prefix, is_last=plan is plans[-1])
         start = None if partition is None else partition.log_start_of("checkpoint")
         deleted = 0
@@ -334,8 +336,9 @@ class _Salvage:
     def _lose(self, plan: SegmentPlan, item: Missing, end: int) -> None:
         if plan.next_offset >= end or (plan.lost and plan.lost[-1].last_offset >= end - 1):
             return
+        kept = plan.kept_size
         causes = dict.fromkeys(
-            each.cause for each in plan.stretches if each.cause and each.position >= plan.kept_size
+            each.cause for each in plan.stretches if each.cause and each.position >= kept
         )
         is_certain = item.named or plan.limit is None
         plan.lose(

@@ -50,8 +50,6 @@ class UnprovenRecord:
     """A record that was read of a broken entry.
 
     Attributes:
-        position: byte offset of the entry.
-        record: the record.
         crc_valid: whether it has a separate checksum that is right.
     """
 
@@ -61,12 +59,7 @@ class UnprovenRecord:
 
 
 class UnprovenReader:
-    """Reads records of broken entries of a segment.
-
-    Args:
-        buffer: bytes of the segment.
-        codec: the codec that reads them.
-    """
+    """Reads records of broken entries of a segment."""
 
     def __init__(self, buffer: memoryview, codec: Codec) -> None:
         self._buffer = buffer
@@ -77,9 +70,7 @@ class UnprovenReader:
         """Yield the records that can be read of a broken entry.
 
         Args:
-            start: byte offset of the entry.
             end: byte offset after it, or after what is left of it.
-            last: last offset before it.
         """
         head = head_at(self._buffer, start)
         if head is None or not head.is_plausible:
@@ -244,9 +235,6 @@ class UnprovenFile:
 
     Args:
         path: its path. It appears at the end of the block, unless that fails.
-
-    Attributes:
-        count: number of records in it.
 
     Raises:
         KafkaSpecError: ``unreadable``: it cannot be written, or is there already.

@@ -52,10 +52,8 @@ def stable_offsets(first: Column, marker: Column, ends: Column) -> Column:
     """Return the last stable offset after each of some markers.
 
     Args:
-        first: first offsets of transactions, ascending.
         marker: offsets of their markers; the largest number for open ones.
         ends: offsets of markers.
-
     The earliest transaction that is still open is the first one whose marker is later; the largest
     marker of all transactions up to one rises, so that a binary search finds it.
     """

@@ -47,7 +47,6 @@ class TimelineRows:
 
     Attributes:
         first: the first offset of the first batch, None without one.
-        end: the offset after the last batch.
     """
 
     def __init__(self, log: Partition | Segment, unread: Unread) -> None:

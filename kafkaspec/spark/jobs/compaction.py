@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.errors import KafkaSpecError, none_of, unreadable
 from kafkaspec.forensics.cleaner.compaction import compaction
-from kafkaspec.forensics.cleaner.opening import opened
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
+from kafkaspec.forensics.cleaner.view import opened
 from kafkaspec.log.partition import Partition
 from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
