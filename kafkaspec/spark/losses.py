@@ -10,6 +10,7 @@ from pathlib import PurePath
 
 from kafkaspec.files.names import LOG_START_OFFSETS
 from kafkaspec.log.missing import Missing, Why, missing
+from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
 from kafkaspec.spark.offsets import OffsetSpan, report_loss
@@ -71,5 +72,7 @@ def _delivers_all(item: Missing) -> bool:
 
 def _is_there_now(log: TopicLog, lost: Missing) -> bool:
     """Return whether what was missing at the end of a log was written meanwhile."""
-    again = missing_in(replace(log), OffsetSpan(*(lost.offsets or (None, None))))
+    now = replace(log, opened=Partition(log.directory, mapped=False))
+    now.opened.log_start_offset = log.first_offset
+    again = missing_in(now, OffsetSpan(*(lost.offsets or (None, None))))
     return all(item.reason is not Why.END for item in again)

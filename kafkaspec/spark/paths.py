@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.files.checkpoints import kafka_uuid, partition_metadata
+from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.log_directory import Checkpoints, Offsets
 from kafkaspec.io.remote import as_path
 from kafkaspec.log.directory import LogDirectory
@@ -58,38 +58,42 @@ class SegmentFile:
 
 @dataclass(frozen=True)
 class TopicLog:
-    """The segments of a topic-partition that are to be read.
+    """A partition, and those of its segments that are to be read.
 
     Attributes:
-        directory: directory of the segments; its other files count too.
-        topic: from its name, None if that is not one of a partition.
-        partition: from its name, or None.
+        opened: the partition with all of its files, for lookups.
         segments: in the order of their offsets.
         start_offset: log start offset, if it is above the first offset of the segments: a broker
             delivers nothing below it. None otherwise.
     """
 
-    directory: Path
-    topic: str | None
-    partition: int | None
+    opened: Partition
     segments: tuple[SegmentFile, ...]
     start_offset: int | None = None
 
-    @cached_property
-    def opened(self) -> Partition:
-        """The directory, for lookups."""
-        opened = Partition(self.directory, mapped=False)
-        opened.log_start_offset = self.first_offset
-        return opened
+    @property
+    def directory(self) -> Path:
+        """Where the segments are."""
+        return self.opened.path
+
+    @property
+    def topic(self) -> str | None:
+        """From the name of the directory."""
+        return self.opened.topic
+
+    @property
+    def partition(self) -> int | None:
+        """From the name of the directory."""
+        return self.opened.partition
 
     @cached_property
     def topic_id(self) -> str | None:
         """The id of its topic as Kafka shows it; None without a sound ``partition.metadata``."""
         try:
-            path = self.directory / names.PARTITION_METADATA
-            return kafka_uuid.to_text(partition_metadata.read(path).topic_id)
+            found = self.opened.topic_id
         except KafkaSpecError:
             return None
+        return None if found is None else kafka_uuid.to_text(found)
 
     @property
     def first_offset(self) -> int:
@@ -98,9 +102,7 @@ class TopicLog:
         return base if self.start_offset is None else self.start_offset
 
     def __str__(self) -> str:
-        if self.topic is None:
-            return str(self.directory)
-        return f"{self.topic}-{self.partition}"
+        return str(self.directory) if self.topic is None else f"{self.topic}-{self.partition}"
 
 
 def plain(text: str) -> str:
@@ -127,15 +129,17 @@ def find_logs(paths: str | Iterable[str], *, log_start: bool = True) -> list[Top
     """Return the logs under a path or several, each once, by topic and partition."""
     found: dict[str, TopicLog] = {}
     for path in [paths] if isinstance(paths, str) else paths:
-        for log in _matching(path):
+        for log in _matching(path, found):
             known = found.get(str(log.directory))
             found[str(log.directory)] = log if known is None else _joined(known, log)
     logs = sorted(found.values(), key=_order)
-    if not log_start:
-        return logs
-    parents = [log.directory.absolute().parent for log in logs]
-    listed = {parent: _log_starts(parent) for parent in set(parents)}
-    return [_from_start(log, listed[parent]) for log, parent in zip(logs, parents, strict=True)]
+    if log_start:
+        parents = [log.directory.absolute().parent for log in logs]
+        listed = {parent: _log_starts(parent) for parent in set(parents)}
+        logs = [_from_start(log, listed[parent]) for log, parent in zip(logs, parents, strict=True)]
+    for log in logs:
+        log.opened.log_start_offset = log.first_offset
+    return logs
 
 
 def _log_starts(directory: Path) -> Offsets:
@@ -158,7 +162,7 @@ def _order(log: TopicLog) -> tuple[str, int, str]:
 def _joined(one: TopicLog, other: TopicLog) -> TopicLog:
     segments = {str(item.path): item for item in (*one.segments, *other.segments)}
     ordered = sorted(segments.values(), key=lambda item: (item.base_offset or 0, str(item.path)))
-    return TopicLog(one.directory, one.topic, one.partition, tuple(ordered))
+    return TopicLog(one.opened, tuple(ordered))
 
 
 def check_place(output: str, paths: str | Iterable[str]) -> None:
@@ -186,10 +190,10 @@ def _matches(text: str) -> list[str]:
     return sorted(_glob(text)) if _GLOB & set(text) else [text]
 
 
-def _matching(text: str) -> Iterator[TopicLog]:
+def _matching(text: str, known: Mapping[str, TopicLog]) -> Iterator[TopicLog]:
     text = plain(text)
     if not _GLOB & set(text):
-        yield from _logs(as_path(text))
+        yield from _logs(as_path(text), known)
         return
     matches = _matches(text)
     if not matches:
@@ -201,7 +205,7 @@ def _matching(text: str) -> Iterator[TopicLog]:
         if name is not None and name.state and path.is_dir():
             _log_once(f"{path}: left out: {names.copy_text(name.state)}")
         elif path.is_dir() or names.is_log(path.name):
-            yield from _logs(path)
+            yield from _logs(path, known)
         else:
             other += 1
     if other:
@@ -220,24 +224,23 @@ def _glob(text: str) -> list[str]:
         raise make_error(Reason.UNREADABLE, str(error), file=text) from error
 
 
-def _logs(path: Path) -> Iterator[TopicLog]:
+def _logs(path: Path, known: Mapping[str, TopicLog]) -> Iterator[TopicLog]:
     if not path.is_dir():
-        opened = open_log(path)  # refuses what is no log
-        opened.close()
-        yield _single(mounted(path) or path)
+        open_log(path).close()  # refuses what is not a log
+        yield _single(mounted(path) or path, known)
         return
-    partition = Partition(path)
+    partition = Partition(path, mapped=False)
     if not partition.segment_paths:
-        directory = None if partition.topic is not None else LogDirectory(path)
+        directory = None if partition.topic is not None else LogDirectory(path, mapped=False)
         if directory is None or not any(item.segment_paths for item in directory.readable):
             tiered = None if is_mounted(path) else mounted(path)
             if tiered is not None:
-                yield from _logs(tiered)
+                yield from _logs(tiered, known)
                 return
         if directory is not None:
             yield from _partitions(directory)
             return
-    yield log_of(partition)
+    yield _whole(partition)
 
 
 def _partitions(directory: LogDirectory) -> Iterator[TopicLog]:
@@ -246,49 +249,37 @@ def _partitions(directory: LogDirectory) -> Iterator[TopicLog]:
     for error in directory.unreadable.values():
         raise error
     for partition in directory.current:
-        yield log_of(partition)
+        yield _whole(partition)
 
 
 @lru_cache(maxsize=1024)
 def _log_once(text: str) -> None:
-    """Log what is left out the first time: a stream lists directories again and again."""
+    """TopicLog what is left out the first time: a stream lists directories again and again."""
     LOGGER.warning("%s", text)
 
 
-def log_of(partition: Partition) -> TopicLog:
+def _whole(partition: Partition) -> TopicLog:
     """Return all segments of a partition directory."""
-    bases = []
-    for path in partition.segment_paths:
-        name = names.parse_segment(path.name)
-        assert name is not None
-        _refuse_old(path, name)
-        bases.append(name.base_offset)
-    segments = tuple(
-        SegmentFile(path, base, following)
-        for path, base, following in zip(
-            partition.segment_paths, bases, [*bases[1:], None][: len(bases)], strict=True
-        )
-    )
-    return TopicLog(partition.path, partition.topic, partition.partition, segments)
+    paths, bases = partition.segment_paths, partition.base_offsets
+    if paths:
+        _refuse_old(paths[0])
+    return TopicLog(partition, tuple(map(SegmentFile, paths, bases, [*bases[1:], None])))
 
 
-def _refuse_old(path: Path, name: names.SegmentName | None) -> None:
+def _refuse_old(path: Path) -> None:
     """Refuse segments that are not read in pieces."""
+    name = names.parse_segment(path.name)
     if name is not None and name.kind == names.MESSAGE_SET:
         detail = "segments of Kafka 0.7 are not read here; convert them first"
         raise make_error(Reason.UNREADABLE, detail, file=str(path))
 
 
-def _single(path: Path) -> TopicLog:
-    """Return one segment; the name of its directory says what it belongs to."""
+def _single(path: Path, known: Mapping[str, TopicLog]) -> TopicLog:
+    """Return one segment, in its partition if that is not known yet."""
+    _refuse_old(path)
     directory = path.absolute().parent
-    parsed = names.parse_partition(directory.name)
+    log = known.get(str(directory))
     name = names.parse_segment(path.name)
-    _refuse_old(path, name)
     base = name.base_offset if name is not None and name.kind == names.LOG else None
-    return TopicLog(
-        directory,
-        parsed.topic if parsed else None,
-        parsed.partition if parsed else None,
-        (SegmentFile(path, base),),
-    )
+    opened = Partition(directory, mapped=False) if log is None else log.opened
+    return TopicLog(opened, (SegmentFile(path, base),))
