@@ -39,7 +39,7 @@ _RESULTS: Final = "kafkaspec.forensics.producers"
 
 OUTPUT = Output(
     run=line(LinePlace, f"{_RESULTS}.reading:RUNS", follows=f"{_RESULTS}.sequences:Follows"),
-    break_=line(LinePlace, f"{_RESULTS}.verdicts:Break"),
+    break_=line(LinePlace, f"{_RESULTS}.sequences:Break"),
     producer=line(LinePlace, f"{_RESULTS}.reading:Producer"),
     partition=line(
         LinePlace, producers=int, runs=int, breaks=int, snapshots=int, assumptions=list[Assumption]
