@@ -38,14 +38,11 @@ _DAY_MS: Final = 24 * 60 * 60 * 1000
 
 
 def columns_of(splits: Sequence[str]) -> list[str]:
-    """Return the columns that folders need."""
     names = (SCHEMA_ID.format("value") if name == SCHEMA else _COLUMNS[name] for name in splits)
     return list(dict.fromkeys(names))
 
 
 class Folders:
-    """Writes record batches to files in folders."""
-
     def __init__(
         self,
         aside: DirectoryAside,
@@ -70,7 +67,6 @@ class Folders:
             self._writer(folder, kept.schema).write_batch(kept)
 
     def close(self) -> None:
-        """Finish all files."""
         while self._open:
             self._close(next(iter(self._open)))
 

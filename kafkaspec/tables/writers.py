@@ -186,7 +186,6 @@ class JsonLines:
         self._compact = compact
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Write the rows of a batch."""
         if self._core is None or any(map(_is_beyond_core, batch.schema.types)):
             self._file.write(lines_of(batch, compact=self._compact))
             return

@@ -35,7 +35,6 @@ class KeyRing:
     """The private keys at hand. A file is read when a segment needs it."""
 
     def __init__(self, keys: Keys | None = None) -> None:
-        """Remember the files."""
         self._files: list[tuple[str | None, str]] = []
         if keys is None:
             for item in os.environ.get(VARIABLE, "").split(os.pathsep):
@@ -87,7 +86,6 @@ class KeyRing:
         )
 
     def _key(self, path: str) -> Any:
-        """Return the numbers of a private key."""
         if path in self._private:
             return self._private[path]
         data = bytes(read_beside(as_path(path)).buffer)

@@ -51,7 +51,6 @@ class TieredFiles:
     """A file system with the partitions in remote storage; see ``kafkaspec.io.remote.Files``."""
 
     def __init__(self, found: Found, keys: KeyRing) -> None:
-        """Prepare to list remote storage."""
         self.found = found
         self._base = _base(found.path)
         self._keys = keys
@@ -67,7 +66,6 @@ class TieredFiles:
 
     @property
     def root(self) -> RemotePath:
-        """The log directory."""
         return RemotePath(self, _ROOT, self._base, Status(self._base, True, None, None))
 
     def partitions(self) -> dict[str, list[ObjectPlace]]:
@@ -86,7 +84,6 @@ class TieredFiles:
         return self._places.get(folder, [])
 
     def status(self, path: str, *, fresh: bool = False) -> Status | None:
-        """See ``Files.status``."""
         folder, name = self._split(path)
         if not folder:
             return Status(path, True, None, None)
@@ -101,7 +98,6 @@ class TieredFiles:
         return None if shown is None else self._status(path, shown)
 
     def entries(self, path: str) -> list[Status]:
-        """See ``Files.entries``."""
         folder, _ = self._split(path)
         if not folder:
             listed = self.partitions()
@@ -110,7 +106,6 @@ class TieredFiles:
         return [Status(f"{path}/{name}", False, None, None) for name in self._in(folder)]
 
     def open(self, path: str) -> Opened:
-        """See ``Files.open``."""
         folder, name = self._split(path)
         shown = self._shown(folder, name) if self._places_of(folder) else None
         if shown is None:

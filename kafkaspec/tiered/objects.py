@@ -61,7 +61,6 @@ class SegmentRanges:
     """
 
     def __init__(self, path: Path, manifest: SegmentManifest, keys: KeyRing) -> None:
-        """Open an object."""
         self._reading = reading_of(path)
         self._chunks = manifest.chunks
         if self._reading.size != self._chunks.object_size:
@@ -72,7 +71,6 @@ class SegmentRanges:
         self._lock = Lock()
 
     def __call__(self, start: int, end: int) -> bytes:
-        """Return the bytes of the segment from one position to another."""
         found = bytearray(max(min(end, self._chunks.original_size) - start, 0))
         self.read_into(start, memoryview(found))
         return bytes(found)
@@ -139,7 +137,6 @@ class SegmentRanges:
         return bytes(plain)
 
     def _decompressed(self, data: bytes | memoryview, size: int, origin: Origin) -> bytes:
-        """Decompress a chunk in any form."""
         try:
             return decompress(CompressionType.ZSTD, data, magic=CURRENT, max_output=size)
         except KafkaSpecError as error:
@@ -177,7 +174,6 @@ def decrypted(
 def index_bytes(
     path: Path, manifest: SegmentManifest, place: ObjectSpan, keys: KeyRing, name: str
 ) -> bytes:
-    """Return the bytes of an index."""
     if not place.size:
         return b""
     if place.size > SIDE_FILE_BYTES:
@@ -202,13 +198,11 @@ def index_bytes(
 
 
 def index_size(manifest: SegmentManifest, place: ObjectSpan) -> int:
-    """Return the number of bytes of an index."""
     added = ENCRYPTION_BYTES if manifest.encryption is not None and place.size else 0
     return max(place.size - added, 0)
 
 
 def sum_of(place: ObjectSpan) -> int:
-    """Return the end of a range."""
     return place.position + place.size
 
 

@@ -165,7 +165,6 @@ class RowDecoder:
     read: Callable[[bytes], Any]
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
         failures: dict[int, Failure] = {}
         values = read_each(enumerate(payloads.to_pylist()), self.read, failures)
         return Decoded(pa.array(values, self.type), failures)

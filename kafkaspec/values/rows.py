@@ -53,7 +53,6 @@ class Rows:
         return found
 
     def begins_with(self, *octets: int) -> Mask:
-        """Return which rows begin with some bytes."""
         found = self.sizes >= len(octets)
         if found.all() and len(found):
             for place, octet in enumerate(octets):
@@ -105,7 +104,6 @@ def integers(lines: Octets, *, little: bool = False) -> Integers:
 
 
 def mask_of(array: pa.Array) -> Mask:
-    """Return a boolean array without nulls as one of NumPy."""
     return np.asarray(array.to_numpy(zero_copy_only=False), np.bool_)
 
 

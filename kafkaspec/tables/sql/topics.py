@@ -69,7 +69,6 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of the view."""
         return self._schema
 
     def scanner(

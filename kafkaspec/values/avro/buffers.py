@@ -47,7 +47,6 @@ class Rows:
         return len(self.index)
 
     def some(self, which: Numbers) -> Rows:
-        """Return some of them."""
         return Rows(self.index[which], self.ends[which])
 
 
@@ -74,7 +73,6 @@ class Payloads:
         self._items = np.full(len(array), items, np.int64)
 
     def take(self, cost: int) -> None:
-        """Take bytes of output."""
         self._output -= cost
         if self._output < 0:
             raise GiveUpError

@@ -36,8 +36,6 @@ class NoPlanError(Exception):
 
 
 class Planner:
-    """Makes plans."""
-
     def __init__(self, reader: Node, depth: int) -> None:
         self._depth = depth
         self._resolution = Resolution(reader)

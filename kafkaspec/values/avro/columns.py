@@ -75,7 +75,6 @@ class Column:
 
 
 def column_of(node: Node, options: Options) -> Column:
-    """Return the column of a schema."""
     column = _Builder(options).column(node, 0)
     if column.width > _ROW:
         raise SchemaError(f"a row of the schema takes more than {_ROW} bytes")

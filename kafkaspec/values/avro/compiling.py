@@ -49,7 +49,6 @@ class Sizes:
         self._records: dict[int, int] = {}
 
     def least(self, node: Node) -> int:
-        """Return how many bytes a value takes at least."""
         if node.kind == AvroKind.FIXED:
             return node.size
         if node.kind != AvroKind.RECORD:

@@ -80,11 +80,9 @@ class AvroDecoder:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         return self._column.type
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads; see ``Decoder``."""
         if self._bytes:
             payloads = _with_lengths(payloads)
         if self._plan is not None and len(payloads) >= _FEW:

@@ -32,12 +32,10 @@ class State:
         self.start()
 
     def start(self) -> None:
-        """Begin a row."""
         self.items = self._bounds.items
         self.depth = self._bounds.depth
 
     def take(self, cost: int, at: int) -> None:
-        """Take bytes of output."""
         self.output -= cost
         if self.output < 0:
             raise PayloadError(Code.BOUND, "the columns of the batch take more than the limit", at)
@@ -64,7 +62,6 @@ def _truncated(at: int) -> PayloadError:
 
 
 def read_null(data: bytes, at: int, state: State) -> tuple[None, int]:
-    """Read nothing."""
     return None, at
 
 
@@ -103,7 +100,6 @@ def read_int(data: bytes, at: int, state: State) -> tuple[int, int]:
 
 
 def read_bytes(data: bytes, at: int, state: State) -> tuple[bytes, int]:
-    """Read bytes after their length."""
     length, begin = read_long(data, at, state)
     if length < 0:
         raise PayloadError(Code.MALFORMED, f"a length is {length}", at)
@@ -113,7 +109,6 @@ def read_bytes(data: bytes, at: int, state: State) -> tuple[bytes, int]:
 
 
 def read_string(data: bytes, at: int, state: State) -> tuple[str, int]:
-    """Read UTF-8 after its length."""
     raw, end = read_bytes(data, at, state)
     try:
         return raw.decode(), end
@@ -249,7 +244,6 @@ def _counts(least: int, cost: int) -> Callable[[bytes, int, State], tuple[int, i
 
 
 def read_array(item: Read, least: int, cost: int) -> Read:
-    """Return what reads an array as a list."""
     read_count = _counts(least, cost)
 
     def read(data: bytes, at: int, state: State) -> tuple[list[Any], int]:
@@ -313,17 +307,14 @@ def refuse(reason: str) -> Read:
 
 
 def float_of(bits: int) -> float:
-    """Return the number that the bits of a float mean."""
     return float(_FLOAT.unpack(bits.to_bytes(4, "little"))[0])
 
 
 def double_of(bits: int) -> float:
-    """Return the number that the bits of a double mean."""
     return float(_DOUBLE.unpack(bits.to_bytes(8, "little"))[0])
 
 
 def double_bits(number: float) -> int:
-    """Return the bits of a double."""
     return int.from_bytes(_DOUBLE.pack(number), "little")
 
 

@@ -121,7 +121,6 @@ class Node:
 
 
 def parse(definition: Definition, bounds: Bounds) -> Node:
-    """Return the root of a schema."""
     if definition.type != SchemaType.AVRO:
         raise SchemaError(f"a schema of the type {definition.type} is not Avro")
     scopes: dict[int, dict[str, Node]] = {}

@@ -62,7 +62,6 @@ class Target:
 
     @property
     def width(self) -> int:
-        """Bytes of output of a value, without texts and items."""
         return 8 if self.column is None else self.column.width
 
     def branch(self, number: int) -> Callable[[Any], Any] | None:
@@ -83,12 +82,10 @@ class Target:
         return lambda value: {name: value}
 
     def map(self, values: dict[str, Any]) -> Any:
-        """Make the value of a map."""
         return values if self.column is None else list(values.items())
 
     @property
     def symbols(self) -> list[Any]:
-        """The values of an enumeration's symbols."""
         symbols = self.node.symbols
         return list(symbols) if self.column is None else list(range(len(symbols)))
 

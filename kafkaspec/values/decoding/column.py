@@ -297,7 +297,6 @@ class Column:
         return names.index(name) if name in names else None
 
     def array(self, found: Parts) -> pa.Array:
-        """Return the column of rows that were decoded."""
         made = self._array(found)
         return unwrap(made) if self.plan.wanted.unwrap else made
 
@@ -326,7 +325,6 @@ def field_names(names: list[str]) -> list[str]:
 
 
 def grouped(split: Split) -> Iterator[tuple[Integers, SchemaKey | None]]:
-    """Yield the rows of each schema."""
     if not split.schemas:
         rows = np.flatnonzero(split.codes == 0)
         if len(rows):

@@ -43,7 +43,6 @@ class Plan:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         if not self.types:
             return self.schemaless.type
         if len(self.types) == 1:
@@ -51,7 +50,6 @@ class Plan:
         return pa.struct([(self.field(name), kind) for name, kind in self.types.items()])
 
     def field(self, name: str) -> str:
-        """Return the name of the field for schemas of a name."""
         last = name.rpartition(".")[2]
         alike = sum(other.rpartition(".")[2] == last for other in self.types)
         return last if alike < 2 else name
@@ -84,7 +82,6 @@ def plan(sample: pa.Array | None, bounds: Bounds) -> Plan:
 
 
 def name_of(schema: Mapping[str, Any]) -> str:
-    """Return the name of a schema, or its type."""
     return str(schema.get("name") or schema.get("type"))
 
 
@@ -117,7 +114,6 @@ class ConnectJsonDecoder:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         return self.plan.type
 
     def decode(self, payloads: pa.Array) -> Decoded:
@@ -137,7 +133,6 @@ class _Rows:
     last: bytes = b""
 
     def read(self, data: bytes) -> Any:
-        """Return what Arrow takes for a row."""
         for prefix in (self.last, *self.by_prefix):
             if prefix and data.startswith(prefix) and data.endswith(_END):
                 try:
@@ -190,7 +185,6 @@ class _Rows:
 
 
 def _framed(value: Any) -> tuple[Any, Any]:
-    """Return schema and payload of a value."""
     if not isinstance(value, dict) or value.keys() != {SCHEMA, PAYLOAD}:
         raise PayloadError(Code.NOT_FRAMED, f"no object of {SCHEMA} and {PAYLOAD}")
     return value[SCHEMA], value[PAYLOAD]

@@ -126,8 +126,6 @@ class _Floating(Number):
 
 
 class _Base64(Shape):
-    """Bytes as base64."""
-
     type = pa.binary()
 
     def read(self, value: Any) -> Any:
@@ -183,8 +181,6 @@ def _scale(schema: dict[str, Any]) -> int:
 
 
 class _Time(Integer):
-    """Integers that are times."""
-
     def __init__(self, kind: pa.DataType, bits: int, most: int | None = None) -> None:
         super().__init__(bits)
         self.type = kind

@@ -27,7 +27,6 @@ def is_envelope(kind: pa.DataType) -> bool:
 
 
 def unwrapped_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of rows of envelopes of a type."""
     if not is_envelope(kind):
         raise SchemaError("no envelope of Debezium: it has no before, after and op")
     after, before = kind.field("after").type, kind.field("before").type
@@ -91,10 +90,8 @@ class DebeziumDecoder:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         return unwrapped_type(self.inner.type)
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
         found = self.inner.decode(payloads)
         return Decoded(unwrap(found.values), found.failures)

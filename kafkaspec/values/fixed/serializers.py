@@ -35,7 +35,6 @@ class BytesDecoder:
     type: ClassVar = pa.binary()
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Return the payloads."""
         return Decoded(payloads)
 
 
@@ -46,7 +45,6 @@ class VoidDecoder:
     type: ClassVar = pa.null()
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Return nulls."""
         rows = pc.indices_nonzero(payloads.is_valid()).to_pylist()
         failure = Failure(Code.TRAILING, "not null", 0)
         return Decoded(pa.nulls(len(payloads)), dict.fromkeys(rows, failure))
@@ -100,7 +98,6 @@ class SizedDecoder:
         return fixed_size(self.key)
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
         failures = of_other_size(payloads, self.size, self.what)
         rows, places = split(payloads, failures)
         if self.right is not None and not (right := self.right(rows)).all():
@@ -143,7 +140,6 @@ class ListDecoder:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         return pa.list_(self.item.type)
 
     def decode(self, payloads: pa.Array) -> Decoded:

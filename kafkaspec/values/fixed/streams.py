@@ -45,11 +45,9 @@ class SuffixedKeyDecoder:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         return pa.struct([("key", self.inner.type), *self._columns()])
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
         failures = of_other_size(payloads, self.suffix.size, "what follows the key", longer=False)
         rows, places = split(payloads, failures)
         owners = np.flatnonzero(np.asarray(places.is_valid()))
@@ -85,11 +83,9 @@ class JoinSideKeyDecoder:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         return pa.struct([("timestamp", MOMENT), ("is_left", pa.bool_()), ("key", self.inner.type)])
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
         parsed, failures = _parsed("streams.join_side_key", payloads)
         keys = _part(self.inner, [each and each.key for each in parsed], "key", failures)
         times = [each and each.timestamp for each in parsed]
@@ -111,13 +107,11 @@ class JoinSideValueDecoder:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         return pa.struct(
             [("is_left", pa.bool_()), ("left", self.left.type), ("right", self.right.type)]
         )
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
         parsed, failures = _parsed("streams.join_side_value", payloads)
         columns = [_sides(parsed)]
         for decoder, side, name in ((self.left, True, "left"), (self.right, False, "right")):
@@ -140,7 +134,6 @@ class SuppressedDecoder:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         header = pa.struct([("key", pa.string()), ("value", pa.binary())])
         return pa.struct(
             [

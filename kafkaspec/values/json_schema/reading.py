@@ -66,7 +66,6 @@ class JsonRowDecoder:
     bounds: Bounds
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads."""
         return decode_rows(payloads, self.type, self.read, self.bounds)
 
 
@@ -84,7 +83,6 @@ class JsonDecoder:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         return self.shape.type
 
     def decode(self, payloads: pa.Array) -> Decoded:
@@ -93,7 +91,6 @@ class JsonDecoder:
         return decode_rows(payloads, self.type, self.by_row, self.bounds, bulk)
 
     def decode_by_row(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads one by one."""
         return decode_rows(payloads, self.type, self.by_row, self.bounds)
 
     def at_once(self, rows: pa.Array) -> pa.Array:
@@ -127,7 +124,6 @@ class JsonDecoder:
         return values.cast(self.type)
 
     def by_row(self, data: bytes) -> Any:
-        """Return what Arrow takes for one payload."""
         return self.shape.of(parse(data, self.bounds))
 
     def doubtful(self, rows: pa.Array) -> pa.Array | None:

@@ -51,7 +51,6 @@ class SchemaPlace:
     document: Document
 
     def inner(self, node: Any) -> SchemaPlace:
-        """Return a schema within this one."""
         return SchemaPlace(node, _base_of(node, self.base), self.document)
 
 

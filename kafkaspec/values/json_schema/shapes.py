@@ -53,7 +53,6 @@ class Shape:
         return self.default
 
     def read(self, value: Any) -> Any:
-        """Return what Arrow takes for a value that is not null."""
         raise NotImplementedError
 
     def add_others(self, value: Any, names: set[str]) -> None:
@@ -85,8 +84,6 @@ class Integer(Shape):
 
 
 class WideInteger(Shape):
-    """Integers of up to 38 digits."""
-
     type = pa.decimal128(_WIDE_DIGITS, 0)
 
     def read(self, value: Any) -> Any:
@@ -113,8 +110,6 @@ def whole(value: Any) -> int:
 
 
 class Number(Shape):
-    """Floating-point numbers."""
-
     is_bulk = True
 
     def __init__(self, kind: pa.DataType | None = None) -> None:
@@ -131,8 +126,6 @@ class Number(Shape):
 
 
 class Boolean(Shape):
-    """Truth values."""
-
     type = pa.bool_()
     is_bulk = True
 
@@ -143,8 +136,6 @@ class Boolean(Shape):
 
 
 class String(Shape):
-    """Text."""
-
     type = pa.string()
     is_bulk = True
 
@@ -200,8 +191,6 @@ FORMATS: Final = frozenset(_FORMATS)
 
 
 class Null(Shape):
-    """Null alone."""
-
     type = pa.null()
 
     def read(self, value: Any) -> Any:
@@ -227,8 +216,6 @@ class JsonText(Shape):
 
 
 class Array(Shape):
-    """Arrays of one type."""
-
     def __init__(self, item: Shape) -> None:
         self.item = item
         self.type = pa.list_(item.type)
@@ -236,7 +223,6 @@ class Array(Shape):
 
     @property
     def known(self) -> pa.DataType:
-        """The type without columns of other properties."""
         return pa.list_(self.item.known)
 
     def read(self, value: Any) -> Any:
@@ -253,7 +239,6 @@ class Array(Shape):
         return items
 
     def add_others(self, value: Any, names: set[str]) -> None:
-        """Add names of properties that have no column."""
         if isinstance(value, list):
             for item in value:
                 self.item.add_others(item, names)
@@ -293,7 +278,6 @@ class Object(Shape):
 
     @property
     def known(self) -> pa.DataType:
-        """The type without columns of other properties."""
         return pa.struct([(name, shape.known) for name, shape in self.fields.items()])
 
     def read(self, value: Any) -> Any:
@@ -315,7 +299,6 @@ class Object(Shape):
         return found
 
     def add_others(self, value: Any, names: set[str]) -> None:
-        """Add names of properties that have no column."""
         if isinstance(value, dict):
             for name, item in value.items():
                 if name in self.fields:

@@ -43,7 +43,6 @@ def parse(data: bytes, bounds: Bounds, *, exact: bool = True) -> Any:
 
 
 def to_text(value: Any) -> str:
-    """Return a value as JSON text."""
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # numbers beyond 64 bits

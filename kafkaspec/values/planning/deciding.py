@@ -293,7 +293,6 @@ class _Decision:
         return found.most_common(1)[0][0] if found else "nothing says their schema"
 
     def _targets(self, framing: str, catalog: Catalog) -> tuple[Target, ...]:
-        """Return the types that the column holds."""
         evolve = self.wanted.evolve
         if self.wanted.schema is not None:
             given = given_schema(self.wanted, self.schemas)
@@ -340,7 +339,6 @@ class _Decision:
             yield target_of(last, message)
 
     def _latest_of(self, writer: WriterSchema) -> WriterSchema | None:
-        """Return the newest version of the subject of a schema."""
         versions = self.schemas.versions(writer.subject)
         return writer_of(self.schemas, versions[-1]) if versions else None
 

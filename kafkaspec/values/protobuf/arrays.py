@@ -71,7 +71,6 @@ def microseconds(meaning: Meaning, seconds: Any, nanos: Any) -> tuple[Any, Any]:
 
 
 def record(type_: pa.DataType, columns: Sequence[pa.Array], mask: Mask, length: int) -> pa.Array:
-    """Return structs of columns."""
     if not columns:  # no column says how many there are
         place = pa.array(np.zeros(length, np.int8), mask=mask)
         return pa.Array.from_buffers(type_, length, [place.buffers()[0]], place.null_count)
@@ -81,15 +80,12 @@ def record(type_: pa.DataType, columns: Sequence[pa.Array], mask: Mask, length: 
 
 
 class JsonTexts:
-    """JSON texts of messages."""
-
     def __init__(self, schema: Schema, bounds: Bounds) -> None:
         self._schema = schema
         self._pool: Any = None
         self._depth = bounds.depth
 
     def text(self, node: Special, message: Any) -> str:
-        """Return the JSON text of a message."""
         if node.meaning is Meaning.JSON:
             return orjson.dumps(self._value(node.descriptor.name, message, 1)).decode()
         if self._pool is None:

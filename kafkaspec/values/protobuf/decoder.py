@@ -55,7 +55,6 @@ class ProtobufDecoder:
 
     @property
     def type(self) -> pa.DataType:
-        """The type of the column."""
         return self._type
 
     @property

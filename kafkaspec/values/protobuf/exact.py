@@ -114,7 +114,6 @@ class _Columns:
         return self.times(node, found, mask, rows, path)
 
     def field(self, field: Field, found: Sequence[Any], rows: Rows, path: str) -> pa.Array:
-        """Return the column of a field of messages."""
         path = f"{path}.{field.column.name}" if path else field.column.name
         if field.extension is not None:
             values = [one.Extensions[field.extension] for one in found]
@@ -149,7 +148,6 @@ class _Columns:
     def scalars(
         self, node: Scalar, values: Sequence[Any], mask: Any, rows: Rows, path: str
     ) -> pa.Array:
-        """Return numbers, texts or bytes."""
         if pa.types.is_string(node.type) and any(isinstance(one, bytes) for one in values):
             for row, one in zip(rows, values, strict=True):
                 if isinstance(one, bytes):
@@ -162,7 +160,6 @@ class _Columns:
     def times(
         self, node: Special, found: Sequence[Any], mask: Any, rows: Rows, path: str
     ) -> pa.Array:
-        """Return times in microseconds."""
         size = len(found)
         seconds = np.fromiter((getattr(one, member(1)) for one in found), np.int64, size)
         nanos = np.fromiter((getattr(one, member(2)) for one in found), np.int64, size)
@@ -175,7 +172,6 @@ class _Columns:
     def texts(
         self, node: Special, found: Sequence[Any], mask: Any, rows: Rows, path: str
     ) -> pa.Array:
-        """Return messages as JSON text."""
         values: list[str | None] = []
         for place, (row, one) in enumerate(zip(rows, found, strict=True)):
             text: str | None = None
@@ -202,7 +198,6 @@ class _Columns:
         rows: Rows,
         path: str,
     ) -> pa.Array:
-        """Return the column of lists."""
         sizes = [self.count(row, len(one), path) for row, one in zip(rows, lists, strict=True)]
         inner = [row for row, size in zip(rows, sizes, strict=True) for _ in range(size)]
         items = [item for one, size in zip(lists, sizes, strict=True) if size for item in one]

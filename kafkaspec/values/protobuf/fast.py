@@ -90,7 +90,6 @@ class _Columns:
             self.doubtful[np.flatnonzero(wrong) if rows is None else rows[wrong]] = True
 
     def record(self, node: Record, found: dict[str, pa.Array], rows: Any, there: Any) -> Any:
-        """Return the columns of a message."""
         columns = [self.field(one, found[member(one.number)], rows, there) for one in node.fields]
         fields = {one.number: one for one in node.fields}
         for _, _, names in node.oneofs:
@@ -110,7 +109,6 @@ class _Columns:
         return _sizes(found) > 0 if _is_json(field.node) else _valid(found)
 
     def field(self, field: Field, found: pa.Array, rows: Any, there: Any) -> pa.Array:
-        """Return the column of a field."""
         if field.shape is Shape.MAP:
             return self.maps(field, found, rows)
         if field.shape is Shape.LIST:
@@ -124,7 +122,6 @@ class _Columns:
         return self.nodes(field.node, found, rows, there)
 
     def nodes(self, node: Node, found: pa.Array, rows: Any, there: Any) -> pa.Array:
-        """Return the column of values."""
         own = _valid(found) if found.null_count else None
         mask = None if own is None else ~own
         if own is not None:
@@ -167,7 +164,6 @@ class _Columns:
         return self.texts(node, found.values.take(first).to_pylist(), rows)
 
     def texts(self, node: Special, found: list[bytes | None], rows: Any) -> pa.Array:
-        """Return messages as JSON text."""
         read = message_class(node.descriptor).FromString
         wrong = np.zeros(len(found), np.bool_)
         made: list[str | None] = []
@@ -184,7 +180,6 @@ class _Columns:
         return pa.array(made, pa.string())
 
     def lists(self, type_: pa.DataType, node: Node, found: pa.Array, rows: Any) -> pa.Array:
-        """Return the column of lists."""
         items = found.values
         if not isinstance(node, Scalar):
             items = self.nodes(node, items, self.inner(found, rows), None)
@@ -256,7 +251,6 @@ class SlowError(ValueError):
 
 
 def handler(root: Message) -> object:
-    """Return what makes a record batch of messages."""
     if not isinstance(root, Record):
         raise SlowError("a message that stands for one value")
     shadow = _Shadow()
@@ -339,7 +333,6 @@ class _Shadow:
     def add(
         self, made: DescriptorProto, number: int, shape: Shape, kind: int, message: str = ""
     ) -> None:
-        """Add a field of a type."""
         label = FieldDescriptorProto.LABEL_OPTIONAL
         if shape is Shape.LIST:
             label = FieldDescriptorProto.LABEL_REPEATED

@@ -170,7 +170,6 @@ Node: TypeAlias = Scalar | Enumeration | Message
 
 
 def plan(schema: Schema, name: str, options: Options) -> Message:
-    """Return how messages of one type become a column."""
     return _Planner(schema, options).message(schema.descriptor(name), ())
 
 
@@ -181,7 +180,6 @@ class _Planner:
         self.columns = 0
 
     def message(self, descriptor: Any, above: tuple[str, ...]) -> Message:
-        """Return the node of a message within others."""
         name = descriptor.full_name
         known = _known(descriptor)
         if known is not None:
@@ -224,7 +222,6 @@ class _Planner:
         )
 
     def field(self, part: Any, above: tuple[str, ...], name: str, oneof: int | None) -> Field:
-        """Return the column of a field."""
         self.columns += 1
         if self.columns > COLUMNS:
             raise SchemaError(f"{above[0]} takes more than {COLUMNS} columns")
@@ -261,7 +258,6 @@ class _Planner:
         )
 
     def node(self, part: Any, above: tuple[str, ...]) -> Node:
-        """Return the type of a field's values."""
         if part.message_type is not None:
             return self.message(part.message_type, above)
         if part.enum_type is None:

@@ -117,7 +117,6 @@ class Schema:
         return found
 
     def _at(self, indexes: Sequence[int], text: bool) -> str | None:
-        """Return the full name of the message at a place."""
         name = self.main.package
         inner: Iterable[DescriptorProto] = self.main.message_type
         for index in indexes:
@@ -171,7 +170,6 @@ def _read(text: str, imports: tuple[tuple[str, str], ...]) -> Schema:
 
 
 def message_class(descriptor: Any) -> Any:
-    """Return the class of messages."""
     return GetMessageClass(descriptor)
 
 

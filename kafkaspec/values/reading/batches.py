@@ -70,7 +70,6 @@ class Reader:
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of the record batches."""
         return pa.schema([self._field(name) for name in self._wanted.columns])
 
     @cached_property
@@ -91,7 +90,6 @@ class Reader:
         return self._wanted.request.field(name)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield record batches."""
         for batch in record_batches(self._wanted.log, self._wanted.request):
             headers = headers_of(batch)
             found = {

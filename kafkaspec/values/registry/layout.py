@@ -126,7 +126,6 @@ class LayoutError(ValueError):
 
 
 def read_key(data: bytes | None) -> tuple[KeyType, dict[str, Any]]:
-    """Return the type and the fields of a key."""
     if data is None:
         raise LayoutError("no key")
     found = _object(data, "key")

@@ -309,13 +309,11 @@ class Resolver:
     """Makes definitions, each once."""
 
     def __init__(self, referred: Callable[[Schema, Reference], Schema], bounds: Bounds) -> None:
-        """Prepare to make definitions."""
         self._referred = referred
         self._bounds = bounds
         self._made: dict[Schema, _Made] = {}
 
     def definition(self, schema: Schema) -> Definition:
-        """Return the definition of a schema; see ``SchemaLog.definition``."""
         return self._make(schema, []).definition
 
     def _make(self, schema: Schema, above: list[Schema]) -> _Made:

@@ -21,8 +21,6 @@ _TRANSACTIONAL: Final = "transactional"
 
 
 class Record(NamedTuple):
-    """A record of the topic."""
-
     offset: int
     key: bytes | None
     value: bytes | None

@@ -47,7 +47,6 @@ class Replay:
     _sequences: set[int] = field(default_factory=set)
 
     def add(self, record: Record) -> None:
-        """Take the next record."""
         self.records += 1
         if len(record.value or b"") > _ESCAPED * self.bounds.schema_bytes:
             reason = f"{len(record.value or b''):,} bytes are more than a schema may have"
