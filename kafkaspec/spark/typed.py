@@ -35,6 +35,7 @@ from kafkaspec.values.options import BYTES, Options
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning.catalog import Catalog
 from kafkaspec.values.reading.batches import (
+    added_columns,
     beside,
     columns_beside,
     first_error,
@@ -44,7 +45,6 @@ from kafkaspec.values.reading.batches import (
 from kafkaspec.values.reading.request import (
     ERROR,
     Planned,
-    added_columns,
     is_internal,
     needed_columns,
     planned,

@@ -20,8 +20,8 @@ from kafkaspec.tables.folders import SCHEMA, SPLITS, TOPIC, Folders, columns_of
 from kafkaspec.tables.writers import write_all, writer_of
 from kafkaspec.values.fixed import CONNECT_CONFIG, topic_formats
 from kafkaspec.values.options import DECODE
-from kafkaspec.values.reading.batches import Reader
-from kafkaspec.values.reading.request import Schemas, ValueReport, is_internal, registry_of, typed
+from kafkaspec.values.reading.batches import reader_of
+from kafkaspec.values.reading.request import Schemas, ValueReport, is_internal, registry_of
 
 
 class TypedFileOptions(FileOptions, DecodingOptions, total=False):
@@ -95,7 +95,7 @@ def export_typed(
         "value": value,
     } | options
     if not split_by:
-        reader = Reader(typed(log, topic=topic, progress=progress, **request))
+        reader = reader_of(log, topic=topic, progress=progress, **request)
         with opened_file(output, log, replace_existing=replace_existing) as file:
             writer = writer_of(to, file, reader.schema, fitted=True, flatten=flatten)
             write_all(writer, reader, file)
@@ -111,7 +111,7 @@ def export_typed(
             request |= {"topic": name, "progress": progress, "also": columns_of(split_by)}
             request |= {"value": _value_format(name, topic, value, options)}
             try:
-                reader = Reader(typed(log, **request))
+                reader = reader_of(log, **request)
                 reader.check()
             except KafkaSpecError:
                 raise

@@ -25,8 +25,8 @@ from kafkaspec.options import not_there
 from kafkaspec.shown import printable
 from kafkaspec.tables.json_values import json_lines, json_values
 from kafkaspec.values.framing.frames import SIDES
-from kafkaspec.values.reading.batches import Reader
-from kafkaspec.values.reading.request import ERROR, is_internal, registry_of, typed
+from kafkaspec.values.reading.batches import Reader, reader_of
+from kafkaspec.values.reading.request import ERROR, is_internal, registry_of
 from kafkaspec.values.registry.log import SchemaLog
 
 _CHARACTERS = 400
@@ -55,7 +55,7 @@ class Readers:
         """
         with wrong_usage(ValueError):
             schemas = self._schemas(log)
-            reader = Reader(typed(log, **self._options | options | {"schemas": schemas}))
+            reader = reader_of(log, **self._options | options | {"schemas": schemas})
             reader.check()
         return reader
 

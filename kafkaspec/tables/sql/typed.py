@@ -14,7 +14,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.tables.shapes import converted, without_dictionaries
 from kafkaspec.tables.sql.topics import TIMESTAMP, Scans, Topic
 from kafkaspec.values.reading.batches import Reader
-from kafkaspec.values.reading.request import ValueReport, planned, requested
+from kafkaspec.values.reading.request import ValueReport, planned
 
 
 class TypedTopic(Topic):
@@ -41,14 +41,13 @@ class TypedTopic(Topic):
 
     def _reader(self, columns: Sequence[str] | None, request: Request | None) -> Reader:
         report = ValueReport(asked=self._asked)
-        wanted = requested(self._decided, columns=columns, report=report, **self._plain)
-        if request is not None and request.where is not None:
-            where = request.where
-            wanted = replace(wanted, request=where.narrowed(replace(wanted.request, where=where)))
+        reader = Reader(self._decided, columns=columns, report=report, **self._plain)
+        if request is not None:
             self._scans.reports[self._name] = report
-        elif request is not None:
-            self._scans.reports[self._name] = report
-        return Reader(wanted)
+            if request.where is not None:
+                where = request.where
+                reader.request = where.narrowed(replace(reader.request, where=where))
+        return reader
 
     def _batches(self, request: Request, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._scans.requests.append((self._name, request))

@@ -2,57 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Unpack
+from inspect import signature
+from typing import Any, Final, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.reading import AnyLog, record_batches
+from kafkaspec.arrow.reading import AnyLog, default_columns, record_batches
+from kafkaspec.arrow.schema import COLUMNS, RequestOptions, request_of
+from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.log.columnar import TypedOptions
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
-from kafkaspec.policy import ErrorPolicy
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.decoding.column import Column, Parts
 from kafkaspec.values.framing.frames import Side
 from kafkaspec.values.options import BYTES, DECODE
+from kafkaspec.values.plan import Plan
 from kafkaspec.values.reading.request import (
     ERROR,
     MESSAGE,
     RAW,
     SCHEMA_ID,
-    ReadingOptions,
-    Typed,
-    typed,
+    Planned,
+    ValueReport,
+    needed_columns,
+    planned,
 )
 
 
 class Reader:
-    """Makes typed record batches.
+    """Makes typed record batches of a log, for which it is decided how keys and values are read.
 
-    Args:
-        wanted: the log, and what was decided.
+    Attributes:
+        also: columns that are there although they were not asked for.
+        request: the columns and rows to read.
     """
 
-    def __init__(self, wanted: Typed) -> None:
-        self._wanted = wanted
-        self._columns = {
-            side: Column(plan) for side, plan in wanted.plans.items() if plan.format != BYTES
-        }
-        self._errors: ErrorPolicy = next(
-            (plan.wanted.on_value_error for plan in wanted.plans.values()), "column"
-        )
-        self._each = any(
-            not plan.targets and plan.format == DECODE for plan in wanted.plans.values()
-        )
+    def __init__(
+        self,
+        decided: Planned,
+        *,
+        columns: Sequence[str] | None = None,
+        report: ValueReport | None = None,
+        also: Sequence[str] = (),
+        where: str | Where | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> None:
+        """Ask for columns and rows.
 
-    @property
-    def also(self) -> tuple[str, ...]:
-        """Columns that are there although they were not asked for."""
-        return self._wanted.also
+        Args:
+            decided: how keys and values are read.
+            columns: names of columns, as ``Columnar.to_typed`` takes them.
+            report: is filled.
+            also: columns that come after the others, unless they are among them.
+            where: a condition on the typed columns.
+            options: of ``Columnar.to_batches``.
+
+        Raises:
+            ValueError: a column or an option is unknown.
+        """
+        self._log, plans, self._errors = decided.log, decided.plans, decided.on_value_error
+        self._report = report = ValueReport() if report is None else report
+        report.notes += decided.notes
+        report.problems |= dict.fromkeys(decided.problems)
+        report.undecoded |= dict.fromkeys(decided.undecoded)
+        names = _columns(self._log, columns, plans)
+        self.also = _columns(self._log, [name for name in also if name not in names], plans)
+        self._shown = (*names, *self.also)
+        self._where = where = Where(where) if isinstance(where, str) else where
+        hidden = (
+            () if where is None else (name for name in where.columns if name not in self._shown)
+        )
+        self._made = (*self._shown, *_columns(self._log, list(hidden), plans))
+        if options.setdefault("layout", "binary") != "binary":
+            raise ValueError("decoded keys and values are copied: the layout is binary")
+        self.request = request_of((), needed_columns(self._made, plans, self._errors), **options)
+        if where is not None:
+            self.request = where.narrowed(self.request)
+        self._columns = {side: Column(plan) for side, plan in plans.items() if plan.format != BYTES}
+        self._each = any(not plan.targets and plan.format == DECODE for plan in plans.values())
 
     def check(self) -> None:
         """Compile what the columns need.
@@ -70,15 +103,14 @@ class Reader:
 
     @property
     def schema(self) -> pa.Schema:
-        return pa.schema([self._field(name) for name in self._wanted.columns])
+        return pa.schema([self._field(name) for name in self._shown])
 
     @cached_property
     def _whole(self) -> pa.Schema:
         """The schema with the columns that a condition alone needs."""
-        wanted = self._wanted
-        whole = pa.schema([self._field(name) for name in (*wanted.columns, *wanted.others)])
-        if wanted.where is not None:
-            wanted.where.check(whole)
+        whole = pa.schema([self._field(name) for name in self._made])
+        if self._where is not None:
+            self._where.check(whole)
         return whole
 
     def _field(self, name: str) -> pa.Field:
@@ -87,10 +119,10 @@ class Reader:
                 return pa.field(name, column.type)
             if name in beside(side):
                 return pa.field(name, beside(side)[name])
-        return self._wanted.request.field(name)
+        return self.request.field(name)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in record_batches(self._wanted.log, self._wanted.request):
+        for batch in record_batches(self._log, self.request):
             headers = headers_of(batch)
             found = {
                 side: column.parts(batch.column(side), headers)
@@ -104,13 +136,13 @@ class Reader:
                 yield from self._chosen(self._batch(batch, found, arrays, self._whole), found)
 
     def _count(self, batch: pa.RecordBatch, found: Mapping[Side, Parts]) -> None:
-        report = self._wanted.report
+        report = self._report
         report.rows += batch.num_rows
         for side, parts in found.items():
             if not parts.failures:
                 continue
             if self._errors == "raise":
-                raise first_error(batch, side, parts, partial(_file_of, self._wanted.log))
+                raise first_error(batch, side, parts, partial(_file_of, self._log))
             report.failures.update((side, failure.code) for failure in parts.failures.values())
             for row in sorted(parts.failures):
                 failure = parts.failures[row]
@@ -140,9 +172,9 @@ class Reader:
         rows = {row for parts in found.values() for row in parts.failures}
         if self._errors == "skip" and rows:
             batch = without_rows(batch, rows)
-        if self._wanted.where is not None:
-            batch = batch.filter(self._wanted.where.mask(batch))
-            batch = batch.select(self._wanted.columns)
+        if self._where is not None:
+            batch = batch.filter(self._where.mask(batch))
+            batch = batch.select(self._shown)
         if batch.num_rows:
             yield batch
 
@@ -163,7 +195,7 @@ class Reader:
             schema = pa.schema(
                 [
                     pa.field(name, fields[name]) if name in fields else self._field(name)
-                    for name in (*self._wanted.columns, *self._wanted.others)
+                    for name in self._made
                 ]
             )
             yield from self._chosen(self._batch(batch.take(chosen), own, arrays, schema), own)
@@ -275,11 +307,63 @@ def _some(parts: Parts, rows: Any) -> Parts:
     return Parts(len(rows), [], failures, ids, messages, parts.names)
 
 
+def _columns(
+    log: AnyLog, columns: Sequence[str] | None, plans: Mapping[Side, Plan]
+) -> tuple[str, ...]:
+    """Return the names of the columns: those asked for, or the default ones."""
+    added: dict[str, tuple[str, ...]] = {
+        side: tuple(added_columns(plan)) for side, plan in plans.items()
+    }
+    if columns is None:
+        return tuple(
+            name for column in default_columns(log) for name in (column, *added.get(column, ()))
+        )
+    if isinstance(columns, str):
+        raise ValueError("columns is a list of names")
+    known = {*COLUMNS, *(name for side in plans for name in beside(side))}
+    for name in columns:
+        if name not in known:
+            raise ValueError(f"no column {name!r}; there are {', '.join(sorted(known))}")
+    return tuple(columns)
+
+
+def added_columns(plan: Plan) -> Iterator[str]:
+    """Yield the names of the columns that stand after a decoded one by default."""
+    if plan.format == BYTES:
+        return
+    if plan.format == DECODE:
+        yield SCHEMA_ID.format(plan.side)
+        if plan.names_messages:
+            yield MESSAGE.format(plan.side)
+    if plan.wanted.on_value_error == "column":
+        yield ERROR.format(plan.side)
+    if plan.wanted.raw:
+        yield RAW.format(plan.side)
+
+
+_DECIDED: Final = frozenset(signature(planned).parameters)
+
+
+class ReadingOptions(RequestOptions, TypedOptions, total=False):
+    """The options of ``planned`` and ``Reader``."""
+
+    columns: Sequence[str] | None
+    also: Sequence[str]
+    where: str | Where | None
+
+
+def reader_of(log: AnyLog, **options: Unpack[ReadingOptions]) -> Reader:
+    """Return what makes typed record batches of a log; see ``planned`` and ``Reader``."""
+    own: Any = {name: value for name, value in options.items() if name in _DECIDED}
+    others: Any = {name: value for name, value in options.items() if name not in _DECIDED}
+    return Reader(planned(log, **own), **others)
+
+
 def read(
     log: AnyLog, **options: Unpack[ReadingOptions]
 ) -> pa.RecordBatchReader | Iterator[pa.RecordBatch]:
     """Return record batches with typed keys and values; see ``Columnar.to_batches``."""
-    reader = Reader(typed(log, **options))
+    reader = reader_of(log, **options)
     reader.check()
     if reader.differs:
         return iter(reader)
@@ -288,4 +372,4 @@ def read(
 
 def schema_of(log: AnyLog, **options: Unpack[ReadingOptions]) -> pa.Schema:
     """Return the schema of typed columns; see ``Columnar.value_schema``."""
-    return Reader(typed(log, **options)).schema
+    return reader_of(log, **options).schema

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from os import PathLike
-from typing import Any, Final, Unpack
+from typing import Final
 
-from kafkaspec.arrow.reading import AnyLog, default_columns, place_of
-from kafkaspec.arrow.schema import COLUMNS, Request, RequestOptions, request_of
-from kafkaspec.arrow.where.condition import Where
+from kafkaspec.arrow.reading import AnyLog, place_of
+from kafkaspec.arrow.schema import COLUMNS
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.columnar import Evolve, TypedOptions
+from kafkaspec.log.columnar import Evolve
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.policy import ErrorPolicy
@@ -27,20 +25,9 @@ from kafkaspec.values.registry.log import TOPIC, SchemaLog
 from kafkaspec.values.registry.schema import Schema
 
 SCHEMA_ID: Final = "{}_schema_id"
-
-
 MESSAGE: Final = "{}_message"
-
-
 ERROR: Final = "{}_error"
-
-
 RAW: Final = "{}_raw"
-
-
-_ADDED: Final = (SCHEMA_ID, MESSAGE, ERROR, RAW)
-
-
 Schemas = SchemaLog | str | PathLike[str] | None
 """Schemas of a registry: opened, or a path that ``SchemaLog.open`` takes."""
 
@@ -71,31 +58,6 @@ class ValueReport:
     def failed(self) -> int:
         """Number of keys and values that have failed; a side that stays bytes is one."""
         return sum(self.failures.values()) + (len(self.undecoded) if self.asked else 0)
-
-
-@dataclass(frozen=True)
-class Typed:
-    """A log of one topic, and what was decided about its keys and values.
-
-    Attributes:
-        log: the log.
-        columns: names of columns.
-        also: those of them that were not asked for.
-        plans: for each side that is decoded.
-        request: the columns and rows to read.
-        report: counts what was decoded.
-        where: a condition on rows.
-        others: columns that are needed for it alone.
-    """
-
-    log: AnyLog
-    columns: tuple[str, ...]
-    also: tuple[str, ...]
-    plans: Mapping[Side, Plan]
-    request: Request
-    report: ValueReport
-    where: Where | None = None
-    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -169,68 +131,6 @@ def planned(
     return Planned(log, plans, on_value_error, notes, problems, undecoded)
 
 
-def requested(
-    decided: Planned,
-    *,
-    columns: Sequence[str] | None = None,
-    report: ValueReport | None = None,
-    also: Sequence[str] = (),
-    where: str | Where | None = None,
-    **options: Unpack[RequestOptions],
-) -> Typed:
-    """Ask for columns and rows of a log of which the rest is decided.
-
-    Args:
-        decided: how keys and values are read.
-        columns: names of columns, as ``Columnar.to_typed`` takes them.
-        report: is filled.
-        also: columns that come after the others, unless they are among them.
-        where: a condition on the typed columns.
-        options: of ``Columnar.to_batches``.
-
-    Raises:
-        ValueError: a column or an option is unknown.
-    """
-    log, plans = decided.log, decided.plans
-    report = ValueReport() if report is None else report
-    report.notes += decided.notes
-    report.problems |= dict.fromkeys(decided.problems)
-    report.undecoded |= dict.fromkeys(decided.undecoded)
-    names = _columns(log, columns, plans)
-    hidden = _columns(log, [name for name in also if name not in names], plans)
-    condition = Where(where) if isinstance(where, str) else where
-    others: tuple[str, ...] = ()
-    if condition is not None:
-        shown = {*names, *hidden}
-        others = _columns(log, [name for name in condition.columns if name not in shown], plans)
-    options.setdefault("layout", "binary")
-    if options["layout"] != "binary":
-        raise ValueError("decoded keys and values are copied: the layout is binary")
-    needed = needed_columns((*names, *hidden, *others), plans, decided.on_value_error)
-    request = request_of((), needed, **options)
-    if condition is not None:
-        request = condition.narrowed(request)
-    return Typed(log, (*names, *hidden), hidden, plans, request, report, condition, others)
-
-
-_DECIDED: Final = frozenset(signature(planned).parameters)
-
-
-class ReadingOptions(RequestOptions, TypedOptions, total=False):
-    """The options of ``planned`` and ``requested``."""
-
-    columns: Sequence[str] | None
-    also: Sequence[str]
-    where: str | Where | None
-
-
-def typed(log: AnyLog, **options: Unpack[ReadingOptions]) -> Typed:
-    """Do what ``planned`` and ``requested`` do, with the options of both."""
-    own: Any = {name: value for name, value in options.items() if name in _DECIDED}
-    others: Any = {name: value for name, value in options.items() if name not in _DECIDED}
-    return requested(planned(log, **own), **others)
-
-
 def of_one_topic(log: AnyLog, topic: str | None) -> tuple[AnyLog, str | None]:
     """Return the log of one topic, and its name if it is known."""
     if isinstance(log, LogDirectory):
@@ -268,40 +168,6 @@ def registry_of(log: AnyLog, schemas: Schemas) -> SchemaLog | None:
         return SchemaLog.open(log.path)
     except KafkaSpecError:
         return None
-
-
-def _columns(
-    log: AnyLog, columns: Sequence[str] | None, plans: Mapping[Side, Plan]
-) -> tuple[str, ...]:
-    """Return the names of the columns: those asked for, or the default ones."""
-    added: dict[str, tuple[str, ...]] = {
-        side: tuple(added_columns(plan)) for side, plan in plans.items()
-    }
-    if columns is None:
-        return tuple(
-            name for column in default_columns(log) for name in (column, *added.get(column, ()))
-        )
-    if isinstance(columns, str):
-        raise ValueError("columns is a list of names")
-    known = {*COLUMNS, *(form.format(side) for side in plans for form in _ADDED)}
-    for name in columns:
-        if name not in known:
-            raise ValueError(f"no column {name!r}; there are {', '.join(sorted(known))}")
-    return tuple(columns)
-
-
-def added_columns(plan: Plan) -> Iterator[str]:
-    """Yield the names of the columns that stand after a decoded one by default."""
-    if plan.format == BYTES:
-        return
-    if plan.format == DECODE:
-        yield SCHEMA_ID.format(plan.side)
-        if plan.names_messages:
-            yield MESSAGE.format(plan.side)
-    if plan.wanted.on_value_error == "column":
-        yield ERROR.format(plan.side)
-    if plan.wanted.raw:
-        yield RAW.format(plan.side)
 
 
 def needed_columns(
