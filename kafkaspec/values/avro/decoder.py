@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from kafkaspec.arrow.messages.reference import varint
 from kafkaspec.values.avro.buffers import GiveUpError, Numbers, Payloads
 from kafkaspec.values.avro.bulk import NoPlanError, Plan, Planner
 from kafkaspec.values.avro.columns import Column, column_of, finish
@@ -135,7 +136,7 @@ def _with_lengths(payloads: pa.Array) -> pa.Array:
     few = 2 * (sum(exact) - payloads.null_count) <= given
     return pa.array(
         [
-            data if data is None or (known and not few) else _varint(len(data)) + data
+            data if data is None or (known and not few) else varint(len(data) << 1) + data
             for data, known in zip(raw, exact, strict=True)
         ],
         pa.binary(),
@@ -147,12 +148,3 @@ def _is_exact(data: bytes, state: State) -> bool:
         return read_bytes(data, 0, state)[1] == len(data)
     except PayloadError:
         return False
-
-
-def _varint(number: int) -> bytes:
-    number <<= 1
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])

@@ -18,10 +18,10 @@ from kafkaspec.values.fixed.debezium import DebeziumDecoder, envelope_shape
 from kafkaspec.values.fixed.layouts import Suffix, layout_decoder
 from kafkaspec.values.fixed.serializers import SERIALIZERS, ListDecoder, constant_size
 from kafkaspec.values.fixed.streams import (
-    JoinSideKeyDecoder,
-    JoinSideValueDecoder,
     SuffixedKeyDecoder,
     SuppressedDecoder,
+    join_side_key,
+    join_side_value,
 )
 from kafkaspec.values.json_schema.reading import (
     JsonDecoder,
@@ -115,8 +115,8 @@ _AROUND: Final[dict[str, _Make]] = {
     "streams-windowed": _suffixed("streams.windowed_suffix"),
     "streams-window-store": _suffixed("streams.window_store_suffix"),
     "streams-session": _suffixed("streams.session_suffix"),
-    "streams-join-side-key": lambda asked: JoinSideKeyDecoder(asked.inner[0]),
-    "streams-join-side-value": lambda asked: JoinSideValueDecoder(asked.inner[0], asked.inner[-1]),
+    "streams-join-side-key": lambda asked: join_side_key(asked.inner[0]),
+    "streams-join-side-value": lambda asked: join_side_value(asked.inner[0], asked.inner[-1]),
     "streams-suppress": lambda asked: SuppressedDecoder(asked.inner[0]),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -135,12 +135,3 @@ def inner(
         within = ".".join(part for part in (path, failure.path) if part)
         failures.setdefault(row, replace(failure, path=within))
     return decoded.values
-
-
-def structs(columns: Sequence[pa.Array], type_: pa.DataType, failed: Iterable[int]) -> pa.Array:
-    """Return structs of columns, null where a row has failed or its first column is null."""
-    mask = np.asarray(columns[0].is_null())
-    if failed := list(failed):
-        mask = mask.copy()
-        mask[failed] = True
-    return pa.StructArray.from_arrays(columns, fields=list(type_), mask=pa.array(mask))

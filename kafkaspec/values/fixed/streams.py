@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +20,6 @@ from kafkaspec.values.fixed.layouts import (
     of_other_size,
     parse,
     split,
-    structs,
 )
 
 VERSION_HEADER: Final = "v"
@@ -72,54 +72,72 @@ class SuffixedKeyDecoder:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinSideKeyDecoder:
-    """Decodes keys of the store that both sides of an outer join share.
+class _PartsDecoder:
+    """Decodes rows to structs of their parts.
 
     Attributes:
-        inner: decoder of the key.
+        read: returns the parts of a payload, by name.
+        parts: the type of each part, or the decoder of its bytes.
+        path: path of the bytes within a payload, by the name of the part.
     """
 
-    inner: Decoder
-
-    @property
-    def type(self) -> pa.DataType:
-        return pa.struct([("timestamp", MOMENT), ("is_left", pa.bool_()), ("key", self.inner.type)])
-
-    def decode(self, payloads: pa.Array) -> Decoded:
-        parsed, failures = _parsed("streams.join_side_key", payloads)
-        keys = _part(self.inner, [each and each.key for each in parsed], "key", failures)
-        times = [each and each.timestamp for each in parsed]
-        columns = [pa.array(times, MOMENT), _sides(parsed), keys]
-        return Decoded(structs(columns, self.type, failures), failures)
-
-
-@dataclass(frozen=True, slots=True)
-class JoinSideValueDecoder:
-    """Decodes values of the store that both sides of an outer join share.
-
-    Attributes:
-        left: decoder of values of the left side.
-        right: of the right side.
-    """
-
-    left: Decoder
-    right: Decoder
+    read: Callable[[bytes], dict[str, Any]]
+    parts: dict[str, pa.DataType | Decoder]
+    path: str = "{}"
 
     @property
     def type(self) -> pa.DataType:
         return pa.struct(
-            [("is_left", pa.bool_()), ("left", self.left.type), ("right", self.right.type)]
+            [
+                (name, kind if isinstance(kind, pa.DataType) else kind.type)
+                for name, kind in self.parts.items()
+            ]
         )
 
     def decode(self, payloads: pa.Array) -> Decoded:
-        parsed, failures = _parsed("streams.join_side_value", payloads)
-        columns = [_sides(parsed)]
-        for decoder, side, name in ((self.left, True, "left"), (self.right, False, "right")):
-            found = [
-                each and (each.value if bool(each.is_left) is side else None) for each in parsed
-            ]
-            columns.append(_part(decoder, found, name, failures))
-        return Decoded(structs(columns, self.type, failures), failures)
+        return self.decode_others(payloads, {})
+
+    def decode_others(self, payloads: pa.Array, failures: dict[int, Failure]) -> Decoded:
+        """Decode payloads but those that have failed already."""
+        rows = read_each(enumerate(payloads.to_pylist()), self.read, failures)
+        columns = []
+        for name, kind in self.parts.items():
+            values = [each and each[name] for each in rows]
+            if isinstance(kind, pa.DataType):
+                columns.append(pa.array(values, kind))
+                continue
+            octets = pa.array(
+                [None if each is None else bytes(each) for each in values], pa.binary()
+            )
+            columns.append(inner(kind, octets, self.path.format(name), failures))
+        mask = pa.array(
+            [each is None or row in failures for row, each in enumerate(rows)], pa.bool_()
+        )
+        values = pa.StructArray.from_arrays(columns, fields=list(self.type), mask=mask)
+        return Decoded(values, failures)
+
+
+def join_side_key(key: Decoder) -> Decoder:
+    """Return the decoder of keys of the store that both sides of an outer join share."""
+
+    def read(data: bytes) -> dict[str, Any]:
+        found = parse("streams.join_side_key", data)
+        return {
+            "timestamp": found.timestamp, "is_left": bool(found.is_left), "key": found.key,
+        }  # fmt: skip
+
+    return _PartsDecoder(read, {"timestamp": MOMENT, "is_left": pa.bool_(), "key": key})
+
+
+def join_side_value(left: Decoder, right: Decoder) -> Decoder:
+    """Return the decoder of values of that store, of which each is of one side."""
+
+    def read(data: bytes) -> dict[str, Any]:
+        found = parse("streams.join_side_value", data)
+        sides = (found.value, None) if found.is_left else (None, found.value)
+        return {"is_left": bool(found.is_left), "left": sides[0], "right": sides[1]}
+
+    return _PartsDecoder(read, {"is_left": pa.bool_(), "left": left, "right": right})
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,37 +151,30 @@ class SuppressedDecoder:
     inner: Decoder
 
     @property
-    def type(self) -> pa.DataType:
+    def _parts(self) -> _PartsDecoder:
         header = pa.struct([("key", pa.string()), ("value", pa.binary())])
-        return pa.struct(
-            [
-                ("time", MOMENT), ("timestamp", MOMENT), ("offset", pa.int64()),
-                ("topic", pa.string()), ("partition", pa.int32()), ("headers", pa.list_(header)),
-                ("prior", self.inner.type), ("old", self.inner.type), ("new", self.inner.type),
-            ]
-        )  # fmt: skip
+        parts = {
+            "time": MOMENT, "timestamp": MOMENT, "offset": pa.int64(), "topic": pa.string(),
+            "partition": pa.int32(), "headers": pa.list_(header),
+            "prior": self.inner, "old": self.inner, "new": self.inner,
+        }  # fmt: skip
+        return _PartsDecoder(_buffered, parts, "{}_value")
+
+    @property
+    def type(self) -> pa.DataType:
+        return self._parts.type
 
     def decode_records(self, values: pa.Array, headers: pa.Array) -> Decoded:
         """Decode values, by the version of their layout in a header."""
-        found = values.to_pylist()
         failures: dict[int, Failure] = {}
-        for row, data in enumerate(found):
-            if data is not None and (version := _version(headers[row].as_py())) != VERSION:
+        for row, present in enumerate(values.is_valid().to_pylist()):
+            if present and (version := _version(headers[row].as_py())) != VERSION:
                 reason = f"the header {VERSION_HEADER} is {version!r}, and {VERSION!r} is read"
                 failures[row] = Failure(Code.UNSUPPORTED, reason)
-        rows = read_each(enumerate(found), _buffered, failures)
-        kinds = self.type
-        columns = []
-        for name in ("time", "timestamp", "offset", "topic", "partition", "headers"):
-            column = [each and each[0][name] for each in rows]
-            columns.append(pa.array(column, kinds.field(name).type))
-        for place, name in enumerate(("prior_value", "old_value", "new_value")):
-            part = [each and each[1][place] for each in rows]
-            columns.append(_part(self.inner, part, name, failures))
-        return Decoded(structs(columns, kinds, failures), failures)
+        return self._parts.decode_others(values, failures)
 
 
-def _buffered(data: bytes) -> Any:
+def _buffered(data: bytes) -> dict[str, Any]:
     value = parse("streams.buffered_value", data)
     prior = _bytes(value.prior_value)
     base = len(data) - len(value.change)
@@ -178,19 +189,20 @@ def _buffered(data: bytes) -> Any:
         except PayloadError as other:
             raise _within(other, base) from None
         old = _bytes(last.old_value)
-    context = {
+    return {
         "time": last.time,
         "timestamp": value.timestamp,
         "offset": value.offset,
         "topic": bytes(value.topic).decode(),
         "partition": value.partition,
-        "headers": None
-        if value.headers is None
-        else [
+        "headers": value.headers
+        and [
             {"key": bytes(each.key).decode(), "value": _bytes(each.value)} for each in value.headers
         ],
+        "prior": prior,
+        "old": old,
+        "new": _bytes(last.new_value),
     }
-    return context, (prior, old, _bytes(last.new_value))
 
 
 def _has_other_mark(error: PayloadError) -> bool:
@@ -212,19 +224,3 @@ def _version(headers: list[dict[str, Any]] | None) -> bytes | None:
     """Return the last header with the version."""
     found = [each["value"] for each in headers or () if each["key"] == VERSION_HEADER]
     return found[-1] if found else None
-
-
-def _parsed(key: str, payloads: pa.Array) -> tuple[list[Any], dict[int, Failure]]:
-    failures: dict[int, Failure] = {}
-    rows = enumerate(payloads.to_pylist())
-    return read_each(rows, lambda data: parse(key, data), failures), failures
-
-
-def _sides(parsed: list[Any]) -> pa.Array:
-    return pa.array([each and bool(each.is_left) for each in parsed], pa.bool_())
-
-
-def _part(decoder: Decoder, parts: list[Any], path: str, failures: dict[int, Failure]) -> pa.Array:
-    """Return a decoded part of each row, which may be None."""
-    payloads = pa.array([None if part is None else bytes(part) for part in parts], pa.binary())
-    return inner(decoder, payloads, path, failures)

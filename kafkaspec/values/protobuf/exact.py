@@ -269,41 +269,13 @@ def _cases(case: tuple[str, int, Any], found: Sequence[Any]) -> pa.Array:
 
 def _unknown(message: Any) -> bytes | None:
     """Return the bytes of a message's unknown fields; None if there are none."""
-    fields = UnknownFieldSet(message)
-    if not len(fields):
-        return None
-    data = bytearray()
-    waiting = [iter(fields)]
-    ends = [0]
-    while waiting:
-        part = next(waiting[-1], None)
-        if part is None:
-            waiting.pop()
-            data += _varint(ends.pop())
-            continue
-        wire = part.wire_type
-        data += _varint(part.field_number << 3 | wire)
-        if wire == 0:
-            data += _varint(part.data)
-        elif wire == 1:
-            data += part.data.to_bytes(8, "little")
-        elif wire == 2:
-            data += _varint(len(part.data)) + part.data
-        elif wire == 3:
-            waiting.append(iter(part.data))
-            ends.append(part.field_number << 3 | 4)
-        else:
-            data += part.data.to_bytes(4, "little")
-    return bytes(data[:-1])
-
-
-def _varint(value: int) -> bytes:
-    data = bytearray()
-    while value > 127:
-        data.append(value & 127 | 128)
-        value >>= 7
-    data.append(value)
-    return bytes(data)
+    left = type(message)()
+    left.CopyFrom(message)
+    for field, _ in left.ListFields():
+        (left.ClearExtension if field.is_extension else left.ClearField)(
+            field if field.is_extension else field.name
+        )
+    return left.SerializePartialToString() or None
 
 
 def _missing(message: Any, root: Message) -> Failure:

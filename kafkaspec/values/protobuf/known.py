@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import grpc_tools
-from google.protobuf import (
-    any_pb2,
-    duration_pb2,
-    empty_pb2,
-    field_mask_pb2,
-    struct_pb2,
-    timestamp_pb2,
-    wrappers_pb2,
-)
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 LIBRARIES = Path(grpc_tools.__file__).resolve().parent.parent
@@ -90,17 +82,9 @@ REGISTRIES = {
 }
 """Texts that registries have built in, so that schemas import them without a reference, by path."""
 
-_MODULES = {
-    module.DESCRIPTOR.name: module
-    for module in (
-        any_pb2,
-        duration_pb2,
-        empty_pb2,
-        field_mask_pb2,
-        struct_pb2,
-        timestamp_pb2,
-        wrappers_pb2,
-    )
+_BUILT_IN = {
+    f"google/protobuf/{name}.proto": f"google.protobuf.{name}_pb2"
+    for name in ("any", "duration", "empty", "field_mask", "struct", "timestamp", "wrappers")
 }
 
 
@@ -111,9 +95,8 @@ def is_well_known(path: str) -> bool:
 
 def built_in_file(path: str) -> FileDescriptorProto | None:
     """Return the descriptor of a file that Google's library has, which imports no other."""
-    module = _MODULES.get(path)
-    if module is None:
+    if path not in _BUILT_IN:
         return None
     file = FileDescriptorProto()
-    module.DESCRIPTOR.CopyToProto(file)
+    import_module(_BUILT_IN[path]).DESCRIPTOR.CopyToProto(file)
     return file

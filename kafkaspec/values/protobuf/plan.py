@@ -196,7 +196,9 @@ class _Planner:
         members = {part.number: part for part in declared.field}
         extensions = []
         if descriptor.is_extendable:  # to look for extensions takes long
-            extensions = sorted(self.schema.pool.FindAllExtensions(descriptor), key=_number)
+            extensions = sorted(
+                self.schema.pool.FindAllExtensions(descriptor), key=lambda part: part.number
+            )
         fields = [
             self.field(part, inner, members[part.number].name, _oneof(members[part.number]))
             for part in descriptor.fields
@@ -267,10 +269,6 @@ class _Planner:
             names.setdefault(value.number, value.name)
         type_ = TEXT if self.options.enums == "text" else pa.int32()
         return Enumeration(type_, names, part.enum_type.is_closed)
-
-
-def _number(part: Any) -> int:
-    return int(part.number)
 
 
 def _oneof(part: FieldDescriptorProto) -> int | None:

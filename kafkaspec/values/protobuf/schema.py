@@ -93,15 +93,7 @@ class Schema:
 
     def messages(self) -> list[str]:
         """Return full names of the messages that the schema itself declares, in its order."""
-        found = []
-        waiting = [(self.main.package, message) for message in reversed(self.main.message_type)]
-        while waiting:
-            scope, message = waiting.pop()
-            name = f"{scope}.{message.name}" if scope else message.name
-            if name not in self.maps:
-                found.append(name)
-            waiting.extend((name, inner) for inner in reversed(message.nested_type))
-        return found
+        return [name for name, _ in _walk(self.main) if name not in self.maps]
 
     def candidates(self, indexes: Sequence[int]) -> dict[Order, str]:
         """Return full names of messages that an index list may mean, the likeliest first."""
@@ -149,10 +141,7 @@ def read_schema(definition: Definition, bounds: Bounds) -> Schema:
 @lru_cache(maxsize=KEPT)
 def _read(text: str, imports: tuple[tuple[str, str], ...]) -> Schema:
     files = read_files(text, imports)
-    names: dict[str, DescriptorProto] = {}
-    for file in files:
-        for name, message in _walk(file):
-            names[name] = message
+    names = {name: message for file in files for name, message in _walk(file)}
     synthetic = frozenset(name for name, message in names.items() if message.options.map_entry)
     _linked(files)
     maps = synthetic | frozenset(

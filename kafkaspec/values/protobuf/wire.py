@@ -104,8 +104,7 @@ class Rules:
                 if inner is not None and inner.full_name not in places:
                     places[inner.full_name] = len(order)
                     order.append(inner)
-        endless = _endless(schema, order)
-        widths = _widths(schema, order, endless)
+        widths, endless = _widths(schema, order)
         self.width = widths[name]
         for descriptor in order:
             names = {part.number: part.name for part in schema.declared[descriptor.full_name].field}
@@ -172,15 +171,19 @@ class Rules:
         return walk.known and walk.failure is None
 
 
-def _endless(schema: Schema, order: list[Any]) -> set[str]:
-    """Return full names of messages that hold themselves, or others that do."""
-    holders: dict[str, list[str]] = {one.full_name: [] for one in order}
+def _widths(schema: Schema, order: list[Any]) -> tuple[dict[str, int], set[str]]:
+    """Return bytes of the columns of each message, without what lists in it hold.
+
+    With them, full names of messages that hold themselves, or others that do.
+    """
+    parts = {one.full_name: _parts(schema, one) for one in order}
+    holders: dict[str, list[str]] = {name: [] for name in parts}
     left: dict[str, int] = {}
-    for one in order:
-        inner = {part.message_type.full_name for part in _parts(schema, one) if part.message_type}
-        left[one.full_name] = len(inner)
-        for name in inner:
-            holders[name].append(one.full_name)
+    for name, found in parts.items():
+        inner = {part.message_type.full_name for part in found if part.message_type}
+        left[name] = len(inner)
+        for each in inner:
+            holders[each].append(name)
     done = [name for name, count in left.items() if not count]
     for name in done:  # grows
         del left[name]
@@ -188,31 +191,14 @@ def _endless(schema: Schema, order: list[Any]) -> set[str]:
             left[holder] -= 1
             if not left[holder]:
                 done.append(holder)
-    return set(left)
-
-
-def _widths(schema: Schema, order: list[Any], endless: set[str]) -> dict[str, int]:
-    """Return bytes of the columns of each message, without what lists in it hold."""
-    by_name = {one.full_name: one for one in order}
     widths: dict[str, int] = {}
-    stack = [one.full_name for one in order]
-    while stack:
-        name = stack[-1]
-        width = 1
-        missing = []
-        for part in _parts(schema, by_name[name]):
-            inner = None if part.is_repeated else part.message_type
-            if inner is None or inner.full_name in endless:
-                width += 8
-            elif inner.full_name in widths:
-                width += widths[inner.full_name]
-            else:
-                missing.append(inner.full_name)
-        if missing:
-            stack += missing
-        else:
-            widths[stack.pop()] = min(width, WIDEST)
-    return widths
+    for name in (*done, *left):  # each after those in it that have an end
+        single = (None if part.is_repeated else part.message_type for part in parts[name])
+        inner_widths = (
+            8 if one is None or one.full_name in left else widths[one.full_name] for one in single
+        )
+        widths[name] = min(1 + sum(inner_widths), WIDEST)
+    return widths, set(left)
 
 
 def _parts(schema: Schema, descriptor: Any) -> list[Any]:
