@@ -13,12 +13,19 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import MemberState, StreamsMemberState
 from kafkaspec.arrow.messages.arrays import decode_array
 from kafkaspec.arrow.outcomes import OFFSET
-from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut, columns_of
-from kafkaspec.state.latest import KEY, PENDING, TIMESTAMP, VALUE, Latest, Source, latest
-from kafkaspec.times import Time
+from kafkaspec.state.latest import (
+    KEY,
+    PENDING,
+    TIMESTAMP,
+    VALUE,
+    Latest,
+    Source,
+    StateOptions,
+    latest,
+)
 
 _OWN: Final = (("log_offset", pa.int64()), ("timestamp", pa.int64()))
 _ASSIGNED_TO: Final = "consumer_group_current_member_assignment_value.assigned_partitions"
@@ -84,10 +91,8 @@ class Groups(LeftOut):
 def read_groups(
     log: Source,
     *,
-    at: Time | None = None,
-    release: str | None = None,
     topics: Mapping[bytes, str] | None = None,
-    **options: Unpack[RangeOptions],
+    **options: Unpack[StateOptions],
 ) -> Groups:
     """Return the groups that a partition of ``__consumer_offsets`` keeps.
 
@@ -105,7 +110,7 @@ def read_groups(
     Raises:
         KafkaSpecError: a batch cannot be read.
     """
-    found = latest(log, Topic.CONSUMER_OFFSETS, at=at, release=release, **options)
+    found = latest(log, Topic.CONSUMER_OFFSETS, **options)
     offsets = _offsets(found)
     counted = Counter(offsets.column("group").to_pylist())
     members = list(_members(found, topics or {}))

@@ -10,12 +10,19 @@ import pyarrow.compute as pc
 
 from kafkaspec.arrow.messages.arrays import table_of
 from kafkaspec.arrow.outcomes import OFFSET, PRODUCER, outcomes
-from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.log.transactions import Outcome
 from kafkaspec.messages.tables import with_names
-from kafkaspec.state.latest import KEY, TIMESTAMP, TRANSACTIONAL, VALUE, Latest, Source, pieces
+from kafkaspec.state.latest import (
+    KEY,
+    TIMESTAMP,
+    TRANSACTIONAL,
+    VALUE,
+    Latest,
+    Source,
+    StateOptions,
+    pieces,
+)
 from kafkaspec.tables.json_values import json_rows
-from kafkaspec.times import Time
 
 
 class Event(NamedTuple):
@@ -51,9 +58,7 @@ def history(
     found: Latest,
     *,
     names: set[str] | None = None,
-    at: Time | None = None,
-    release: str | None = None,
-    **options: Unpack[RangeOptions],
+    **options: Unpack[StateOptions],
 ) -> list[Event]:
     """Return the records of a group or transactional id that a log still holds.
 
@@ -63,16 +68,14 @@ def history(
         name: the group's, or the transactional id.
         found: notes what is left out.
         names: gets the names that the log has records of.
-        at: as ``latest`` takes it, and so are the others.
-        release: of the brokers that wrote it.
-        options: which records.
+        options: which records, as ``latest`` takes them.
 
     Raises:
         KafkaSpecError: a batch cannot be read.
     """
     rows: list[tuple[str, dict[str, Any]]] = []
     markers = []
-    for tables, ends in pieces(log, topic, found, at=at, release=release, **options):
+    for tables, ends in pieces(log, topic, found, **options):
         markers.append(ends)
         for kind, table in tables.items():
             key = table[KEY].combine_chunks()

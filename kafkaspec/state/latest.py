@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Unpack
+from typing import Any, Final, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -57,21 +57,27 @@ class Latest(LeftOut):
     tables: dict[str, pa.Table] = field(default_factory=dict)
 
 
+class StateOptions(RangeOptions, total=False):
+    """Options of functions that read the state in an internal topic.
+
+    Attributes:
+        at: the state at this time: later records and markers do not count.
+        release: of the brokers that wrote it, ``4.0``; None if it is not known.
+    """
+
+    at: Time | None
+    release: str | None
+
+
 def latest(
     log: Source,
     topic: str,
-    *,
-    at: Time | None = None,
-    release: str | None = None,
-    **options: Unpack[RangeOptions],
+    **options: Unpack[StateOptions],
 ) -> Latest:
-    """Return the last record of each key of a partition of an internal topic.
-
-    With ``at``, the state at that time: later records and markers do not count.
-    """
+    """Return the last record of each key of a partition of an internal topic."""
     found = Latest(None if log.path is None else str(log.path))
     kept: dict[str, _Kept] = {}
-    for tables, ends in pieces(log, topic, found, at=at, release=release, **options):
+    for tables, ends in pieces(log, topic, found, **options):
         for name in tables:
             kept.setdefault(name, _Kept())
         for name, rows in kept.items():
@@ -84,19 +90,18 @@ def pieces(
     log: Source,
     topic: str,
     found: Latest,
-    *,
-    at: Time | None = None,
-    release: str | None = None,
-    **options: Unpack[RangeOptions],
+    **options: Unpack[StateOptions],
 ) -> Iterator[tuple[dict[str, pa.Table], pa.Table]]:
     """Yield the decoded records of a log by record type, and the markers among them, in pieces.
 
     The tables of records have ``offset``, ``timestamp``, ``key``, ``value``, ``transactional`` and
     ``producer_id``, that of markers ``offset``, ``producer_id`` and ``control_type``.
-    What is left out is noted in ``found``. For the other arguments see ``latest``.
+    What is left out is noted in ``found``.
     """
+    at, release = options.get("at"), options.get("release")
     until = None if at is None else milliseconds(at, "at")
-    reader = log.to_batches(_COLUMNS, include_control=True, layout="binary", **options)
+    ranges: Any = {name: each for name, each in options.items() if name not in ("at", "release")}
+    reader = log.to_batches(_COLUMNS, include_control=True, layout="binary", **ranges)
     for batch in reader:
         table = pa.Table.from_batches([batch])
         table = table.set_column(1, TIMESTAMP, table[TIMESTAMP].cast(pa.int64()))

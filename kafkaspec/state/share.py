@@ -11,12 +11,10 @@ import pyarrow as pa
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
-from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut, columns_of
-from kafkaspec.state.latest import KEY, VALUE, Latest, Source, pieces
+from kafkaspec.state.latest import KEY, VALUE, Latest, Source, StateOptions, pieces
 from kafkaspec.tables.json_values import json_rows
-from kafkaspec.times import Time
 
 _STATE: Final = "enumeration.record_state"
 _EPOCHS: Final = ("snapshot_epoch", "state_epoch", "leader_epoch")
@@ -53,29 +51,19 @@ class Deliveries(LeftOut):
 @checked
 def read_deliveries(
     log: Source,
-    *,
-    at: Time | None = None,
-    release: str | None = None,
-    **options: Unpack[RangeOptions],
+    **options: Unpack[StateOptions],
 ) -> Deliveries:
     """Return what share groups have had delivered, by partition.
 
     An update patches the last snapshot of the same epoch. Kafka: ``ShareCoordinatorShard.replay``,
     ``PersisterStateBatchCombiner``; KIP-932.
 
-    Args:
-        log: the partition of ``__share_group_state``, or a segment of it.
-        at: the state at this time, see ``kafkaspec.times.Time``.
-        release: of the brokers that wrote it, ``4.0``; None if it is not known.
-        options: which records, as ``to_batches`` takes them.
-
-    Raises:
-        KafkaSpecError: a batch cannot be read.
+    For the arguments see ``kafkaspec.state.groups.read_groups``.
     """
     found = Latest(None if log.path is None else str(log.path))
     result = Deliveries(errors=found.errors, unknown=found.unknown)
     known: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for tables, _ in pieces(log, Topic.SHARE_GROUP_STATE, found, at=at, release=release, **options):
+    for tables, _ in pieces(log, Topic.SHARE_GROUP_STATE, found, **options):
         rows = [(row, name) for name, table in tables.items() for row in json_rows(table)]
         for row, name in sorted(rows, key=lambda each: each[0][OFFSET]):
             key = tuple(row[KEY][part] for part in ("group_id", "topic_id", "partition"))

@@ -11,11 +11,9 @@ import pyarrow as pa
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
-from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut, columns_of
-from kafkaspec.state.latest import KEY, TIMESTAMP, VALUE, Source, latest
-from kafkaspec.times import Time
+from kafkaspec.state.latest import KEY, TIMESTAMP, VALUE, Source, StateOptions, latest
 
 _STATE: Final = "enumeration.transaction_state"
 TRANSACTIONS: Final = pa.schema([
@@ -49,25 +47,15 @@ class Transactions(LeftOut):
 @checked
 def read_transactions(
     log: Source,
-    *,
-    at: Time | None = None,
-    release: str | None = None,
-    **options: Unpack[RangeOptions],
+    **options: Unpack[StateOptions],
 ) -> Transactions:
     """Return the transactional ids that a partition of ``__transaction_state`` keeps.
 
     Kafka: ``TransactionStateManager.loadTransactionMetadata``.
 
-    Args:
-        log: the partition, or a segment of it.
-        at: the state at this time, see ``kafkaspec.times.Time``, as far as the log still holds it.
-        release: of the brokers that wrote it, ``4.0``; None if it is not known.
-        options: which records, as ``to_batches`` takes them.
-
-    Raises:
-        KafkaSpecError: a batch cannot be read.
+    For the arguments see ``kafkaspec.state.groups.read_groups``.
     """
-    found = latest(log, Topic.TRANSACTION_STATE, at=at, release=release, **options)
+    found = latest(log, Topic.TRANSACTION_STATE, **options)
     table = found.tables.get("TransactionLog")
     rows = [] if table is None else [_row(row) for row in table.to_pylist()]
     rows.sort(key=lambda row: row["transactional_id"])
