@@ -75,13 +75,7 @@ class ObjectName:
 
 @dataclass(slots=True)
 class Objects:
-    """The objects of a segment.
-
-    Attributes:
-        start_offset: first offset, from their names.
-        segment_id: id of the segment, from their names.
-        files: their paths by suffix.
-    """
+    """The objects of a segment by suffix, and what their names say."""
 
     start_offset: int
     segment_id: str
@@ -119,13 +113,7 @@ class ObjectPlace:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Remote storage that was found.
-
-    Attributes:
-        path: the directory that holds it.
-        layout: who wrote it.
-        level: what the directory has in it.
-    """
+    """Remote storage that was found: the directory that holds it, and what is in that."""
 
     path: Path
     layout: Layout

@@ -154,12 +154,7 @@ def read_each(
 
 @dataclass(frozen=True, slots=True)
 class RowDecoder:
-    """Decodes payloads one by one.
-
-    Attributes:
-        type: the type of the column.
-        read: returns what Arrow takes for a payload, or raises ``PayloadError``.
-    """
+    """Decodes payloads one by one by a function, which may raise ``PayloadError``."""
 
     type: pa.DataType
     read: Callable[[bytes], Any]

@@ -30,12 +30,7 @@ class GiveUpError(Exception):
 
 
 class Rows:
-    """Some of the payloads, in their order.
-
-    Attributes:
-        index: their numbers.
-        ends: the position where each ends.
-    """
+    """Some of the payloads, in their order: their numbers, and where each ends."""
 
     __slots__ = ("ends", "index")
 

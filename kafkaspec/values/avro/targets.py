@@ -23,12 +23,7 @@ class DefaultError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The columns that values of a type become.
-
-    Attributes:
-        node: the type.
-        column: the column that they are stored for; None if they become JSON.
-    """
+    """The column that values of a type become; None if they become JSON."""
 
     node: Node
     column: Column | None

@@ -98,11 +98,7 @@ class _Reading:
 
 
 class Column:
-    """Makes a typed column.
-
-    Args:
-        plan: what was decided about the keys or values.
-    """
+    """Makes a typed column as was planned."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan

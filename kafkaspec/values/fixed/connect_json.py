@@ -87,13 +87,7 @@ def name_of(schema: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads payloads of one schema.
-
-    Attributes:
-        shape: type of the payloads.
-        field: name of the field for its values, where the column has several.
-        refusal: why such values have no place in the column, "" if they have.
-    """
+    """Reads payloads of one schema; with a refusal, these have no place in the column."""
 
     shape: Shape
     field: str
@@ -102,12 +96,7 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class ConnectJsonDecoder:
-    """Decodes values of the JsonConverter with schemas.
-
-    Attributes:
-        plan: types of the column.
-        bounds: limits.
-    """
+    """Decodes values of the JsonConverter with schemas."""
 
     plan: Plan
     bounds: Bounds

@@ -80,11 +80,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DebeziumDecoder:
-    """Decodes envelopes to rows; null, a tombstone, is null.
-
-    Attributes:
-        inner: decoder of the envelopes.
-    """
+    """Decodes envelopes to rows by their decoder; null, a tombstone, is null."""
 
     inner: Decoder
 

@@ -79,11 +79,7 @@ def _plain(value: Any, layout: FieldLayout) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
-    """Numbers of a fixed size at the end of each row.
-
-    Attributes:
-        key: key of the type, which has nothing but integers.
-    """
+    """Numbers of a fixed size at the end of each row, by the key of a type of integers alone."""
 
     key: str
 

@@ -126,13 +126,7 @@ def _number(name: str, kind: pa.DataType) -> SizedDecoder:
 
 @dataclass(frozen=True, slots=True)
 class ListDecoder:
-    """Decodes lists of Kafka's list serializer.
-
-    Attributes:
-        item: decoder of an item.
-        item_size: bytes of an item that always has as many, else 0.
-        most_items: items that a list may have.
-    """
+    """Decodes lists of Kafka's list serializer; ``item_size`` is 0 where sizes of items vary."""
 
     item: Decoder
     item_size: int

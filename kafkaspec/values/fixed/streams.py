@@ -33,12 +33,7 @@ _KINDS: Final = {4: pa.int32(), 8: pa.int64()}
 
 @dataclass(frozen=True, slots=True)
 class SuffixedKeyDecoder:
-    """Decodes keys of an application with numbers after them.
-
-    Attributes:
-        inner: decoder of the key.
-        suffix: the numbers.
-    """
+    """Decodes keys of an application with numbers after them."""
 
     inner: Decoder
     suffix: Suffix
@@ -142,11 +137,7 @@ def join_side_value(left: Decoder, right: Decoder) -> Decoder:
 
 @dataclass(frozen=True, slots=True)
 class SuppressedDecoder:
-    """Decodes values in the changelog of ``suppress``: a change, and the record that made it.
-
-    Attributes:
-        inner: decoder of values of the application.
-    """
+    """Decodes values in the changelog of ``suppress``: a change, and the record that made it."""
 
     inner: Decoder
 

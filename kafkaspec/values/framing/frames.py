@@ -60,12 +60,7 @@ class KeyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SchemaKey:
-    """The name of the schema in a frame.
-
-    Attributes:
-        kind: what it is.
-        value: the number or UUID.
-    """
+    """The name of the schema in a frame: what it is, and the number or UUID."""
 
     kind: KeyKind
     value: int | str | UUID

@@ -53,13 +53,7 @@ class _UnsureError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class JsonRowDecoder:
-    """Decodes JSON texts one by one, as many as the output may have.
-
-    Attributes:
-        type: the type of the column.
-        read: returns what Arrow takes for a payload, or raises ``PayloadError``.
-        bounds: limits.
-    """
+    """Decodes JSON texts one by one, as many as the output may have; see ``RowDecoder``."""
 
     type: pa.DataType
     read: Callable[[bytes], Any]
@@ -71,12 +65,7 @@ class JsonRowDecoder:
 
 @dataclass(frozen=True, slots=True)
 class JsonDecoder:
-    """Decodes JSON texts of one type.
-
-    Attributes:
-        shape: the type of the values.
-        bounds: limits.
-    """
+    """Decodes JSON texts of one type."""
 
     shape: Shape
     bounds: Bounds
@@ -168,12 +157,7 @@ def decode_rows(
 
 @dataclass(slots=True)
 class _Reading:
-    """Reads the rows of one array.
-
-    Attributes:
-        left: bytes of columns that may still be made.
-        failures: why rows have no value, by number of the row.
-    """
+    """Reads the rows of one array; ``left`` bytes of columns may still be made."""
 
     type: pa.DataType
     by_row: Callable[[bytes], Any]

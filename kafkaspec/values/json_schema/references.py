@@ -38,13 +38,7 @@ class Document:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SchemaPlace:
-    """A schema where it stands.
-
-    Attributes:
-        node: the schema: an object or a truth value.
-        base: the id that references in it are relative to.
-        document: the text that it is in.
-    """
+    """A schema in a document, with the id that references in it are relative to."""
 
     node: Any
     base: str

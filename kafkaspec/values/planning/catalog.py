@@ -22,12 +22,7 @@ from kafkaspec.values.registry.schema import Schema
 
 
 class Catalog(Mapping[SchemaKey, WriterSchema]):
-    """Schemas of a registry by what frames say, looked up when they are first asked for.
-
-    Args:
-        schemas: the registry.
-        context: the context in which ids are looked up, an attribute too.
-    """
+    """Schemas by what frames say, looked up in a context when they are first asked for."""
 
     def __init__(self, schemas: SchemaLog, context: str) -> None:
         self._schemas = schemas

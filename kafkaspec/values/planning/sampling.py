@@ -34,12 +34,7 @@ _MOST_PARTITIONS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Some rows of a log.
-
-    Attributes:
-        values: keys or values, ``binary``.
-        headers: their headers, None if they are not known.
-    """
+    """Keys or values of some rows of a log, and their headers if these are known."""
 
     values: pa.Array
     headers: pa.Array | None

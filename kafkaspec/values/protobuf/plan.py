@@ -60,13 +60,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
-    """A value of an enumeration.
-
-    Attributes:
-        type: a dictionary of names, or int32.
-        names: the first name of each number.
-        closed: whether a number without a name is an unknown field.
-    """
+    """A value of an enumeration: the first name of each number; if closed, there are no others."""
 
     type: pa.DataType
     names: Mapping[int, str]
