@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -53,6 +53,7 @@ __all__ = [
     "is_allowed",
     "is_coded",
     "name",
+    "spaced",
 ]
 
 DEFAULT_MAX_OUTPUT: Final = 256 * 1024 * 1024
@@ -327,10 +328,9 @@ def compress_all(
 ) -> tuple[bytearray, array[int]]:
     """Compress many parts of ``data``, each as a separate payload.
 
-    Where the extension has the library this is one call, which holds the GIL only at its beginning
-    and end: threads that each have a range of batches run side by side. Give it ranges of some MiB;
-    the output has room for the worst case first. The bytes may differ from those of ``compress``,
-    since another library may serve; readers of Kafka accept both.
+    The bytes are those of ``compress``. Where the extension makes them this is one call, which
+    holds the GIL only at its beginning and end: threads that each have a range of batches run side
+    by side. Give it ranges of some MiB; the output has room for the worst case first.
 
     Args:
         codec: compression id, ``CompressionType``.
@@ -355,20 +355,29 @@ def compress_all(
             if any(start < 0 or size < 0 or start + size > len(octets) for start, size in parts):
                 raise ValueError("a part does not lie in the data")
             if kind is not CompressionType.NONE:
-                found = _compressed(kind, octets, places, magic, level, gap)
-                if found is not None:
-                    return found
-            payloads = [
-                compress(codec, octets[start : start + size], magic=magic, level=level)
-                for start, size in parts
-            ]
-            blank = bytes(gap)
-            joined = bytearray().join(part for payload in payloads for part in (blank, payload))
-            return joined, array("q", accumulate(gap + len(payload) for payload in payloads))
+                _load(kind).written(magic=magic, level=level)  # refuses a level
+                if kind in compressed_in_c and min(places[1::2], default=0) >= _LEAST:
+                    found = _compressed(kind, octets, places, magic, level, gap)
+                    if found is not None:
+                        return found
+            return spaced(
+                [
+                    compress(codec, octets[start : start + size], magic=magic, level=level)
+                    for start, size in parts
+                ],
+                gap,
+            )
     except RefusalError as refusal:
         reason, detail = refusal.reason, refusal.detail
     del data  # this frame lives as long as the error does
     raise make_error(reason, detail)
+
+
+def spaced(payloads: Sequence[bytes | memoryview], gap: int) -> tuple[bytearray, array[int]]:
+    """Return payloads one after the other with a gap before each, and the position after each."""
+    blank = bytes(gap)
+    joined = bytearray().join(part for payload in payloads for part in (blank, payload))
+    return joined, array("q", accumulate(gap + len(payload) for payload in payloads))
 
 
 def _compressed(

@@ -8,16 +8,16 @@ implement the rules and raise the errors.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, repeat
 from typing import Any, Final
 
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.decoding import described
 from kafkaspec.columns.memory import (
+    AnyColumn,
     BytesColumn,
-    Columns,
     ColumnSet,
     IntegerColumn,
     Layout,
@@ -34,13 +34,87 @@ from kafkaspec.log.legacy import LegacyBatch, Shift
 from kafkaspec.model import Buffer, Record
 
 _OFFSET, _TIMESTAMP, _KEY, _VALUE = Record._fields[:4]
+_OF_HEADERS: Final = names.HEADER_KEY, names.HEADER_VALUE
 _UNUSED: Final = f"{names.UNUSED}.{SIZE}"
 _Part = tuple[Any, memoryview, Any]
 """A byte column as ``Core.encode`` takes it: validity or None, ends, and data."""
 
 
-class MessageColumns:
-    """Columns of messages of one kind, whose offsets and timestamps may be changed.
+class RecordRows:
+    """Columns of records, whose offsets and timestamps may be changed.
+
+    Attributes:
+        rows: number of records.
+        timestamps: timestamps in ms, -1 for none.
+        sizes: offsets of keys, values and headers, and of the keys and values of headers.
+        inputs: the columns as ``Core.encode`` takes them.
+        is_ascii: whether the keys of all headers are ASCII.
+    """
+
+    def __init__(self, core: Core, columns: Mapping[str, AnyColumn], rows: int) -> None:
+        """Take columns of layout BINARY, without headers for messages."""
+        self._core, self.rows = core, rows
+        self.offsets = _integers(columns[_OFFSET])[:rows]
+        self.timestamps = _integers(columns[_TIMESTAMP])[:rows]
+        self.inputs: dict[str, Any] = {_OFFSET: self.offsets, _TIMESTAMP: self.timestamps}
+        self._parts = {name: _part(columns[name], rows) for name in (_KEY, _VALUE)}
+        self.is_ascii, lists = True, columns.get(names.HEADERS)
+        if isinstance(lists, ListColumn):
+            self.inputs[names.HEADERS] = _ends(lists.offsets, rows)
+            keys, values = (lists.children[name.rpartition(".")[2]] for name in _OF_HEADERS)
+            assert isinstance(keys, BytesColumn)
+            self.is_ascii = keys.is_ascii or not lists.items
+            for name, part in zip(_OF_HEADERS, (keys, values), strict=True):
+                self._parts[name] = _part(part, lists.items)
+        self.inputs |= self._parts
+        self._lists: memoryview | None = self.inputs.get(names.HEADERS)
+        ends = [item[1] for item in self._parts.values()]
+        with_headers = isinstance(lists, ListColumn) and lists.items
+        self.sizes = (*ends[:2], *((self._lists, *ends[2:]) if with_headers else (None,) * 3))
+
+    def encode(self, header: Any, first: int, last: int, shift: int = 0) -> bytes:
+        """Encode rows as the payload of a batch, or as messages with the fields of ``header``.
+
+        Offsets are encoded less ``shift``.
+        """
+        offsets = self.offsets[first:last]
+        if shift:
+            offsets = memoryview(bytearray(offsets)).cast("q")
+            self._core.module.adjust(offsets, 0, len(offsets), False, -shift)
+        inputs: dict[str, Any] = {_OFFSET: offsets, _TIMESTAMP: self.timestamps[first:last]}
+        for name in (_KEY, _VALUE):
+            validity, ends, data = self._parts[name]
+            bits = None if validity is None else _bits(validity, first, last)
+            inputs[name] = bits, ends[first : last + 1], data
+        if self._lists is not None and kind_of(header).has_headers:
+            inputs = self.inputs | inputs | {names.HEADERS: self._lists[first : last + 1]}
+        data = self._core.encode(header, last - first, inputs)
+        if data is None:
+            detail = f"records from offset {self.offsets[first]} on do not fit the format"
+            raise make_error(Reason.UNENCODABLE, detail)
+        return data
+
+    def with_headers(self, first: int, last: int) -> int:
+        """Return the number of rows that have headers."""
+        ends = self._lists[first : last + 1] if self._lists is not None else [0]
+        return sum(start != stop for start, stop in pairwise(ends)) if ends[0] != ends[-1] else 0
+
+    def records(self, first: int, last: int) -> list[Record]:
+        """Return rows as records; meant for a few rows."""
+        keys, values = (_items(*self._parts[name], first, last) for name in (_KEY, _VALUE))
+        headers: Iterable[tuple[Any, ...]] = repeat((), last - first)
+        if self._lists is not None:
+            lists = self._lists[first : last + 1]
+            some = (_items(*self._parts[name], lists[0], lists[-1]) for name in _OF_HEADERS)
+            pairs = [(str(key or b"", "ascii"), value) for key, value in zip(*some, strict=True)]
+            headers = (tuple(pairs[a - lists[0] : b - lists[0]]) for a, b in pairwise(lists))
+        offsets, timestamps = self.offsets[first:last], self.timestamps[first:last]
+        rows = zip(offsets, timestamps, keys, values, headers, strict=True)
+        return [Record(*row) for row in rows]
+
+
+class MessageColumns(RecordRows):
+    """Columns of messages of one kind.
 
     Attributes:
         end: position after the last message.
@@ -50,140 +124,38 @@ class MessageColumns:
 
     def __init__(self, core: Core, entries: Buffer, table: EntryTable, rows: int) -> None:
         """Decode the first entries of a table; see ``complete``."""
-        self._core = core
-        self.rows = rows
         self.kind = KINDS[table.column(MAGIC)[0]]
         self.positions = table.column(POSITION)[:rows]
         self.end = self.positions[rows - 1] + table.column(SIZE)[rows - 1]
         self.unused = sum(size > 0 for size in table.column(_UNUSED)[:rows])
-        names = (_OFFSET, _TIMESTAMP, _KEY, _VALUE)
-        columns = ColumnSet(core, names, rows, Layout.BINARY, self.end)
+        columns = ColumnSet(core, Record._fields[:4], rows, Layout.BINARY, self.end)
         self.complete = columns.decode((entries,), described(core, table, rows)) == rows
-        found = columns.result()
-        self.offsets = _integers(found[_OFFSET])
-        self.timestamps = _integers(found[_TIMESTAMP])
-        self._parts = {name: _part(found[name], rows) for name in (_KEY, _VALUE)}
-        self._sizes = [ends for _, ends, _ in self._parts.values()]
-
-    # -- sizes ------------------------------------------------------------------------------
-
-    def size(self, first: int, last: int) -> int:
-        """Return the size in bytes of the keys and values of some rows."""
-        return sum(offsets[last] - offsets[first] for offsets in self._sizes)
+        super().__init__(core, columns.result(), rows)
 
     def reach(self, first: int, limit: int, overhead: int, most_delta: int) -> int:
         """Return the end of the rows from ``first`` on that fit into one batch.
 
         ``limit`` includes ``overhead`` bytes for each row; offsets may differ by ``most_delta``.
         """
-        rows = range(first, self.rows)
-        end = first + bisect_right(
-            rows,
-            limit,
-            key=lambda row: self.size(first, row + 1) + overhead * (row + 1 - first),
+        keys, values, *_ = self.sizes
+        assert keys is not None
+        assert values is not None
+        before = keys[first] + values[first] + overhead * first
+        end = bisect_right(
+            range(self.rows),
+            before + limit,
+            first,
+            key=lambda row: keys[row + 1] + values[row + 1] + overhead * (row + 1),
         )
         if end > first and self.offsets[end - 1] - self.offsets[first] > most_delta:
             end = bisect_right(self.offsets, self.offsets[first] + most_delta, first, end)
         return end
 
-    # -- writing ----------------------------------------------------------------------------
-
-    def encode(self, header: Any, first: int, last: int, shift: int = 0) -> bytes:
-        """Encode rows as the payload of a batch, or as messages with the fields of ``header``.
-
-        Offsets are encoded less ``shift``.
-        """
-        offsets = _less(self._core, self.offsets[first:last], shift)
-        inputs: dict[str, Any] = {_OFFSET: offsets, _TIMESTAMP: self.timestamps[first:last]}
-        for name, part in self._parts.items():
-            inputs[name] = _some(part, first, last)
-        return _encoded(self._core, header, last - first, inputs, self.offsets[first])
-
-    def records(self, first: int, last: int) -> list[Record]:
-        """Return rows as records; meant for a few rows."""
-        keys, values = (_items(*self._parts[name], first, last) for name in (_KEY, _VALUE))
-        offsets, timestamps = self.offsets[first:last], self.timestamps[first:last]
-        return [Record(*row) for row in zip(offsets, timestamps, keys, values, strict=True)]
-
-
-class RecordRows:
-    """Columns of the records of batches, whose offsets may be changed.
-
-    Attributes:
-        rows: number of records.
-        offsets: offsets of the records.
-        timestamps: timestamps in ms, -1 for none.
-        sizes: offsets of keys, values and headers, and of the keys and values of headers.
-        inputs: the columns as ``Core.encode`` takes them.
-        is_ascii: whether the keys of all headers are ASCII.
-    """
-
-    def __init__(self, core: Core, found: Columns) -> None:
-        """Take columns of layout BINARY."""
-        self._core = core
-        self.rows = rows = found.rows
-        columns = found.columns
-        self.offsets = _integers(columns[_OFFSET])[:rows]
-        self.timestamps = _integers(columns[_TIMESTAMP])[:rows]
-        lists = columns[names.HEADERS]
-        assert isinstance(lists, ListColumn)
-        _, _, item_key = names.HEADER_KEY.rpartition(".")
-        _, _, item_value = names.HEADER_VALUE.rpartition(".")
-        self.is_ascii = not lists.items or _bytes(lists.children[item_key]).is_ascii
-        self._lists = _ends(lists.offsets, rows)
-        self._parts = {
-            _KEY: _part(columns[_KEY], rows),
-            _VALUE: _part(columns[_VALUE], rows),
-            names.HEADER_KEY: _part(lists.children[item_key], lists.items),
-            names.HEADER_VALUE: _part(lists.children[item_value], lists.items),
-        }
-        ends = [item[1] for item in self._parts.values()]
-        self.sizes = (*ends[:2], *((self._lists, *ends[2:]) if lists.items else (None,) * 3))
-        self.inputs: dict[str, Any] = {
-            _OFFSET: self.offsets,
-            _TIMESTAMP: self.timestamps,
-            names.HEADERS: self._lists,
-            **self._parts,
-        }
-
-    def encode(self, header: Any, first: int, last: int, shift: int = 0) -> bytes:
-        """Encode rows as the payload of a batch, or as messages; see ``MessageColumns.encode``."""
-        offsets = _less(self._core, self.offsets[first:last], shift)
-        inputs: dict[str, Any] = {_OFFSET: offsets, _TIMESTAMP: self.timestamps[first:last]}
-        for name in (_KEY, _VALUE):
-            inputs[name] = _some(self._parts[name], first, last)
-        if kind_of(header).has_headers:
-            inputs = self.inputs | inputs | {names.HEADERS: self._lists[first : last + 1]}
-        return _encoded(self._core, header, last - first, inputs, self.offsets[first])
-
-    def with_headers(self, first: int, last: int) -> int:
-        """Return the number of rows that have headers."""
-        ends = self._lists[first : last + 1]
-        if ends[0] == ends[-1]:
-            return 0
-        return sum(start != stop for start, stop in pairwise(ends))
-
-    def records(self, first: int, last: int) -> list[Record]:
-        """Return rows as records; meant for a few rows."""
-        keys, values = (_items(*self._parts[name], first, last) for name in (_KEY, _VALUE))
-        lists = self._lists[first : last + 1]
-        some = [
-            _items(*self._parts[name], lists[0], lists[-1])
-            for name in (names.HEADER_KEY, names.HEADER_VALUE)
-        ]
-        pairs = [(str(key or b"", "ascii"), value) for key, value in zip(*some, strict=True)]
-        headers = [
-            tuple(pairs[start - lists[0] : stop - lists[0]]) for start, stop in pairwise(lists)
-        ]
-        offsets, timestamps = self.offsets[first:last], self.timestamps[first:last]
-        rows = zip(offsets, timestamps, keys, values, headers, strict=True)
-        return [Record(*row) for row in rows]
-
 
 class Slice(Sequence[Record]):
     """Rows of columns, used like a list of records."""
 
-    def __init__(self, columns: MessageColumns | RecordRows, first: int, last: int) -> None:
+    def __init__(self, columns: RecordRows, first: int, last: int) -> None:
         self.columns, self.first, self.last = columns, first, last
 
     def __len__(self) -> int:
@@ -272,23 +244,9 @@ def _plain(table: EntryTable, kind: EntryKind) -> int:
     return rows
 
 
-def _less(core: Core, offsets: memoryview, shift: int) -> memoryview:
-    """Return numbers less another."""
-    if not shift:
-        return offsets
-    less = memoryview(bytearray(offsets)).cast("q")
-    core.module.adjust(less, 0, len(less), False, -shift)
-    return less
-
-
 def _integers(column: object) -> memoryview:
     assert isinstance(column, IntegerColumn)
     return column.integers
-
-
-def _bytes(column: object) -> BytesColumn:
-    assert isinstance(column, BytesColumn)
-    return column
 
 
 def _bits(validity: Any, first: int, last: int) -> bytes:
@@ -303,24 +261,9 @@ def _ends(offsets: Any, count: int) -> memoryview:
     return memoryview(offsets).cast("B").cast("i")[: count + 1]
 
 
-def _part(column: object, count: int) -> _Part:
-    found = _bytes(column)
+def _part(found: object, count: int) -> _Part:
+    assert isinstance(found, BytesColumn)
     return found.validity if found.nulls else None, _ends(found.main, count), found.data
-
-
-def _some(part: _Part, first: int, last: int) -> _Part:
-    validity, ends, data = part
-    bits = None if validity is None else _bits(validity, first, last)
-    return bits, ends[first : last + 1], data
-
-
-def _encoded(core: Core, header: Any, rows: int, inputs: dict[str, Any], offset: int) -> bytes:
-    """Return rows as the payload of a batch, or as messages; ``offset`` is that of the first."""
-    data = core.encode(header, rows, inputs)
-    if data is None:
-        detail = f"records from offset {offset} on do not fit the format"
-        raise make_error(Reason.UNENCODABLE, detail)
-    return data
 
 
 def _items(

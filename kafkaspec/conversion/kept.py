@@ -10,18 +10,23 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Final
 
 from kafkaspec import compression as compressions
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.entries import header_size, put_headers
 from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.wanted import POSITION, SIZE
-from kafkaspec.conversion.packing import packed, spaced, unpacked
 from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, ByRanges, Range
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.writing.editing import put_offset
+
+_ROOM: Final = 256
+_RATIO: Final = 4
+"""Fewest bytes of memory for what is decompressed, and assumed ratio to compressed bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +161,15 @@ class Kept(ByRanges):
                 places.extend(row[:2])
             number, data = len(places) // 2, buffer
             if changes and own:
-                data, places = unpacked(
+                data, places = _unpacked(
                     core, table, [own] * number, buffer, places,
                     magic=kind.magic, most=source.max_output,
                 )  # fmt: skip
             found: Sequence[bytes | memoryview]
             if changes and new:
-                stored, ends = packed(new, data, places, magic=kind.magic, level=level, gap=gap)
+                stored, ends = compressions.compress_all(
+                    new, data, places, magic=kind.magic, level=level, gap=gap
+                )
                 if number == count and len(stored) <= room:
                     return stored, ends
                 view = memoryview(stored)
@@ -176,11 +183,11 @@ class Kept(ByRanges):
             for payload in found:
                 room -= len(payload)
                 if room < 0 and made:
-                    return spaced(made, gap)
+                    return compressions.spaced(made, gap)
                 made.append(payload)
             if len(found) < number:
                 break
-        return spaced(made, gap)
+        return compressions.spaced(made, gap)
 
     def _changed(self, core: Core, kind: EntryKind, source: Range, count: int) -> EntryTable:
         """Return the headers of the first batches with their new values."""
@@ -215,3 +222,60 @@ class Kept(ByRanges):
         for position, offset in zip((0, *made.ends), new, strict=False):
             put_offset(made.data, position, offset)
         return True
+
+
+def _unpacked(
+    core: Core,
+    table: EntryTable,
+    codecs: Sequence[int],
+    region: memoryview,
+    places: array[int],
+    *,
+    magic: int,
+    most: int,
+) -> tuple[memoryview, array[int]]:
+    """Decompress payloads, up to one that is broken or large, or that memory has no room for.
+
+    Return memory, and position and size in it of each payload that was decompressed.
+    """
+    module, count = core.module, len(codecs)
+    fields, most = module.BATCH_FIELDS, min(most, WHOLE_BYTES)
+    entries = array("q", bytes(8 * fields * count))
+    # Their records are not looked at, so they may all belong to the first entry.
+    entries[module.POSITION :: fields] = array("q", table.column(POSITION)[:1]) * count
+    entries[module.PAYLOAD :: fields] = array("q", [-1 - codec for codec in codecs])
+    entries[module.PAYLOAD_POSITION :: fields] = places[::2]
+    entries[module.PAYLOAD_SIZE :: fields] = places[1::2]
+    size = min(max(_RATIO * sum(places[1::2]), _ROOM), WHOLE_BYTES)
+    arena, used, number = memoryview(module.memory(size)), 0, 0
+    forms = compressions.forms(module, set(codecs), magic)
+    while number < count:
+        if any(forms):
+            number, used, _ = module.unpack(
+                region, table.values, table.capacity, table.count, entries, number, arena, used,
+                most, forms, forms,
+            )  # fmt: skip
+            if number == count:
+                break
+        start, length = places[2 * number : 2 * number + 2]
+        payload, codec = region[start : start + length], codecs[number]
+        made = compressions.into(codec, magic)(payload, arena[used : used + most])
+        if made < 0:
+            try:
+                found = compressions.decompress(codec, payload, magic=magic, max_output=most)
+            except KafkaSpecError:
+                break
+            made = len(found)
+            if used + made > len(arena):
+                if number:
+                    break
+                arena = memoryview(bytearray(made))
+            arena[used : used + made] = found
+        entries[fields * number + module.PAYLOAD_POSITION] = used
+        entries[fields * number + module.PAYLOAD_SIZE] = made
+        used += made
+        number += 1
+    done = array("q", bytes(16 * number))
+    done[::2] = entries[module.PAYLOAD_POSITION :: fields][:number]
+    done[1::2] = entries[module.PAYLOAD_SIZE :: fields][:number]
+    return arena, done

@@ -26,7 +26,6 @@ from kafkaspec.columns.wanted import OF_BATCH, POSITION, SIZE, Wanted
 from kafkaspec.conversion.columns import RecordRows, Slice
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, write
 from kafkaspec.conversion.fields import default_columns, fields_outside, holds_only, own_fields
-from kafkaspec.conversion.packing import packed
 from kafkaspec.conversion.ranges import KNOWN, ByRanges, Range
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
@@ -215,7 +214,7 @@ class Regrouped(ByRanges):
             return None
         if not holds_only(core, columns.columns, columns.rows, expected):
             return None
-        rows = RecordRows(core, columns)
+        rows = RecordRows(core, columns.columns, columns.rows)
         if not rows.is_ascii:
             return None
         table = source.table
@@ -373,7 +372,9 @@ class Regrouped(ByRanges):
                 places.extend((start + gap, end - start - gap))
             stop = sum(places[-2:])
             if codec:
-                piece, own = packed(codec, data, places, magic=kind.magic, level=level, gap=gap)
+                piece, own = compressions.compress_all(
+                    codec, data, places, magic=kind.magic, level=level, gap=gap
+                )
                 pieces.append(piece)
             else:
                 own = array("q", (sum(places[n : n + 2]) - begin for n in range(0, len(places), 2)))

@@ -21,6 +21,13 @@ NONE, GZIP, SNAPPY, LZ4, ZSTD = CompressionType
 SIZES = (0, 1, 17, 300, 16_000, 32_768, 65_537, 200_000)
 
 
+@pytest.fixture(autouse=True)
+def _all_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the extension make small payloads too, and those of codecs that others make as fast."""
+    monkeypatch.setattr("kafkaspec.compression.compressed_in_c", frozenset(CompressionType))
+    monkeypatch.setattr("kafkaspec.compression._LEAST", 0)
+
+
 def _text(size: int, chance: random.Random) -> bytes:
     words = [chance.randbytes(chance.randrange(1, 9)) for _ in range(50)]
     return b"".join(chance.choice(words) for _ in range(size))[:size]

@@ -9,7 +9,7 @@ import pytest
 
 from kafkaspec import compression as compressions
 from kafkaspec.codecs import codec_names
-from kafkaspec.conversion import kept, packing
+from kafkaspec.conversion import kept
 from tests import extent
 from tests.conversion.ways import check, check_by_columns, check_goldens, log
 from tests.log import forge
@@ -62,7 +62,6 @@ def test_what_grows_beyond_memory_is_converted_in_parts(
     payload = compressions.compress(1, records, magic=2)
     batches = (forge.batch(n, payload, count=1, attributes=1) for n in range(30))
     monkeypatch.setattr(kept, "WHOLE_BYTES", 1 << 18)
-    monkeypatch.setattr(packing, "WHOLE_BYTES", 1 << 18)
     check(b"".join(batches), tmp_path, monkeypatch, {"compression": "none"})
 
 
