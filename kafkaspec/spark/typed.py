@@ -27,8 +27,8 @@ from kafkaspec.spark.paths import LOGGER, find_logs
 from kafkaspec.spark.schema import Column
 from kafkaspec.spark.value_types import as_spark, spark_value
 from kafkaspec.values.decoded import Code, Failure
-from kafkaspec.values.decoding.column import Column as Decoding
-from kafkaspec.values.decoding.column import Parts
+from kafkaspec.values.decoding.column import ColumnParts
+from kafkaspec.values.decoding.column import ValueColumn as Decoding
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.framing.frames import Side
 from kafkaspec.values.options import BYTES, Options
@@ -118,7 +118,7 @@ class Typed:
         LOGGER.warning(text, without_credentials(path), len(lost))
         return without_rows(result, lost)
 
-    def _parts(self, side: Side, batch: pa.RecordBatch) -> tuple[Parts, pa.Array]:
+    def _parts(self, side: Side, batch: pa.RecordBatch) -> tuple[ColumnParts, pa.Array]:
         while True:
             decoding = self._decoding.setdefault(side, Decoding(self._plans[side]))
             parts = decoding.parts(batch.column(side), headers_of(batch))

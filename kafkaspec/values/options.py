@@ -101,7 +101,7 @@ GIVEN: Final = ("avro", "protobuf", "json-schema")
 
 @checked
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedSide:
     """How the keys or the values of a log are to be read.
 
     Attributes:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kafkaspec.values.definition import Definition
 from kafkaspec.values.framing.frames import SchemaKey, Side
-from kafkaspec.values.options import Wanted
+from kafkaspec.values.options import WantedSide
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class WriterSchema:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ReaderTarget:
     """A type of values that a column holds.
 
     Attributes:
@@ -55,7 +55,7 @@ class Plan:
     Attributes:
         side: ``key`` or ``value``.
         wanted: what was asked for.
-        format: what is done: as in ``Wanted``, but never ``auto``.
+        format: what is done: as in ``WantedSide``, but never ``auto``.
         framing: name of the framing; None for bare values.
         writers: the schemas, by what frames say.
         writer: the schema of bare values.
@@ -68,12 +68,12 @@ class Plan:
     """
 
     side: Side
-    wanted: Wanted
+    wanted: WantedSide
     format: str
     framing: str | None = None
     writers: Mapping[SchemaKey, WriterSchema] = field(default_factory=dict)
     writer: WriterSchema | None = None
-    targets: tuple[Target, ...] = ()
+    targets: tuple[ReaderTarget, ...] = ()
     sample: pa.Array | None = None
     of_records: bool = False
     notes: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ from kafkaspec.options import not_there
 from kafkaspec.shown import printable
 from kafkaspec.tables.json_values import json_lines, json_values
 from kafkaspec.values.framing.frames import SIDES
-from kafkaspec.values.reading.batches import Reader, reader_of
+from kafkaspec.values.reading.batches import SideReader, reader_of
 from kafkaspec.values.reading.request import ERROR, is_internal, registry_of
 from kafkaspec.values.registry.log import SchemaLog
 
@@ -46,7 +46,7 @@ class Readers:
         self._options = options
         self._known: dict[Path | None, SchemaLog | None] = {}
 
-    def reader(self, log: _Log, **options: Any) -> Reader:
+    def reader(self, log: _Log, **options: Any) -> SideReader:
         """Return the reader of a log.
 
         Raises:

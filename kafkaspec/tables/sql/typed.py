@@ -13,7 +13,7 @@ from kafkaspec.arrow.schema import Request
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.tables.shapes import converted, without_dictionaries
 from kafkaspec.tables.sql.topics import TIMESTAMP, Scans, Topic
-from kafkaspec.values.reading.batches import Reader
+from kafkaspec.values.reading.batches import SideReader
 from kafkaspec.values.reading.request import ValueReport, planned
 
 
@@ -39,9 +39,9 @@ class TypedTopic(Topic):
         super().__init__(log, name, partitions, names, options, scans)
         self._schema = pa.schema([_shown(schema.field(each)) for each in names])
 
-    def _reader(self, columns: Sequence[str] | None, request: Request | None) -> Reader:
+    def _reader(self, columns: Sequence[str] | None, request: Request | None) -> SideReader:
         report = ValueReport(asked=self._asked)
-        reader = Reader(self._decided, columns=columns, report=report, **self._plain)
+        reader = SideReader(self._decided, columns=columns, report=report, **self._plain)
         if request is not None:
             self._scans.reports[self._name] = report
             if request.where is not None:

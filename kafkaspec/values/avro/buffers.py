@@ -29,7 +29,7 @@ class GiveUpError(Exception):
     """The columns take more than the limit: rows have to be counted one by one."""
 
 
-class Rows:
+class AvroRows:
     """Some of the payloads, in their order: their numbers, and where each ends."""
 
     __slots__ = ("ends", "index")
@@ -41,8 +41,8 @@ class Rows:
     def __len__(self) -> int:
         return len(self.index)
 
-    def some(self, which: Numbers) -> Rows:
-        return Rows(self.index[which], self.ends[which])
+    def some(self, which: Numbers) -> AvroRows:
+        return AvroRows(self.index[which], self.ends[which])
 
 
 class Payloads:
@@ -62,7 +62,7 @@ class Payloads:
         self._data[_PAD : _PAD + len(raw)] = raw
         bounds += _PAD - bounds[0]
         self.begins = bounds[:-1]
-        self.rows = Rows(np.arange(len(array)), bounds[1:])
+        self.rows = AvroRows(np.arange(len(array)), bounds[1:])
         self.bad = np.zeros(len(array), np.bool_)
         self._output = output - len(raw)
         self._items = np.full(len(array), items, np.int64)
@@ -72,7 +72,7 @@ class Payloads:
         if self._output < 0:
             raise GiveUpError
 
-    def count(self, rows: Rows, items: Numbers | int) -> npt.NDArray[np.bool_]:
+    def count(self, rows: AvroRows, items: Numbers | int) -> npt.NDArray[np.bool_]:
         """Take items, and return which rows have more than they may; these are bad."""
         left = self._items[rows.index] - items
         self._items[rows.index] = left
@@ -83,14 +83,14 @@ class Payloads:
         """Note the rows that have bytes left."""
         self.bad |= at != self.rows.ends
 
-    def spoil(self, rows: Rows, wrong: npt.NDArray[np.bool_]) -> bool:
+    def spoil(self, rows: AvroRows, wrong: npt.NDArray[np.bool_]) -> bool:
         """Note rows as bad, and return whether there are any."""
         found = bool(wrong.any())
         if found:
             self.bad[rows.index[wrong]] = True
         return found
 
-    def moved(self, rows: Rows, at: Numbers) -> Numbers:
+    def moved(self, rows: AvroRows, at: Numbers) -> Numbers:
         """Return positions that are within their payloads; those after the end are bad."""
         if self.spoil(rows, at > rows.ends):
             return np.minimum(at, rows.ends)
@@ -109,13 +109,13 @@ class Payloads:
             return np.zeros((len(at), size), np.uint8)
         return np.lib.stride_tricks.sliding_window_view(self._data, size)[np.minimum(at, last)]
 
-    def booleans(self, rows: Rows, at: Numbers) -> tuple[npt.NDArray[np.bool_], Numbers]:
+    def booleans(self, rows: AvroRows, at: Numbers) -> tuple[npt.NDArray[np.bool_], Numbers]:
         """Read bytes that are 0 or 1."""
         raw = self._data[at]
         self.spoil(rows, raw > 1)
         return raw == 1, self.moved(rows, at + 1)
 
-    def longs(self, rows: Rows, at: Numbers) -> tuple[Numbers, Numbers]:
+    def longs(self, rows: AvroRows, at: Numbers) -> tuple[Numbers, Numbers]:
         """Read zigzag varints."""
         first = self._data[at]
         if len(first) and first.max() < 0x80:
@@ -137,7 +137,7 @@ class Payloads:
 
     def _large(
         self,
-        rows: Rows,
+        rows: AvroRows,
         at: Numbers,
         which: Numbers,
         word: npt.NDArray[np.uint64],
@@ -151,13 +151,13 @@ class Payloads:
         length[which] = np.where(longest, 10, 9)
         self.spoil(rows.some(which), longest & (tenth > 1))
 
-    def ints(self, rows: Rows, at: Numbers) -> tuple[Numbers, Numbers]:
+    def ints(self, rows: AvroRows, at: Numbers) -> tuple[Numbers, Numbers]:
         """Read zigzag varints of 32 bits."""
         numbers, at = self.longs(rows, at)
         self.spoil(rows, numbers != numbers.astype(np.int32))
         return numbers, at
 
-    def lengths(self, rows: Rows, at: Numbers) -> tuple[Numbers, Numbers]:
+    def lengths(self, rows: AvroRows, at: Numbers) -> tuple[Numbers, Numbers]:
         """Read lengths of bytes that are there; return where the bytes begin and end."""
         length, begin = self.longs(rows, at)
         wrong = (length < 0) | (length > rows.ends - begin)
@@ -176,7 +176,7 @@ class Payloads:
         every = pa.Array.from_buffers(pa.binary(), 2 * count, buffers)
         return every.take(pa.array(np.arange(0, 2 * count, 2)))
 
-    def texts(self, rows: Rows, begin: Numbers, end: Numbers) -> pa.Array:
+    def texts(self, rows: AvroRows, begin: Numbers, end: Numbers) -> pa.Array:
         """Return the UTF-8 between positions that grow."""
         found = self.slices(begin, end)
         try:

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kafkaspec.values.avro.buffers import Numbers, Payloads, Rows
+from kafkaspec.values.avro.buffers import AvroRows, Numbers, Payloads
 from kafkaspec.values.avro.compiling import Sizes, known_default, symbols_of
 from kafkaspec.values.avro.resolution import Resolution
-from kafkaspec.values.avro.schema import AvroKind, Node
-from kafkaspec.values.avro.targets import DAY, DefaultError, Target
+from kafkaspec.values.avro.schema import AvroKind, AvroNode
+from kafkaspec.values.avro.targets import DAY, AvroTarget, DefaultError
 
-Plan: TypeAlias = Callable[[Payloads, Rows, Numbers], tuple[pa.Array, Numbers]]
+BulkPlan: TypeAlias = Callable[[Payloads, AvroRows, Numbers], tuple[pa.Array, Numbers]]
 """Reads some rows from some positions: returns stored values (no matter what if they are left out)
 and the positions after them."""
 
@@ -36,14 +36,14 @@ class NoPlanError(Exception):
 
 
 class Planner:
-    def __init__(self, reader: Node, depth: int) -> None:
+    def __init__(self, reader: AvroNode, depth: int) -> None:
         self._depth = depth
         self._resolution = Resolution(reader)
         self._sizes = Sizes()
         self._path: set[int] = set()
         self._made = 0
 
-    def plan(self, writer: Node, target: Target | None) -> Plan:
+    def plan(self, writer: AvroNode, target: AvroTarget | None) -> BulkPlan:
         """Return a plan for a type in the bytes; without a target, values are left out."""
         self._made += 1
         if id(writer) in self._path or self._made > _PLANS:
@@ -54,7 +54,7 @@ class Planner:
         finally:
             self._path.discard(id(writer))
 
-    def _plan(self, writer: Node, target: Target | None) -> Plan:
+    def _plan(self, writer: AvroNode, target: AvroTarget | None) -> BulkPlan:
         if target is not None and target.text:
             raise NoPlanError
         if writer.kind == AvroKind.UNION:
@@ -73,7 +73,7 @@ class Planner:
                 return self._items(writer, target)
         return _leaf(writer, target)
 
-    def _into_union(self, writer: Node, target: Target) -> Plan:
+    def _into_union(self, writer: AvroNode, target: AvroTarget) -> BulkPlan:
         number = self._resolution.branch(writer, target.node)
         assert number is not None
         assert target.column is not None
@@ -87,7 +87,9 @@ class Planner:
             target.node.children[number]
         )
 
-        def read_branch(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+        def read_branch(
+            payloads: Payloads, rows: AvroRows, at: Numbers
+        ) -> tuple[pa.Array, Numbers]:
             values, at = read(payloads, rows, at)
             children = [
                 values if index == place else pa.nulls(len(rows), item.type)
@@ -97,7 +99,7 @@ class Planner:
 
         return read_branch
 
-    def _record(self, writer: Node, target: Target | None) -> Plan:
+    def _record(self, writer: AvroNode, target: AvroTarget | None) -> BulkPlan:
         if not self._depth:
             raise NoPlanError
         self._depth -= 1
@@ -106,7 +108,7 @@ class Planner:
         finally:
             self._depth += 1
 
-    def _fields(self, writer: Node, target: Target | None) -> Plan:
+    def _fields(self, writer: AvroNode, target: AvroTarget | None) -> BulkPlan:
         if target is None:
             skipped = [self.plan(item.node, None) for item in writer.fields]
             return _skipping(skipped)
@@ -116,7 +118,7 @@ class Planner:
             for i, item in enumerate(target.node.fields)
             if item.name in sources
         }
-        fields: list[tuple[int | None, Plan]] = []
+        fields: list[tuple[int | None, BulkPlan]] = []
         for number, field in enumerate(writer.fields):
             place = wanted.get(number)
             child = None if place is None else target.child(place)
@@ -134,7 +136,7 @@ class Planner:
                 defaults[number] = pa.array([value], stored[number].type)
                 cost += taken
 
-        def read(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+        def read(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
             payloads.take(cost * len(rows))
             children: list[pa.Array] = [_NOTHING] * stored.num_fields
             for place, read_field in fields:
@@ -149,7 +151,7 @@ class Planner:
 
         return read
 
-    def _items(self, writer: Node, target: Target | None) -> Plan:
+    def _items(self, writer: AvroNode, target: AvroTarget | None) -> BulkPlan:
         (item,) = writer.children
         least = self._sizes.least(item)
         keyed = writer.kind == AvroKind.MAP
@@ -164,7 +166,7 @@ class Planner:
         stored = target.column.stored
         inner = target.column.children[0].stored
 
-        def read_items(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+        def read_items(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
             keys, values, owners, at = loop.read(payloads, rows, at)
             order = pa.array(np.argsort(owners, kind="stable"))
             child = pa.concat_arrays(values).take(order) if values else pa.array([], inner)
@@ -185,7 +187,7 @@ class Planner:
 class _Items:
     """Reads items of arrays and maps: the first of all rows, the second of all rows, and so on."""
 
-    def __init__(self, read: Plan, least: int, cost: int, keyed: bool, kept: bool) -> None:
+    def __init__(self, read: BulkPlan, least: int, cost: int, keyed: bool, kept: bool) -> None:
         self._read = read
         self._least = least
         self._cost = cost
@@ -193,7 +195,7 @@ class _Items:
         self._kept = kept
 
     def read(
-        self, payloads: Payloads, rows: Rows, at: Numbers
+        self, payloads: Payloads, rows: AvroRows, at: Numbers
     ) -> tuple[list[pa.Array], list[pa.Array], Numbers, Numbers]:
         """Return keys, values, the row of each, and the positions after all."""
         at = at.copy()
@@ -228,7 +230,7 @@ class _Items:
         return keys, values, np.concatenate(owners) if owners else live, at
 
     def _count(
-        self, payloads: Payloads, rows: Rows, at: Numbers, left: Numbers, which: Numbers
+        self, payloads: Payloads, rows: AvroRows, at: Numbers, left: Numbers, which: Numbers
     ) -> None:
         """Read how many items the next block of some rows has."""
         if not len(which):
@@ -248,7 +250,7 @@ class _Items:
         at[which] = place
 
 
-def _spoil_repeated(payloads: Payloads, rows: Rows, keys: pa.Array, owners: Numbers) -> None:
+def _spoil_repeated(payloads: Payloads, rows: AvroRows, keys: pa.Array, owners: Numbers) -> None:
     """Note rows with a key twice as bad: of those the last value counts."""
     codes = np.asarray(keys.dictionary_encode().indices).astype(np.int64)
     names = codes + owners * (len(keys) + 1)
@@ -259,19 +261,19 @@ def _spoil_repeated(payloads: Payloads, rows: Rows, keys: pa.Array, owners: Numb
         payloads.bad[rows.index[owners[again]]] = True
 
 
-def _refusing(target: Target) -> Plan:
+def _refusing(target: AvroTarget) -> BulkPlan:
     assert target.column is not None
     stored = target.column.stored
 
-    def refuse(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+    def refuse(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
         payloads.bad[rows.index] = True
         return pa.nulls(len(rows), stored), rows.ends
 
     return refuse
 
 
-def _skipping(fields: list[Plan]) -> Plan:
-    def skip(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+def _skipping(fields: list[BulkPlan]) -> BulkPlan:
+    def skip(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
         payloads.count(rows, 1)
         for field in fields:
             _, at = field(payloads, rows, at)
@@ -280,8 +282,8 @@ def _skipping(fields: list[Plan]) -> Plan:
     return skip
 
 
-def _branches(plans: list[Plan], target: Target | None) -> Plan:
-    def read(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+def _branches(plans: list[BulkPlan], target: AvroTarget | None) -> BulkPlan:
+    def read(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
         numbers, at = payloads.longs(rows, at)
         wrong = (numbers < 0) | (numbers >= len(plans))
         if payloads.spoil(rows, wrong):
@@ -306,12 +308,12 @@ def _branches(plans: list[Plan], target: Target | None) -> Plan:
     return read
 
 
-def _none(target: Target | None) -> pa.Array:
+def _none(target: AvroTarget | None) -> pa.Array:
     stored = pa.null() if target is None or target.column is None else target.column.stored
     return pa.array([], stored)
 
 
-def _leaf(writer: Node, target: Target | None) -> Plan:
+def _leaf(writer: AvroNode, target: AvroTarget | None) -> BulkPlan:
     match writer.kind:
         case AvroKind.NULL:
             return lambda payloads, rows, at: (pa.nulls(len(rows)), at)
@@ -328,12 +330,12 @@ def _leaf(writer: Node, target: Target | None) -> Plan:
     return _text(target)
 
 
-def _boolean(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+def _boolean(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
     values, at = payloads.booleans(rows, at)
     return pa.array(values), at
 
 
-def _integer(writer: Node, target: Target | None) -> Plan:
+def _integer(writer: AvroNode, target: AvroTarget | None) -> BulkPlan:
     wide = writer.kind == AvroKind.LONG
     kind = writer.kind if target is None else target.node.kind
     logical = None if target is None else target.node.logical
@@ -346,7 +348,7 @@ def _integer(writer: Node, target: Target | None) -> Plan:
     }[kind]
     bits = {AvroKind.FLOAT: np.uint32, AvroKind.DOUBLE: np.uint64}.get(kind, form)
 
-    def read(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+    def read(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
         numbers, at = payloads.longs(rows, at) if wide else payloads.ints(rows, at)
         if day is not None:
             payloads.spoil(rows, (numbers < 0) | (numbers >= day))
@@ -355,11 +357,11 @@ def _integer(writer: Node, target: Target | None) -> Plan:
     return read
 
 
-def _float(writer: Node, target: Target | None) -> Plan:
+def _float(writer: AvroNode, target: AvroTarget | None) -> BulkPlan:
     size, form = (4, "<u4") if writer.kind == AvroKind.FLOAT else (8, "<u8")
     widened = target is not None and target.node.kind != writer.kind
 
-    def read(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+    def read(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
         bits: npt.NDArray[np.generic] = payloads.words(at, form)
         if widened:
             bits = bits.view(np.float32).astype(np.float64).view(np.uint64)
@@ -368,13 +370,13 @@ def _float(writer: Node, target: Target | None) -> Plan:
     return read
 
 
-def _enumeration(writer: Node, target: Target | None) -> Plan:
+def _enumeration(writer: AvroNode, target: AvroTarget | None) -> BulkPlan:
     symbols = [0] * len(writer.symbols) if target is None else symbols_of(writer, target)
     table = np.array(
         [-1 if isinstance(item, LookupError) else item for item in symbols] + [-1], np.int32
     )
 
-    def read(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+    def read(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
         numbers, at = payloads.longs(rows, at)
         known = (numbers >= 0) & (numbers < len(symbols))
         values = table[np.where(known, numbers, -1)]
@@ -385,14 +387,14 @@ def _enumeration(writer: Node, target: Target | None) -> Plan:
     return read
 
 
-def _fixed(writer: Node, target: Target | None) -> Plan:
+def _fixed(writer: AvroNode, target: AvroTarget | None) -> BulkPlan:
     size = writer.size
     decimal = target is not None and target.leaf() is not None
     if target is not None and (not size or not pa.types.is_fixed_size_binary(_stored(target))):
         raise NoPlanError
     convert = _decimal(target) if target is not None and decimal else None
 
-    def read(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+    def read(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
         after = payloads.moved(rows, at + size)
         if target is None:
             return _NOTHING, after
@@ -406,13 +408,13 @@ def _fixed(writer: Node, target: Target | None) -> Plan:
     return read
 
 
-def _text(target: Target | None) -> Plan:
+def _text(target: AvroTarget | None) -> BulkPlan:
     if target is None:
         return lambda payloads, rows, at: (_NOTHING, payloads.lengths(rows, at)[1])
     text = target.node.kind == AvroKind.STRING
     convert = _decimal(target) if target.leaf() is not None else None
 
-    def read(payloads: Payloads, rows: Rows, at: Numbers) -> tuple[pa.Array, Numbers]:
+    def read(payloads: Payloads, rows: AvroRows, at: Numbers) -> tuple[pa.Array, Numbers]:
         begin, end = payloads.lengths(rows, at)
         if convert is not None:
             return convert(payloads, rows, begin, end), end
@@ -423,19 +425,19 @@ def _text(target: Target | None) -> Plan:
     return read
 
 
-def _stored(target: Target) -> pa.DataType:
+def _stored(target: AvroTarget) -> pa.DataType:
     assert target.column is not None
     return target.column.stored
 
 
-def _decimal(target: Target) -> Callable[[Payloads, Rows, Numbers, Numbers], pa.Array]:
+def _decimal(target: AvroTarget) -> Callable[[Payloads, AvroRows, Numbers, Numbers], pa.Array]:
     stored = _stored(target)
     if stored.byte_width != 16:
         raise NoPlanError
     most = 10**target.node.precision
     high_most, low_most = np.int64(most >> 64), np.uint64(most & (1 << 64) - 1)
 
-    def read(payloads: Payloads, rows: Rows, begin: Numbers, end: Numbers) -> pa.Array:
+    def read(payloads: Payloads, rows: AvroRows, begin: Numbers, end: Numbers) -> pa.Array:
         length = end - begin
         wrong = length > 16
         short = np.minimum(length, 8)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from kafkaspec.values.avro.schema import NESTING, AvroKind, Logical, Node
+from kafkaspec.values.avro.schema import NESTING, AvroKind, AvroNode, Logical
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.options import Options
 
@@ -65,7 +65,7 @@ class Column:
         width: bytes of a row, without texts and items.
     """
 
-    node: Node
+    node: AvroNode
     type: pa.DataType
     stored: pa.DataType
     children: list[Column] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Column:
     width: int = 8
 
 
-def column_of(node: Node, options: Options) -> Column:
+def column_of(node: AvroNode, options: Options) -> Column:
     column = _Builder(options).column(node, 0)
     if column.width > _ROW:
         raise SchemaError(f"a row of the schema takes more than {_ROW} bytes")
@@ -87,7 +87,7 @@ class _Builder:
         self._count = 0
         self._path: dict[int, int] = {}
 
-    def column(self, node: Node, level: int) -> Column:
+    def column(self, node: AvroNode, level: int) -> Column:
         self._count += 1
         if self._count > COLUMNS:
             raise SchemaError(f"the schema has more than {COLUMNS} columns")
@@ -112,7 +112,7 @@ class _Builder:
             case _:
                 return _leaf(node)
 
-    def _record(self, node: Node, level: int) -> Column:
+    def _record(self, node: AvroNode, level: int) -> Column:
         within = self._path.get(id(node), 0)
         if within > self._options.recursion:
             if not self._options.recursion:
@@ -125,7 +125,7 @@ class _Builder:
         self._path[id(node)] = within
         return _struct(node, children, [item.name for item in node.fields])
 
-    def _union(self, node: Node, level: int) -> Column:
+    def _union(self, node: AvroNode, level: int) -> Column:
         branches = [child for child in node.children if child.kind != AvroKind.NULL]
         children = [self.column(child, level + 1) for child in branches]
         if not children:
@@ -149,7 +149,7 @@ class _Builder:
         return column
 
 
-def _struct(node: Node, children: list[Column], names: list[str]) -> Column:
+def _struct(node: AvroNode, children: list[Column], names: list[str]) -> Column:
     pairs = list(zip(names, children, strict=True))
     return Column(
         node,
@@ -161,7 +161,7 @@ def _struct(node: Node, children: list[Column], names: list[str]) -> Column:
     )
 
 
-def _leaf(node: Node) -> Column:
+def _leaf(node: AvroNode) -> Column:
     if node.kind == AvroKind.FIXED and node.logical is None:
         kind = pa.binary(node.size) if node.size <= _LONG_FIXED else pa.binary()
         return Column(node, kind, kind, width=max(8, node.size))
@@ -177,7 +177,7 @@ def _leaf(node: Node) -> Column:
     return Column(node, plain, _BITS.get(node.kind, plain))
 
 
-def _decimal(node: Node) -> Column:
+def _decimal(node: AvroNode) -> Column:
     if node.precision > WIDE_DECIMAL:
         return Column(node, pa.binary(), pa.binary())
     make = pa.decimal128 if node.precision <= 38 else pa.decimal256

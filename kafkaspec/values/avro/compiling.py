@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from kafkaspec.values.avro import reading
-from kafkaspec.values.avro.reading import Read, State
+from kafkaspec.values.avro.reading import Read, ReadingState
 from kafkaspec.values.avro.resolution import Resolution
-from kafkaspec.values.avro.schema import AvroKind, Field, Node
-from kafkaspec.values.avro.targets import DefaultError, Target, default_of, dumps
+from kafkaspec.values.avro.schema import AvroField, AvroKind, AvroNode
+from kafkaspec.values.avro.targets import AvroTarget, DefaultError, default_of, dumps
 from kafkaspec.values.definition import SchemaError
 
 _PAIRS = 100_000
@@ -48,7 +48,7 @@ class Sizes:
     def __init__(self) -> None:
         self._records: dict[int, int] = {}
 
-    def least(self, node: Node) -> int:
+    def least(self, node: AvroNode) -> int:
         if node.kind == AvroKind.FIXED:
             return node.size
         if node.kind != AvroKind.RECORD:
@@ -63,14 +63,14 @@ class Sizes:
 class Compiler:
     """Makes functions, each once: schemas may be recursive."""
 
-    def __init__(self, reader: Node) -> None:
+    def __init__(self, reader: AvroNode) -> None:
         self._resolution = Resolution(reader)
         self._made: dict[tuple[int, ...], Read | None] = {}
-        self._kept: list[Target] = []
+        self._kept: list[AvroTarget] = []
         self._sizes = Sizes()
         self._defaults = 0
 
-    def reader(self, writer: Node, target: Target | None) -> Read:
+    def reader(self, writer: AvroNode, target: AvroTarget | None) -> Read:
         """Return what reads values of a type; without a target they are left out."""
         key: tuple[int, ...] = (id(writer),)
         if target is not None:
@@ -89,16 +89,16 @@ class Compiler:
     def _later(self, key: tuple[int, ...]) -> Read:
         """Return what calls a function that is still being made."""
 
-        def read(data: bytes, at: int, state: State) -> tuple[Any, int]:
+        def read(data: bytes, at: int, state: ReadingState) -> tuple[Any, int]:
             found = self._made[key]
             assert found is not None
             return found(data, at, state)
 
         return read
 
-    def _read(self, writer: Node, target: Target | None) -> Read:
+    def _read(self, writer: AvroNode, target: AvroTarget | None) -> Read:
         if target is not None and target.text:
-            text = self.reader(writer, Target(target.node, None))
+            text = self.reader(writer, AvroTarget(target.node, None))
             return reading.costly(reading.converted(text, dumps), len)
         if writer.kind == AvroKind.UNION:
             return reading.read_branch([self.reader(child, target) for child in writer.children])
@@ -117,7 +117,7 @@ class Compiler:
                 return _enumeration(writer, target)
         return _leaf(writer, target)
 
-    def _into_union(self, writer: Node, target: Target) -> Read:
+    def _into_union(self, writer: AvroNode, target: AvroTarget) -> Read:
         number = self._resolution.branch(writer, target.node)
         assert number is not None
         read = self.reader(writer, target.child(number))
@@ -130,7 +130,7 @@ class Compiler:
         cost = reading.fields_of([target.node.children[number].full_name])
         return reading.costly(read, lambda _: cost)
 
-    def _record(self, writer: Node, target: Target | None) -> Read:
+    def _record(self, writer: AvroNode, target: AvroTarget | None) -> Read:
         if target is None:
             skipped = [(item.name, self.reader(item.node, None)) for item in writer.fields]
             return reading.skip_record(skipped)
@@ -156,7 +156,7 @@ class Compiler:
                     raise SchemaError(f"defaults take more than {_DEFAULTS} bytes")
         return reading.read_record(fields, defaults, cost)
 
-    def _items(self, writer: Node, target: Target | None) -> Read:
+    def _items(self, writer: AvroNode, target: AvroTarget | None) -> Read:
         (item,) = writer.children
         read = self.reader(item, None if target is None else target.child(0))
         cost = 0 if target is None else target.item_cost
@@ -166,7 +166,7 @@ class Compiler:
         return reading.read_map(read, least, cost, dict if target is None else target.map)
 
 
-def known_default(field: Field, target: Target) -> tuple[Any, int]:
+def known_default(field: AvroField, target: AvroTarget) -> tuple[Any, int]:
     """Return the default of a field and its bytes of output; see ``default_of``."""
     try:
         return default_of(field, target)
@@ -174,7 +174,7 @@ def known_default(field: Field, target: Target) -> tuple[Any, int]:
         raise DefaultError("a default is nested too deeply") from None
 
 
-def symbols_of(writer: Node, target: Target) -> list[Any]:
+def symbols_of(writer: AvroNode, target: AvroTarget) -> list[Any]:
     """Return what each symbol of a writer becomes: a value, or a LookupError if nothing."""
     values = dict(zip(target.node.symbols, target.symbols, strict=True))
     default = target.node.default
@@ -186,14 +186,14 @@ def symbols_of(writer: Node, target: Target) -> list[Any]:
     return symbols
 
 
-def _enumeration(writer: Node, target: Target | None) -> Read:
+def _enumeration(writer: AvroNode, target: AvroTarget | None) -> Read:
     if target is None:
         return reading.read_symbol(list(writer.symbols))
     read = reading.read_symbol(symbols_of(writer, target))
     return read if target.column is not None else reading.costly(read, len)
 
 
-def _leaf(writer: Node, target: Target | None) -> Read:
+def _leaf(writer: AvroNode, target: AvroTarget | None) -> Read:
     if target is None and writer.kind == AvroKind.STRING:
         return reading.read_bytes
     read = reading.read_fixed(writer.size) if writer.kind == AvroKind.FIXED else _RAW[writer.kind]

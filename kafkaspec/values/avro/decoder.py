@@ -7,12 +7,12 @@ import pyarrow as pa
 
 from kafkaspec.arrow.messages.reference import varint
 from kafkaspec.values.avro.buffers import GiveUpError, Numbers, Payloads
-from kafkaspec.values.avro.bulk import NoPlanError, Plan, Planner
+from kafkaspec.values.avro.bulk import BulkPlan, NoPlanError, Planner
 from kafkaspec.values.avro.columns import Column, column_of, finish
 from kafkaspec.values.avro.compiling import Compiler
-from kafkaspec.values.avro.reading import Read, State, read_bytes, read_payload
-from kafkaspec.values.avro.schema import AvroKind, Node, parse
-from kafkaspec.values.avro.targets import Target
+from kafkaspec.values.avro.reading import Read, ReadingState, read_bytes, read_payload
+from kafkaspec.values.avro.schema import AvroKind, AvroNode, parse
+from kafkaspec.values.avro.targets import AvroTarget
 from kafkaspec.values.decoded import Decoded, Decoder, Failure, PayloadError, read_each
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Bounds, Options
@@ -40,15 +40,15 @@ def compile_avro(
     wanted = writer if reader is None else _root(reader, chosen)
     try:
         column = column_of(wanted, chosen)
-        read = Compiler(wanted).reader(writer, Target(wanted, column))
+        read = Compiler(wanted).reader(writer, AvroTarget(wanted, column))
     except RecursionError:
         raise SchemaError("the schema is nested too deeply") from None
     return AvroDecoder(writer, column, read, _plan(writer, wanted, column, chosen), chosen)
 
 
-def _plan(writer: Node, wanted: Node, column: Column, options: Options) -> Plan | None:
+def _plan(writer: AvroNode, wanted: AvroNode, column: Column, options: Options) -> BulkPlan | None:
     try:
-        return Planner(wanted, options.bounds.depth).plan(writer, Target(wanted, column))
+        return Planner(wanted, options.bounds.depth).plan(writer, AvroTarget(wanted, column))
     except (NoPlanError, SchemaError, RecursionError):
         return None
 
@@ -59,7 +59,7 @@ def arrow_type(definition: Definition, options: Options | None = None) -> pa.Dat
     return column_of(_root(definition, chosen), chosen).type
 
 
-def _root(definition: Definition, options: Options) -> Node:
+def _root(definition: Definition, options: Options) -> AvroNode:
     try:
         return parse(definition, options.bounds)
     except RecursionError:
@@ -70,14 +70,14 @@ class AvroDecoder:
     """Decodes payloads, all at once where the schema has a plan, and else one by one."""
 
     def __init__(
-        self, writer: Node, column: Column, read: Read, plan: Plan | None, options: Options
+        self, writer: AvroNode, column: Column, read: Read, plan: BulkPlan | None, options: Options
     ) -> None:
         self._column = column
         self._read = read
         self._plan = plan
         self._options = options
         self._bytes = writer.kind == AvroKind.BYTES
-        self._output = State(options.bounds).output
+        self._output = ReadingState(options.bounds).output
 
     @property
     def type(self) -> pa.DataType:
@@ -95,7 +95,7 @@ class AvroDecoder:
         values, failures = self._one_by_one(payloads, rows)
         return Decoded(finish(values, self._column), failures)
 
-    def _at_once(self, plan: Plan, array: pa.Array) -> Decoded:
+    def _at_once(self, plan: BulkPlan, array: pa.Array) -> Decoded:
         """Decode payloads by a plan, and those that are bad one by one."""
         null = np.asarray(array.is_null())
         given = np.flatnonzero(~null)
@@ -116,7 +116,7 @@ class AvroDecoder:
     def _one_by_one(self, payloads: pa.Array, rows: Numbers) -> tuple[pa.Array, dict[int, Failure]]:
         """Return stored values, and failures by the numbers of the rows."""
         failures: dict[int, Failure] = {}
-        state = State(self._options.bounds)
+        state = ReadingState(self._options.bounds)
         given = zip(rows.tolist(), payloads.to_pylist(), strict=True)
         values = read_each(given, lambda data: read_payload(self._read, data, state), failures)
         return pa.array(values, self._column.stored), failures
@@ -130,7 +130,7 @@ def _with_lengths(payloads: pa.Array) -> pa.Array:
     they say, none has a length.
     """
     raw = payloads.to_pylist()
-    state = State(Bounds())
+    state = ReadingState(Bounds())
     exact = [data is None or _is_exact(data, state) for data in raw]
     given = len(raw) - payloads.null_count
     few = 2 * (sum(exact) - payloads.null_count) <= given
@@ -143,7 +143,7 @@ def _with_lengths(payloads: pa.Array) -> pa.Array:
     )
 
 
-def _is_exact(data: bytes, state: State) -> bool:
+def _is_exact(data: bytes, state: ReadingState) -> bool:
     try:
         return read_bytes(data, 0, state)[1] == len(data)
     except PayloadError:

@@ -21,7 +21,7 @@ _MOST = (1 << 31) - (1 << 20)
 _FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
 
 
-class State:
+class ReadingState:
     """The rest of the limits: of items and depth for a row, of output for all rows."""
 
     __slots__ = ("_bounds", "depth", "items", "output")
@@ -41,10 +41,10 @@ class State:
             raise PayloadError(Code.BOUND, "the columns of the batch take more than the limit", at)
 
 
-Read: TypeAlias = Callable[[bytes, int, State], tuple[Any, int]]
+Read: TypeAlias = Callable[[bytes, int, ReadingState], tuple[Any, int]]
 
 
-def read_payload(read: Read, data: bytes, state: State) -> Any:
+def read_payload(read: Read, data: bytes, state: ReadingState) -> Any:
     """Read a payload to its last byte."""
     state.start()
     state.take(len(data), 0)
@@ -61,11 +61,11 @@ def _truncated(at: int) -> PayloadError:
     return PayloadError(Code.TRUNCATED, "the payload ends within a value", at)
 
 
-def read_null(data: bytes, at: int, state: State) -> tuple[None, int]:
+def read_null(data: bytes, at: int, state: ReadingState) -> tuple[None, int]:
     return None, at
 
 
-def read_boolean(data: bytes, at: int, state: State) -> tuple[bool, int]:
+def read_boolean(data: bytes, at: int, state: ReadingState) -> tuple[bool, int]:
     """Read a byte that is 0 or 1."""
     if at >= len(data):
         raise _truncated(at)
@@ -74,7 +74,7 @@ def read_boolean(data: bytes, at: int, state: State) -> tuple[bool, int]:
     return data[at] == 1, at + 1
 
 
-def read_long(data: bytes, at: int, state: State) -> tuple[int, int]:
+def read_long(data: bytes, at: int, state: ReadingState) -> tuple[int, int]:
     """Read a zigzag varint of at most 64 bits; it may be longer than it need be."""
     number = shift = 0
     for end in range(at, at + 10):
@@ -91,7 +91,7 @@ def read_long(data: bytes, at: int, state: State) -> tuple[int, int]:
     raise PayloadError(Code.MALFORMED, "an integer takes more than 64 bits", at)
 
 
-def read_int(data: bytes, at: int, state: State) -> tuple[int, int]:
+def read_int(data: bytes, at: int, state: ReadingState) -> tuple[int, int]:
     """Read a zigzag varint of 32 bits."""
     number, end = read_long(data, at, state)
     if not -(1 << 31) <= number < 1 << 31:
@@ -99,7 +99,7 @@ def read_int(data: bytes, at: int, state: State) -> tuple[int, int]:
     return number, end
 
 
-def read_bytes(data: bytes, at: int, state: State) -> tuple[bytes, int]:
+def read_bytes(data: bytes, at: int, state: ReadingState) -> tuple[bytes, int]:
     length, begin = read_long(data, at, state)
     if length < 0:
         raise PayloadError(Code.MALFORMED, f"a length is {length}", at)
@@ -108,7 +108,7 @@ def read_bytes(data: bytes, at: int, state: State) -> tuple[bytes, int]:
     return data[begin : begin + length], begin + length
 
 
-def read_string(data: bytes, at: int, state: State) -> tuple[str, int]:
+def read_string(data: bytes, at: int, state: ReadingState) -> tuple[str, int]:
     raw, end = read_bytes(data, at, state)
     try:
         return raw.decode(), end
@@ -120,7 +120,7 @@ def read_string(data: bytes, at: int, state: State) -> tuple[str, int]:
 def read_fixed(size: int) -> Read:
     """Return what reads as many bytes."""
 
-    def read(data: bytes, at: int, state: State) -> tuple[bytes, int]:
+    def read(data: bytes, at: int, state: ReadingState) -> tuple[bytes, int]:
         if size > len(data) - at:
             raise _truncated(at)
         return data[at : at + size], at + size
@@ -131,7 +131,7 @@ def read_fixed(size: int) -> Read:
 def read_number(size: int) -> Read:
     """Return what reads a little-endian number of as many bytes: the bits of a float."""
 
-    def read(data: bytes, at: int, state: State) -> tuple[int, int]:
+    def read(data: bytes, at: int, state: ReadingState) -> tuple[int, int]:
         if size > len(data) - at:
             raise _truncated(at)
         return int.from_bytes(data[at : at + size], "little"), at + size
@@ -145,7 +145,7 @@ read_float, read_double = read_number(4), read_number(8)
 def converted(read: Read, convert: Callable[[Any], Any]) -> Read:
     """Return what reads a value and converts it; a ValueError of that is its failure."""
 
-    def read_converted(data: bytes, at: int, state: State) -> tuple[Any, int]:
+    def read_converted(data: bytes, at: int, state: ReadingState) -> tuple[Any, int]:
         value, end = read(data, at, state)
         try:
             return convert(value), end
@@ -158,7 +158,7 @@ def converted(read: Read, convert: Callable[[Any], Any]) -> Read:
 def costly(read: Read, cost: Callable[[Any], int]) -> Read:
     """Return what reads a value, and takes the bytes of output that the value costs."""
 
-    def read_costly(data: bytes, at: int, state: State) -> tuple[Any, int]:
+    def read_costly(data: bytes, at: int, state: ReadingState) -> tuple[Any, int]:
         value, end = read(data, at, state)
         state.take(cost(value), at)
         return value, end
@@ -169,7 +169,7 @@ def costly(read: Read, cost: Callable[[Any], int]) -> Read:
 def read_symbol(symbols: list[Any]) -> Read:
     """Return what reads the number of a symbol; one that cannot be read is a LookupError."""
 
-    def read(data: bytes, at: int, state: State) -> tuple[Any, int]:
+    def read(data: bytes, at: int, state: ReadingState) -> tuple[Any, int]:
         number, end = read_int(data, at, state)
         if not 0 <= number < len(symbols):
             raise PayloadError(Code.MALFORMED, f"a symbol has the number {number}", at)
@@ -184,7 +184,7 @@ def read_symbol(symbols: list[Any]) -> Read:
 def read_branch(branches: list[Read]) -> Read:
     """Return what reads the number of a branch of a union, then its value."""
 
-    def read(data: bytes, at: int, state: State) -> tuple[Any, int]:
+    def read(data: bytes, at: int, state: ReadingState) -> tuple[Any, int]:
         number, end = read_int(data, at, state)
         if not 0 <= number < len(branches):
             raise PayloadError(Code.MALFORMED, f"a branch has the number {number}", at)
@@ -201,7 +201,7 @@ def read_record(
     Fields have their name, that in the dictionary (None: the value is left out), and a function.
     """
 
-    def read(data: bytes, at: int, state: State) -> tuple[dict[str, Any], int]:
+    def read(data: bytes, at: int, state: ReadingState) -> tuple[dict[str, Any], int]:
         if not state.depth:
             raise PayloadError(Code.DEPTH, "records are nested too deeply", at)
         state.depth -= 1
@@ -222,10 +222,10 @@ def read_record(
     return read
 
 
-def _counts(least: int, cost: int) -> Callable[[bytes, int, State], tuple[int, int]]:
+def _counts(least: int, cost: int) -> Callable[[bytes, int, ReadingState], tuple[int, int]]:
     """Return what reads the number of items of a block, each of some bytes and cost at least."""
 
-    def read(data: bytes, at: int, state: State) -> tuple[int, int]:
+    def read(data: bytes, at: int, state: ReadingState) -> tuple[int, int]:
         count, end = read_long(data, at, state)
         if count < 0:
             count = -count
@@ -246,7 +246,7 @@ def _counts(least: int, cost: int) -> Callable[[bytes, int, State], tuple[int, i
 def read_array(item: Read, least: int, cost: int) -> Read:
     read_count = _counts(least, cost)
 
-    def read(data: bytes, at: int, state: State) -> tuple[list[Any], int]:
+    def read(data: bytes, at: int, state: ReadingState) -> tuple[list[Any], int]:
         values: list[Any] = []
         try:
             while True:
@@ -267,7 +267,7 @@ def read_map(item: Read, least: int, cost: int, make: Callable[[dict[str, Any]],
     """Return what reads a map; of a key that is there twice the last value counts."""
     read_count = _counts(least + 1, cost)
 
-    def read(data: bytes, at: int, state: State) -> tuple[Any, int]:
+    def read(data: bytes, at: int, state: ReadingState) -> tuple[Any, int]:
         values: dict[str, Any] = {}
         while True:
             count, at = read_count(data, at, state)
@@ -288,7 +288,7 @@ def skip_record(fields: list[tuple[str, Read]]) -> Read:
     """Return what leaves a record out; it counts as an item, as it may have no bytes."""
     read_fields = read_record([(name, None, read) for name, read in fields], {}, 0)
 
-    def skip(data: bytes, at: int, state: State) -> tuple[None, int]:
+    def skip(data: bytes, at: int, state: ReadingState) -> tuple[None, int]:
         if not state.items:
             raise PayloadError(Code.BOUND, "the value has more items than the limit", at)
         state.items -= 1
@@ -300,7 +300,7 @@ def skip_record(fields: list[tuple[str, Read]]) -> Read:
 def refuse(reason: str) -> Read:
     """Return what fails, since two schemas do not go together."""
 
-    def read(data: bytes, at: int, state: State) -> tuple[Any, int]:
+    def read(data: bytes, at: int, state: ReadingState) -> tuple[Any, int]:
         raise PayloadError(Code.RESOLUTION, reason, at)
 
     return read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafkaspec.values.avro.schema import NAMED, AvroKind, Field, Node
+from kafkaspec.values.avro.schema import NAMED, AvroField, AvroKind, AvroNode
 from kafkaspec.values.definition import SchemaError
 
 _STEPS = 1_000_000
@@ -23,7 +23,7 @@ class Resolution:
     Its methods raise SchemaError where the schemas are too large to be compared.
     """
 
-    def __init__(self, reader: Node) -> None:
+    def __init__(self, reader: AvroNode) -> None:
         self._steps = 0
         self._renamed: dict[str, str] = {}
         self._fields: dict[str, dict[str, str]] = {}
@@ -43,7 +43,7 @@ class Resolution:
             stack.extend(node.children)
             stack.extend(item.node for item in node.fields)
 
-    def sources(self, writer: Node, reader: Node) -> dict[str, int]:
+    def sources(self, writer: AvroNode, reader: AvroNode) -> dict[str, int]:
         """Return which field of a written record each field of the reader's comes from."""
         self._count(len(writer.fields) + len(reader.fields))
         names = {item.name: i for i, item in enumerate(writer.fields)}
@@ -54,7 +54,7 @@ class Resolution:
                     found.setdefault(name, names[alias])
         return found
 
-    def missing(self, writer: Node, reader: Node) -> Field | None:
+    def missing(self, writer: AvroNode, reader: AvroNode) -> AvroField | None:
         """Return a field of the reader's record that was not written and has no default."""
         found = self.sources(writer, reader)
         lacking = (
@@ -62,7 +62,7 @@ class Resolution:
         )
         return next(lacking, None)
 
-    def problem(self, writer: Node, reader: Node) -> str:
+    def problem(self, writer: AvroNode, reader: AvroNode) -> str:
         """Return why no value of a type, not a union, can be read as another; empty if some may."""
         if reader.kind == AvroKind.UNION:
             if self.branch(writer, reader) is None:
@@ -85,7 +85,7 @@ class Resolution:
                 return f"a decimal of scale {writer.scale} is none of scale {reader.scale}"
         return ""
 
-    def branch(self, writer: Node, union: Node) -> int | None:
+    def branch(self, writer: AvroNode, union: AvroNode) -> int | None:
         """Return the number of the branch of a union that takes a type, None if none does."""
         key = id(writer), id(union)
         if key not in self._branches:
@@ -93,7 +93,7 @@ class Resolution:
             self._branches[key] = self._branch(writer, union)
         return self._branches[key]
 
-    def _branch(self, writer: Node, union: Node) -> int | None:
+    def _branch(self, writer: AvroNode, union: AvroNode) -> int | None:
         self._count(len(union.children))
         alike: int | None = None
         for number, branch in enumerate(union.children):
@@ -112,7 +112,7 @@ class Resolution:
                 return number
         return None
 
-    def _fits(self, writer: Node, reader: Node) -> bool:
+    def _fits(self, writer: AvroNode, reader: AvroNode) -> bool:
         if self.missing(writer, reader):
             return False
         found = self.sources(writer, reader)
@@ -130,7 +130,7 @@ class Resolution:
         if self._steps > _STEPS:
             raise SchemaError("the schemas are too large to be read one as the other")
 
-    def _name(self, writer: Node) -> str:
+    def _name(self, writer: AvroNode) -> str:
         return self._renamed.get(writer.name, writer.name)
 
 

@@ -66,7 +66,7 @@ _SIZES = {Logical.UUID: 16, Logical.DURATION: 12}
 
 
 @dataclass(eq=False, slots=True)
-class Field:
+class AvroField:
     """A field of a record.
 
     Attributes:
@@ -78,14 +78,14 @@ class Field:
     """
 
     name: str
-    node: Node
+    node: AvroNode
     aliases: tuple[str, ...] = ()
     has_default: bool = False
     default: Any = None
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class AvroNode:
     """A type of a schema. Recursion makes circles of nodes.
 
     Attributes:
@@ -111,8 +111,8 @@ class Node:
     size: int = 0
     symbols: tuple[str, ...] = ()
     default: str | None = None
-    fields: list[Field] = field(default_factory=list)
-    children: list[Node] = field(default_factory=list)
+    fields: list[AvroField] = field(default_factory=list)
+    children: list[AvroNode] = field(default_factory=list)
 
     @property
     def full_name(self) -> str:
@@ -120,13 +120,13 @@ class Node:
         return self.name or self.kind.value
 
 
-def parse(definition: Definition, bounds: Bounds) -> Node:
+def parse(definition: Definition, bounds: Bounds) -> AvroNode:
     if definition.type != SchemaType.AVRO:
         raise SchemaError(f"a schema of the type {definition.type} is not Avro")
-    scopes: dict[int, dict[str, Node]] = {}
-    roots: dict[int, Node] = {}
+    scopes: dict[int, dict[str, AvroNode]] = {}
+    roots: dict[int, AvroNode] = {}
     for item in bounds.within(definition):
-        names: dict[str, Node] = {}
+        names: dict[str, AvroNode] = {}
         for name, imported in item.imports:
             names.update(scopes[id(imported)])
             names.setdefault(name, roots[id(imported)])
@@ -139,18 +139,18 @@ def parse(definition: Definition, bounds: Bounds) -> Node:
 class _Parser:
     """Reads one text. Its own names win over those of imports."""
 
-    def __init__(self, imported: Mapping[str, Node]) -> None:
+    def __init__(self, imported: Mapping[str, AvroNode]) -> None:
         self._imported = imported
-        self.defined: dict[str, Node] = {}
+        self.defined: dict[str, AvroNode] = {}
 
-    def root(self, text: str) -> Node:
+    def root(self, text: str) -> AvroNode:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise SchemaError(f"the schema is not JSON: {error}") from None
         return self._node(value, "", 0)
 
-    def _node(self, value: Any, space: str, level: int) -> Node:
+    def _node(self, value: Any, space: str, level: int) -> AvroNode:
         if level > NESTING:
             raise SchemaError(f"the schema is nested more than {NESTING} levels deep")
         if isinstance(value, str):
@@ -165,12 +165,12 @@ class _Parser:
         if not isinstance(kind, str):
             raise SchemaError(f"{_short(value)} has no type")
         if kind in _PRIMITIVE:
-            return _with_logical(Node(AvroKind(kind)), value)
+            return _with_logical(AvroNode(AvroKind(kind)), value)
         if kind in {"array", "map"}:
             content = "items" if kind == "array" else "values"
             if content not in value:
                 raise SchemaError(f"an {kind} has no {content}")
-            node = Node(AvroKind(kind))
+            node = AvroNode(AvroKind(kind))
             node.children.append(self._node(value[content], space, level + 1))
             return node
         if kind in {"record", "error", "enum", "fixed"}:
@@ -179,9 +179,9 @@ class _Parser:
             )
         return self._named(kind, space)
 
-    def _named(self, name: str, space: str) -> Node:
+    def _named(self, name: str, space: str) -> AvroNode:
         if name in _PRIMITIVE:
-            return Node(AvroKind(name))
+            return AvroNode(AvroKind(name))
         candidates = [name] if "." in name or not space else [f"{space}.{name}", name]
         for names in (self.defined, self._imported):
             for candidate in candidates:
@@ -189,8 +189,8 @@ class _Parser:
                     return names[candidate]
         raise SchemaError(f"the type {_short(name)} is not defined")
 
-    def _union(self, value: list[Any], space: str, level: int) -> Node:
-        node = Node(AvroKind.UNION)
+    def _union(self, value: list[Any], space: str, level: int) -> AvroNode:
+        node = AvroNode(AvroKind.UNION)
         known: set[str] = set()
         for branch in value:
             child = self._node(branch, space, level + 1)
@@ -202,10 +202,12 @@ class _Parser:
             node.children.append(child)
         return node
 
-    def _definition(self, kind: AvroKind, value: dict[str, Any], space: str, level: int) -> Node:
+    def _definition(
+        self, kind: AvroKind, value: dict[str, Any], space: str, level: int
+    ) -> AvroNode:
         _text(value, "name")
         full, space = full_name(value, space)
-        node = Node(kind, full.removeprefix("."), _aliases(value, space))
+        node = AvroNode(kind, full.removeprefix("."), _aliases(value, space))
         if node.name in self.defined:
             raise SchemaError(f"the type {_short(full)} is defined twice")
         self.defined[node.name] = node
@@ -236,7 +238,7 @@ class _Parser:
                 raise SchemaError(f"the record {_short(full)} has two fields {_short(own)}")
             known.add(own)
             node.fields.append(
-                Field(
+                AvroField(
                     own,
                     self._node(item["type"], space, level + 1),
                     _aliases(item, ""),
@@ -256,7 +258,7 @@ def full_name(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
     return f"{space}.{name}" if space else name, space
 
 
-def _with_logical(node: Node, value: dict[str, Any]) -> Node:
+def _with_logical(node: AvroNode, value: dict[str, Any]) -> AvroNode:
     """Take the logical type if it is one that is known, and fits; it is ignored otherwise."""
     name = value.get("logicalType")
     if not isinstance(name, str) or name not in set(Logical):

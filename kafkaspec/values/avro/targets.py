@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kafkaspec.values.avro.columns import Column
 from kafkaspec.values.avro.reading import double_bits, double_of, fields_of, float_bits, float_of
-from kafkaspec.values.avro.schema import NESTING, AvroKind, Field, Logical, Node
+from kafkaspec.values.avro.schema import NESTING, AvroField, AvroKind, AvroNode, Logical
 
 DAY = {Logical.TIME_MILLIS: 86_400_000, Logical.TIME_MICROS: 86_400_000_000}
 
@@ -22,23 +22,23 @@ class DefaultError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AvroTarget:
     """The column that values of a type become; None if they become JSON."""
 
-    node: Node
+    node: AvroNode
     column: Column | None
 
-    def child(self, number: int) -> Target:
+    def child(self, number: int) -> AvroTarget:
         """Return the form of a field, an item or a branch."""
         nodes = [item.node for item in self.node.fields] or self.node.children
         node = nodes[number]
         if self.column is None:
-            return Target(node, None)
+            return AvroTarget(node, None)
         if self.node.kind == AvroKind.UNION:
             if node.kind == AvroKind.NULL:
-                return Target(node, _NULL)
+                return AvroTarget(node, _NULL)
             number = [child for child in nodes if child.kind != AvroKind.NULL].index(node)
-        return Target(node, self.column.children[number])
+        return AvroTarget(node, self.column.children[number])
 
     @property
     def text(self) -> bool:
@@ -117,7 +117,7 @@ _JSON: dict[AvroKind, Callable[[Any], Any]] = {
     AvroKind.BYTES: _latin,
     AvroKind.FIXED: _latin,
 }
-_NULL = Column(Node(AvroKind.NULL), pa.null(), pa.null(), width=1)
+_NULL = Column(AvroNode(AvroKind.NULL), pa.null(), pa.null(), width=1)
 
 
 def _decimal(precision: int, width: int) -> Callable[[bytes], bytes]:
@@ -141,17 +141,17 @@ def _time(most: int) -> Callable[[int], int]:
     return convert
 
 
-def default_of(field: Field, target: Target) -> tuple[Any, int]:
+def default_of(field: AvroField, target: AvroTarget) -> tuple[Any, int]:
     """Return the default of a field, and how many bytes of output it takes."""
     costs = [8]
     return _default(field.default, target, costs, 0), sum(costs)
 
 
-def _default(value: Any, target: Target, costs: list[int], level: int) -> Any:
+def _default(value: Any, target: AvroTarget, costs: list[int], level: int) -> Any:
     if level > NESTING:
         raise DefaultError("a default is nested too deeply")
     if target.text:
-        text = dumps(_default(value, Target(target.node, None), costs, level + 1))
+        text = dumps(_default(value, AvroTarget(target.node, None), costs, level + 1))
         costs.append(len(text))
         return text
     node = target.node
@@ -189,7 +189,7 @@ def _default(value: Any, target: Target, costs: list[int], level: int) -> Any:
     return convert(raw) if convert else raw
 
 
-def _raw(value: Any, node: Node) -> Any:
+def _raw(value: Any, node: AvroNode) -> Any:
     """Return a default as the bytes would say it."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     try:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from kafkaspec.arrow.nested import masked
 from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure
 from kafkaspec.values.decoding.compiling import (
-    Head,
+    SchemaHead,
     compile_decoder,
     first_message,
     message_of,
@@ -25,7 +25,7 @@ from kafkaspec.values.fixed import CONNECT_CONFIG, RecordDecoder, fixed
 from kafkaspec.values.fixed.debezium import unwrap, unwrapped_type
 from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Split
 from kafkaspec.values.options import DECODE, GIVEN
-from kafkaspec.values.plan import Plan, Target, WriterSchema
+from kafkaspec.values.plan import Plan, ReaderTarget, WriterSchema
 
 if TYPE_CHECKING:
     from kafkaspec.values.rows import Integers
@@ -35,7 +35,7 @@ _SAMPLE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ColumnOrigin:
     """The schema with which some values were written.
 
     Attributes:
@@ -61,13 +61,13 @@ class ColumnPart:
     """
 
     rows: Integers
-    origin: Origin
+    origin: ColumnOrigin
     target: int
     values: pa.Array
 
 
 @dataclass(slots=True)
-class Parts:
+class ColumnParts:
     """The rows of a column by their schemas; rows without a value are in none.
 
     Attributes:
@@ -91,18 +91,18 @@ class Parts:
 class _Reading:
     """How rows of one schema are read, or why they are not."""
 
-    origin: Origin
+    origin: ColumnOrigin
     decoder: Decoder | None = None
     target: int = 0
     failure: Failure | None = None
 
 
-class Column:
+class ValueColumn:
     """Makes a typed column as was planned."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._readings: dict[tuple[SchemaKey | None, Head | None], _Reading] = {}
+        self._readings: dict[tuple[SchemaKey | None, SchemaHead | None], _Reading] = {}
 
     @cached_property
     def _fixed(self) -> Decoder | RecordDecoder | None:
@@ -133,11 +133,11 @@ class Column:
         names = field_names([target.name for target in self.plan.targets])
         return pa.struct([pa.field(*pair) for pair in zip(names, types, strict=True)])
 
-    def _target_type(self, target: Target) -> pa.DataType:
+    def _target_type(self, target: ReaderTarget) -> pa.DataType:
         options = self.plan.wanted.options
         return compile_decoder(target.definition, message=target.message, options=options).type
 
-    def parts(self, values: pa.Array, headers: pa.Array | None) -> Parts:
+    def parts(self, values: pa.Array, headers: pa.Array | None) -> ColumnParts:
         """Decode rows, each by its schema.
 
         Args:
@@ -152,10 +152,10 @@ class Column:
                 decoded = self._fixed.decode(values)
             rows = np.arange(count)
             nothing = np.full(count, -1, np.int64)
-            part = ColumnPart(rows, Origin(), 0, decoded.values)
-            return Parts(count, [part], dict(decoded.failures), nothing, nothing)
+            part = ColumnPart(rows, ColumnOrigin(), 0, decoded.values)
+            return ColumnParts(count, [part], dict(decoded.failures), nothing, nothing)
         split = self._split(values, headers)
-        found = Parts(count, failures=dict(split.failures))
+        found = ColumnParts(count, failures=dict(split.failures))
         found.schema_ids = np.full(count, -1, np.int64)
         found.messages = np.full(count, -1, np.int64)
         for rows, key in grouped(split):
@@ -175,7 +175,7 @@ class Column:
         rows: Integers,
         payloads: pa.Array,
         sizes: Integers,
-        found: Parts,
+        found: ColumnParts,
     ) -> None:
         """Decode rows with one id; those of a Protobuf schema by the messages that they name."""
         definition = self._definition(key)
@@ -209,11 +209,11 @@ class Column:
     def _decode_as(
         self,
         key: SchemaKey | None,
-        indexes: Head | None,
+        indexes: SchemaHead | None,
         rows: Integers,
         payloads: pa.Array,
         before: Integers,
-        found: Parts,
+        found: ColumnParts,
     ) -> None:
         reading = self._reading(key, indexes, payloads)
         if reading.origin.id is not None:
@@ -229,7 +229,9 @@ class Column:
             _add(found, int(rows[place]), failure, int(before[place]))
         found.parts.append(ColumnPart(rows, reading.origin, reading.target, decoded.values))
 
-    def _reading(self, key: SchemaKey | None, indexes: Head | None, payloads: pa.Array) -> _Reading:
+    def _reading(
+        self, key: SchemaKey | None, indexes: SchemaHead | None, payloads: pa.Array
+    ) -> _Reading:
         place = key, indexes
         if place not in self._readings:
             if len(self._readings) >= self.plan.wanted.options.bounds.decoders:
@@ -238,12 +240,12 @@ class Column:
         return self._readings[place]
 
     def _compiled(
-        self, key: SchemaKey | None, indexes: Head | None, payloads: pa.Array
+        self, key: SchemaKey | None, indexes: SchemaHead | None, payloads: pa.Array
     ) -> _Reading:
         writer = self._writer(key)
         if writer is None:
-            return _refused(Origin(key), Code.UNKNOWN_ID, f"no schema has the {key}")
-        origin = Origin(key, writer.id)
+            return _refused(ColumnOrigin(key), Code.UNKNOWN_ID, f"no schema has the {key}")
+        origin = ColumnOrigin(key, writer.id)
         if writer.definition is None:
             return _refused(origin, Code.UNSUPPORTED, writer.problem)
         if writer.definition.type is SchemaType.PROTOBUF:
@@ -262,7 +264,9 @@ class Column:
             return _refused(origin, Code.UNSUPPORTED, str(error))
         return _Reading(origin, decoder, max(target, 0))
 
-    def _message(self, definition: Definition, indexes: Head | None, payloads: pa.Array) -> str:
+    def _message(
+        self, definition: Definition, indexes: SchemaHead | None, payloads: pa.Array
+    ) -> str:
         """Return the full name of the message that indexes mean; of bare ones, the one planned."""
         if indexes is None:
             planned = self.plan.targets[0].message if self.plan.targets else None
@@ -279,7 +283,7 @@ class Column:
             options=self.plan.wanted.options,
         )
 
-    def _target_of(self, writer: WriterSchema, origin: Origin) -> int | None:
+    def _target_of(self, writer: WriterSchema, origin: ColumnOrigin) -> int | None:
         """Return the number of the type that a schema is read as, -1 for its own, None for none."""
         targets = self.plan.targets
         if not targets:
@@ -292,11 +296,11 @@ class Column:
             names, name = [target.name for target in targets], writer.name
         return names.index(name) if name in names else None
 
-    def array(self, found: Parts) -> pa.Array:
+    def array(self, found: ColumnParts) -> pa.Array:
         made = self._array(found)
         return unwrap(made) if self.plan.wanted.unwrap else made
 
-    def _array(self, found: Parts) -> pa.Array:
+    def _array(self, found: ColumnParts) -> pa.Array:
         if len(self.plan.targets) < 2:
             return _gathered(found.parts, found.count, self._type)
         children = []
@@ -355,11 +359,11 @@ def _number(names: list[str], name: str) -> int:
     return names.index(name)
 
 
-def _refused(origin: Origin, code: Code, reason: str) -> _Reading:
+def _refused(origin: ColumnOrigin, code: Code, reason: str) -> _Reading:
     return _Reading(origin, failure=Failure(code, reason))
 
 
-def _add(found: Parts, row: int, failure: Failure, before: int) -> None:
+def _add(found: ColumnParts, row: int, failure: Failure, before: int) -> None:
     """Add a failure; its position is counted from the start of the key or value."""
     if failure.position is not None:
         failure = replace(failure, position=failure.position + before)

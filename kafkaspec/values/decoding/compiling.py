@@ -13,7 +13,7 @@ from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.framing.frames import REF
 from kafkaspec.values.options import DEFAULT_OPTIONS, Options
 
-Head = tuple[int, ...] | str
+SchemaHead = tuple[int, ...] | str
 """What says the message before a Protobuf payload: its indexes, or its name."""
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def first_message(definition: Definition) -> str:
     return message_of(definition, (0,), pa.array([], pa.binary()))[1]
 
 
-def message_of(definition: Definition, head: Head, sample: pa.Array) -> tuple[Order, str]:
+def message_of(definition: Definition, head: SchemaHead, sample: pa.Array) -> tuple[Order, str]:
     """Return which message of a Protobuf schema indexes or a name mean, and how they do."""
     from kafkaspec.values.protobuf.decoder import messages, resolve_indexes
     from kafkaspec.values.protobuf.schema import Order

@@ -29,7 +29,7 @@ _SCHEMALESS: Final = "json"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ConnectPlan:
     """The types of a column, by the names of their schemas.
 
     Attributes:
@@ -55,7 +55,7 @@ class Plan:
         return last if alike < 2 else name
 
 
-def plan(sample: pa.Array | None, bounds: Bounds) -> Plan:
+def plan(sample: pa.Array | None, bounds: Bounds) -> ConnectPlan:
     """Return the types of a column from some of its values.
 
     Schemas of one name are versions: the column has the fields of all of them, and where types
@@ -78,7 +78,7 @@ def plan(sample: pa.Array | None, bounds: Bounds) -> Plan:
     schemaless = shape_of(bare) if bare else JsonText()
     if bare:
         types[_SCHEMALESS] = schemaless.type
-    return Plan(types, schemaless)
+    return ConnectPlan(types, schemaless)
 
 
 def name_of(schema: Mapping[str, Any]) -> str:
@@ -98,7 +98,7 @@ class _Reader:
 class ConnectJsonDecoder:
     """Decodes values of the JsonConverter with schemas."""
 
-    plan: Plan
+    plan: ConnectPlan
     bounds: Bounds
 
     @property
@@ -115,7 +115,7 @@ class ConnectJsonDecoder:
 class _Rows:
     """Reads rows one by one, and keeps what it knows of their schemas."""
 
-    plan: Plan
+    plan: ConnectPlan
     bounds: Bounds
     by_prefix: dict[bytes, _Reader] = field(default_factory=dict)
     by_schema: dict[str, _Reader] = field(default_factory=dict)

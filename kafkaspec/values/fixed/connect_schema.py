@@ -17,11 +17,11 @@ from kafkaspec.values.decoded import Code, PayloadError
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.json_schema.shapes import (
     Array,
-    Boolean,
+    BooleanShape,
     Dictionary,
     Integer,
     JsonText,
-    Number,
+    NumberShape,
     Object,
     Shape,
     String,
@@ -64,7 +64,7 @@ def _shape(schema: dict[str, Any], bounds: Bounds, level: int) -> Shape:
         return Integer(_INTEGERS[kind])
     match kind:
         case "boolean":
-            return Boolean()
+            return BooleanShape()
         case "float" | "float32":
             return _Floating(pa.float32())
         case "double" | "float64":
@@ -112,7 +112,7 @@ class Struct(Object):
             self.type = pa.struct([pa.field("_empty", pa.bool_())])
 
 
-class _Floating(Number):
+class _Floating(NumberShape):
     """Floating-point numbers, of which those that are none are texts."""
 
     def __init__(self, kind: pa.DataType) -> None:

@@ -91,7 +91,7 @@ class Split:
 
 SIDES: Final[tuple[Side, Side]] = ("key", "value")
 
-Framing = Callable[[pa.Array, "pa.Array | None", Side], Split]
+_Framing = Callable[[pa.Array, "pa.Array | None", Side], Split]
 """Takes frames off keys or values (binary), given the column ``headers``."""
 
 
@@ -332,7 +332,7 @@ def azure(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     return made.done()
 
 
-FRAMINGS: Final[dict[str, Framing]] = {
+FRAMINGS: Final[dict[str, _Framing]] = {
     "confluent": confluent,
     "apicurio": apicurio,
     "glue": glue,

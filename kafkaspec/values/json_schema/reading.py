@@ -17,10 +17,10 @@ from kafkaspec.values.definition import Definition
 from kafkaspec.values.json_schema.schema import compile_schema
 from kafkaspec.values.json_schema.shapes import (
     Array,
-    Boolean,
+    BooleanShape,
     Integer,
     JsonText,
-    Number,
+    NumberShape,
     Object,
     Shape,
     String,
@@ -44,7 +44,7 @@ _SAMPLE: Final = 256
 _MOST_NAMES: Final = 8
 """Names that are looked for in all rows."""
 
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
+_Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class _UnsureError(Exception):
@@ -165,7 +165,7 @@ class _Reading:
     left: int
     failures: dict[int, Failure] = field(default_factory=dict)
 
-    def pieces(self, rows: pa.Array, numbers: Numbers) -> Iterator[pa.Array]:
+    def pieces(self, rows: pa.Array, numbers: _Numbers) -> Iterator[pa.Array]:
         """Yield the values of rows that are not null, in order."""
         if not len(rows):
             return
@@ -196,7 +196,7 @@ class _Reading:
         except Exception:  # any: the rows are read otherwise
             return None
 
-    def _apart(self, rows: pa.Array, numbers: Numbers, bulk: JsonDecoder) -> pa.Array | None:
+    def _apart(self, rows: pa.Array, numbers: _Numbers, bulk: JsonDecoder) -> pa.Array | None:
         """Return the values of rows, of which doubtful ones are read one by one."""
         found = bulk.doubtful(rows)
         if found is None:
@@ -211,7 +211,7 @@ class _Reading:
         places = np.where(mask, len(values) + np.cumsum(mask) - 1, np.cumsum(~mask) - 1)
         return pa.concat_arrays([values, others]).take(pa.array(places))
 
-    def _one_by_one(self, rows: pa.Array, numbers: Numbers) -> pa.Array:
+    def _one_by_one(self, rows: pa.Array, numbers: _Numbers) -> pa.Array:
         given = zip(numbers.tolist(), rows.to_pylist(), strict=True)
         return pa.array(read_each(given, self.by_row, self.failures), self.type)
 
@@ -313,6 +313,6 @@ def shape_of(values: list[Any]) -> Shape:
     if kinds == {list}:
         return Array(shape_of([item for value in found for item in value]))
     if kinds == {int, float} or kinds == {float}:
-        return Number()
-    scalars = {bool: Boolean, int: Integer, str: String}
+        return NumberShape()
+    scalars = {bool: BooleanShape, int: Integer, str: String}
     return scalars[kinds.pop()]() if len(kinds) == 1 and kinds <= set(scalars) else JsonText()

@@ -11,13 +11,13 @@ from kafkaspec.values.json_schema.references import SchemaPlace
 from kafkaspec.values.json_schema.shapes import (
     FORMATS,
     Array,
-    Boolean,
+    BooleanShape,
     Dictionary,
     Formatted,
     Integer,
     JsonText,
     Null,
-    Number,
+    NumberShape,
     Object,
     Shape,
     String,
@@ -116,11 +116,11 @@ class _Compiler:
             case "null":
                 return Null()
             case "boolean":
-                return Boolean()
+                return BooleanShape()
             case "integer":
                 return WideInteger() if _is_wide(node) else Integer()
             case "number":
-                return Number()
+                return NumberShape()
             case "string":
                 if self._options.formats and node.get("format") in FORMATS:
                     return Formatted(node["format"])
@@ -175,9 +175,9 @@ def _of_value(value: Any) -> Shape:
     if value is None:
         return Null()
     if isinstance(value, bool):
-        return Boolean()
+        return BooleanShape()
     if isinstance(value, str):
         return String()
     if isinstance(value, int):
         return Integer()
-    return Number() if isinstance(value, float) else JsonText()
+    return NumberShape() if isinstance(value, float) else JsonText()

@@ -109,7 +109,7 @@ def whole(value: Any) -> int:
     raise wrong("an integer", value)
 
 
-class Number(Shape):
+class NumberShape(Shape):
     is_bulk = True
 
     def __init__(self, kind: pa.DataType | None = None) -> None:
@@ -125,7 +125,7 @@ class Number(Shape):
         raise wrong("a number", value)
 
 
-class Boolean(Shape):
+class BooleanShape(Shape):
     type = pa.bool_()
     is_bulk = True
 
@@ -382,7 +382,7 @@ def _pair(one: Shape, two: Shape, *, all_of: bool) -> Shape:
         return Dictionary(_merge(all_of)([one.value, two.value]))
     if type(one) is type(two) and one.type == two.type:
         return one
-    numbers = (Integer, WideInteger, Number)
+    numbers = (Integer, WideInteger, NumberShape)
     if isinstance(one, numbers) and isinstance(two, numbers):
         narrow, wide = sorted((one, two), key=lambda shape: numbers.index(type(shape)))
         return narrow if all_of else wide

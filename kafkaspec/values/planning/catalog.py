@@ -14,8 +14,8 @@ from kafkaspec.values.decoding.compiling import (
 )
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.framing.frames import FRAMINGS, KeyKind, SchemaKey
-from kafkaspec.values.options import GIVEN, Bounds, Wanted
-from kafkaspec.values.plan import Plan, Target, WriterSchema
+from kafkaspec.values.options import GIVEN, Bounds, WantedSide
+from kafkaspec.values.plan import Plan, ReaderTarget, WriterSchema
 from kafkaspec.values.registry.log import SchemaLog
 from kafkaspec.values.registry.replay import Replay
 from kafkaspec.values.registry.schema import Schema
@@ -96,10 +96,10 @@ class Same(Mapping[SchemaKey, WriterSchema]):
         return 0
 
 
-def given_schema(wanted: Wanted, schemas: SchemaLog | None) -> Target:
+def given_schema(wanted: WantedSide, schemas: SchemaLog | None) -> ReaderTarget:
     """Return the schema that was named: as a definition, a file or a subject."""
     if isinstance(wanted.schema, Definition):
-        return Target("", wanted.schema)
+        return ReaderTarget("", wanted.schema)
     if isinstance(wanted.schema, Schema):
         if schemas is None and wanted.schema.references:
             raise SchemaError(
@@ -113,12 +113,12 @@ def given_schema(wanted: Wanted, schemas: SchemaLog | None) -> Target:
     return named_schema(wanted.schema, schemas)
 
 
-def target_of(writer: WriterSchema, message: str | None) -> Target:
+def target_of(writer: WriterSchema, message: str | None) -> ReaderTarget:
     assert writer.definition is not None
-    return Target(message or writer.name, writer.definition, message, writer.id)
+    return ReaderTarget(message or writer.name, writer.definition, message, writer.id)
 
 
-def plan_given(wanted: Wanted, schemas: SchemaLog | None, framing: str | None) -> Plan:
+def plan_given(wanted: WantedSide, schemas: SchemaLog | None, framing: str | None) -> Plan:
     """Plan for values of a schema that is given, with or without frames."""
     target = given_schema(wanted, schemas)
     if target.definition.type is SchemaType.PROTOBUF and target.message is None:
@@ -133,7 +133,7 @@ def plan_given(wanted: Wanted, schemas: SchemaLog | None, framing: str | None) -
     return replace(plan, framing=framing, writer=None, writers=Same(writer))
 
 
-def named_schema(text: str, schemas: SchemaLog | None) -> Target:
+def named_schema(text: str, schemas: SchemaLog | None) -> ReaderTarget:
     """Return the schema of ``FILE`` or ``FILE#MESSAGE``, or of a subject of the registry."""
     place, _, message = text.partition("#")
     if Path(place).exists():

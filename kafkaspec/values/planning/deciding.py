@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from kafkaspec.arrow.reading import AnyLog
 from kafkaspec.values.decoded import Code
-from kafkaspec.values.decoding.column import Column
+from kafkaspec.values.decoding.column import ValueColumn
 from kafkaspec.values.definition import SchemaError, SchemaType
 from kafkaspec.values.fixed import RecordDecoder, fixed, topic_formats
 from kafkaspec.values.framing.frames import FRAMINGS, SIDES, Side
-from kafkaspec.values.options import AUTO, BYTES, CONNECT_JSON, DECODE, GIVEN, TEXT, Wanted
-from kafkaspec.values.plan import Plan, Target, WriterSchema
+from kafkaspec.values.options import AUTO, BYTES, CONNECT_JSON, DECODE, GIVEN, TEXT, WantedSide
+from kafkaspec.values.plan import Plan, ReaderTarget, WriterSchema
 from kafkaspec.values.planning.catalog import (
     Catalog,
     Same,
@@ -29,8 +29,8 @@ from kafkaspec.values.planning.catalog import (
 )
 from kafkaspec.values.planning.sampling import (
     Sample,
+    SampledLog,
     Seen,
-    Source,
     has_type,
     rows_of,
     schemas_seen,
@@ -41,7 +41,7 @@ from kafkaspec.values.registry.schema import DEFAULT_CONTEXT, Schema
 
 
 def plan_column(
-    log: AnyLog, topic: str | None, side: Side, wanted: Wanted, schemas: SchemaLog | None
+    log: AnyLog, topic: str | None, side: Side, wanted: WantedSide, schemas: SchemaLog | None
 ) -> Plan:
     """Decide how the keys or values of one topic are read.
 
@@ -70,14 +70,14 @@ def plan_column(
     return _Decision(log, topic, side, wanted, schemas).plan()
 
 
-def _plan_fixed(log: Source, side: Side, wanted: Wanted) -> Plan:
+def _plan_fixed(log: SampledLog, side: Side, wanted: WantedSide) -> Plan:
     if wanted.format == BYTES:
         return Plan(side=side, wanted=wanted, format=BYTES)
     values = [sample.values for sample in rows_of(log, side, sample=True)]
     return plan_fixed(values, side, wanted)
 
 
-def plan_fixed(values: list[pa.Array], side: Side, wanted: Wanted) -> Plan:
+def plan_fixed(values: list[pa.Array], side: Side, wanted: WantedSide) -> Plan:
     """Plan for a format without a schema, of which some values are given."""
     sample = pa.chunked_array(values, pa.binary()).combine_chunks()
     decoder = fixed(wanted.format, wanted.options, sample=sample, secrets=wanted.secrets)
@@ -89,7 +89,7 @@ def plan_fixed(values: list[pa.Array], side: Side, wanted: Wanted) -> Plan:
     )
 
 
-def _plan_of_topic(log: AnyLog, topic: str, side: Side, wanted: Wanted) -> Plan | None:
+def _plan_of_topic(log: AnyLog, topic: str, side: Side, wanted: WantedSide) -> Plan | None:
     """Plan for a topic whose name says what is in it, if a sample of it is that."""
     formats = topic_formats(topic)
     if formats is None:
@@ -101,7 +101,7 @@ def _plan_of_topic(log: AnyLog, topic: str, side: Side, wanted: Wanted) -> Plan 
     return replace(plan, notes=(note,))
 
 
-def _plan_given(log: AnyLog, side: Side, wanted: Wanted, schemas: SchemaLog | None) -> Plan:
+def _plan_given(log: AnyLog, side: Side, wanted: WantedSide, schemas: SchemaLog | None) -> Plan:
     """Plan for a schema that is given: values are bare, or framed if that is what they are."""
     bare = replace(plan_given(wanted, schemas, None), side=side)
     if bare.format != wanted.format:
@@ -131,7 +131,7 @@ def _decoded(plan: Plan, samples: Iterable[Sample]) -> tuple[int, int]:
 
     A schema that is known and cannot be used, as it is encrypted, is not what is asked here.
     """
-    column = Column(_with_recursion(plan))
+    column = ValueColumn(_with_recursion(plan))
     good = rows = 0
     for sample in samples:
         present = len(sample.values) - sample.values.null_count
@@ -151,7 +151,7 @@ def _with_recursion(plan: Plan) -> Plan:
 
 
 def _plan_plain(
-    log: Source, side: Side, wanted: Wanted, reason: str = "no schemas are here"
+    log: SampledLog, side: Side, wanted: WantedSide, reason: str = "no schemas are here"
 ) -> Plan:
     """Plan for values without schemas: bytes; or text, if ``auto`` may guess and a sample is."""
     if wanted.format == DECODE:
@@ -173,7 +173,7 @@ def _plan_plain(
     return plan
 
 
-def _plan_fixed_by(name: str, log: Source, side: Side, wanted: Wanted) -> Plan | None:
+def _plan_fixed_by(name: str, log: SampledLog, side: Side, wanted: WantedSide) -> Plan | None:
     """Plan for a format without a schema if all of a sample is in it."""
     try:
         plan = _plan_fixed(log, side, replace(wanted, format=name))
@@ -192,10 +192,10 @@ schema of another id may take a few of any rows."""
 class _Decision:
     """Finds a plan for values whose schemas a registry has."""
 
-    log: Source
+    log: SampledLog
     topic: str | None
     side: Side
-    wanted: Wanted
+    wanted: WantedSide
     schemas: SchemaLog
     framings: tuple[str, ...] = tuple(FRAMINGS)
     notes: list[str] = field(default_factory=list)
@@ -211,7 +211,7 @@ class _Decision:
         if self.wanted.schema is None:
             plain = replace(plan, wanted=replace(self.wanted, unwrap=False))
             try:
-                _ = Column(_with_recursion(plain)).type
+                _ = ValueColumn(_with_recursion(plain)).type
             except SchemaError as error:
                 return _plan_plain(self.log, self.side, self.wanted, str(error))
         return plan
@@ -282,7 +282,7 @@ class _Decision:
         for name in self.framings:
             context = next(self._contexts())[0][0]
             plan = replace(self._plan_of(name, Catalog(self.schemas, context)), targets=())
-            column = Column(plan)
+            column = ValueColumn(plan)
             reasons: Counter[str] = Counter()
             for sample in self._samples:
                 failures = column.parts(sample.values, sample.headers).failures.values()
@@ -292,7 +292,7 @@ class _Decision:
                 found = reasons
         return found.most_common(1)[0][0] if found else "nothing says their schema"
 
-    def _targets(self, framing: str, catalog: Catalog) -> tuple[Target, ...]:
+    def _targets(self, framing: str, catalog: Catalog) -> tuple[ReaderTarget, ...]:
         evolve = self.wanted.evolve
         if self.wanted.schema is not None:
             given = given_schema(self.wanted, self.schemas)
@@ -325,7 +325,7 @@ class _Decision:
         rows = self._samples if sample else rows_of(self.log, self.side, sample=False)
         return schemas_seen(rows, self.side, framing, catalog)
 
-    def _of_all(self, seen: Seen, newest: Schema | None) -> Iterator[Target]:
+    def _of_all(self, seen: Seen, newest: Schema | None) -> Iterator[ReaderTarget]:
         """Yield a type for each record or message, in the newest version that there is of it."""
         own = None if newest is None else writer_of(self.schemas, newest)
         names = dict.fromkeys(message or writer.name for message, writer in seen)
@@ -343,7 +343,7 @@ class _Decision:
         return writer_of(self.schemas, versions[-1]) if versions else None
 
 
-def plan_named(values: pa.Array, wanted: Wanted, schemas: SchemaLog, framing: str) -> Plan:
+def plan_named(values: pa.Array, wanted: WantedSide, schemas: SchemaLog, framing: str) -> Plan:
     """Plan for values of which each names its schema, read as the newest one of its type."""
     if framing not in FRAMINGS:
         raise ValueError(f"no framing {framing!r}; there are {', '.join(FRAMINGS)}")

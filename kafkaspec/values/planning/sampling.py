@@ -20,7 +20,7 @@ from kafkaspec.values.decoding.compiling import (
 )
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Side
-from kafkaspec.values.plan import Target, WriterSchema
+from kafkaspec.values.plan import ReaderTarget, WriterSchema
 
 SAMPLE_ROWS: Final = 1000
 """Rows of a partition that show how it is framed."""
@@ -40,11 +40,11 @@ class Sample:
     headers: pa.Array | None
 
 
-Source = AnyLog | Sequence[Sample]
+SampledLog = AnyLog | Sequence[Sample]
 """A log, or all rows of it."""
 
 
-def rows_of(log: Source, side: Side, *, sample: bool) -> Iterator[Sample]:
+def rows_of(log: SampledLog, side: Side, *, sample: bool) -> Iterator[Sample]:
     """Yield keys or values with their headers: all of a log, or some of each partition."""
     if isinstance(log, Sequence):
         for rows in log:
@@ -93,7 +93,7 @@ def schemas_seen(
     return [(message, writer) for (_, message), writer in found.items()]
 
 
-def types_of_given(given: Target, seen: Seen) -> Iterator[Target]:
+def types_of_given(given: ReaderTarget, seen: Seen) -> Iterator[ReaderTarget]:
     """Yield the types of a schema that was named: of Protobuf, the messages that rows name."""
     if given.definition.type is not SchemaType.PROTOBUF or given.message is not None:
         yield given

@@ -13,7 +13,7 @@ from google.protobuf import json_format
 from kafkaspec.values.decoded import Code, PayloadError
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.protobuf.plan import TEXT, Enumeration, Meaning, Special
-from kafkaspec.values.protobuf.schema import Schema, member, message_class
+from kafkaspec.values.protobuf.schema import ProtobufSchema, member, message_class
 
 KEY, VALUE = member(1), member(2)
 """Names of the fields of a map's entry."""
@@ -80,7 +80,7 @@ def record(type_: pa.DataType, columns: Sequence[pa.Array], mask: Mask, length: 
 
 
 class JsonTexts:
-    def __init__(self, schema: Schema, bounds: Bounds) -> None:
+    def __init__(self, schema: ProtobufSchema, bounds: Bounds) -> None:
         self._schema = schema
         self._pool: Any = None
         self._depth = bounds.depth

@@ -18,10 +18,10 @@ from kafkaspec.values.protobuf.arrays import JsonTexts
 from kafkaspec.values.protobuf.exact import Exact
 from kafkaspec.values.protobuf.fast import Fast, SlowError
 from kafkaspec.values.protobuf.plan import plan
-from kafkaspec.values.protobuf.schema import Order, Schema, read_schema
+from kafkaspec.values.protobuf.schema import Order, ProtobufSchema, read_schema
 from kafkaspec.values.protobuf.wire import Rules
 
-Way: TypeAlias = Literal["fast", "exact"]
+DecodingWay: TypeAlias = Literal["fast", "exact"]
 
 PIECE = 4096
 """Rows that the exact way reads before it makes columns of them."""
@@ -38,7 +38,7 @@ class ProtobufDecoder:
     """
 
     def __init__(
-        self, schema: Schema, message: str, order: Order, options: Options, way: Way
+        self, schema: ProtobufSchema, message: str, order: Order, options: Options, way: DecodingWay
     ) -> None:
         self.message = message
         self.order = order
@@ -141,7 +141,7 @@ def compile_protobuf(
     message: Sequence[int] | str,
     reader: Definition | None = None,
     options: Options = _OPTIONS,
-    way: Way = "fast",
+    way: DecodingWay = "fast",
 ) -> ProtobufDecoder:
     """Return a decoder of one type of messages.
 

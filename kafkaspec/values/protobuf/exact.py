@@ -25,16 +25,16 @@ from kafkaspec.values.protobuf.plan import (
     Enumeration,
     Field,
     Meaning,
-    Message,
-    Node,
-    Record,
+    ProtobufMessage,
+    ProtobufNode,
+    ProtobufRecord,
+    ProtobufShape,
     Scalar,
-    Shape,
     Special,
 )
 from kafkaspec.values.protobuf.schema import member, message_class
 
-Rows: TypeAlias = Sequence[int]
+_Rows: TypeAlias = Sequence[int]
 
 _PARSED = "upb does not read it"
 _VALUE_NUMBER = 2
@@ -43,7 +43,7 @@ _VALUE_NUMBER = 2
 class Exact:
     """Decodes messages of one type, row by row."""
 
-    def __init__(self, root: Message, texts: JsonTexts, bounds: Bounds) -> None:
+    def __init__(self, root: ProtobufMessage, texts: JsonTexts, bounds: Bounds) -> None:
         self._root = root
         self._class = message_class(root.descriptor)
         self._json = texts
@@ -88,14 +88,16 @@ class _Columns:
     def fail(self, row: int, code: Code, reason: str, path: str) -> None:
         self.failures.setdefault(row, Failure(code, reason, None, path))
 
-    def messages(self, node: Message, found: Sequence[Any], rows: Rows, path: str) -> pa.Array:
+    def messages(
+        self, node: ProtobufMessage, found: Sequence[Any], rows: _Rows, path: str
+    ) -> pa.Array:
         """Return the column of messages, None of which is a null."""
         absent = np.fromiter((one is None for one in found), np.bool_, len(found))
         mask = absent if absent.any() else None
         if mask is not None:
             empty = message_class(node.descriptor)()
             found = [empty if one is None else one for one in found]
-        if isinstance(node, Record):
+        if isinstance(node, ProtobufRecord):
             columns = [self.field(one, found, rows, path) for one in node.fields]
             if node.cases:
                 columns += [_cases(one, found) for one in node.oneofs]
@@ -113,19 +115,19 @@ class _Columns:
                 return self.texts(node, found, mask, rows, path)
         return self.times(node, found, mask, rows, path)
 
-    def field(self, field: Field, found: Sequence[Any], rows: Rows, path: str) -> pa.Array:
+    def field(self, field: Field, found: Sequence[Any], rows: _Rows, path: str) -> pa.Array:
         path = f"{path}.{field.column.name}" if path else field.column.name
         if field.extension is not None:
             values = [one.Extensions[field.extension] for one in found]
         else:
             name = member(field.number)
             values = [getattr(one, name) for one in found]
-        if field.shape is Shape.LIST:
+        if field.shape is ProtobufShape.LIST:
             return self.lists(field.column.type, field.node, values, None, rows, path)
-        if field.shape is Shape.MAP:
+        if field.shape is ProtobufShape.MAP:
             return self.maps(field, values, rows, path)
         mask = None
-        if field.shape is Shape.OPTIONAL and not field.default:
+        if field.shape is ProtobufShape.OPTIONAL and not field.default:
             if field.extension is not None:
                 there = (one.HasExtension(field.extension) for one in found)
             else:
@@ -134,7 +136,7 @@ class _Columns:
         return self.nodes(field.node, values, mask, rows, path)
 
     def nodes(
-        self, node: Node, values: Sequence[Any], mask: Any, rows: Rows, path: str
+        self, node: ProtobufNode, values: Sequence[Any], mask: Any, rows: _Rows, path: str
     ) -> pa.Array:
         """Return the column of values; null where ``mask`` is true."""
         if isinstance(node, Scalar):
@@ -146,7 +148,7 @@ class _Columns:
         return self.messages(node, values, rows, path)
 
     def scalars(
-        self, node: Scalar, values: Sequence[Any], mask: Any, rows: Rows, path: str
+        self, node: Scalar, values: Sequence[Any], mask: Any, rows: _Rows, path: str
     ) -> pa.Array:
         if pa.types.is_string(node.type) and any(isinstance(one, bytes) for one in values):
             for row, one in zip(rows, values, strict=True):
@@ -158,7 +160,7 @@ class _Columns:
         return pa.array(values, node.type)
 
     def times(
-        self, node: Special, found: Sequence[Any], mask: Any, rows: Rows, path: str
+        self, node: Special, found: Sequence[Any], mask: Any, rows: _Rows, path: str
     ) -> pa.Array:
         size = len(found)
         seconds = np.fromiter((getattr(one, member(1)) for one in found), np.int64, size)
@@ -170,7 +172,7 @@ class _Columns:
         return pa.array(values, pa.int64(), mask=mask).cast(node.type)
 
     def texts(
-        self, node: Special, found: Sequence[Any], mask: Any, rows: Rows, path: str
+        self, node: Special, found: Sequence[Any], mask: Any, rows: _Rows, path: str
     ) -> pa.Array:
         values: list[str | None] = []
         for place, (row, one) in enumerate(zip(rows, found, strict=True)):
@@ -192,10 +194,10 @@ class _Columns:
     def lists(
         self,
         type_: pa.DataType,
-        node: Node,
+        node: ProtobufNode,
         lists: Sequence[Any],
         mask: Any,
-        rows: Rows,
+        rows: _Rows,
         path: str,
     ) -> pa.Array:
         sizes = [self.count(row, len(one), path) for row, one in zip(rows, lists, strict=True)]
@@ -206,7 +208,7 @@ class _Columns:
             _offsets(sizes), values, type=type_, mask=None if mask is None else pa.array(mask)
         )
 
-    def maps(self, field: Field, lists: Sequence[Any], rows: Rows, path: str) -> pa.Array:
+    def maps(self, field: Field, lists: Sequence[Any], rows: _Rows, path: str) -> pa.Array:
         """Return the column of maps: the last of the entries with one key stays."""
         assert field.key is not None
         keys: list[Any] = []
@@ -248,7 +250,7 @@ def _offsets(sizes: Sequence[int]) -> pa.Array:
     return pa.array(offsets, pa.int32())
 
 
-def _entries(node: Node, entries: Any) -> Iterator[Any]:
+def _entries(node: ProtobufNode, entries: Any) -> Iterator[Any]:
     """Yield entries of a map; one with an unknown value of a closed enumeration is none."""
     for entry in entries:
         closed = isinstance(node, Enumeration) and node.closed
@@ -278,17 +280,17 @@ def _unknown(message: Any) -> bytes | None:
     return left.SerializePartialToString() or None
 
 
-def _missing(message: Any, root: Message) -> Failure:
+def _missing(message: Any, root: ProtobufMessage) -> Failure:
     """Return the failure of a message without a field that has to be there."""
     path = next(iter(message.FindInitializationErrors()), "")
     names = []
-    node: Node = root
+    node: ProtobufNode = root
     for part in path.split("."):
         name = part.partition("[")[0]
         field = next(
             (
                 one
-                for one in (node.fields if isinstance(node, Record) else ())
+                for one in (node.fields if isinstance(node, ProtobufRecord) else ())
                 if member(one.number) == name
             ),
             None,

@@ -26,11 +26,11 @@ from kafkaspec.values.protobuf.plan import (
     Enumeration,
     Field,
     Meaning,
-    Message,
-    Node,
-    Record,
+    ProtobufMessage,
+    ProtobufNode,
+    ProtobufRecord,
+    ProtobufShape,
     Scalar,
-    Shape,
     Special,
 )
 from kafkaspec.values.protobuf.schema import member, message_class
@@ -42,9 +42,9 @@ _PANIC = "PanicException"
 class Fast:
     """Decodes messages of one type, all at once."""
 
-    def __init__(self, root: Message, texts: JsonTexts) -> None:
+    def __init__(self, root: ProtobufMessage, texts: JsonTexts) -> None:
         self._handler: Any = handler(root)
-        assert isinstance(root, Record)
+        assert isinstance(root, ProtobufRecord)
         self._root = root
         self._texts = texts
 
@@ -89,7 +89,9 @@ class _Columns:
         if wrong.any():
             self.doubtful[np.flatnonzero(wrong) if rows is None else rows[wrong]] = True
 
-    def record(self, node: Record, found: dict[str, pa.Array], rows: Any, there: Any) -> Any:
+    def record(
+        self, node: ProtobufRecord, found: dict[str, pa.Array], rows: Any, there: Any
+    ) -> Any:
         columns = [self.field(one, found[member(one.number)], rows, there) for one in node.fields]
         fields = {one.number: one for one in node.fields}
         for _, _, names in node.oneofs:
@@ -109,9 +111,9 @@ class _Columns:
         return _sizes(found) > 0 if _is_json(field.node) else _valid(found)
 
     def field(self, field: Field, found: pa.Array, rows: Any, there: Any) -> pa.Array:
-        if field.shape is Shape.MAP:
+        if field.shape is ProtobufShape.MAP:
             return self.maps(field, found, rows)
-        if field.shape is Shape.LIST:
+        if field.shape is ProtobufShape.LIST:
             return self.lists(field.column.type, field.node, found, rows)
         if field.required:
             self.doubt(~self.present(field, found), rows, there)
@@ -121,7 +123,7 @@ class _Columns:
             return self.merged(field.node, found, rows)
         return self.nodes(field.node, found, rows, there)
 
-    def nodes(self, node: Node, found: pa.Array, rows: Any, there: Any) -> pa.Array:
+    def nodes(self, node: ProtobufNode, found: pa.Array, rows: Any, there: Any) -> pa.Array:
         own = _valid(found) if found.null_count else None
         mask = None if own is None else ~own
         if own is not None:
@@ -137,7 +139,7 @@ class _Columns:
                     known = np.fromiter(node.names, np.int32, len(node.names))
                     self.doubt(~np.isin(numbers, known), rows, there)
                 return enumeration(node, numbers, mask)
-            case Record():
+            case ProtobufRecord():
                 columns = self.record(node, _members(found), rows, there)
                 return record(node.type, columns, mask, len(found))
             case Special(meaning=Meaning.VALUE):
@@ -179,7 +181,7 @@ class _Columns:
         self.doubt(wrong, rows, None)
         return pa.array(made, pa.string())
 
-    def lists(self, type_: pa.DataType, node: Node, found: pa.Array, rows: Any) -> pa.Array:
+    def lists(self, type_: pa.DataType, node: ProtobufNode, found: pa.Array, rows: Any) -> pa.Array:
         items = found.values
         if not isinstance(node, Scalar):
             items = self.nodes(node, items, self.inner(found, rows), None)
@@ -223,7 +225,7 @@ def _last_of_keys(rows: Any, keys: pa.Array) -> Any:
     return np.sort(len(rows) - 1 - places)
 
 
-def _is_json(node: Node) -> TypeGuard[Special]:
+def _is_json(node: ProtobufNode) -> TypeGuard[Special]:
     return isinstance(node, Special) and node.meaning is Meaning.JSON
 
 
@@ -250,8 +252,8 @@ class SlowError(ValueError):
     """Messages of a type have to go the exact way."""
 
 
-def handler(root: Message) -> object:
-    if not isinstance(root, Record):
+def handler(root: ProtobufMessage) -> object:
+    if not isinstance(root, ProtobufRecord):
         raise SlowError("a message that stands for one value")
     shadow = _Shadow()
     shadow.record(root)
@@ -277,7 +279,7 @@ class _Shadow:
         name = self.names[key] = f"M{len(self.names)}"
         return name, self.file.message_type.add(name=name)
 
-    def record(self, node: Record) -> str:
+    def record(self, node: ProtobufRecord) -> str:
         """Add a message; return its name."""
         full = node.descriptor.full_name
         name, made = self.message(full)
@@ -293,35 +295,39 @@ class _Shadow:
     def field(self, made: DescriptorProto, field: Field) -> None:
         """Add a field to a message."""
         node = field.node
-        if field.shape is Shape.MAP:
+        if field.shape is ProtobufShape.MAP:
             assert field.key is not None
             if isinstance(node, Enumeration) and node.closed:
                 raise SlowError("a map of a closed enumeration")
             # All of a map's entries, also those that others replace.
             name, entry = self.message(field.descriptor.full_name)
             if entry is not None:
-                self.member(entry, 1, Shape.PLAIN, field.key)
+                self.member(entry, 1, ProtobufShape.PLAIN, field.key)
                 plain = isinstance(node, Scalar | Enumeration)
-                self.member(entry, 2, Shape.PLAIN if plain else Shape.OPTIONAL, node)
-            self.add(made, field.number, Shape.LIST, FieldDescriptor.TYPE_MESSAGE, name)
+                self.member(
+                    entry, 2, ProtobufShape.PLAIN if plain else ProtobufShape.OPTIONAL, node
+                )
+            self.add(made, field.number, ProtobufShape.LIST, FieldDescriptor.TYPE_MESSAGE, name)
             return
         if field.descriptor.type == FieldDescriptor.TYPE_GROUP:
             raise SlowError("a group")
         self.member(made, field.number, field.shape, node)
 
-    def member(self, made: DescriptorProto, number: int, shape: Shape, node: Node) -> None:
+    def member(
+        self, made: DescriptorProto, number: int, shape: ProtobufShape, node: ProtobufNode
+    ) -> None:
         """Add a field that is not a map."""
         match node:
             case Scalar():
                 self.add(made, number, shape, node.kind)
             case Enumeration():
                 self.add(made, number, shape, FieldDescriptor.TYPE_INT32)
-            case Record():
+            case ProtobufRecord():
                 name = self.record(node)
                 self.add(made, number, shape, FieldDescriptor.TYPE_MESSAGE, name)
             case Special(meaning=Meaning.JSON):
                 # One value for each time that it is in the bytes: together they are the message.
-                self.add(made, number, Shape.LIST, FieldDescriptor.TYPE_BYTES)
+                self.add(made, number, ProtobufShape.LIST, FieldDescriptor.TYPE_BYTES)
             case Special(meaning=Meaning.DEEPER):
                 raise SlowError("a message within itself")
             case Special():
@@ -331,15 +337,15 @@ class _Shadow:
                 self.add(made, number, shape, FieldDescriptor.TYPE_MESSAGE, name)
 
     def add(
-        self, made: DescriptorProto, number: int, shape: Shape, kind: int, message: str = ""
+        self, made: DescriptorProto, number: int, shape: ProtobufShape, kind: int, message: str = ""
     ) -> None:
         label = FieldDescriptorProto.LABEL_OPTIONAL
-        if shape is Shape.LIST:
+        if shape is ProtobufShape.LIST:
             label = FieldDescriptorProto.LABEL_REPEATED
         added = made.field.add(name=member(number), number=number, label=label, type=kind)
         if message:
             added.type_name = f".{message}"
-        if shape is Shape.OPTIONAL:
+        if shape is ProtobufShape.OPTIONAL:
             added.proto3_optional = True
             added.oneof_index = len(made.oneof_decl)
             made.oneof_decl.add(name=f"oneof_{number}")

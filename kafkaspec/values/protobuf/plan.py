@@ -14,7 +14,7 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.options import Options
 from kafkaspec.values.protobuf.known import is_well_known
-from kafkaspec.values.protobuf.schema import Schema
+from kafkaspec.values.protobuf.schema import ProtobufSchema
 
 COLUMNS = 10_000
 """Columns that a message may have, those of messages in it included."""
@@ -67,7 +67,7 @@ class Enumeration:
     closed: bool
 
 
-class Shape(Enum):
+class ProtobufShape(Enum):
     """How often a field is there."""
 
     PLAIN = "plain"
@@ -108,7 +108,7 @@ class Special:
     type: pa.DataType
     meaning: Meaning
     descriptor: Any
-    parts: tuple[tuple[int, Shape, Scalar], ...] = ()
+    parts: tuple[tuple[int, ProtobufShape, Scalar], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,8 @@ class Field:
 
     column: pa.Field
     number: int
-    shape: Shape
-    node: Node
+    shape: ProtobufShape
+    node: ProtobufNode
     key: Scalar | None
     required: bool
     default: bool
@@ -139,7 +139,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ProtobufRecord:
     """A message, as a struct.
 
     Attributes:
@@ -159,21 +159,21 @@ class Record:
     descriptor: Any
 
 
-Message: TypeAlias = Record | Special
-Node: TypeAlias = Scalar | Enumeration | Message
+ProtobufMessage: TypeAlias = ProtobufRecord | Special
+ProtobufNode: TypeAlias = Scalar | Enumeration | ProtobufMessage
 
 
-def plan(schema: Schema, name: str, options: Options) -> Message:
+def plan(schema: ProtobufSchema, name: str, options: Options) -> ProtobufMessage:
     return _Planner(schema, options).message(schema.descriptor(name), ())
 
 
 class _Planner:
-    def __init__(self, schema: Schema, options: Options) -> None:
+    def __init__(self, schema: ProtobufSchema, options: Options) -> None:
         self.schema = schema
         self.options = options
         self.columns = 0
 
-    def message(self, descriptor: Any, above: tuple[str, ...]) -> Message:
+    def message(self, descriptor: Any, above: tuple[str, ...]) -> ProtobufMessage:
         name = descriptor.full_name
         known = _known(descriptor)
         if known is not None:
@@ -208,7 +208,7 @@ class _Planner:
             while unknown in taken:
                 unknown = f"_{unknown}"
             columns.append(pa.field(unknown, pa.binary()))
-        return Record(
+        return ProtobufRecord(
             pa.struct(columns),
             tuple(fields),
             oneofs,
@@ -230,16 +230,16 @@ class _Planner:
             key = _scalar(parts[1])
             node = self.node(parts[2], above)
             type_ = pa.map_(key.type, pa.field("value", node.type, nullable=False))
-            shape = Shape.MAP
+            shape = ProtobufShape.MAP
         else:
             node = self.node(part, above)
             if part.is_repeated:
                 type_ = pa.list_(pa.field("item", node.type, nullable=False))
-                shape = Shape.LIST
+                shape = ProtobufShape.LIST
             else:
                 type_ = node.type
                 nullable = part.has_presence
-                shape = Shape.OPTIONAL if nullable else Shape.PLAIN
+                shape = ProtobufShape.OPTIONAL if nullable else ProtobufShape.PLAIN
                 default = self.options.defaults and nullable and inner is None and oneof is None
         return Field(
             pa.field(name, type_, nullable=nullable),
@@ -253,7 +253,7 @@ class _Planner:
             inner if key is not None else part,
         )
 
-    def node(self, part: Any, above: tuple[str, ...]) -> Node:
+    def node(self, part: Any, above: tuple[str, ...]) -> ProtobufNode:
         if part.message_type is not None:
             return self.message(part.message_type, above)
         if part.enum_type is None:
@@ -282,7 +282,7 @@ def _scalar(part: Any) -> Scalar:
     return Scalar(_SCALARS[part.type], part.type)
 
 
-def _known(descriptor: Any) -> Message | None:
+def _known(descriptor: Any) -> ProtobufMessage | None:
     """Return the node of a message that becomes a special type; None for others."""
     if not is_well_known(descriptor.file.name):
         return None
@@ -292,7 +292,11 @@ def _known(descriptor: Any) -> Message | None:
     if descriptor.full_name not in _WRAPPERS and name not in _MEANINGS:
         return None
     parts = tuple(
-        (part.number, Shape.LIST if part.is_repeated else Shape.PLAIN, _scalar(part))
+        (
+            part.number,
+            ProtobufShape.LIST if part.is_repeated else ProtobufShape.PLAIN,
+            _scalar(part),
+        )
         for part in descriptor.fields
     )
     kind, meaning = _MEANINGS.get(name, (parts[0][2].type, Meaning.VALUE))

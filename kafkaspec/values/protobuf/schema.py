@@ -51,7 +51,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True)
-class Schema:
+class ProtobufSchema:
     """A Protobuf schema, linked.
 
     Attributes:
@@ -123,11 +123,11 @@ class Schema:
 
 
 def member(number: int) -> str:
-    """Return the name of a field in ``Schema.pool``: one that no method of a message has."""
+    """Return the name of a field in ``ProtobufSchema.pool``, which no method of a message has."""
     return f"_{number}"
 
 
-def read_schema(definition: Definition, bounds: Bounds) -> Schema:
+def read_schema(definition: Definition, bounds: Bounds) -> ProtobufSchema:
     """Link a schema; one that was linked lately is the same."""
     try:
         return _read(definition.text, imports_of(definition, bounds))
@@ -139,7 +139,7 @@ def read_schema(definition: Definition, bounds: Bounds) -> Schema:
 
 
 @lru_cache(maxsize=KEPT)
-def _read(text: str, imports: tuple[tuple[str, str], ...]) -> Schema:
+def _read(text: str, imports: tuple[tuple[str, str], ...]) -> ProtobufSchema:
     files = read_files(text, imports)
     names = {name: message for file in files for name, message in _walk(file)}
     synthetic = frozenset(name for name, message in names.items() if message.options.map_entry)
@@ -155,7 +155,7 @@ def _read(text: str, imports: tuple[tuple[str, str], ...]) -> Schema:
             _without_maps(name, message, maps, copy.syntax == "editions")
             _rename(message)
         private.append(copy)
-    return Schema(files, files[-1], _linked(private), maps, synthetic, names)
+    return ProtobufSchema(files, files[-1], _linked(private), maps, synthetic, names)
 
 
 def message_class(descriptor: Any) -> Any:

@@ -19,7 +19,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from kafkaspec.extension import usable
 from kafkaspec.values.decoded import Code, Failure, PayloadError
 from kafkaspec.values.options import Bounds
-from kafkaspec.values.protobuf.schema import Schema
+from kafkaspec.values.protobuf.schema import ProtobufSchema
 
 TAG_BYTES = 5
 LENGTH_BYTES = 5
@@ -93,7 +93,7 @@ class Rules:
         width: bytes of columns that a message of no bytes takes.
     """
 
-    def __init__(self, schema: Schema, name: str, bounds: Bounds) -> None:
+    def __init__(self, schema: ProtobufSchema, name: str, bounds: Bounds) -> None:
         self.bounds = bounds
         self.messages: list[Mapping[int, Member]] = []
         places: dict[str, int] = {name: 0}
@@ -171,7 +171,7 @@ class Rules:
         return walk.known and walk.failure is None
 
 
-def _widths(schema: Schema, order: list[Any]) -> tuple[dict[str, int], set[str]]:
+def _widths(schema: ProtobufSchema, order: list[Any]) -> tuple[dict[str, int], set[str]]:
     """Return bytes of the columns of each message, without what lists in it hold.
 
     With them, full names of messages that hold themselves, or others that do.
@@ -201,7 +201,7 @@ def _widths(schema: Schema, order: list[Any]) -> tuple[dict[str, int], set[str]]
     return widths, set(left)
 
 
-def _parts(schema: Schema, descriptor: Any) -> list[Any]:
+def _parts(schema: ProtobufSchema, descriptor: Any) -> list[Any]:
     """Return the fields of a message, and extensions of it."""
     parts = list(descriptor.fields)
     if descriptor.is_extendable:  # to look for extensions takes long

@@ -9,10 +9,10 @@ from os import PathLike
 import pyarrow as pa
 
 from kafkaspec.values.decoded import Decoded
-from kafkaspec.values.decoding.column import Column
+from kafkaspec.values.decoding.column import ValueColumn
 from kafkaspec.values.definition import Definition
 from kafkaspec.values.framing.frames import FRAMINGS
-from kafkaspec.values.options import DECODE, DEFAULT_OPTIONS, Options, Wanted
+from kafkaspec.values.options import DECODE, DEFAULT_OPTIONS, Options, WantedSide
 from kafkaspec.values.planning.catalog import plan_given
 from kafkaspec.values.planning.deciding import plan_fixed, plan_named
 from kafkaspec.values.reading.request import Schemas
@@ -54,7 +54,7 @@ def decode_values(
     if not pa.types.is_binary(array.type):
         array = array.cast(pa.binary())
     registry = schemas if isinstance(schemas, SchemaLog | None) else SchemaLog.open(schemas)
-    wanted = Wanted(format=format, options=options)
+    wanted = WantedSide(format=format, options=options)
     if schema is not None:
         named = schema if isinstance(schema, Schema | Definition) else os.fspath(schema)
         plan = plan_given(replace(wanted, schema=named), registry, framing)
@@ -64,6 +64,6 @@ def decode_values(
         raise ValueError("give a schema, schemas that values name, or a format")
     else:
         plan = plan_named(array, wanted, registry, framing or next(iter(FRAMINGS)))
-    column = Column(plan)
+    column = ValueColumn(plan)
     parts = column.parts(array, None)
     return Decoded(column.array(parts), parts.failures)

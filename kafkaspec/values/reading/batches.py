@@ -19,7 +19,7 @@ from kafkaspec.log.columnar import TypedOptions
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.segment import Segment
 from kafkaspec.values.decoded import Code, Failure
-from kafkaspec.values.decoding.column import Column, Parts
+from kafkaspec.values.decoding.column import ColumnParts, ValueColumn
 from kafkaspec.values.framing.frames import Side
 from kafkaspec.values.options import BYTES, DECODE
 from kafkaspec.values.plan import Plan
@@ -35,7 +35,7 @@ from kafkaspec.values.reading.request import (
 )
 
 
-class Reader:
+class SideReader:
     """Makes typed record batches of a log, for which it is decided how keys and values are read.
 
     Attributes:
@@ -84,7 +84,9 @@ class Reader:
         self.request = request_of((), needed_columns(self._made, plans, self._errors), **options)
         if where is not None:
             self.request = where.narrowed(self.request)
-        self._columns = {side: Column(plan) for side, plan in plans.items() if plan.format != BYTES}
+        self._columns = {
+            side: ValueColumn(plan) for side, plan in plans.items() if plan.format != BYTES
+        }
         self._each = any(not plan.targets and plan.format == DECODE for plan in plans.values())
 
     def check(self) -> None:
@@ -135,7 +137,7 @@ class Reader:
                 arrays = {side: self._columns[side].array(parts) for side, parts in found.items()}
                 yield from self._chosen(self._batch(batch, found, arrays, self._whole), found)
 
-    def _count(self, batch: pa.RecordBatch, found: Mapping[Side, Parts]) -> None:
+    def _count(self, batch: pa.RecordBatch, found: Mapping[Side, ColumnParts]) -> None:
         report = self._report
         report.rows += batch.num_rows
         for side, parts in found.items():
@@ -152,7 +154,7 @@ class Reader:
     def _batch(
         self,
         batch: pa.RecordBatch,
-        found: Mapping[Side, Parts],
+        found: Mapping[Side, ColumnParts],
         arrays: Mapping[Side, pa.Array],
         schema: pa.Schema,
     ) -> pa.RecordBatch:
@@ -166,7 +168,7 @@ class Reader:
         return pa.RecordBatch.from_arrays([made[name] for name in schema.names], schema=schema)
 
     def _chosen(
-        self, batch: pa.RecordBatch, found: Mapping[Side, Parts]
+        self, batch: pa.RecordBatch, found: Mapping[Side, ColumnParts]
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows and columns that are to be shown, if there are rows."""
         rows = {row for parts in found.values() for row in parts.failures}
@@ -179,7 +181,7 @@ class Reader:
             yield batch
 
     def _by_schema(
-        self, batch: pa.RecordBatch, found: Mapping[Side, Parts]
+        self, batch: pa.RecordBatch, found: Mapping[Side, ColumnParts]
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of each pair of schemas; those without any have a column of nulls."""
         codes = {side: _codes_of_parts(parts) for side, parts in found.items()}
@@ -207,7 +209,7 @@ def beside(side: Side) -> dict[str, pa.DataType]:
     return {form.format(side): kind for form, kind in forms.items()}
 
 
-def columns_beside(side: Side, parts: Parts) -> dict[str, pa.Array]:
+def columns_beside(side: Side, parts: ColumnParts) -> dict[str, pa.Array]:
     """Return the columns beside a decoded one, but for its bytes."""
     ids, messages = parts.schema_ids, parts.messages
     names = pa.array(parts.names, pa.string())
@@ -219,7 +221,7 @@ def columns_beside(side: Side, parts: Parts) -> dict[str, pa.Array]:
 
 
 def first_error(
-    batch: pa.RecordBatch, side: Side, parts: Parts, file_of: Callable[[int], str | None]
+    batch: pa.RecordBatch, side: Side, parts: ColumnParts, file_of: Callable[[int], str | None]
 ) -> KafkaSpecError:
     """Return the error of the first row without a value.
 
@@ -272,7 +274,7 @@ def _file_of(log: AnyLog, offset: int) -> str | None:
     return next((str(path) for path in partitions[0].paths_from(offset, offset + 1)), None)
 
 
-def _error_codes(parts: Parts) -> pa.Array:
+def _error_codes(parts: ColumnParts) -> pa.Array:
     """Return why rows have failed, null for the others."""
     if not parts.failures:
         return pa.nulls(parts.count, pa.string())
@@ -283,7 +285,7 @@ def _error_codes(parts: Parts) -> pa.Array:
     return pa.array(codes, pa.string()).take(pa.array(numbers, mask=numbers < 0))
 
 
-def _codes_of_parts(parts: Parts) -> Any:
+def _codes_of_parts(parts: ColumnParts) -> Any:
     """Return for each row the number of its part, -1 for none."""
     numbers = np.full(parts.count, -1, np.int64)
     for number, part in enumerate(parts.parts):
@@ -291,7 +293,7 @@ def _codes_of_parts(parts: Parts) -> Any:
     return numbers
 
 
-def _values(parts: Parts, number: int, rows: Any) -> pa.Array:
+def _values(parts: ColumnParts, number: int, rows: Any) -> pa.Array:
     """Return the values of some rows of one part; nulls for -1."""
     if number < 0:
         return pa.nulls(len(rows))
@@ -299,12 +301,12 @@ def _values(parts: Parts, number: int, rows: Any) -> pa.Array:
     return part.values.take(pa.array(np.searchsorted(part.rows, rows)))
 
 
-def _some(parts: Parts, rows: Any) -> Parts:
+def _some(parts: ColumnParts, rows: Any) -> ColumnParts:
     """Return what is known of some rows."""
     numbers = {row: place for place, row in enumerate(rows.tolist())}
     failures = {numbers[row]: each for row, each in parts.failures.items() if row in numbers}
     ids, messages = parts.schema_ids[rows], parts.messages[rows]
-    return Parts(len(rows), [], failures, ids, messages, parts.names)
+    return ColumnParts(len(rows), [], failures, ids, messages, parts.names)
 
 
 def _columns(
@@ -345,18 +347,18 @@ _DECIDED: Final = frozenset(signature(planned).parameters)
 
 
 class ReadingOptions(RequestOptions, TypedOptions, total=False):
-    """The options of ``planned`` and ``Reader``."""
+    """The options of ``planned`` and ``SideReader``."""
 
     columns: Sequence[str] | None
     also: Sequence[str]
     where: str | Where | None
 
 
-def reader_of(log: AnyLog, **options: Unpack[ReadingOptions]) -> Reader:
-    """Return what makes typed record batches of a log; see ``planned`` and ``Reader``."""
+def reader_of(log: AnyLog, **options: Unpack[ReadingOptions]) -> SideReader:
+    """Return what makes typed record batches of a log; see ``planned`` and ``SideReader``."""
     own: Any = {name: value for name, value in options.items() if name in _DECIDED}
     others: Any = {name: value for name, value in options.items() if name not in _DECIDED}
-    return Reader(planned(log, **own), **others)
+    return SideReader(planned(log, **own), **others)
 
 
 def read(

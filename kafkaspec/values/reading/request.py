@@ -18,7 +18,7 @@ from kafkaspec.policy import ErrorPolicy
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.framing.frames import SIDES, Side
-from kafkaspec.values.options import BYTES, DECODE, DEFAULT_OPTIONS, Options, Wanted
+from kafkaspec.values.options import BYTES, DECODE, DEFAULT_OPTIONS, Options, WantedSide
 from kafkaspec.values.plan import Plan
 from kafkaspec.values.planning.deciding import plan_column
 from kafkaspec.values.registry.log import TOPIC, SchemaLog
@@ -105,7 +105,7 @@ def planned(
         KafkaSpecError: ``schemas`` cannot be read.
     """
     log, topic = of_one_topic(log, topic)
-    shared = Wanted(
+    shared = WantedSide(
         evolve=evolve, on_value_error=on_value_error, raw=raw, options=values or DEFAULT_OPTIONS
     )
     wanted = {

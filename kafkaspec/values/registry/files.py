@@ -25,10 +25,10 @@ from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.io.local import Source
 from kafkaspec.values.avro.schema import NAMED, full_name
 from kafkaspec.values.definition import SchemaType
-from kafkaspec.values.registry.layout import SCHEMA, Field, LayoutError, fields
-from kafkaspec.values.registry.problems import Problem, Trouble
+from kafkaspec.values.registry.layout import SCHEMA, LayoutError, Member, fields
+from kafkaspec.values.registry.problems import Fault, Problem
 from kafkaspec.values.registry.replay import Replay
-from kafkaspec.values.registry.schema import Reference, Schema, State
+from kafkaspec.values.registry.schema import Reference, RegistryState, Schema
 
 LIST: Final = "schemas.json"
 """Name of the list of the files of a folder."""
@@ -54,9 +54,9 @@ _NAMED: Final = {*NAMED, "error"}
 
 _IMPORT: Final = re.compile(r'^\s*import\s+(?:public\s+|weak\s+)?"([^"\n]+)"\s*;', re.MULTILINE)
 _ENTRY: Final = (
-    Field("file", str, required=True),
+    Member("file", str, required=True),
     *(replace(each, required=False) for each in SCHEMA if each.name != "schemaType"),
-    Field("type", str),
+    Member("type", str),
 )
 
 
@@ -94,7 +94,7 @@ def read_files(place: Path, replay: Replay) -> None:
         try:
             found += _texts(path, name, replay)
         except KafkaSpecError as error:
-            replay.problems.append(Problem(Trouble.DAMAGED, str(error)))
+            replay.problems.append(Problem(Fault.DAMAGED, str(error)))
     _add(found, replay)
 
 
@@ -265,9 +265,9 @@ def _listed(place: Path, replay: Replay) -> None:
                 _entry(place, number, fields(_ENTRY, entry, f"[{number}]"), replay)
             )
         except LayoutError as error:
-            replay.problems.append(Problem(Trouble.UNPARSED, f"{path}: {error}"))
+            replay.problems.append(Problem(Fault.UNPARSED, f"{path}: {error}"))
         except KafkaSpecError as error:
-            replay.problems.append(Problem(Trouble.DAMAGED, str(error)))
+            replay.problems.append(Problem(Fault.DAMAGED, str(error)))
 
 
 def _entry(place: Path, number: int, entry: Mapping[str, Any], replay: Replay) -> Schema:
@@ -290,6 +290,6 @@ def _entry(place: Path, number: int, entry: Mapping[str, Any], replay: Replay) -
         references=tuple(Reference(**each) for each in entry["references"]),
         metadata=entry["metadata"],
         rules=entry["ruleSet"],
-        state=State.DELETED if entry["deleted"] else State.LIVE,
+        state=RegistryState.DELETED if entry["deleted"] else RegistryState.LIVE,
         md5=entry["md5"],
     )

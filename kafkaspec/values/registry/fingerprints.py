@@ -7,7 +7,7 @@ from typing import Any
 
 import fastavro.schema
 
-from kafkaspec.values.avro.schema import NAMED, AvroKind, Node, parse
+from kafkaspec.values.avro.schema import NAMED, AvroKind, AvroNode, parse
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Bounds
 
@@ -22,7 +22,7 @@ def fingerprint(definition: Definition, bounds: Bounds) -> bytes:
     return bytes.fromhex(fastavro.schema.fingerprint(text, "CRC-64-AVRO"))
 
 
-def _canonical(node: Node, seen: set[str]) -> Any:
+def _canonical(node: AvroNode, seen: set[str]) -> Any:
     """Return a type as the form has it; of a named one that was before, its name."""
     if node.kind == AvroKind.UNION:
         return [_canonical(child, seen) for child in node.children]

@@ -32,7 +32,7 @@ class KeyType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class Member:
     """A field of a JSON object.
 
     Attributes:
@@ -47,30 +47,30 @@ class Field:
     type: type
     required: bool = False
     default: Any = None
-    items: tuple[Field, ...] = ()
+    items: tuple[Member, ...] = ()
 
 
-_KEYTYPE: Final = Field("keytype", str, required=True)
-_MAGIC: Final = Field("magic", int, default=0)
-_SEQUENCE: Final = (Field("seq", int), Field("node", int))
-_SUBJECT: Final = Field("subject", str, required=True)
-_ANY_SUBJECT: Final = Field("subject", str)
-_VERSION: Final = Field("version", int, required=True)
-REFERENCE: Final = (Field("name", str, required=True), _SUBJECT, _VERSION)
+_KEYTYPE: Final = Member("keytype", str, required=True)
+_MAGIC: Final = Member("magic", int, default=0)
+_SEQUENCE: Final = (Member("seq", int), Member("node", int))
+_SUBJECT: Final = Member("subject", str, required=True)
+_ANY_SUBJECT: Final = Member("subject", str)
+_VERSION: Final = Member("version", int, required=True)
+REFERENCE: Final = (Member("name", str, required=True), _SUBJECT, _VERSION)
 SCHEMA: Final = (
     _ANY_SUBJECT,
-    Field("version", int),
-    Field("id", int, required=True),
-    Field("md5", str),
-    Field("schemaType", str, default=SchemaType.AVRO.value),
-    Field("references", list, default=(), items=REFERENCE),
-    Field("metadata", dict),
-    Field("ruleSet", dict),
-    Field("schema", str, required=True),
-    Field("deleted", bool, default=False),
+    Member("version", int),
+    Member("id", int, required=True),
+    Member("md5", str),
+    Member("schemaType", str, default=SchemaType.AVRO.value),
+    Member("references", list, default=(), items=REFERENCE),
+    Member("metadata", dict),
+    Member("ruleSet", dict),
+    Member("schema", str, required=True),
+    Member("deleted", bool, default=False),
 )
 
-KEYS: Final[Mapping[KeyType, tuple[Field, ...]]] = {
+KEYS: Final[Mapping[KeyType, tuple[Member, ...]]] = {
     KeyType.SCHEMA: (_KEYTYPE, _SUBJECT, _VERSION, _MAGIC, *_SEQUENCE),
     KeyType.CONFIG: (_KEYTYPE, _ANY_SUBJECT, _MAGIC, *_SEQUENCE),
     KeyType.MODE: (_KEYTYPE, _ANY_SUBJECT, _MAGIC, *_SEQUENCE),
@@ -78,13 +78,13 @@ KEYS: Final[Mapping[KeyType, tuple[Field, ...]]] = {
     KeyType.DELETE_SUBJECT: (_KEYTYPE, _SUBJECT, _MAGIC, *_SEQUENCE),
     KeyType.CLEAR_SUBJECT: (_KEYTYPE, _SUBJECT, _MAGIC),
     KeyType.CONTEXT: (
-        _KEYTYPE, Field("tenant", str), Field("context", str, required=True), _MAGIC,
+        _KEYTYPE, Member("tenant", str), Member("context", str, required=True), _MAGIC,
     ),
     KeyType.ASSOC: (
         _KEYTYPE,
-        Field("tenant", str),
+        Member("tenant", str),
         *(
-            Field(name, str)
+            Member(name, str)
             for name in ("resourceName", "resourceNamespace", "resourceType", "associationType")
         ),
         _ANY_SUBJECT,
@@ -92,28 +92,28 @@ KEYS: Final[Mapping[KeyType, tuple[Field, ...]]] = {
 }  # fmt: skip
 """Fields of keys."""
 
-VALUES: Final[Mapping[KeyType, tuple[Field, ...]]] = {
+VALUES: Final[Mapping[KeyType, tuple[Member, ...]]] = {
     KeyType.SCHEMA: SCHEMA,
     KeyType.CONFIG: (
         _ANY_SUBJECT,
-        Field("alias", str),
-        Field("normalize", bool),
-        Field("compatibilityLevel", str),
-        Field("compatibilityGroup", str),
+        Member("alias", str),
+        Member("normalize", bool),
+        Member("compatibilityLevel", str),
+        Member("compatibilityGroup", str),
         *(
-            Field(name, dict)
+            Member(name, dict)
             for name in (
                 "defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet",
             )
         ),
     ),
-    KeyType.MODE: (_ANY_SUBJECT, Field("mode", str, required=True)),
+    KeyType.MODE: (_ANY_SUBJECT, Member("mode", str, required=True)),
     KeyType.NOOP: (),
     KeyType.DELETE_SUBJECT: (_SUBJECT, _VERSION),
     KeyType.CLEAR_SUBJECT: (_ANY_SUBJECT,),
-    KeyType.CONTEXT: (Field("tenant", str), Field("context", str)),
+    KeyType.CONTEXT: (Member("tenant", str), Member("context", str)),
     KeyType.ASSOC: (
-        Field("guid", str), Field("lifecycle", str), Field("frozen", bool),
+        Member("guid", str), Member("lifecycle", str), Member("frozen", bool),
     ),
 }  # fmt: skip
 """Fields of values."""
@@ -142,7 +142,7 @@ def read_value(kind: KeyType, data: bytes | None) -> dict[str, Any] | None:
     return fields(VALUES[kind], _object(data, "value"), "value") if data else None
 
 
-def fields(layout: tuple[Field, ...], found: Any, path: str) -> dict[str, Any]:
+def fields(layout: tuple[Member, ...], found: Any, path: str) -> dict[str, Any]:
     """Return the fields of a JSON object, those that are absent with their defaults."""
     if not isinstance(found, dict):
         raise LayoutError(f"{path}: no object")
@@ -162,7 +162,7 @@ def fields(layout: tuple[Field, ...], found: Any, path: str) -> dict[str, Any]:
     return result
 
 
-def _items(field: Field, found: Any, place: str) -> tuple[dict[str, Any], ...]:
+def _items(field: Member, found: Any, place: str) -> tuple[dict[str, Any], ...]:
     return tuple(
         fields(field.items, item, f"{place}[{number}]") for number, item in enumerate(found)
     )

@@ -16,14 +16,14 @@ from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.fingerprints import fingerprint
 from kafkaspec.values.registry.opening import read_schemas
-from kafkaspec.values.registry.problems import Problem, Trouble
+from kafkaspec.values.registry.problems import Fault, Problem
 from kafkaspec.values.registry.replay import Replay
 from kafkaspec.values.registry.schema import (
     DEFAULT_CONTEXT,
     LATEST,
     Reference,
+    RegistryState,
     Schema,
-    State,
     in_context,
 )
 
@@ -33,7 +33,7 @@ TOPIC: Final = "_schemas"
 RegistryPart = Literal["key", "value"]
 Version = int | Literal["latest"]
 
-_BEST_FIRST: Final = list(State)
+_BEST_FIRST: Final = list(RegistryState)
 
 
 class SchemaLog:
@@ -67,7 +67,7 @@ class SchemaLog:
         self._ids: dict[tuple[str, int], list[Schema]] = {}
         for schema in self.schemas:
             known = self._versions.setdefault(schema.subject, {})
-            if schema.state is not State.REPLACED or schema.version not in known:
+            if schema.state is not RegistryState.REPLACED or schema.version not in known:
                 known[schema.version] = schema
             if schema.id is not None:
                 self._ids.setdefault((schema.context, schema.id), []).append(schema)
@@ -262,7 +262,7 @@ class SchemaLog:
             for other in found[1:]:
                 if not agree(other, found[0]):
                     yield Problem(
-                        Trouble.CONFLICT,
+                        Fault.CONFLICT,
                         f"id {number} is {found[0].subject} version {found[0].version} already",
                         other.offset,
                     )
@@ -274,7 +274,7 @@ class SchemaLog:
                     self.referred(schema, reference)
                 except SchemaError as error:
                     where = f"{schema.subject} version {schema.version}"
-                    yield Problem(Trouble.UNRESOLVED, f"{where}: {error}", schema.offset)
+                    yield Problem(Fault.UNRESOLVED, f"{where}: {error}", schema.offset)
 
 
 def agree(one: Schema, other: Schema) -> bool:

@@ -20,7 +20,7 @@ from kafkaspec.messages.topics import another_topic
 from kafkaspec.options import did_you_mean
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.files import is_schema_file, read_files, schema_files
-from kafkaspec.values.registry.problems import Problem, Trouble
+from kafkaspec.values.registry.problems import Fault, Problem
 from kafkaspec.values.registry.records import Source, records, uncommitted
 from kafkaspec.values.registry.replay import Replay
 
@@ -78,15 +78,15 @@ def _near(opened: Segment | Partition | LogDirectory) -> list[Partition]:
 
 def _replay(log: Source, replay: Replay) -> None:
     def report(error: KafkaSpecError) -> None:
-        replay.problems.append(Problem(Trouble.DAMAGED, str(error)))
+        replay.problems.append(Problem(Fault.DAMAGED, str(error)))
 
     left_out = uncommitted(log)
     for record in records(log, report):
         if record.offset in left_out.unfinished:
             reason = "its transaction has no end"
-            replay.problems.append(Problem(Trouble.UNFINISHED, reason, record.offset))
+            replay.problems.append(Problem(Fault.UNFINISHED, reason, record.offset))
         elif record.offset not in left_out.aborted:
             replay.add(record)
     for item in missing(log, ends_only=True):
         if item.is_loss:
-            replay.problems.append(Problem(Trouble.MISSING, str(item)))
+            replay.problems.append(Problem(Fault.MISSING, str(item)))

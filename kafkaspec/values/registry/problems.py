@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 
-class Trouble(StrEnum):
+class Fault(StrEnum):
     """Kinds of problems. The list is closed."""
 
     DAMAGED = "damaged"
@@ -27,7 +27,7 @@ class Trouble(StrEnum):
     """A record or file is larger than schemas may be."""
 
 
-HARMLESS: Final = frozenset({Trouble.COLLISION})
+HARMLESS: Final = frozenset({Fault.COLLISION})
 """Kinds that registries themselves leave behind."""
 
 
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
         offset: of the record; None if it is not about one.
     """
 
-    kind: Trouble
+    kind: Fault
     reason: str
     offset: int | None = None
 

@@ -20,7 +20,7 @@ Source = Segment | Partition
 _TRANSACTIONAL: Final = "transactional"
 
 
-class Record(NamedTuple):
+class RegistryRecord(NamedTuple):
     offset: int
     key: bytes | None
     value: bytes | None
@@ -55,11 +55,11 @@ def uncommitted(log: Source) -> Uncommitted:
     return Uncommitted(aborted, unfinished)
 
 
-def records(log: Source, report: Callable[[KafkaSpecError], None]) -> Iterator[Record]:
+def records(log: Source, report: Callable[[KafkaSpecError], None]) -> Iterator[RegistryRecord]:
     """Yield the records of a log without control records; report what cannot be read."""
     for rows in _batches(log, [OFFSET, "key", "value"], report, include_control=False):
         for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-            yield Record(*row)
+            yield RegistryRecord(*row)
 
 
 def _batches(

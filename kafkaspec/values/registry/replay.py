@@ -13,9 +13,15 @@ from typing import Any
 
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.layout import KeyType, LayoutError, read_key, read_value
-from kafkaspec.values.registry.problems import Problem, Trouble
-from kafkaspec.values.registry.records import Record
-from kafkaspec.values.registry.schema import Reference, Schema, State, context_of, in_context
+from kafkaspec.values.registry.problems import Fault, Problem
+from kafkaspec.values.registry.records import RegistryRecord
+from kafkaspec.values.registry.schema import (
+    Reference,
+    RegistryState,
+    Schema,
+    context_of,
+    in_context,
+)
 
 _ESCAPED = 6
 """Bytes that a byte of a schema takes at most in a record: JSON escapes it as ``\\u0000``."""
@@ -46,17 +52,17 @@ class Replay:
     """Places of the current schemas, by subject and version."""
     _sequences: set[int] = field(default_factory=set)
 
-    def add(self, record: Record) -> None:
+    def add(self, record: RegistryRecord) -> None:
         self.records += 1
         if len(record.value or b"") > _ESCAPED * self.bounds.schema_bytes:
             reason = f"{len(record.value or b''):,} bytes are more than a schema may have"
-            self.problems.append(Problem(Trouble.BOUND, reason, record.offset))
+            self.problems.append(Problem(Fault.BOUND, reason, record.offset))
             return
         try:
             kind, key = read_key(record.key)
             value = read_value(kind, record.value)
         except LayoutError as error:
-            self.problems.append(Problem(Trouble.UNPARSED, str(error), record.offset))
+            self.problems.append(Problem(Fault.UNPARSED, str(error), record.offset))
             return
         if value is not None and self._collides(key, record.offset):
             return
@@ -72,7 +78,7 @@ class Replay:
             return False
         if sequence in self._sequences:
             reason = f"another record has the sequence number {sequence}"
-            self.problems.append(Problem(Trouble.COLLISION, reason, offset))
+            self.problems.append(Problem(Fault.COLLISION, reason, offset))
             return True
         self._sequences.add(sequence)
         return False
@@ -99,7 +105,7 @@ class Replay:
         elif kind is KeyType.DELETE_SUBJECT and value is not None:
             for version, place in self._versions.get(subject, {}).items():
                 if version <= value["version"]:
-                    self._state(place, State.DELETED)
+                    self._state(place, RegistryState.DELETED)
         elif kind is KeyType.CLEAR_SUBJECT and value is not None:
             versions = self._versions.get(subject, {})
             for version, place in list(versions.items()):
@@ -116,7 +122,7 @@ class Replay:
             references=tuple(Reference(**each) for each in value["references"]),
             metadata=value["metadata"],
             rules=value["ruleSet"],
-            state=State.DELETED if value["deleted"] else State.LIVE,
+            state=RegistryState.DELETED if value["deleted"] else RegistryState.LIVE,
             offset=offset,
             md5=value["md5"],
         )
@@ -126,7 +132,7 @@ class Replay:
             self.schemas[place] = schema
             return
         if place is not None:
-            self._state(place, State.REPLACED)
+            self._state(place, RegistryState.REPLACED)
         versions[version] = len(self.schemas)
         self.schemas.append(schema)
         self.contexts.add(context_of(subject))
@@ -134,9 +140,9 @@ class Replay:
     def _remove(self, subject: str, version: int) -> None:
         place = self._versions.get(subject, {}).pop(version, None)
         if place is not None:
-            self._state(place, State.REMOVED)
+            self._state(place, RegistryState.REMOVED)
 
-    def _state(self, place: int, state: State) -> None:
+    def _state(self, place: int, state: RegistryState) -> None:
         self.schemas[place] = replace(self.schemas[place], state=state)
 
 

@@ -26,7 +26,7 @@ _ENCRYPTS: Final = ("ENCRYPT", "ENCRYPT_PAYLOAD")
 _RULES: Final = ("migrationRules", "domainRules", "encodingRules")
 
 
-class State(StrEnum):
+class RegistryState(StrEnum):
     """The state of a version of a subject."""
 
     LIVE = "live"
@@ -79,14 +79,14 @@ class Schema:
     references: tuple[Reference, ...] = ()
     metadata: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
     rules: Mapping[str, Any] | None = field(default=None, repr=False, hash=False)
-    state: State = State.LIVE
+    state: RegistryState = RegistryState.LIVE
     offset: int = -1
     md5: str | None = field(default=None, repr=False)
 
     @property
     def deleted(self) -> bool:
         """Whether it is not registered any more."""
-        return self.state is not State.LIVE
+        return self.state is not RegistryState.LIVE
 
     @property
     def context(self) -> str:

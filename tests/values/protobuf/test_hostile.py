@@ -17,12 +17,12 @@ from kafkaspec.values.decoded import Code, PayloadError
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds, Options
 from kafkaspec.values.protobuf import wire
-from kafkaspec.values.protobuf.decoder import Way, compile_protobuf, resolve_indexes
+from kafkaspec.values.protobuf.decoder import DecodingWay, compile_protobuf, resolve_indexes
 from kafkaspec.values.protobuf.indexes import read_index_list, split_index_lists, split_names
 from kafkaspec.values.protobuf.schema import Order
 from tests.values.protobuf.schemas import official, proto3
 
-WAYS: tuple[Way, ...] = ("fast", "exact")
+WAYS: tuple[DecodingWay, ...] = ("fast", "exact")
 SCHEMA = proto3(
     "message I { int32 x = 1; string s = 2; }\n"
     "message M { int32 i = 1; string s = 2; I inner = 3; repeated fixed32 p = 4;"
@@ -59,7 +59,7 @@ FINE = [b"", b"\x0a\x01a", b"\x12\x81\x00a", b"\x88\x80\x80\x80\x00\x01", b"\xa3
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_wrong_is_said_with_its_place(way: Way) -> None:
+def test_what_is_wrong_is_said_with_its_place(way: DecodingWay) -> None:
     """And the rows around it are read all the same."""
     rows = [row for bad in BAD for row in (FINE[len(bad) % len(FINE)], bad, None)]
     decoded = compile_protobuf(SCHEMA, "M", way=way).decode(pa.array(rows))
@@ -71,7 +71,7 @@ def test_what_is_wrong_is_said_with_its_place(way: Way) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_items_are_bounded(way: Way) -> None:
+def test_items_are_bounded(way: DecodingWay) -> None:
     options = Options(bounds=Bounds(items=10))
     decoder = compile_protobuf(SCHEMA, "M", options=options, way=way)
     rows = [
@@ -85,7 +85,7 @@ def test_items_are_bounded(way: Way) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.memory
-def test_columns_of_few_bytes_are_bounded(way: Way) -> None:
+def test_columns_of_few_bytes_are_bounded(way: DecodingWay) -> None:
     """Two bytes make a message of a thousand columns."""
     fields = " ".join(f"int64 f{number} = {number};" for number in range(1, 1001))
     schema = proto3(f"message Wide {{ {fields} }}\nmessage M {{ repeated Wide w = 1; }}")

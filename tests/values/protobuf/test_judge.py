@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.options import Options
-from kafkaspec.values.protobuf.decoder import Way, compile_protobuf
+from kafkaspec.values.protobuf.decoder import DecodingWay, compile_protobuf
 from tests.values.protobuf.random_schemas import Messages, Schemas, definition, drops_entries, told
 from tests.values.protobuf.schemas import official
 from tests.values.shown_protobuf import shown, truncated
@@ -28,7 +28,7 @@ OURS = {Code.RANGE, Code.MISSING_REQUIRED, Code.DEPTH, Code.BOUND}
 """What we refuse and Google's library reads; also texts of proto2 that are not UTF-8."""
 
 
-WAYS: tuple[Way, ...] = ("fast", "exact")
+WAYS: tuple[DecodingWay, ...] = ("fast", "exact")
 
 
 def payloads(seed: int, message: Any) -> list[bytes]:

@@ -12,11 +12,11 @@ from google.protobuf import json_format
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.options import Options
-from kafkaspec.values.protobuf.decoder import Way, compile_protobuf, messages
+from kafkaspec.values.protobuf.decoder import DecodingWay, compile_protobuf, messages
 from kafkaspec.values.protobuf.known import REGISTRIES
 from tests.values.protobuf.schemas import linked, official, proto, proto2, proto3
 
-WAYS: tuple[Way, ...] = ("fast", "exact")
+WAYS: tuple[DecodingWay, ...] = ("fast", "exact")
 IMPORTS = "\n".join(
     f'import "google/protobuf/{name}.proto";'
     for name in ("timestamp", "duration", "wrappers", "struct", "any", "field_mask", "empty")

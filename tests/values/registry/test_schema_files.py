@@ -11,8 +11,8 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.values.definition import SchemaType
-from kafkaspec.values.registry.problems import Trouble
-from kafkaspec.values.registry.schema import State
+from kafkaspec.values.registry.problems import Fault
+from kafkaspec.values.registry.schema import RegistryState
 
 
 def put(home: Path, files: dict[str, object]) -> Path:
@@ -81,7 +81,7 @@ def test_descriptor_sets(tmp_path: Path) -> None:
     made = log.definition(log.resolve("c.proto"))
     assert made.type is SchemaType.PROTOBUF
     assert [name for name, _ in made.imports] == ["a/b.proto"]
-    assert [problem.kind for problem in log.problems] == [Trouble.DAMAGED]
+    assert [problem.kind for problem in log.problems] == [Fault.DAMAGED]
 
 
 def test_a_list_names_ids_and_subjects(tmp_path: Path) -> None:
@@ -105,10 +105,10 @@ def test_a_list_names_ids_and_subjects(tmp_path: Path) -> None:
     assert [(each.id, each.version) for each in log.schemas_of_topic("t")] == [(7, 3)]
     second = log.by_id(8)
     assert second is not None
-    assert (second.text, second.state) == ('"long"', State.DELETED)
+    assert (second.text, second.state) == ('"long"', RegistryState.DELETED)
     assert [problem.kind for problem in log.problems] == [
-        Trouble.UNPARSED, Trouble.DAMAGED, Trouble.UNPARSED, Trouble.UNPARSED, Trouble.UNPARSED,
-        Trouble.UNRESOLVED,
+        Fault.UNPARSED, Fault.DAMAGED, Fault.UNPARSED, Fault.UNPARSED, Fault.UNPARSED,
+        Fault.UNRESOLVED,
     ]  # fmt: skip
 
 
@@ -124,4 +124,4 @@ def test_a_file_that_is_no_schema(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\xff[")
     with pytest.raises(KafkaSpecError):
         ks.SchemaLog.open(tmp_path / name)
-    assert [problem.kind for problem in ks.SchemaLog.open(tmp_path).problems] == [Trouble.DAMAGED]
+    assert [problem.kind for problem in ks.SchemaLog.open(tmp_path).problems] == [Fault.DAMAGED]

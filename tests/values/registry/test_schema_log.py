@@ -15,8 +15,8 @@ import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds
-from kafkaspec.values.registry.problems import Trouble
-from kafkaspec.values.registry.schema import Reference, State
+from kafkaspec.values.registry.problems import Fault
+from kafkaspec.values.registry.schema import Reference, RegistryState
 from tests.values.avro import made
 from tests.values.registry.topics import (
     ABORT,
@@ -33,7 +33,7 @@ from tests.values.registry.topics import (
 KARAPACE, CONFLUENT = (DATA / name / "logs" for name in ("karapace", "confluent"))
 
 
-def kinds(log: ks.SchemaLog) -> Counter[Trouble]:
+def kinds(log: ks.SchemaLog) -> Counter[Fault]:
     return Counter(problem.kind for problem in log.problems)
 
 
@@ -77,8 +77,8 @@ def test_subjects_and_versions_of_karapace() -> None:
     assert "gone-value" not in log.subjects
     gone = log.versions("gone-value", deleted=True)
     assert [(each.version, each.state) for each in gone] == [
-        (1, State.REMOVED),
-        (2, State.DELETED),
+        (1, RegistryState.REMOVED),
+        (2, RegistryState.DELETED),
     ]
     # Its value deletes with no bytes.
     assert log.configs == {
@@ -87,7 +87,7 @@ def test_subjects_and_versions_of_karapace() -> None:
     }
     shared = log.by_id(9)
     assert shared is not None
-    assert (shared.subject, shared.state) == ("web.Click", State.LIVE)
+    assert (shared.subject, shared.state) == ("web.Click", RegistryState.LIVE)
 
 
 def test_what_confluents_classes_write() -> None:
@@ -105,7 +105,7 @@ def test_what_confluents_classes_write() -> None:
     assert card.encrypted == "fields"
     # CLEAR_SUBJECT takes what was deleted before it; the record still says what it was.
     (old,) = log.versions("old-value", deleted=True)
-    assert old.state is State.REMOVED
+    assert old.state is RegistryState.REMOVED
     assert log.by_id(10) == old
 
 
@@ -197,7 +197,9 @@ def test_the_last_record_counts_and_every_id_stays(tmp_path: Path) -> None:
     """One key was written four times with four ids, and then deleted for good."""
     records = [schema("a-value", 1, number, '"int"') for number in (1, 2, 3, 4)]
     log = ks.SchemaLog.open(write(tmp_path / "1", records))
-    assert [each.state for each in log.schemas] == [State.REPLACED] * 3 + [State.LIVE]
+    assert [each.state for each in log.schemas] == [RegistryState.REPLACED] * 3 + [
+        RegistryState.LIVE
+    ]
     assert log.resolve("a-value").id == 4
     records.append(tombstone("a-value", 1))
     log = ks.SchemaLog.open(write(tmp_path / "2", records))
@@ -221,7 +223,7 @@ def test_a_subject_can_come_back(tmp_path: Path) -> None:
     log = ks.SchemaLog.open(home)
     assert [each.version for each in log.versions("a")] == [3]
     assert [each.state for each in log.versions("a", deleted=True)] == [
-        State.DELETED, State.DELETED, State.LIVE,
+        RegistryState.DELETED, RegistryState.DELETED, RegistryState.LIVE,
     ]  # fmt: skip
 
 
@@ -239,7 +241,7 @@ def test_the_first_schema_of_an_id_counts(tmp_path: Path) -> None:
     assert found is not None
     assert found.subject == "a"
     (problem,) = log.problems
-    assert (problem.kind, problem.offset) == (Trouble.CONFLICT, 2)
+    assert (problem.kind, problem.offset) == (Fault.CONFLICT, 2)
 
 
 def test_redpandas_keys(tmp_path: Path) -> None:
@@ -262,11 +264,14 @@ def test_redpandas_keys(tmp_path: Path) -> None:
     )
     log = ks.SchemaLog.open(home)
     assert log.subjects == ("a",)
-    assert [each.state for each in log.versions("a", deleted=True)] == [State.LIVE, State.REMOVED]
-    assert kinds(log) == {Trouble.COLLISION: 1}
+    assert [each.state for each in log.versions("a", deleted=True)] == [
+        RegistryState.LIVE,
+        RegistryState.REMOVED,
+    ]
+    assert kinds(log) == {Fault.COLLISION: 1}
     found = log.by_id(2)
     assert found is not None
-    assert found.state is State.REMOVED
+    assert found.state is RegistryState.REMOVED
 
 
 def test_contexts_and_topics(tmp_path: Path) -> None:
@@ -319,7 +324,7 @@ def test_aborted_and_unfinished_transactions_do_not_count(tmp_path: Path) -> Non
                 writer.append(marker(offset + 1, end, producer))
     log = ks.SchemaLog.open(tmp_path)
     assert log.subjects == ("b",)
-    assert kinds(log) == {Trouble.UNFINISHED: 1}
+    assert kinds(log) == {Fault.UNFINISHED: 1}
     assert log.records == 1
 
 
@@ -344,7 +349,7 @@ def test_what_is_no_record_of_a_registry_is_counted(tmp_path: Path) -> None:
     ]
     log = ks.SchemaLog.open(write(tmp_path, [*bad, good]))
     assert log.subjects == ("a",)
-    assert kinds(log) == {Trouble.UNPARSED: len(bad)}
+    assert kinds(log) == {Fault.UNPARSED: len(bad)}
     assert [problem.offset for problem in log.problems] == list(range(len(bad)))
 
 
@@ -356,8 +361,8 @@ def test_a_damaged_batch_does_not_hide_the_others(tmp_path: Path) -> None:
     file.write_bytes(data[:-5])
     log = ks.SchemaLog.open(home)
     assert log.subjects == ("a",)
-    assert kinds(log)[Trouble.DAMAGED] == 1
-    assert kinds(log)[Trouble.MISSING] == 1
+    assert kinds(log)[Fault.DAMAGED] == 1
+    assert kinds(log)[Fault.MISSING] == 1
 
 
 def _chain(length: int, size: int = 0) -> list[tuple[object, object]]:
@@ -393,7 +398,7 @@ def test_imports_are_bounded(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(SchemaError, match=text):
             log.definition(log.resolve(subject))
-    assert kinds(log) == {Trouble.UNRESOLVED: 1}
+    assert kinds(log) == {Fault.UNRESOLVED: 1}
     # By doubling ways, few schemas would make a definition without end.
     log = ks.SchemaLog.open(tmp_path)
     with pytest.raises(SchemaError, match="more than 256 schemas"):
@@ -403,7 +408,7 @@ def test_imports_are_bounded(tmp_path: Path) -> None:
 def test_text_is_bounded(tmp_path: Path) -> None:
     home = write(tmp_path, [*_chain(3, 500), schema("huge", 1, 9, "x" * 20_000)])
     log = ks.SchemaLog.open(home, bounds=Bounds(schema_bytes=1200))
-    assert kinds(log) == {Trouble.BOUND: 1}
+    assert kinds(log) == {Fault.BOUND: 1}
     assert log.definition(log.resolve("s1"))
     with pytest.raises(SchemaError, match="more than 1,200 characters"):
         log.definition(log.resolve("s2"))
