@@ -105,7 +105,7 @@ def _commands(group: click.Group, prefix: str) -> Iterator[tuple[str, click.Comm
 
 
 def _line(kind: str, line: Line) -> dict[str, Any]:
-    made = _object(line.types())
+    made = _object(line.kinds)
     made["additionalProperties"] = line.rest is not None
     made["properties"] = {"type": {"const": kind}, **made["properties"]}
     made["required"].insert(0, "type")

@@ -13,17 +13,20 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar, cast
+from datetime import timedelta
+from typing import IO, TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 
 import click
 
 from kafkaspec.model import Buffer
 from kafkaspec.shown import printable
+from kafkaspec.times import EPOCH
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.segment import Segment
     from rich.table import Table
+    from rich.text import Text
 
 Advance = Callable[[int, str], None]
 """Callback that takes the number of bytes done and the name of the current input."""
@@ -97,6 +100,9 @@ _LINES_AT_ONCE = 64
 
 MAX_ROWS = 200
 """Number of rows of a table; the rest is one row. JSON has all of them."""
+
+MORE: Final = "... and {:,} more; --format json has all"
+"""The line after a table that does not have all rows."""
 
 T = TypeVar("T")
 
@@ -261,9 +267,29 @@ def size_text(size: int) -> str:
     return f"{scaled / 1024:.1f} TiB"
 
 
+def iso(timestamp: int | None) -> str:
+    """Return milliseconds since the Unix epoch as ISO 8601 in UTC, ``-`` for none.
+
+    A time outside the range of Python's calendar stays a number.
+    """
+    if timestamp is None or timestamp == -1:
+        return "-"
+    try:
+        return f"{(EPOCH + timedelta(milliseconds=timestamp)).isoformat('T', 'milliseconds')}Z"
+    except OverflowError:
+        return str(timestamp)
+
+
 def count_text(number: int, what: str, many: str = "") -> str:
     """Return a number with its noun: ``1 record``, ``2,000 records``."""
     return f"{number:,} {what if number == 1 else many or what + 's'}"
+
+
+def styled(*parts: str | tuple[str, str]) -> Text:
+    """Return a text for tables and ``Reporter.say`` of parts, some of which have a style."""
+    from rich.text import Text
+
+    return Text.assemble(*parts)
 
 
 def new_table(*columns: str, many_lines: Collection[int] = (), **settings: Any) -> Table:
@@ -295,17 +321,75 @@ def new_table(*columns: str, many_lines: Collection[int] = (), **settings: Any) 
     return table
 
 
-def limited(items: Sequence[T], matters: Callable[[T], bool]) -> tuple[list[T], list[T]]:
+def limited(
+    items: Sequence[T], matters: Callable[[T], bool] | None = None, most: int | None = None
+) -> tuple[list[T], list[T]]:
     """Return the items to show as rows of a table, and the rest if there are too many.
 
     Both are in order; items that matter are shown before others. rich takes milliseconds for a row.
     """
+    most = MAX_ROWS if most is None else most
+    if matters is None or len(items) <= most:
+        return list(items[:most]), list(items[most:])
     ranked = sorted(range(len(items)), key=lambda number: not matters(items[number]))
-    shown = set(ranked[:MAX_ROWS])
+    shown = set(ranked[:most])
     return (
         [item for number, item in enumerate(items) if number in shown],
         [item for number, item in enumerate(items) if number not in shown],
     )
+
+
+Column = str | Callable[[Any], Any]
+"""What a column shows of a row: ``name:form`` of a member, or what a function returns."""
+_FORMS: Final[dict[str, Callable[[Any], str]]] = {
+    "": str, ",": "{:,}".format, "iso": iso, "size": size_text
+}  # fmt: skip
+
+
+def print_table(
+    columns: Mapping[str, Column],
+    rows: Sequence[T],
+    matters: Callable[[T], bool] | None = None,
+    *,
+    most: int | None = None,
+    more: str | None = None,
+    last: Callable[[Sequence[T]], Sequence[Any]] | None = None,
+    **look: Any,
+) -> None:
+    """Print a table of some mappings or objects.
+
+    Args:
+        columns: by name, as ``new_table`` takes it. The forms of a member are none, ``,`` of a
+            number, ``iso`` of a time, and ``size``; ``-`` stands for None.
+        rows: the rows.
+        matters: says which ones are shown first, if there are too many.
+        most: number of rows to show, ``MAX_ROWS`` by default.
+        more: line after the table with the number of the others; by default a row has it.
+        last: returns the cells of that row.
+        look: of ``new_table``.
+    """
+    table = new_table(*columns, **look)
+    shown, rest = limited(rows, matters, most)
+    for row in shown:
+        table.add_row(*(_cell(row, column) for column in columns.values()))
+    if rest and more is None:
+        table.add_row(*(last(rest) if last else (f"... {len(rest):,} more",)))
+    console = stdout_console()
+    console.print(table)
+    if rest and more is not None:
+        say(more.format(len(rest)))
+
+
+def _cell(row: Any, column: Column) -> Any:
+    form = ""
+    if isinstance(column, str):
+        name, _, form = column.partition(":")
+        value = row[name] if isinstance(row, Mapping) else getattr(row, name)
+    else:
+        value = column(row)
+    if value is None:
+        return "-"
+    return value if hasattr(value, "plain") else _FORMS[form](value)
 
 
 def print_json(kind: str, content: Mapping[str, Any]) -> None:

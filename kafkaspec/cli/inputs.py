@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
@@ -29,6 +29,16 @@ if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where
 
 Part = TypeVar("Part")
+
+
+class HasUnread(Protocol):
+    """A result with what could not be read."""
+
+    @property
+    def unread(self) -> Sequence[KafkaSpecError]: ...
+
+
+Judged = TypeVar("Judged", bound=HasUnread)
 
 _MOST_ERRORS: Final = 10
 """Errors of a log that are shown one by one."""
@@ -238,10 +248,19 @@ class Inputs:
             yield name, log
             self.report_missing(log, ends_only=True)
 
-    def nothing_read(self, error: KafkaSpecError) -> None:
-        """Report a log of ``whole_logs`` of which nothing can be read."""
-        self.read -= 1
-        self.cannot_read(error)
+    def results(
+        self, read: Callable[[Segment | Partition], Judged]
+    ) -> Iterator[tuple[Segment | Partition, Judged]]:
+        """Yield each log of ``whole_logs`` with its result, and report what it could not decode."""
+        for _, log in self.whole_logs():
+            try:
+                result = read(log)
+            except KafkaSpecError as error:
+                self.read -= 1
+                self.cannot_read(error)
+                continue
+            self.undecoded(result.unread)
+            yield log, result
 
     def undecoded(self, errors: Sequence[KafkaSpecError]) -> None:
         """Report what could not be decoded in a log."""
@@ -300,6 +319,11 @@ def place_of(log: Segment | Partition) -> LinePlace:
         "topic": None if parsed is None else parsed.topic,
         "partition": None if parsed is None else parsed.partition,
     }
+
+
+def place_text(place: LinePlace) -> str:
+    """Return the name of a partition, ``-`` without one."""
+    return "-" if place["topic"] is None else f"{place['topic']}-{place['partition']}"
 
 
 def log_bytes(opened: object) -> int:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.cli.console import count_text, note, say
+from kafkaspec.cli.console import count_text, iso, note, say
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import ReleaseName, Timestamp, iso, on_error_option
+from kafkaspec.cli.options import ReleaseName, Timestamp, on_error_option
 from kafkaspec.cli.report import Reporter, line
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files.names import parse_partition
@@ -52,7 +52,12 @@ release_option: Final = click.option(
     metavar="VERSION",
     help="Release of the brokers that wrote it, for layouts that bytes alone do not tell apart.",
 )
-skip_option: Final = on_error_option("skip")
+At = Annotated[int | None, at_option]
+ReleaseText = Annotated[str | None, release_option]
+Skip = Annotated[str, on_error_option("skip")]
+
+
+State = TypeVar("State", bound="LeftOut")
 
 
 class Logs(Inputs):
@@ -172,6 +177,16 @@ class Logs(Inputs):
         except KafkaSpecError as error:
             self.go_on(error)
         self.report_missing(log, ends_only=True)
+
+    def states(
+        self, topic: str, read: Callable[..., State], options: Mapping[str, Any]
+    ) -> Iterator[tuple[Segment | Partition, State]]:
+        """Yield each log of a topic with its state, and report what is not in that."""
+        for log in self.of(topic):
+            with self.reading(log):
+                found = read(log, **options)
+                self.left_out(log, found)
+                yield log, found
 
     def left_out(self, log: Segment | Partition, left_out: LeftOut) -> None:
         """Report what could not be decoded in a log."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import click
 
@@ -28,7 +27,7 @@ from kafkaspec.policy import CrcPolicy, RaiseOrSkip
 from kafkaspec.release import parse_release
 from kafkaspec.shown import without_credentials
 from kafkaspec.tiered.mount import SCHEME
-from kafkaspec.times import EPOCH, milliseconds
+from kafkaspec.times import milliseconds
 
 if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where
@@ -258,11 +257,6 @@ _SELECTION: Final = {
 """Attributes of a selection by the name of the option."""
 
 
-def epilog(*paragraphs: str) -> str:
-    """Return the end of a help text, whose paragraphs keep their lines."""
-    return "\n".join(f"\b\n{paragraph}" for paragraph in paragraphs)
-
-
 MISSING_EPILOG: Final = """\
 What is missing is named, with offsets, file and byte, and gives exit code 1:
   offsets between two segments, where nothing shows that the log was compacted
@@ -399,19 +393,6 @@ class Timestamp(_Milliseconds):
             self.fail(str(error), param, ctx)
 
 
-def iso(timestamp: int | None) -> str:
-    """Return milliseconds since the Unix epoch as ISO 8601 in UTC, ``-`` for none.
-
-    A time outside the range of Python's calendar stays a number.
-    """
-    if timestamp is None or timestamp == -1:
-        return "-"
-    try:
-        return f"{(EPOCH + timedelta(milliseconds=timestamp)).isoformat('T', 'milliseconds')}Z"
-    except OverflowError:
-        return str(timestamp)
-
-
 paths_argument: Final = click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=LogPath()
 )
@@ -442,3 +423,22 @@ jobs_option: Final = click.option(
     help="Work on N parts of the input at the same time.",
 )
 """``--jobs N``, for commands that use ``kafkaspec.jobs``."""
+
+
+# Parameters of commands: an annotation with one of these adds the option.
+
+Paths = Annotated[tuple[Path, ...], paths_argument]
+PathsOrUrls = Annotated[tuple[Path, ...], paths_or_urls_argument]
+OnePath = Annotated[Path, click.argument("path", metavar="PATH", type=LogPath())]
+OnePathOrUrl = Annotated[Path, click.argument("path", metavar="PATH", type=LogPath(urls=True))]
+Codec = Annotated[str, codec_option()]
+Decode = Annotated[bool, no_decode_option]
+Jobs = Annotated[int, jobs_option]
+LogStartOption = Annotated[LogStart, log_start_option]
+MaxOutput = Annotated[int | None, max_output_option]
+States = Annotated[tuple[Path, ...], state_option]
+TopicName = Annotated[str | None, topic_option]
+WhereText = Annotated[str | None, where_option]
+
+FILE: Final = click.Path(path_type=Path, dir_okay=False)
+DIRECTORY: Final = click.Path(path_type=Path, file_okay=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Final, Literal, cast
+from typing import IO, Annotated, Any, Final, Literal, cast
 
 import click
 
@@ -17,6 +17,7 @@ from kafkaspec.output.atomic import cannot_write, file_aside
 from kafkaspec.output.places import check_output
 
 force_option: Final = click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+Force = Annotated[bool, force_option]
 
 OUTPUT_EPILOG: Final = """\
 The file is written under another name and renamed when it is complete. It must

@@ -7,12 +7,13 @@ A command declares its lines once, by the classes and tables that hold their mem
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
 from typing import (
+    TYPE_CHECKING,
     Any,
     Final,
     Literal,
@@ -20,6 +21,7 @@ from typing import (
     NotRequired,
     Protocol,
     TypedDict,
+    TypeVar,
     get_args,
     get_origin,
     get_type_hints,
@@ -28,8 +30,13 @@ from typing import (
 
 import click
 
-from kafkaspec.cli.console import note, print_json, say
+from kafkaspec.cli.console import Column, note, print_json, print_table, say, stdout_console
 from kafkaspec.results import Assumption, OffsetRange, as_json, member_types
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+T = TypeVar("T")
 
 _WIDTH: Final = 80
 _AT_ONCE: Final = 1 << 12
@@ -117,11 +124,17 @@ class Line:
     optional: frozenset[str] = frozenset()
     rest: str | None = None
 
-    def types(self) -> dict[str, Any]:
-        """Return the type of each member, in order."""
+    @cached_property
+    def classes(self) -> list[Any]:
+        """The sources, imported."""
+        return [_resolved(source) for source in self.sources]
+
+    @cached_property
+    def kinds(self) -> dict[str, Any]:
+        """The type of each member, in order."""
         found: dict[str, Any] = {}
-        for source in self.sources:
-            found |= types_of(_resolved(source))
+        for source in self.classes:
+            found |= types_of(source)
         found |= {name: _resolved(kind) for name, kind in (self.members or {}).items()}
         if found.keys() >= _RANGE:
             found.setdefault("offsets", OffsetRange | None)
@@ -180,7 +193,7 @@ class Output:
         width = max(len(name) for name in self.lines)
         alike: dict[str, list[str]] = {}
         for name, each in self.lines.items():
-            members = [_member(*item) for item in each.types().items()]
+            members = [_member(*item) for item in each.kinds.items()]
             members += [] if each.rest is None else [each.rest]
             alike.setdefault(", ".join(members), []).append(name)
         for shown, (*before, name) in alike.items():
@@ -217,14 +230,8 @@ class ReportCommand(click.Command):
         super().format_epilog(ctx, formatter)
 
 
-def say_assumptions(assumptions: Iterable[Assumption]) -> None:
-    """Print what an answer depends on, a line each."""
-    for item in assumptions:
-        say(str(item))
-
-
 class Reporter:
-    """Prints the lines of a command in the form that was asked for.
+    """Prints what a command found in the form that was asked for: each method is for one form.
 
     Attributes:
         as_json: whether lines of JSON are printed, not text.
@@ -242,20 +249,61 @@ class Reporter:
         self.as_json = output_format == "json"
 
     def line(self, kind: str, /, *parts: Any, **members: Any) -> None:
-        """Print a line of JSON from the members of some results, and further ones."""
-        content: dict[str, Any] = {}
-        for part in parts:
-            content |= as_json(part, self._output.lines[kind].without)
-        self._print(kind, content | as_json(members))
+        """Print a line of JSON from the members of some results, and further ones.
 
-    def rows(self, kind: str, table: Any, *parts: Any) -> None:
+        A result that is not among the sources of the line gives the declared members that it has;
+        of several things, the number where the line has an integer.
+        """
+        if not self.as_json:
+            return
+        content: dict[str, Any] = {}
+        declared, picked = self._output.lines[kind], False
+        for part in parts:
+            if isinstance(part, Mapping) or type(part) in declared.classes:
+                content |= as_json(part, declared.without)
+            else:
+                content |= _picked(part, declared.kinds)
+                picked = True
+        content |= as_json(members)
+        if picked:
+            content = {name: content[name] for name in declared.kinds if name in content}
+        self._print(kind, content)
+
+    def rows(self, kind: str, table: Any, *parts: Mapping[str, Any]) -> None:
         """Print a line of JSON for each row of an Arrow table, after members of other results."""
         head: dict[str, Any] = {}
         for part in parts:
             head |= as_json(part)
-        for batch in table.to_batches(max_chunksize=_AT_ONCE):
-            for row in batch.to_pylist():
-                self._print(kind, head | row)
+        for row in rows_of(table) if self.as_json else ():
+            self._print(kind, head | row)
+
+    def say(self, text: str | Text = "") -> None:
+        """Print a line of text, or nothing in JSON."""
+        if self.as_json:
+            return
+        if isinstance(text, str):
+            say(text)
+        else:
+            console = stdout_console()
+            console.print(text)
+
+    def table(
+        self,
+        columns: Mapping[str, Column],
+        rows: Sequence[T],
+        matters: Callable[[T], bool] | None = None,
+        **options: Any,
+    ) -> None:
+        """Print a table as text; see ``print_table``."""
+        if not self.as_json:
+            print_table(columns, rows, matters, **options)
+
+    def assume(self, assumptions: Iterable[Assumption], *parts: Mapping[str, Any]) -> None:
+        """Print what an answer depends on, in JSON where the command has lines for it."""
+        for item in assumptions:
+            self.say(str(item))
+            if "assumption" in self._output.lines:
+                self.line("assumption", *parts, item)
 
     def _print(self, kind: str, content: dict[str, Any]) -> None:
         if content.keys() >= _RANGE and content.get("offsets") is None:
@@ -285,6 +333,21 @@ def _words(ctx: click.Context) -> str:
     name = ctx.command.name or ""
     above = ctx.parent
     return f"{_words(above)} {name}".strip() if above is not None and above.parent else name
+
+
+def rows_of(table: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an Arrow table."""
+    for batch in table.to_batches(max_chunksize=_AT_ONCE):
+        yield from batch.to_pylist()
+
+
+def _picked(item: Any, members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members that a result has."""
+    found = {name: getattr(item, name) for name in members if hasattr(item, name)}
+    return {
+        name: len(value) if members[name] is int and hasattr(value, "__len__") else as_json(value)
+        for name, value in found.items()
+    }
 
 
 def _resolved(source: Any) -> Any:

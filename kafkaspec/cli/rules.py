@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 import click
 
@@ -31,3 +31,4 @@ interval_option: Final = click.option(
     metavar="BYTES",
     help="index.interval.bytes of the topic.",
 )
+Interval = Annotated[int, interval_option]

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from kafkaspec import Record, encode
-from kafkaspec.cli.options import Timestamp, iso
+from kafkaspec.cli.console import iso
+from kafkaspec.cli.options import Timestamp
 from kafkaspec.codecs import codec_names
 from kafkaspec.log.partition import Partition
 from tests.cli.helpers import golden, lines, run

@@ -15,5 +15,5 @@ def test_help_names_every_line_and_member() -> None:
     for name, output in outputs.outputs().items():
         words = run(*name.split(), "--help").stdout.replace(",", " ").split()
         for kind, line in output.lines.items():
-            missing = {kind, *line.types()} - set(words)
+            missing = {kind, *line.kinds.keys()} - set(words)
             assert not missing, f"{name} --help does not name {missing}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -15,7 +14,6 @@ from kafkaspec.cli.console import warn
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import Command, Timestamp, paths_argument, renamed_option
 from kafkaspec.cli.rules import rules_of
-from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.forensics.cleaner.view import LogView, opened
@@ -47,11 +45,7 @@ _high_watermark_option: Final = click.option(
 
 def cleaning_options(command: Command) -> Command:
     """Add the paths, the settings, the clock and the high watermark."""
-    options = (paths_argument, config_option, clock_option, _high_watermark_option)
-    made: Any = command
-    for option in reversed(options):
-        made = option(made)
-    return made  # type: ignore[no-any-return]
+    return paths_argument(config_option(clock_option(_high_watermark_option(command))))
 
 
 def _parsed(config: Sequence[str]) -> dict[str, str]:
@@ -109,8 +103,3 @@ def views(
             inputs.report_missing(partition, ends_only=True)
         except KafkaSpecError as error:
             inputs.cannot_read(error)
-
-
-def open_inputs(paths: Sequence[Path]) -> Inputs:
-    """Return the inputs of a command."""
-    return Inputs(paths, DEFAULT_CODEC)

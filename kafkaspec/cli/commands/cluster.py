@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
     count_text,
     new_table,
     say,
     stdout_console,
 )
-from kafkaspec.cli.internal import Logs, release_option, skip_option
+from kafkaspec.cli.internal import Logs, ReleaseText, Skip
 from kafkaspec.cli.options import (
-    epilog,
-    format_option,
-    reading_options,
+    DIRECTORY,
     state_until_offset_option,
     wrong_usage,
 )
-from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
+from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.directory import LogDirectory
 
 if TYPE_CHECKING:
@@ -42,49 +41,38 @@ OUTPUT = Output(
     more="kafkaspec.state.image:members",
     summary={"differences": int | None, "mismatches": int | None},
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 Members that Kafka's records have keep their numbers; text shows Kafka's names of
 them: TOPIC or READ. "difference" lines are those of --diff, "mismatch" those of
 --compare.
-""",
-    """\
+
 --diff A B compares the states before two offsets. --compare LOGS compares with a
 log directory of a broker: partitions that the cluster does not know or has
 elsewhere, that are missing, or that are of an earlier topic of the same name.
-""",
-    """\
+
 Exit codes: 0 all was read, 1 LOGS does not fit, or something could not be decoded
 or is missing in the log, 2 wrong usage, or nothing in PATH can be read.
-""",
-)
+"""
 
 
-@click.command("cluster", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
-@state_until_offset_option
-@click.option("--diff", nargs=2, type=int, metavar="A B", help="What changed between two offsets.")
-@click.option(
-    "--compare",
-    "logs",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="LOGS",
-    help="Compare with a log directory of a broker.",
-)
-@release_option
-@skip_option
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def cluster_command(
     ctx: click.Context,
-    path: Path,
-    until_offset: int | None,
-    diff: tuple[int, int] | None,
-    logs: Path | None,
-    release: str | None,
-    on_error: str,
-    output_format: str,
+    report: Reporter,
+    *,
+    path: Annotated[Path, click.argument("path", metavar="PATH", type=click.Path(path_type=Path))],
+    until_offset: Annotated[int | None, state_until_offset_option],
+    diff: tuple[int, int] | None = option(
+        "What changed between two offsets.", type=int, nargs=2, metavar="A B"
+    ),
+    logs: Path | None = option(
+        "--compare",
+        "Compare with a log directory of a broker.",
+        type=DIRECTORY,
+        metavar="LOGS",
+    ),
+    release: ReleaseText,
+    on_error: Skip,
 ) -> None:
     """Show a cluster's metadata: topics, partitions, brokers, settings, ACLs, quotas and the rest.
 
@@ -98,7 +86,6 @@ def cluster_command(
         from kafkaspec.state.cluster import read_cluster
         from kafkaspec.state.directory import compare_directory
         from kafkaspec.state.image import differences
-    report = Reporter(ctx, output_format)
     opened = Logs(ctx, [path], Topic.CLUSTER_METADATA, on_error)
     (source,) = opened.of(Topic.CLUSTER_METADATA)
     bounds = (until_offset,) if diff is None else diff

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import click
 
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.cleaning import (
     asked,
     cleaning_options,
-    open_inputs,
     views,
 )
-from kafkaspec.cli.console import count_text, say, size_text
-from kafkaspec.cli.inputs import place_of
+from kafkaspec.cli.console import count_text, iso, size_text
+from kafkaspec.cli.inputs import Inputs, place_of
 from kafkaspec.cli.options import (
-    epilog,
-    format_option,
-    iso,
+    DIRECTORY,
     profile_option,
-    reading_options,
-    renamed_option,
     wrong_usage,
 )
 from kafkaspec.cli.report import (
     LinePlace,
     Output,
-    ReportCommand,
     Reporter,
     line,
-    say_assumptions,
 )
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
@@ -68,69 +63,51 @@ OUTPUT = Output(
     checkpoint=CHECKPOINT,
     summary={"removed": int},
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 Example, two days from now, with the cleaned log in a new log directory:
   kafkaspec compaction --config delete.retention.ms=1000 --clock 2026-12-01 \\
     -o cleaned /var/kafka/orders-0
-""",
-    """\
+
 The settings are Kafka's: cleanup.policy, min.cleanable.dirty.ratio,
 min.compaction.lag.ms, max.compaction.lag.ms, delete.retention.ms, segment.bytes,
 segment.index.bytes, index.interval.bytes, max.message.bytes; of the broker
 producer.id.expiration.ms, message.max.bytes, log.cleaner.threads,
 log.cleaner.dedupe.buffer.size, log.cleaner.io.buffer.size and
 log.cleaner.io.buffer.load.factor. A pass is shown even if it is not due.
-""",
-    """\
+
 With -o, OUT has the checkpoints that hold: the log start offset, the high
 watermark, and the end of the pass as first dirty offset.
-""",
-    """\
+
 Exit codes: 0 the cleaner would remove nothing, 1 it would, or would fail, or
 something cannot be read, 2 wrong usage, or nothing in a PATH can be read or
 written, and there is no output.
-""",
-)
+"""
 
 
-@click.command("compaction", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@cleaning_options
-@renamed_option(
-    "--show-records",
-    old="--records",
-    is_flag=True,
-    help="Show each record that goes, and why.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="OUT",
-    help="New log directory for the logs that the cleaner leaves.",
-)
-@profile_option("Version of Kafka whose rules apply, from 2.4.1 on.")
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def compaction_command(
-    ctx: click.Context,
-    paths: tuple[Path, ...],
+    report: Reporter,
+    *,
+    paths: Annotated[tuple[Path, ...], cleaning_options],
     config: tuple[str, ...],
     clock: int | None,
     high_watermark: int | None,
-    show_records: bool,
-    output: Path | None,
-    profile: str,
-    output_format: str,
+    show_records: bool = option("Show each record that goes, and why.", former="--records"),
+    output: Path | None = option(
+        "-o",
+        "--output",
+        "New log directory for the logs that the cleaner leaves.",
+        type=DIRECTORY,
+        metavar="OUT",
+    ),
+    profile: Annotated[str, profile_option("Version of Kafka whose rules apply, from 2.4.1 on.")],
 ) -> None:
     """Show what the cleaner would make of a log now, and why it does not do so yet.
 
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
     given, now, rules = asked(config, clock, profile)
-    report = Reporter(ctx, output_format)
-    inputs = open_inputs(paths)
+    inputs = Inputs(paths)
     gone = 0
     logs: list[WrittenLog] = []
     with ExitStack() as stack:
@@ -147,12 +124,7 @@ def compaction_command(
                 if target.exists():
                     raise click.UsageError(f"two of the paths are called {target.name}")
                 target.mkdir()
-
-            def note(
-                segment: SegmentView, removed: Sequence[Removed], view: LogView = view
-            ) -> None:
-                _print_records(view, segment, removed, report)
-
+            note = partial(_show_records, report, place_of(view.partition))
             try:
                 with wrong_usage(ValueError):
                     made = compaction(
@@ -170,10 +142,7 @@ def compaction_command(
                 continue
             gone += made.removed_records
             inputs.findings += made.removed_records + (made.fails is not None)
-            if report.as_json:
-                _report(report, view, made)
-            else:
-                _print_text(view, made)
+            _show(report, view, made)
             if target is not None:
                 logs.append(WrittenLog(view.partition, target, cleaned=made.cleaned))
         if aside is not None and inputs.exit_code < 2:
@@ -184,19 +153,17 @@ def compaction_command(
     report.finish(inputs, removed=gone)
 
 
-def _print_records(
-    view: LogView, segment: SegmentView, removed: Sequence[Removed], report: Reporter
+def _show_records(
+    report: Reporter, place: LinePlace, segment: SegmentView, removed: Sequence[Removed]
 ) -> None:
     for record in removed:
-        if report.as_json:
-            report.line("record", place_of(view.partition), record, file=segment.path)
-            continue
+        report.line("record", place, record, file=segment.path)
         newest = "" if record.newest is None else f" by {record.newest}"
-        say(f"{segment.path.name}: offset {record.offset}: {record.rule}{newest}")
+        report.say(f"{segment.path.name}: offset {record.offset}: {record.rule}{newest}")
 
 
-def _report(report: Reporter, view: LogView, made: Compaction) -> None:
-    place = place_of(view.partition)
+def _show(report: Reporter, view: LogView, made: Compaction) -> None:
+    dirty, place = made.dirty, place_of(view.partition)
     for group in made.groups:
         report.line(
             "group",
@@ -207,47 +174,44 @@ def _report(report: Reporter, view: LogView, made: Compaction) -> None:
             segments=[segment.base_offset for segment in group],
             bytes=sum(segment.size for segment in group),
         )
-    holder = made.dirty.holder
+    holder = dirty.holder
     held_by = holder and HeldBy(holder.base_offset, holder.largest.value)
-    report.line("compaction", place, made.dirty, made, held_by=held_by)
-
-
-def _print_text(view: LogView, made: Compaction) -> None:
-    dirty = made.dirty
-    say(f"{view.partition.path}")
+    report.line("compaction", place, dirty, made, held_by=held_by)
     checkpoint = "no checkpoint" if dirty.checkpoint is None else "by its checkpoint"
-    say(
+    report.say(f"{view.partition.path}")
+    report.say(
         f"  first dirty offset {dirty.first_dirty:,} ({checkpoint}), uncleanable from "
         f"{dirty.first_uncleanable:,} ({dirty.bound})"
     )
-    if dirty.holder is not None:
-        time = iso(dirty.holder.largest.value)
-        say(f"  held by {dirty.holder.path.name}, whose largest timestamp is {time}")
-    say(
+    if holder is not None:
+        time = iso(holder.largest.value)
+        report.say(f"  held by {holder.path.name}, whose largest timestamp is {time}")
+    report.say(
         f"  dirty ratio {dirty.ratio:.3f}: {size_text(dirty.cleanable_bytes)} dirty, "
         f"{size_text(dirty.clean_bytes)} clean; least ratio {dirty.least_ratio}"
         + ("; max.compaction.lag.ms is over" if dirty.overdue else "")
     )
-    say("  a broker cleans it now" if dirty.not_yet is None else f"  not yet: {dirty.not_yet}")
+    not_yet = f"  not yet: {dirty.not_yet}"
+    report.say("  a broker cleans it now" if dirty.not_yet is None else not_yet)
     if made.fails is not None:
-        say(f"  the cleaner fails: {made.fails}")
+        report.say(f"  the cleaner fails: {made.fails}")
     elif made.groups:
-        _print_pass(made)
-    say(f"  proof: {made.strength}")
-    say_assumptions(made.assumptions)
+        _say_pass(report, made)
+    report.say(f"  proof: {made.strength}")
+    report.assume(made.assumptions)
 
 
-def _print_pass(made: Compaction) -> None:
+def _say_pass(report: Reporter, made: Compaction) -> None:
     full = ", when the table of keys is full" if made.full else ""
-    say(f"  a pass reads {count_text(made.keys, 'key')}, up to offset {made.end_offset:,}{full}")
-    removed = ", ".join(f"{count:,} {rule}" for rule, count in made.removed.items())
-    say(f"  of {count_text(made.records, 'record')} go {made.removed_records:,}: {removed or '-'}")
+    keys = count_text(made.keys, "key")
+    report.say(f"  a pass reads {keys}, up to offset {made.end_offset:,}{full}")
+    removed = ", ".join(f"{count:,} {rule}" for rule, count in made.removed.items()) or "-"
+    records = count_text(made.records, "record")
+    report.say(f"  of {records} go {made.removed_records:,}: {removed}")
     batches = ", ".join(f"{count:,} {action.value}" for action, count in made.batches.items())
-    say(f"  batches: {batches}")
+    report.say(f"  batches: {batches}")
     if made.horizons:
-        say(
-            f"  tombstones or markers in {count_text(made.horizons, 'batch', 'batches')} may go "
-            f"at {iso(made.horizon)}"
-        )
-    segments = sum(map(len, made.groups))
-    say(f"  {count_text(segments, 'segment')} become {len(made.groups):,}")
+        kept = count_text(made.horizons, "batch", "batches")
+        report.say(f"  tombstones or markers in {kept} may go at {iso(made.horizon)}")
+    segments = count_text(sum(map(len, made.groups)), "segment")
+    report.say(f"  {segments} become {len(made.groups):,}")

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import click
 
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import CodecName, format_option
-from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
+from kafkaspec.cli.options import CodecName
+from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.expected import ExpectedFailuresError, read_expected
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
@@ -25,7 +26,7 @@ OUTPUT = Output(
     case=line(id=str, outcome=CaseOutcome, failure=Failure | None, detail=str, why=str),
     summary=line("kafkaspec.conformance.runner:Sums"),
 )
-_EPILOG = """\b
+_EPILOG = """
 Protocol of a testee: docs/guide/conform.md. Ids of cases begin with
   structure  types of the specification, by its vectors
   record     the vectors of records and messages, each in a separate log
@@ -34,61 +35,44 @@ Protocol of a testee: docs/guide/conform.md. Ids of cases begin with
              acknowledgements and the dump tool (with --cases)
   checksum   such files with one bit changed (with --cases)
 
-\b
 The vectors are part of every installation. Files of brokers are not: a clone
 of the repository has them in tests/golden.
 
-\b
 A list of expected failures has lines of a pattern of case ids, how they fail
 (accepted, refused, wrong, wrong_reason, crashed, timed_out, garbage,
 oversized) and why. Each case that a pattern matches must fail in this way. A
 pattern that matches nothing is an error too, unless --only, or no --cases,
 leaves cases out.
 
-\b
 Exit codes: 0 all as expected, 1 not as expected, 2 wrong usage or a testee that does not
 start.
 """
 
 
-@click.command("conform", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@click.option(
-    "--testee", metavar="CMD", help="Command that speaks the protocol. No shell interprets it."
-)
-@click.option("--codec", type=CodecName(), help="Test a codec of this library instead.")
-@click.option(
-    "--cases",
-    metavar="DIR",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder with VERSION/logs of brokers, such as tests/golden. Can be repeated.",
-)
-@click.option("--only", metavar="PATTERN", multiple=True, help="Cases to run. Can be repeated.")
-@click.option(
-    "--expected-failures",
-    "expected_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="List of known failures.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0.01, 3600),
-    default=10.0,
-    show_default=True,
-    help="Seconds for one answer.",
-)
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG, shared=())
 def conform_command(
-    ctx: click.Context,
-    testee: str | None,
-    codec: str | None,
-    cases: tuple[Path, ...],
-    only: tuple[str, ...],
-    expected_file: Path | None,
-    timeout: float,
-    output_format: str,
+    report: Reporter,
+    *,
+    testee: str | None = option(
+        "Command that speaks the protocol. No shell interprets it.", metavar="CMD"
+    ),
+    codec: str | None = option("Test a codec of this library instead.", type=CodecName()),
+    cases: tuple[Path, ...] = option(
+        "Folder with VERSION/logs of brokers, such as tests/golden. Can be repeated.",
+        metavar="DIR",
+        multiple=True,
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+    ),
+    only: tuple[str, ...] = option("Cases to run. Can be repeated.", metavar="PATTERN"),
+    expected_file: Path | None = option(
+        "--expected-failures",
+        "List of known failures.",
+        metavar="FILE",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    ),
+    timeout: float = option(
+        "Seconds for one answer.", type=click.FloatRange(0.01, 3600), default=10.0
+    ),
 ) -> None:
     """Run a decoder over test vectors and segments of real brokers, and report its failures.
 
@@ -96,7 +80,6 @@ def conform_command(
     it crashes, hangs or answers nonsense, the case fails, and it is started again for the next.
     """
     command = _command(testee, codec)
-    report = Reporter(ctx, output_format)
     try:
         expected = read_expected(expected_file) if expected_file else []
         with Testee(command, timeout=timeout) as process:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, new_table, note, say, stdout_console
+from kafkaspec.cli.command import command, option
+from kafkaspec.cli.console import Column, count_text, iso, note, say
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import epilog, format_option, iso, reading_options, wrong_usage
+from kafkaspec.cli.options import wrong_usage
 from kafkaspec.cli.report import (
     LinePlace,
     Output,
-    ReportCommand,
     Reporter,
     line,
-    say_assumptions,
 )
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.forensics.replicas.comparison import (
@@ -65,35 +64,28 @@ OUTPUT = Output(
     ),
     summary={"same": int, "differences": int},
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 Example:
   kafkaspec diff broker1/logs/orders-0 broker2/logs/orders-0
-""",
-    """\
+
 Kinds: log_start, end, cleaned are legal; diverged, missing, changed, damaged
 are not.
-""",
-    """\
+
 Exit codes: 0 what differs is legal, 1 something else differs, or could not be
 read, 2 wrong usage, or nothing in A or B can be read.
-""",
-)
+"""
 
 
-@click.command("diff", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@click.argument("a", metavar="A", type=click.Path(path_type=Path))
-@click.argument("b", metavar="B", type=click.Path(path_type=Path))
-@click.option(
-    "--leader",
-    type=click.Choice(["A", "B"]),
-    help="The one that is the leader's; by default the one with the higher last epoch.",
-)
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def diff_command(
-    ctx: click.Context, a: Path, b: Path, leader: str | None, output_format: str
+    ctx: click.Context,
+    report: Reporter,
+    *,
+    a: Annotated[Path, click.argument("a", metavar="A", type=click.Path(path_type=Path))],
+    b: Annotated[Path, click.argument("b", metavar="B", type=click.Path(path_type=Path))],
+    leader: Literal["A", "B"] | None = option(
+        "The one that is the leader's; by default the one with the higher last epoch."
+    ),
 ) -> None:
     """Compare two copies of a partition, and show what a follower would truncate.
 
@@ -101,7 +93,6 @@ def diff_command(
     directories, of which the partitions that both have are compared. Unclean elections are shown
     where a log directory has the metadata of its cluster.
     """
-    report = Reporter(ctx, output_format)
     counts = Inputs(())
     opened = [ctx.with_resource(open_log(path)) for path in (a, b)]
     same = differences = 0
@@ -109,30 +100,24 @@ def diff_command(
         if isinstance(log, LogDirectory):
             for error in log.unreadable.values():
                 counts.cannot_read(error)
+    several = isinstance(opened[0], LogDirectory)
+    leads: Any = leader and leader.lower()
     for first, second in _pairs(opened):
         with wrong_usage(ImportError):
-            found = compare_replicas(first, second, leader=_name(leader))
+            found = compare_replicas(first, second, leader=leads)
         counts.read += 2
         counts.undecoded(found.errors)
         elections = _elections(first, second, counts)
         for log in (first, second):
             counts.report_missing(log, ends_only=True)
         counts.findings += len(elections) + sum(not each.legal for each in found.differences)
-        place = _place(first, second)
-        if report.as_json:
-            _report(report, place, found, elections)
-        elif found.differences or elections or not isinstance(opened[0], LogDirectory):
-            _print(found, elections)
+        _report(report, _place(first, second), found, elections)
+        if not report.as_json and (found.differences or elections or not several):
+            _print(report, found, elections)
         same += not found.differences
         differences += len(found.differences)
-    text = ""
-    if isinstance(opened[0], LogDirectory):
-        text = f"{count_text(same, 'partition')} the same"
+    text = f"{count_text(same, 'partition')} the same" if several else ""
     report.finish(counts, text, same=same, differences=differences)
-
-
-def _name(leader: str | None) -> Any:
-    return None if leader is None else leader.lower()
 
 
 def _pairs(opened: list[Any]) -> Iterator[tuple[ReplicaLog, ReplicaLog]]:
@@ -185,9 +170,6 @@ def _elections(a: ReplicaLog, b: ReplicaLog, counts: Inputs) -> list[UncleanElec
     return []
 
 
-# -- JSON ------------------------------------------------------------------------------------------
-
-
 def _report(
     report: Reporter, place: LinePlace, found: Comparison, elections: list[UncleanElection]
 ) -> None:
@@ -206,15 +188,7 @@ def _report(
         report.line("election", election)
     for assumption in found.assumptions:
         report.line("assumption", place, assumption)
-    report.line(
-        "partition",
-        place,
-        a=_copy(found.a),
-        b=_copy(found.b),
-        divergence=found.divergence,
-        same=found.same,
-        same_segments=found.same_segments,
-    )
+    report.line("partition", place, found, a=_copy(found.a), b=_copy(found.b))
 
 
 def _copy(side: Side) -> _Copy:
@@ -223,31 +197,24 @@ def _copy(side: Side) -> _Copy:
     return _Copy(path, side.first_offset, side.end_offset, side.entries)
 
 
-# -- text ------------------------------------------------------------------------------------------
+_COLUMNS: dict[str, Column] = {
+    "differs": "kind",
+    ">offsets": lambda each: f"{each.first_offset} to {each.last_offset}",
+    "A": lambda each: _content(each, each.a),
+    "B": lambda each: _content(each, each.b),
+    "legal": lambda each: "yes" if each.legal else "no",
+    "proof": "strength",
+    "why": "why",
+}
 
 
-def _print(found: Comparison, elections: list[UncleanElection]) -> None:
+def _print(report: Reporter, found: Comparison, elections: list[UncleanElection]) -> None:
     for name, side in (("A", found.a), ("B", found.b)):
-        end = (
-            "nothing"
-            if side.first_offset is None
-            else f"{side.first_offset} to {side.end_offset - 1}"
-        )
+        first = side.first_offset
+        end = "nothing" if first is None else f"{first} to {side.end_offset - 1}"
         say(f"{name}  {side.log.path}: offsets {end}, {_entries(side.entries)}")
     if found.differences:
-        table = new_table("differs", ">offsets", "A", "B", "legal", "proof", "why")
-        for each in found.differences:
-            table.add_row(
-                each.kind,
-                f"{each.first_offset} to {each.last_offset}",
-                _content(each, each.a),
-                _content(each, each.b),
-                "yes" if each.legal else "no",
-                each.strength,
-                each.why,
-            )
-        console = stdout_console()
-        console.print(table)
+        report.table(_COLUMNS, found.differences, most=len(found.differences))
     for truncation in found.truncations:
         say(_truncation(truncation))
     for election in elections:
@@ -257,7 +224,7 @@ def _print(found: Comparison, elections: list[UncleanElection]) -> None:
             f"{election.topic}-{election.partition} in epoch {election.leader_epoch} "
             f"(proof: record {election.offset} of {Topic.CLUSTER_METADATA})"
         )
-    say_assumptions(found.assumptions)
+    report.assume(found.assumptions)
     if not found.differences:
         say("the same" + ("" if found.same_segments else ", in other segments"))
 

@@ -6,43 +6,37 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import click
 
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
+    Column,
     count_text,
     limited,
-    new_table,
     note,
     progress_bar,
-    say,
     size_text,
-    stdout_console,
     warn,
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import (
     LogPath,
-    epilog,
-    format_option,
     profile_option,
-    reading_options,
     wrong_usage,
 )
 from kafkaspec.cli.report import (
     Output,
-    ReportCommand,
     Reporter,
     Tally,
     line,
-    say_assumptions,
 )
 from kafkaspec.files import names
 from kafkaspec.results import Assumption, OffsetRange, Strength, as_json
 
 if TYPE_CHECKING:
-    from kafkaspec.forensics.doctor import Diagnosis, DirectoryFate, Loss, Trouble
+    from kafkaspec.forensics.doctor import Diagnosis, Loss, Trouble
 
 _BEFORE = {
     "damaged": "Damaged, and not looked at by the start",
@@ -87,53 +81,40 @@ OUTPUT = Output(
         "troubles": dict[str, int],
     },
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 Example, with both log.dirs of a broker:
   kafkaspec doctor /data1/kafka-logs /data2/kafka-logs
-""",
-    """\
+
 The first line says what the start costs: bytes that it cuts, offsets that it
 hides, partitions that it renames or deletes, and damage that it does not meet.
 Findings that differ in places and numbers only are one, with their count.
-""",
-    """\
+
 Effects: kills (the broker does not start), offline (it gives the log directory
 up), deletes, cuts, hides (records are not delivered, and their offsets given out
 again), renames, promotes, splits, resets, recovers, ignores (it does not notice,
 and something stays wrong), nothing.
-""",
-    """\
+
 Exit codes: 0 nothing found, 1 findings, or something cannot be read, 2 wrong
 usage, or nothing in a LOGDIR can be read. Data recovered without a
 loss is not a finding.
-""",
-)
+"""
 
 
-@click.command("doctor", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@click.argument("directories", metavar="LOGDIR...", nargs=-1, required=True, type=LogPath())
-@click.option(
-    "--stop",
-    type=click.Choice(["clean", "unclean"]),
-    help="How the broker was stopped; by default, what each directory shows.",
-)
-@click.option(
-    "--quick",
-    is_flag=True,
-    help="Read only what the start reads: damage that it does not meet is not found.",
-)
-@profile_option("Release of the broker that is to start.")
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def doctor_command(
-    ctx: click.Context,
-    directories: tuple[Path, ...],
-    stop: str | None,
-    quick: bool,
-    profile: str,
-    output_format: str,
+    report: Reporter,
+    *,
+    directories: Annotated[
+        tuple[Path, ...],
+        click.argument("directories", metavar="LOGDIR...", nargs=-1, required=True, type=LogPath()),
+    ],
+    stop: Literal["clean", "unclean"] | None = option(
+        "How the broker was stopped; by default, what each directory shows."
+    ),
+    quick: bool = option(
+        "Read only what the start reads: damage that it does not meet is not found."
+    ),
+    profile: Annotated[str, profile_option("Release of the broker that is to start.")],
 ) -> None:
     """Say whether a broker starts on its log directories, and what it does to them.
 
@@ -142,7 +123,7 @@ def doctor_command(
     Nothing is written. Checksums are read in all segments, or with --quick in those that the start
     reads; records themselves are for `kafkaspec verify`.
     """
-    from kafkaspec.forensics.doctor import diagnose
+    from kafkaspec.forensics.doctor import diagnose, losses
 
     with progress_bar("doctor", _size_of(directories)) as advance, wrong_usage(ValueError):
         diagnosis = diagnose(
@@ -152,24 +133,26 @@ def doctor_command(
             quick=quick,
             progress=advance,
         )
-    report = Reporter(ctx, output_format)
-    if report.as_json:
-        _report(report, diagnosis)
-    else:
-        _as_text(diagnosis)
+    _show(report, diagnosis)
     code = FINDINGS if diagnosis.findings or diagnosis.unread else CLEAN
     if diagnosis.unread:
         warn(f"{count_text(diagnosis.unread, 'directory', 'directories')} could not be read")
         if diagnosis.unread == len(diagnosis.outcomes):
             code = USAGE
+    tally = Tally(
+        code,
+        logs=len(diagnosis.outcomes) - diagnosis.unread,
+        unreadable=diagnosis.unread,
+        findings=len(diagnosis.findings),
+    )
     report.finish(
-        Tally(
-            code,
-            logs=len(diagnosis.outcomes) - diagnosis.unread,
-            unreadable=diagnosis.unread,
-            findings=len(diagnosis.findings),
-        ),
-        **(_sums(diagnosis) if report.as_json else {}),
+        tally,
+        headline=_headline(diagnosis),
+        starts=diagnosis.starts,
+        lost=losses(diagnosis.troubles, diagnosis.offline),
+        directories=diagnosis.directories,
+        offline=sorted(map(str, diagnosis.offline)),
+        troubles=Counter(trouble.effect for trouble in diagnosis.troubles),
     )
 
 
@@ -234,58 +217,46 @@ def _with_offsets(loss: Loss) -> str:
     return " ".join([name, " and ".join(ranges[:_PLACES])]).rstrip()
 
 
-def _report(report: Reporter, diagnosis: Diagnosis) -> None:
+def _show(report: Reporter, diagnosis: Diagnosis) -> None:
+    from kafkaspec.forensics.doctor import Effect
     from kafkaspec.forensics.doctor.troubles import as_dict
 
-    for trouble in diagnosis.troubles:
+    report.say(_headline(diagnosis))
+    for trouble in diagnosis.troubles if report.as_json else ():
         report.line("trouble", as_dict(trouble))
-    for item in diagnosis.outcomes:
-        segments = [as_json(each, ("alone",)) for each in item.segments]
-        report.line(
-            "partition",
-            item,
-            file=item.path,
-            state=item.state or None,
-            segments=segments,
-            lost_bytes=item.lost_bytes,
-        )
-    for each in diagnosis.assumptions:
-        report.line("assumption", each)
-
-
-def _sums(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Return the members of the summary in JSON."""
-    from kafkaspec.forensics.doctor import losses
-
-    return {
-        "headline": _headline(diagnosis),
-        "starts": diagnosis.starts,
-        "lost": losses(diagnosis.troubles, diagnosis.offline),
-        "directories": diagnosis.directories,
-        "offline": sorted(map(str, diagnosis.offline)),
-        "troubles": Counter(trouble.effect for trouble in diagnosis.troubles),
-    }
-
-
-def _as_text(diagnosis: Diagnosis) -> None:
-    from kafkaspec.forensics.doctor import Effect
-
-    say(_headline(diagnosis))
     ranks = list(Effect)
     ranked = sorted(_grouped(diagnosis.troubles), key=lambda each: ranks.index(each[0].effect))
     shown, rest = limited(ranked, lambda each: each[0].counts)
     for group in shown:
-        _show(group)
+        _show_group(report, group)
     if rest:
-        say()
-        say(f"... {count_text(len(rest), 'more')}; --format json has all")
-    _show_changed(diagnosis.outcomes)
-    say()
-    say_assumptions(diagnosis.assumptions)
-    note(
-        f"{count_text(len(diagnosis.outcomes), 'partition')}, "
-        f"{count_text(len(diagnosis.findings), 'finding')}"
-    )
+        report.say()
+        report.say(f"... {count_text(len(rest), 'more')}; --format json has all")
+    for item in diagnosis.outcomes:
+        segments = [as_json(each, ("alone",)) for each in item.segments]
+        own = {"file": item.path, "state": item.state or None, "lost_bytes": item.lost_bytes}
+        report.line("partition", item, own, segments=segments)
+    changed = [
+        item for item in diagnosis.outcomes if item.lost_bytes or item.becomes != item.path.name
+    ]
+    if changed:
+        report.say()
+        report.table(_CHANGED, changed, lambda item: bool(item.lost_bytes))
+    report.say()
+    report.assume(diagnosis.assumptions)
+    if not report.as_json:
+        found = count_text(len(diagnosis.findings), "finding")
+        note(f"{count_text(len(diagnosis.outcomes), 'partition')}, {found}")
+
+
+_CHANGED: Final[dict[str, Column]] = {
+    "directory": lambda item: str(item.path),
+    "becomes": lambda item: "" if item.becomes == item.path.name else item.becomes,
+    ">segments": lambda item: sum(each.size is not None for each in item.segments),
+    "": lambda item: f"to {len(item.segments_after)}",
+    ">bytes lost": "lost_bytes:size",
+    ">end offset": "end_offset",
+}
 
 
 def _grouped(troubles: Iterable[Trouble]) -> list[list[Trouble]]:
@@ -304,41 +275,18 @@ def _place(trouble: Trouble) -> str:
     return f"{trouble.path}{at}"
 
 
-def _show(group: Sequence[Trouble]) -> None:
+def _show_group(report: Reporter, group: Sequence[Trouble]) -> None:
     trouble = group[0]
-    say()
-    say(f"{trouble.effect}  {_place(trouble)}")
-    say(f"  {trouble.message} ({trouble.strength})")
+    report.say()
+    report.say(f"{trouble.effect}  {_place(trouble)}")
+    report.say(f"  {trouble.message} ({trouble.strength})")
     if len(group) > 1:
-        say(f"  {count_text(len(group) - 1, 'more finding')} like this, in")
+        report.say(f"  {count_text(len(group) - 1, 'more finding')} like this, in")
         for each in group[1:_PLACES]:
-            say(f"    {_place(each)}")
+            report.say(f"    {_place(each)}")
         if len(group) > _PLACES:
-            say(f"    ... {len(group) - _PLACES:,} more; --format json has all")
+            report.say(f"    ... {len(group) - _PLACES:,} more; --format json has all")
     if trouble.remedy:
-        say(f"  remedy: {trouble.remedy}")
+        report.say(f"  remedy: {trouble.remedy}")
     if trouble.command:
-        say(f"    $ {trouble.command}")
-
-
-def _show_changed(outcomes: Iterable[DirectoryFate]) -> None:
-    changed = [item for item in outcomes if item.lost_bytes or item.becomes != item.path.name]
-    if not changed:
-        return
-    say()
-    table = new_table("directory", "becomes", ">segments", "", ">bytes lost", ">end offset")
-    shown, rest = limited(changed, lambda item: bool(item.lost_bytes))
-    for item in shown:
-        before = sum(1 for each in item.segments if each.size is not None)
-        table.add_row(
-            str(item.path),
-            "" if item.becomes == item.path.name else item.becomes,
-            str(before),
-            f"to {len(item.segments_after)}",
-            size_text(item.lost_bytes),
-            "-" if item.end_offset is None else str(item.end_offset),
-        )
-    if rest:
-        table.add_row(f"... {len(rest):,} more", "", "", "", "", "")
-    console = stdout_console()
-    console.print(table)
+        report.say(f"    $ {trouble.command}")

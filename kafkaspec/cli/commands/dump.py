@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, compress, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands import table_files
 from kafkaspec.cli.commands.dump_columns import JsonMaker, Maker, read_lines
 from kafkaspec.cli.commands.dump_format import (
@@ -37,22 +38,20 @@ from kafkaspec.cli.console import note, size_text, write_lines
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
-    codec_option,
+    Codec,
+    Decode,
+    Jobs,
+    PathsOrUrls,
+    WhereText,
     condition_of,
     crc_option,
-    epilog,
-    jobs_option,
-    no_decode_option,
-    paths_or_urls_argument,
-    reading_options,
     selection_options,
-    where_option,
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
     Content,
+    Force,
     file_option,
-    force_option,
     is_file,
     opened_output,
 )
@@ -84,24 +83,24 @@ def _meaning(names: Iterable[str], meaning: str) -> str:
     return first + meaning.replace("\n", f"\n{blank}")
 
 
-_EPILOG = epilog(
-    f"""\
+_EPILOG = f"""
 Output of --format json, one object for each record:
 {chr(10).join(_meaning(*item) for item in MEANINGS)}
-""",
-    """\
+
 With --batches, one object for each batch: its header as stored, and whether its
 checksum is right.
-""",
-    FORMAT_EPILOG,
-    TYPED_EPILOG,
-    OUTPUT_EPILOG,
-    MISSING_EPILOG,
-    """\
+
+{FORMAT_EPILOG.rstrip()}
+
+{TYPED_EPILOG.rstrip()}
+
+{OUTPUT_EPILOG.rstrip()}
+
+{MISSING_EPILOG.rstrip()}
+
 Exit codes: 0 all was read, 1 something is missing or cannot be read (stderr says
 what, and the rest is printed), 2 wrong usage, or nothing in a PATH can be read.
-""",
-)
+"""
 
 _RECORDS_AT_ONCE = 1 << 13
 _LINE_END = re.compile(rb"\n")
@@ -135,60 +134,41 @@ class _Decoding:
         return self._known[topic]
 
 
-@click.command("dump", epilog=_EPILOG)
-@paths_or_urls_argument
-@click.option("--batches", is_flag=True, help="Print the headers of batches instead of records.")
-@click.option(
-    "--bytes",
-    "bytes_form",
-    type=click.Choice(["text", "base64"]),
-    default="text",
-    show_default=True,
-    help="Bytes in JSON: text where they are UTF-8, or always base64.",
-)
-@no_decode_option
-@selection_options(on_error="skip")
-@where_option
-@typed_options
-@click.option(
-    "--limit", type=click.IntRange(min=0), metavar="N", help="Maximum number of records or batches."
-)
-@file_option(required=False)
-@force_option
-@crc_option("Report and skip batches with a wrong checksum, or do not check.")
-@codec_option()
-@jobs_option
-@reading_options
-@click.option(
-    "-f",
-    "--format",
-    "output_format",
-    type=DumpFormat("text", "json", KAFKA),
-    default="text",
-    show_default=True,
-    help="Text, JSON lines (one object per line), the text of Kafka's own dump tool, or a format "
-    "string as kcat has it: '%t %p %o: %k = %s\\n'.",
-)
-@kafka_options
-@click.pass_context
+@command(None, _EPILOG)
 def dump_command(
     ctx: click.Context,
-    /,
-    paths: tuple[Path, ...],
-    batches: bool,
-    bytes_form: str,
-    decode: bool,
-    where: str | None,
-    limit: int | None,
-    output: Path | None,
-    force: bool,
-    crc: CrcPolicy,
-    codec: str,
-    jobs: int,
-    output_format: str | FormatString,
-    kafka: Asked,
-    selection: dict[str, Any],
-    **arguments: Any,
+    *,
+    paths: PathsOrUrls,
+    batches: bool = option("Print the headers of batches instead of records."),
+    bytes_form: str = option(
+        "--bytes",
+        "Bytes in JSON: text where they are UTF-8, or always base64.",
+        type=click.Choice(["text", "base64"]),
+        default="text",
+    ),
+    decode: Decode,
+    selection: Annotated[dict[str, Any], selection_options(on_error="skip")],
+    where: WhereText,
+    limit: int | None = option(
+        "Maximum number of records or batches.", type=click.IntRange(min=0), metavar="N"
+    ),
+    output: Annotated[Path | None, file_option(required=False)],
+    force: Force,
+    crc: Annotated[
+        CrcPolicy, crc_option("Report and skip batches with a wrong checksum, or do not check.")
+    ],
+    codec: Codec,
+    jobs: Jobs,
+    output_format: str | FormatString = option(
+        "-f",
+        "--format",
+        "Text, JSON lines (one object per line), the text of Kafka's own dump tool, or a format "
+        "string as kcat has it: '%t %p %o: %k = %s\\n'.",
+        type=DumpFormat("text", "json", KAFKA),
+        default="text",
+    ),
+    kafka: Annotated[Asked, kafka_options],
+    **arguments: Annotated[Any, typed_options],
 ) -> None:
     """Print records, including control records, or the headers of batches.
 

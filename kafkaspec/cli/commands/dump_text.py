@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.cli.commands.value_text import bytes_text, headers_text
-from kafkaspec.cli.options import iso
+from kafkaspec.cli.console import iso
 from kafkaspec.conversion.fields import header_values
 from kafkaspec.log.batch import magic_name
 from kafkaspec.model import Record

@@ -13,8 +13,9 @@ import orjson
 import pyarrow as pa
 
 from kafkaspec.cli.commands.value_text import bytes_text
+from kafkaspec.cli.console import iso
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import iso, wrong_usage
+from kafkaspec.cli.options import wrong_usage
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.lookup import Found

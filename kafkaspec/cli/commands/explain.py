@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Annotated
 
 import click
 
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.explain_data import explain_batch, explain_sidecar, find_position
 from kafkaspec.cli.commands.explain_section import Section
 from kafkaspec.cli.commands.explain_text import json_objects, print_section
@@ -16,10 +18,9 @@ from kafkaspec.cli.console import print_object, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     CodecName,
+    Decode,
     LogPath,
     format_option,
-    no_decode_option,
-    reading_options,
 )
 from kafkaspec.codecs import codec_names
 from kafkaspec.files import names
@@ -28,7 +29,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.messages.topics import topic_of
 from kafkaspec.tiered.mount import mounted
 
-_EPILOG = """\b
+_EPILOG = """
 Output of --format json, one object for each field: section, path, start, end, bits
 (null, or the first bit and the one after the last, from the highest bit of
 the byte at start), hex, value (bytes as {"hex": "..."}), name (of the value,
@@ -38,68 +39,47 @@ where the specification has one), kafka_name, doc, spec, error. Exit codes:
 """
 
 
-@click.command("explain", epilog=_EPILOG)
-@click.argument("file", type=LogPath())
-@click.option("--offset", type=int, metavar="N", help="The batch that holds this log offset.")
-@click.option(
-    "--position",
-    type=click.IntRange(min=0),
-    metavar="P",
-    help="The batch, or the first entry of an index to show, that holds this byte.",
-)
-@click.option(
-    "--records",
-    "max_records",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Number of records, or of entries of an index or checkpoint, to show; 0 for all.",
-)
-@click.option(
-    "--as",
-    "type_name",
-    metavar="TYPE",
-    help="Read the file as this type of the specification: index.time_index, message_set ...",
-)
-@click.option(
-    "--parameter",
-    "parameters",
-    type=int,
-    multiple=True,
-    metavar="N",
-    help="With --as: a parameter of the type. The file name of an index gives its base offset.",
-)
-@click.option(
-    "--size",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="With --as: number of bytes to read from --position on; all by default.",
-)
-@click.option(
-    "--codec",
-    type=CodecName("all"),
-    metavar="NAME",
-    help="With --as: codecs that must give the same result, with commas, or all.",
-)
-@no_decode_option
-@click.option("--full", is_flag=True, help="Show all bytes of long keys and values.")
-@reading_options
-@format_option
-@click.pass_context
+@command(None, _EPILOG)
 def explain_command(
     ctx: click.Context,
-    file: Path,
-    offset: int | None,
-    position: int | None,
-    max_records: int,
-    type_name: str | None,
-    parameters: tuple[int, ...],
-    size: int | None,
-    codec: str | None,
-    decode: bool,
-    full: bool,
-    output_format: str,
+    *,
+    file: Annotated[Path, click.argument("file", type=LogPath())],
+    offset: int | None = option("The batch that holds this log offset.", metavar="N"),
+    position: int | None = option(
+        "The batch, or the first entry of an index to show, that holds this byte.",
+        type=click.IntRange(min=0),
+        metavar="P",
+    ),
+    max_records: int = option(
+        "--records",
+        "Number of records, or of entries of an index or checkpoint, to show; 0 for all.",
+        type=click.IntRange(min=0),
+        default=3,
+        metavar="N",
+    ),
+    type_name: str | None = option(
+        "--as",
+        "Read the file as this type of the specification: index.time_index, message_set ...",
+        metavar="TYPE",
+    ),
+    parameters: tuple[int, ...] = option(
+        "--parameter",
+        "With --as: a parameter of the type. The file name of an index gives its base offset.",
+        metavar="N",
+    ),
+    size: int | None = option(
+        "With --as: number of bytes to read from --position on; all by default.",
+        type=click.IntRange(min=0),
+        metavar="N",
+    ),
+    codec: str | None = option(
+        "With --as: codecs that must give the same result, with commas, or all.",
+        type=CodecName("all"),
+        metavar="NAME",
+    ),
+    decode: Decode,
+    full: bool = option("Show all bytes of long keys and values."),
+    output_format: Annotated[str, format_option],
 ) -> None:
     """Show the bytes of a batch as hex, each field with its name, value and meaning.
 

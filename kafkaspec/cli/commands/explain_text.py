@@ -11,8 +11,7 @@ from rich.text import Text
 from kafkaspec._generated.layout import ENUMS
 from kafkaspec.cli.commands.explain_section import Section
 from kafkaspec.cli.commands.value_text import bytes_text
-from kafkaspec.cli.console import count_text, new_table
-from kafkaspec.cli.options import iso
+from kafkaspec.cli.console import count_text, iso, new_table
 from kafkaspec.codecs.references.kaitai import FieldPosition
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green")

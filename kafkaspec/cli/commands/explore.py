@@ -4,42 +4,40 @@ from __future__ import annotations
 
 import webbrowser
 from contextlib import suppress
-from pathlib import Path
 
 import click
 
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import note, say
-from kafkaspec.cli.options import LogPath, epilog, no_mmap_option, wrong_usage
+from kafkaspec.cli.options import OnePath, no_mmap_option, wrong_usage
 from kafkaspec.explore.page import served
 from kafkaspec.explore.server import Explorer
 from kafkaspec.explore.tree import Tree
 
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 The page answers to this machine alone, and to whoever has its address, which
 has a secret in it. It reads files of Kafka's under PATH, follows no symbolic
 link, and changes nothing. Ctrl-C ends it.
-""",
-    """\
+
 Exit codes: 0 ended with Ctrl-C, 2 wrong usage, or PATH cannot be read.
-""",
-)
+"""
 
 
-@click.command("explore", epilog=_EPILOG)
-@click.argument("path", metavar="PATH", type=LogPath())
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    metavar="N",
-    help="Port of the loopback; without it the system chooses one.",
-)
-@click.option(
-    "--browser/--no-browser", default=True, help="Open a browser, or print the address only."
-)
-@no_mmap_option
-def explore_command(path: Path, port: int, browser: bool) -> None:
+@command(None, _EPILOG, shared=(no_mmap_option,))
+def explore_command(
+    *,
+    path: OnePath,
+    port: int = option(
+        "Port of the loopback; without it the system chooses one.",
+        type=click.IntRange(0, 65535),
+        default=0,
+        metavar="N",
+        show_default=False,
+    ),
+    browser: bool = option(
+        "--browser/--no-browser", "Open a browser, or print the address only.", default=True
+    ),
+) -> None:
     """Explore files in a browser: batches, records, bytes, field by field.
 
     PATH is a segment, a partition directory or a log directory.

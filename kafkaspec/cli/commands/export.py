@@ -5,32 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import click
 
 from kafkaspec.arrow import provider
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import count_text, note, progress_bar, size_text, warn
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs, log_bytes
-from kafkaspec.cli.internal import release_option
+from kafkaspec.cli.internal import ReleaseText
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
-    LogPath,
-    codec_option,
+    Codec,
+    Jobs,
+    OnePathOrUrl,
+    WhereText,
     condition_of,
     crc_option,
-    epilog,
-    jobs_option,
-    reading_options,
     selection_options,
-    where_option,
     wrong_usage,
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
+    Force,
     content_of,
-    force_option,
     is_file,
     opened_output,
 )
@@ -42,114 +41,88 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.policy import CrcPolicy, RaiseOrColumn
 from kafkaspec.tables import FORMATS, Format
 
-_EPILOG = epilog(
-    """\
+_EPILOG = f"""
 Columns:
   by default  offset, timestamp, timestamp_type, key, value, headers; for a
               directory also topic, partition
   on request  leader_epoch, magic, compression, producer_id, producer_epoch,
               sequence, transactional, control_type, batch_position,
               batch_base_offset
-""",
-    """\
+
 Columns with --messages: offset, timestamp, key and value, after partition if
 PATH is not a segment; with --on-error skip also error, why one of them is null.
 In JSON lines UUIDs are in Kafka's form.
-""",
-    """\
+
 A timestamp is in UTC, null for none. In JSON lines it is milliseconds since
-1970, bytes are a string where they are UTF-8 and {"base64": "..."} where
+1970, bytes are a string where they are UTF-8 and {{"base64": "..."}} where
 they are not, and headers are pairs [key, value].
-""",
-    TYPED_EPILOG,
-    OUTPUT_EPILOG,
-    MISSING_EPILOG,
-    """\
+
+{TYPED_EPILOG.rstrip()}
+
+{OUTPUT_EPILOG.rstrip()}
+
+{MISSING_EPILOG.rstrip()}
+
 Exit codes: 0 all was written, 1 all but what is missing, cannot be read, or was
 skipped with --on-error skip (stderr says what), 2 not done, and there is no
 file.
-""",
-)
+"""
 
 
 def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
     return None if value is None else [name.strip() for name in value.split(",")]
 
 
-@click.command("export", epilog=_EPILOG)
-@click.argument("path", metavar="PATH", type=LogPath(urls=True))
-@click.option(
-    "--to",
-    "to",
-    type=click.Choice(FORMATS),
-    help="Format: Parquet, Arrow IPC, a JSON object a line, CSV; by default that of the suffix.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, allow_dash=True),
-    required=True,
-    metavar="OUT",
-    help="File to write, or - for standard output; with --split-by a new directory.",
-)
-@click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in this order.")
-@click.option(
-    "--messages",
-    "message",
-    metavar="NAME",
-    help="Export the records of one type of one of Kafka's own topics, decoded: OffsetCommit ...",
-)
-@release_option
-@typed_options
-@click.option(
-    "--split-by",
-    callback=_columns,
-    metavar="A,B,...",
-    help="Folders by topic, partition, day and schema: topic=orders/day=2026-11-22/part-00000.",
-)
-@click.option(
-    "--flatten",
-    is_flag=False,
-    flag_value=".",
-    metavar="[SEP]",
-    help="Make columns of the fields of structs, named value.a.b.",
-)
-@selection_options(on_error="raise")
-@where_option
-@click.option("--include-control", is_flag=True, help="Export control records too.")
-@click.option(
-    "--header-keys",
-    type=click.Choice(["string", "binary"]),
-    default="string",
-    show_default=True,
-    help="Type of header keys. A key that is not UTF-8 needs binary.",
-)
-@force_option
-@crc_option("Treat a batch with a wrong checksum as an error, or do not check.")
-@codec_option()
-@jobs_option
-@reading_options
-@click.pass_context
+@command(None, _EPILOG)
 def export_command(
     ctx: click.Context,
-    /,
-    path: Path,
-    to: str | None,
-    output: Path,
-    columns: list[str] | None,
-    message: str | None,
-    release: str | None,
-    where: str | None,
-    include_control: bool,
-    header_keys: str,
-    force: bool,
-    crc: CrcPolicy,
-    codec: str,
-    jobs: int,
-    split_by: list[str] | None,
-    flatten: str | None,
-    selection: dict[str, Any],
-    **arguments: Any,
+    *,
+    path: OnePathOrUrl,
+    to: str | None = option(
+        "Format: Parquet, Arrow IPC, a JSON object a line, CSV; by default that of the suffix.",
+        type=click.Choice(FORMATS),
+    ),
+    output: Path = option(
+        "-o",
+        "--output",
+        "File to write, or - for standard output; with --split-by a new directory.",
+        type=click.Path(path_type=Path, allow_dash=True),
+        required=True,
+        metavar="OUT",
+    ),
+    columns: list[str] | None = option(
+        "Columns, in this order.", callback=_columns, metavar="A,B,..."
+    ),
+    message: str | None = option(
+        "--messages",
+        "Export the records of one type of one of Kafka's own topics, decoded: OffsetCommit ...",
+        metavar="NAME",
+    ),
+    release: ReleaseText,
+    split_by: list[str] | None = option(
+        "Folders by topic, partition, day and schema: topic=orders/day=2026-11-22/part-00000.",
+        callback=_columns,
+        metavar="A,B,...",
+    ),
+    flatten: str | None = option(
+        "Make columns of the fields of structs, named value.a.b.",
+        is_flag=False,
+        flag_value=".",
+        metavar="[SEP]",
+    ),
+    selection: Annotated[dict[str, Any], selection_options(on_error="raise")],
+    where: WhereText,
+    include_control: bool = option("Export control records too."),
+    header_keys: Literal["string", "binary"] = option(
+        "Type of header keys. A key that is not UTF-8 needs binary.", default="string"
+    ),
+    force: Force,
+    crc: Annotated[
+        CrcPolicy, crc_option("Treat a batch with a wrong checksum as an error, or do not check.")
+    ],
+    codec: Codec,
+    jobs: Jobs,
+    **arguments: Annotated[Any, typed_options],
 ) -> None:
     """Write the records of PATH to a file, or to files in folders.
 

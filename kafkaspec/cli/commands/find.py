@@ -8,27 +8,25 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.value_text import bytes_text, headers_text
-from kafkaspec.cli.console import captured, count_text, print_again, print_object, say
+from kafkaspec.cli.console import captured, count_text, iso, print_again, print_object, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
+    Codec,
+    Jobs,
+    LogStartOption,
+    PathsOrUrls,
     Timestamp,
-    codec_option,
+    WhereText,
     condition_of,
-    epilog,
     format_option,
-    iso,
     isolation_option,
-    jobs_option,
-    log_start_option,
-    paths_or_urls_argument,
-    reading_options,
-    where_option,
 )
 from kafkaspec.cli.typed import search_options, taken, tell
 from kafkaspec.errors import KafkaSpecError
@@ -52,8 +50,7 @@ _FEW = 16
 _GROUPS = 4
 """Groups of partitions for each process, so that none ends long after the others."""
 
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 Output of --format json, one object for each segment or partition:
   path               what was searched
   how                offset, broker, plain, max_timestamp, key or where
@@ -73,70 +70,50 @@ Output of --format json, one object for each segment or partition:
                      time), of the segment that decided; null otherwise
   last_stable_offset with --isolation read_committed, null otherwise
   hidden_offset      of the answer that read_committed hides, null for none
-""",
-    """\
+
 What is missing in the log up to the answer is named on stderr: "find" looks at
 the ends of segments, as "dump --help" says. By key or condition, batches that
 cannot be decoded are named and passed over.
-""",
-    """\
+
 Exit codes: 0 found, 1 not found, or something on the way is missing or cannot
 be read, 2 wrong usage, or nothing in a PATH can be read.
-""",
-)
+"""
 
 
-@click.command("find", epilog=_EPILOG)
-@paths_or_urls_argument
-@click.option("--offset", type=int, metavar="N", help="Find the record with this offset.")
-@click.option(
-    "--timestamp",
-    type=Timestamp(),
-    metavar="T",
-    help="Find this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
-)
-@click.option("--max-timestamp", is_flag=True, help="Find the largest timestamp, as a broker does.")
-@click.option(
-    "--key",
-    metavar="KEY",
-    help='Find the newest record with this key: text, or as dump shows it: {"base64": "..."}; in '
-    'Kafka\'s own topics {"group": "g", "topic": "t", "partition": 0}, or some of these fields.',
-)
-@where_option
-@search_options
-@click.option(
-    "--all",
-    "every",
-    is_flag=True,
-    help="Find all such records: by key, the newest first; with --where, the oldest first.",
-)
-@isolation_option("By timestamp: whether to accept answers at or after the last stable offset.")
-@log_start_option
-@click.option(
-    "--plain", is_flag=True, help="By timestamp: find the first data record at or after it."
-)
-@jobs_option
-@codec_option()
-@reading_options
-@format_option
-@click.pass_context
+@command(None, _EPILOG)
 def find_command(
     ctx: click.Context,
-    /,
-    paths: tuple[Path, ...],
-    offset: int | None,
-    timestamp: int | None,
-    max_timestamp: bool,
-    key: str | None,
-    where: str | None,
-    every: bool,
-    isolation: str,
-    log_start: LogStart,
-    plain: bool,
-    jobs: int,
-    codec: str,
-    output_format: str,
-    **arguments: Any,
+    *,
+    paths: PathsOrUrls,
+    offset: int | None = option("Find the record with this offset.", metavar="N"),
+    timestamp: int | None = option(
+        "Find this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
+        type=Timestamp(),
+        metavar="T",
+    ),
+    max_timestamp: bool = option("Find the largest timestamp, as a broker does."),
+    key: str | None = option(
+        'Find the newest record with this key: text, or as dump shows it: {"base64": "..."}; in '
+        'Kafka\'s own topics {"group": "g", "topic": "t", "partition": 0}, or some of these '
+        "fields.",
+        metavar="KEY",
+    ),
+    where: WhereText,
+    every: bool = option(
+        "--all", "Find all such records: by key, the newest first; with --where, the oldest first."
+    ),
+    isolation: Annotated[
+        str,
+        isolation_option(
+            "By timestamp: whether to accept answers at or after the last stable offset."
+        ),
+    ],
+    log_start: LogStartOption,
+    plain: bool = option("By timestamp: find the first data record at or after it."),
+    jobs: Jobs,
+    codec: Codec,
+    output_format: Annotated[str, format_option],
+    **arguments: Annotated[Any, search_options],
 ) -> None:
     """Find the file, batch and record of an offset, a timestamp or a key.
 

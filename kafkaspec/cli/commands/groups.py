@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, new_table, stdout_console
-from kafkaspec.cli.internal import EVENT, Logs, at_option, release_option, show_history, skip_option
+from kafkaspec.cli.command import command, option
+from kafkaspec.cli.console import count_text, iso, new_table, stdout_console
+from kafkaspec.cli.internal import (
+    EVENT,
+    At,
+    Logs,
+    ReleaseText,
+    Skip,
+    show_history,
+)
 from kafkaspec.cli.options import (
-    epilog,
-    format_option,
-    iso,
-    paths_argument,
-    reading_options,
+    Paths,
     wrong_usage,
 )
-from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
+from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 
@@ -34,50 +37,37 @@ OUTPUT = Output(
     event=EVENT,
     summary={"groups": int | None},
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 "delivery" lines are those of share groups, "event" lines those of --history. An
 offset is pending in a transaction that is open. The epoch of a classic group is
 its generation.
-""",
-    """\
+
 Lag is measured against the data partitions in the log directories: in records,
 and as the time between the first record that was not consumed and the last one.
 With --at, both are those of that time. Where a partition ended then, LogAppendTime
 and the markers of transactions say, which a broker stamps as it appends them;
 between two of these, the timestamps of producers. Such an end is assumed: its
 bounds are shown, "9 (4 to 12)", and the exit code is 1.
-""",
-    """\
+
 A log that was compacted has only the last commits before the offset up to which
 the cleaner came: --at before that time shows what is left of it, and says so.
-""",
-    """\
+
 Exit codes: 0 all was read, 1 something could not be read or decoded, or is not
 proven, or a GROUP is not there, 2 wrong usage, or nothing in a PATH can be read.
-""",
-)
+"""
 
 
-@click.command("groups", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@paths_argument
-@at_option
-@click.option("--group", "wanted", multiple=True, metavar="GROUP", help="Show this group only.")
-@click.option("--history", metavar="GROUP", help="Show the records of this group in order.")
-@release_option
-@skip_option
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def groups_command(
     ctx: click.Context,
-    paths: tuple[Path, ...],
-    at: int | None,
-    wanted: tuple[str, ...],
-    history: str | None,
-    release: str | None,
-    on_error: str,
-    output_format: str,
+    report: Reporter,
+    *,
+    paths: Paths,
+    at: At,
+    wanted: tuple[str, ...] = option("--group", "Show this group only.", metavar="GROUP"),
+    history: str | None = option("Show the records of this group in order.", metavar="GROUP"),
+    release: ReleaseText,
+    on_error: Skip,
 ) -> None:
     """Show groups: their members, assignments, committed offsets and lag.
 
@@ -86,7 +76,6 @@ def groups_command(
     """
     with wrong_usage(ImportError):
         provider()
-    report = Reporter(ctx, output_format)
     logs = Logs(ctx, paths, Topic.CONSUMER_OFFSETS, on_error)
     options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
     logs.compacted(Topic.CONSUMER_OFFSETS, at)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, TypedDict
-
-import click
+from typing import Annotated, Any, Literal, TypedDict
 
 from kafkaspec.broker.recovery import Recovery
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
     count_text,
     limited,
@@ -21,15 +20,13 @@ from kafkaspec.cli.console import (
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import log_bytes
 from kafkaspec.cli.options import (
-    LogPath,
-    format_option,
-    jobs_option,
+    Jobs,
+    OnePath,
     output_option,
     profile_option,
-    reading_options,
 )
-from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
-from kafkaspec.cli.rules import interval_option, rules_of
+from kafkaspec.cli.report import Output, Reporter, Tally, line
+from kafkaspec.cli.rules import Interval, rules_of
 from kafkaspec.log.opening import open_log
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuild import rebuild_indexes
@@ -59,7 +56,7 @@ OUTPUT = Output(
     ),
     summary={"segments": int},
 )
-_EPILOG = """\b
+_EPILOG = """
 Compared with the file beside the log:
   equal         byte for byte
   preallocated  byte for byte, with zeros after it
@@ -68,47 +65,32 @@ Compared with the file beside the log:
   missing       the log has no such file
   not_made      the log has such a file, which cannot or need not be made
 
-\b
 A broker that recovers a damaged log cuts it, or empties a segment, splits it or
 does not load the log at all; it also keeps entries that kafkaspec refuses. The
 report says what it would do.
 
-\b
 Of a log directory, partitions that are being deleted or moved are left out, and
 one that cannot be read does not stop the others: stderr names them.
 
-\b
 Exit codes: 0 all logs are sound, 1 one is damaged, and the files are those of the
 part that a broker keeps, or one of several cannot be read, 2 wrong usage, or
 nothing can be read or written, and there is no output.
 """
 
 
-@click.command("index", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@click.argument("path", metavar="PATH", type=LogPath())
-@output_option("New directory for the files.")
-@click.option(
-    "--rule",
-    type=click.Choice(["recovery", "append"]),
-    default="recovery",
-    show_default=True,
-    help="As a starting broker that does not trust its indexes, or as a leader that appends.",
-)
-@profile_option("Version of Kafka whose rules apply.")
-@interval_option
-@jobs_option
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def index_command(
-    ctx: click.Context,
-    path: Path,
-    output: Path,
-    rule: str,
-    profile: str,
-    interval: int,
-    jobs: int,
-    output_format: str,
+    reporter: Reporter,
+    *,
+    path: OnePath,
+    output: Annotated[Path, output_option("New directory for the files.")],
+    rule: Literal["recovery", "append"] = option(
+        "As a starting broker that does not trust its indexes, or as a leader that appends.",
+        default="recovery",
+    ),
+    profile: Annotated[str, profile_option("Version of Kafka whose rules apply.")],
+    interval: Interval,
+    jobs: Jobs,
 ) -> None:
     """Rebuild indexes, producer snapshots and leader epoch checkpoints, and compare them.
 
@@ -116,7 +98,6 @@ def index_command(
     to a new directory, and nothing under PATH is changed.
     """
     rules = rules_of(profile)
-    reporter = Reporter(ctx, output_format)
     with open_log(path) as opened, progress_bar("index", log_bytes(opened)) as bar:
         report = rebuild_indexes(
             opened,

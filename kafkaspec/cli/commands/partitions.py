@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow import provider
-from kafkaspec.cli.console import count_text, new_table, note, say, stdout_console, warn
-from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import (
-    codec_option,
-    epilog,
-    format_option,
+from kafkaspec.cli.command import command, option
+from kafkaspec.cli.console import (
+    Column,
+    count_text,
     iso,
-    paths_argument,
-    reading_options,
-    topic_option,
+    note,
+    warn,
+)
+from kafkaspec.cli.inputs import Inputs, place_text
+from kafkaspec.cli.options import (
+    Codec,
+    Paths,
+    TopicName,
     wrong_usage,
 )
-from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
+from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.forensics.partitions.fitting import Placement
 from kafkaspec.log.partition import Partition
 from kafkaspec.options import not_there
 from kafkaspec.results import Assumption
@@ -53,40 +56,29 @@ OUTPUT = Output(
     assumption=line(_TOPIC, Assumption),
     summary={"topics": int, "misplaced": int},
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 Example, of a topic that has 12 partitions, some of which are here:
   kafkaspec partitions --topic orders --count 12 /var/kafka-logs
-""",
-    """\
+
 Exit codes: 0 every key is where its partitioner puts it, 1 findings: misplaced
 keys, a change of the number of partitions, no partitioner that fits, or something
 cannot be read, 2 wrong usage, or nothing in a PATH can be read.
-""",
-)
+"""
 
 
-@click.command("partitions", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@paths_argument
-@topic_option
-@click.option(
-    "--count",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of partitions of the topic; by default that of the metadata in the log "
-    "directory, or the highest number here, and one.",
-)
-@codec_option()
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def partitions_command(
-    ctx: click.Context,
-    paths: tuple[Path, ...],
-    topic: str | None,
-    count: int | None,
-    codec: str,
-    output_format: str,
+    report: Reporter,
+    *,
+    paths: Paths,
+    topic: TopicName,
+    count: int | None = option(
+        "Number of partitions of the topic; by default that of the metadata in the log "
+        "directory, or the highest number here, and one.",
+        type=click.IntRange(min=1),
+        metavar="N",
+    ),
+    codec: Codec,
 ) -> None:
     """Say which partitioner the keys of each topic fit, and which keys are in another partition.
 
@@ -98,7 +90,6 @@ def partitions_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.forensics.partitions import place_keys
-    report = Reporter(ctx, output_format)
     inputs = Inputs(paths, codec)
     counts: dict[str, int] = {}
     topics = set[str]()
@@ -131,10 +122,7 @@ def partitions_command(
             inputs.report_missing(log, ends_only=True)
         inputs.findings += _is_wrong(keys)
         misplaced += len(keys.misplaced)
-        if report.as_json:
-            _report(report, keys)
-        else:
-            _as_text(keys)
+        _show(report, keys)
     report.finish(inputs, topics=len(logs), misplaced=misplaced)
 
 
@@ -163,7 +151,20 @@ def _is_wrong(keys: TopicKeys) -> bool:
     return bool(len(keys.misplaced)) or any(item.growth for item in keys.placements)
 
 
-def _report(report: Reporter, keys: TopicKeys) -> None:
+_COLUMNS: Final[dict[str, Column]] = {
+    ">partition": "partition",
+    ">with key": "keyed:,",
+    ">without": "null_keys:,",
+    ">empty": "empty_keys:,",
+    ">in place": "fits:,",
+    ">misplaced": "misplaced:,",
+    "changed": lambda item: _changed(item),
+}
+_KNOWN: Final = (">in place", ">misplaced")
+"""Columns of a topic whose partitioner is known."""
+
+
+def _show(report: Reporter, keys: TopicKeys) -> None:
     topic = {"topic": keys.topic}
     for fit in keys.fits:
         report.line("fit", topic, {"count": keys.count}, fit)
@@ -181,41 +182,27 @@ def _report(report: Reporter, keys: TopicKeys) -> None:
     report.rows("misplaced", keys.misplaced)
     for each in keys.assumptions:
         report.line("assumption", topic, each)
-
-
-def _as_text(keys: TopicKeys) -> None:
     best = keys.best
     what = f"{keys.topic}, {count_text(keys.count, 'partition')} ({keys.assumptions[0].why})"
     if best is None:
-        say(f"{what}: no partitioner is proven (unknown)")
+        report.say(f"{what}: no partitioner is proven (unknown)")
     else:
-        say(f"{what}: {', '.join(best.partitioners) or best.hash} ({best.strength})")
+        report.say(f"{what}: {', '.join(best.partitioners) or best.hash} ({best.strength})")
         if best.before is not None:
-            say(f"  before, it had {count_text(best.before, 'partition')}")
-    table = new_table(
-        ">partition", ">with key", ">without", ">empty", ">in place", ">misplaced", "changed"
-    )
-    for item in keys.placements:
-        growth = item.growth
-        changed = ""
-        if growth is not None:
-            changed = "not yet" if growth.offset is None else f"at offset {growth.offset}"
-            changed += "" if growth.timestamp is None else f", {iso(growth.timestamp)}"
-        known = best is not None
-        table.add_row(
-            str(item.partition),
-            f"{item.keyed:,}",
-            f"{item.null_keys:,}",
-            f"{item.empty_keys:,}",
-            f"{item.fits:,}" if known else "-",
-            f"{item.misplaced:,}" if known else "-",
-            changed,
-        )
-    console = stdout_console()
-    console.print(table)
+            report.say(f"  before, it had {count_text(best.before, 'partition')}")
+    unknown: dict[str, Column] = {} if best else dict.fromkeys(_KNOWN, lambda _: None)
+    report.table(_COLUMNS | unknown, keys.placements, most=len(keys.placements))
     for row in keys.misplaced.slice(0, _SHOWN).to_pylist():
-        place = f"{row['topic']}-{row['partition']}"
-        say(f"misplaced: {place}, offset {row['offset']}: belongs to partition {row['belongs']}")
-    if len(keys.misplaced) > _SHOWN:
+        place = f"{place_text(row)}, offset {row['offset']}"
+        report.say(f"misplaced: {place}: belongs to partition {row['belongs']}")
+    if len(keys.misplaced) > _SHOWN and not report.as_json:
         more = count_text(len(keys.misplaced) - _SHOWN, "more misplaced record")
         note(f"{more}; --format json has all")
+
+
+def _changed(item: Placement) -> str:
+    growth = item.growth
+    if growth is None:
+        return ""
+    text = "not yet" if growth.offset is None else f"at offset {growth.offset}"
+    return text + ("" if growth.timestamp is None else f", {iso(growth.timestamp)}")

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from kafkaspec.arrow import provider
 from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
+    MORE,
+    Column,
     count_text,
-    limited,
-    new_table,
-    say,
-    stdout_console,
 )
-from kafkaspec.cli.inputs import Inputs, place_of
+from kafkaspec.cli.inputs import Inputs, place_of, place_text
 from kafkaspec.cli.options import (
-    epilog,
-    format_option,
-    iso,
-    paths_argument,
-    reading_options,
+    Paths,
     wrong_usage,
 )
-from kafkaspec.cli.report import LinePlace, Output, ReportCommand, Reporter, line, say_assumptions
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.cli.report import LinePlace, Output, Reporter, line
 from kafkaspec.results import Assumption
 
 if TYPE_CHECKING:
@@ -46,38 +39,30 @@ OUTPUT = Output(
     ),
     summary={"producers": int, "breaks": int},
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 A duplicate is proved by records that are equal to those with the same sequence
 numbers before. Breaks that are legal, such as after compaction, are shown and do
 not count.
-""",
-    """\
+
 Example: were records written twice?
   kafkaspec producers /var/kafka-logs/orders-0
-""",
-    """\
+
 Exit codes: 0 nothing found, 1 a break that is not legal, or something that cannot
 be read, 2 wrong usage, or nothing in a PATH can be read.
-""",
-)
+"""
 
 
-@click.command("producers", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@paths_argument
-@click.option(
-    "--expiration",
-    type=click.IntRange(min=1),
-    default=PRODUCER_EXPIRATION_MS,
-    show_default=True,
-    metavar="MS",
-    help="producer.id.expiration.ms of the brokers: when they forget a producer.",
-)
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def producers_command(
-    ctx: click.Context, paths: tuple[Path, ...], expiration: int, output_format: str
+    report: Reporter,
+    *,
+    paths: Paths,
+    expiration: int = option(
+        "producer.id.expiration.ms of the brokers: when they forget a producer.",
+        type=click.IntRange(min=1),
+        default=PRODUCER_EXPIRATION_MS,
+        metavar="MS",
+    ),
 ) -> None:
     """Show what producers wrote, by their sequence numbers: runs, duplicates, gaps, epochs.
 
@@ -87,78 +72,45 @@ def producers_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.forensics.producers import by_producer, read_producers
-    report = Reporter(ctx, output_format)
-    found = Inputs(paths)
+    inputs = Inputs(paths)
     producers = breaks = 0
-    for _, log in found.whole_logs():
-        try:
-            result = read_producers(log, expiration_ms=expiration)
-        except KafkaSpecError as error:
-            found.nothing_read(error)
-            continue
-        found.undecoded(result.unread)
+    for log, result in inputs.results(lambda log: read_producers(log, expiration_ms=expiration)):
         place = place_of(log)
         rows = list(by_producer(result))
-        found.findings += sum(item.legal is not True for item in result.breaks)
+        inputs.findings += sum(item.legal is not True for item in result.breaks)
         producers, breaks = producers + len(rows), breaks + len(result.breaks)
-        if report.as_json:
-            _report(report, place, result, rows)
-        elif rows or result.breaks:
-            _print_text(place, result, rows)
+        report.rows("run", result.runs, place)
+        for item in result.breaks:
+            report.line("break", place, item)
+        for producer in rows:
+            report.line("producer", place, producer)
+        report.line("partition", place, result, producers=len(rows))
+        if rows or result.breaks:
+            _print(report, place_text(place), result, rows)
     text = f"{count_text(producers, 'producer')}, {count_text(breaks, 'break')}"
-    report.finish(found, text, producers=producers, breaks=breaks)
+    report.finish(inputs, text, producers=producers, breaks=breaks)
 
 
-def _report(
-    report: Reporter, place: LinePlace, result: Producers, rows: Sequence[Producer]
-) -> None:
-    report.rows("run", result.runs, place)
-    for item in result.breaks:
-        report.line("break", place, item)
-    for producer in rows:
-        report.line("producer", place, producer)
-    report.line(
-        "partition",
-        place,
-        producers=len(rows),
-        runs=len(result.runs),
-        breaks=len(result.breaks),
-        snapshots=result.snapshots,
-        assumptions=result.assumptions,
-    )
-
-
-def _print_text(place: LinePlace, result: Producers, rows: Sequence[Producer]) -> None:
-    console = stdout_console()
-    name = "-" if place["topic"] is None else f"{place['topic']}-{place['partition']}"
-    table = new_table(
-        f"producer in {name}", ">epochs", ">batches", ">records", ">runs", ">last sequence",
-        ">last offset", "last record",
-    )  # fmt: skip
+def _print(report: Reporter, name: str, result: Producers, rows: Sequence[Producer]) -> None:
+    columns: dict[str, Column] = {
+        f"producer in {name}": "producer_id",
+        ">epochs": lambda row: "-".join(map(str, sorted({row["first_epoch"], row["last_epoch"]}))),
+        ">batches": "batches:,",
+        ">records": "records:,",
+        ">runs": "runs:,",
+        ">last sequence": "last_sequence",
+        ">last offset": "last_offset",
+        "last record": "last_timestamp:iso",
+    }
     broken = {item.producer_id for item in result.breaks}
-    shown, rest = limited(rows, lambda row: row["producer_id"] in broken)
-    for row in shown:
-        epochs = sorted({row["first_epoch"], row["last_epoch"]})
-        table.add_row(
-            str(row["producer_id"]),
-            "-".join(map(str, epochs)),
-            f"{row['batches']:,}",
-            f"{row['records']:,}",
-            f"{row['runs']:,}",
-            str(row["last_sequence"]),
-            str(row["last_offset"]),
-            iso(row["last_timestamp"]),
-        )
-    console.print(table)
-    if rest:
-        say(f"... and {len(rest):,} more; --format json has all")
+    report.table(columns, rows, lambda row: row["producer_id"] in broken, more=MORE)
     ranked = sorted(result.breaks, key=lambda item: item.legal is True)
     for item in ranked[:_MOST_ROWS]:
-        say(_break_text(item))
+        report.say(_break_text(item))
     if len(ranked) > _MOST_ROWS:
-        say(f"... and {len(ranked) - _MOST_ROWS:,} more breaks; --format json has all")
+        report.say(f"... and {len(ranked) - _MOST_ROWS:,} more breaks; --format json has all")
     if result.breaks:
-        say_assumptions(result.assumptions)
+        report.assume(result.assumptions)
 
 
 def _break_text(item: Break) -> str:

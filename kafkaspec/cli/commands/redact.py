@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import click
 
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.find_key import wanted_keys
 from kafkaspec.cli.console import count_text, note, say, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
-    epilog,
-    format_option,
+    Paths,
     on_error_option,
     output_option,
-    paths_argument,
-    reading_options,
-    renamed_option,
     wrong_usage,
 )
-from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
+from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, Way, Where
@@ -54,41 +51,34 @@ OUTPUT = Output(
     checkpoint=CHECKPOINT,
     summary={"partitions": int, "records": int, "failed": dict[str, str], "internal": list[str]},
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 "redacted" lines are about the new entry and its new field; the hash is null without
 --secret, and where there is none.
-""",
-    """\
+
 Examples:
   kafkaspec redact --key user-42 /var/kafka/orders-0 -o /tmp/redacted/orders-0
   kafkaspec redact --all-values /var/kafka -o /tmp/for-the-ticket
-""",
-    """\
+
 Records are chosen by --key, --range, --match or --all-values; one of them is
 enough. --match PART=REGEX searches the bytes of key, value, headers or
 header:NAME, for example --match value=alice@example.com.
-""",
-    """\
+
 --way is what takes the place of the bytes. fill: as many x. hash: the 32 bytes of
 a keyed hash; --secret gives the same ones in another run. empty: no bytes. null:
 a tombstone, after which a cleaner removes the key. Null stays null. A key that
 is changed is another key for compaction, partitioning, joins. Unequal keys stay
 unequal, or nothing is written.
-""",
-    """\
+
 OUT has the partition, or for a log directory and for several PATHs a directory
 for each, and the checkpoints that hold. Of a partition alone, what is below its
 log start offset is cut. Where no size changed, indexes are copied; otherwise
 they are new.
 Kafka's own topics are left out of a log directory. Copies elsewhere are yours
 to find: other replicas, remote storage, backups, deleted segments.
-""",
-    """\
+
 Exit codes: 0 done, 1 no record was chosen, or something could not be read and is
 left out, 2 wrong usage, or nothing is written.
-""",
-)
+"""
 
 
 def _ranges(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[range, ...]:
@@ -127,74 +117,50 @@ def _parts(_: click.Context, __: click.Parameter, value: str | None) -> tuple[Pa
     return tuple(Part(name) for name in given)
 
 
-@click.command("redact", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@paths_argument
-@output_option("New directory for the partition, or for all partitions.")
-@click.option("--key", "keys", multiple=True, metavar="KEY", help="Records with this key.")
-@renamed_option(
-    "--range",
-    "ranges",
-    old="--offsets",
-    multiple=True,
-    callback=_ranges,
-    metavar="A-B",
-    help="Records at these offsets.",
-)
-@renamed_option(
-    "--match",
-    "matches",
-    old="--where",
-    multiple=True,
-    callback=_matches,
-    metavar="PART=REGEX",
-    help="Records that match.",
-)
-@click.option(
-    "--all-values",
-    "every",
-    is_flag=True,
-    help="All records: the same log without its content. Keys are hashed, values and headers "
-    "filled, unless --parts or --way says otherwise.",
-)
-@click.option(
-    "--parts",
-    callback=_parts,
-    metavar="A,B,...",
-    help="What to redact: key, value, headers.  [default: value]",
-)
-@click.option(
-    "--header", "headers", multiple=True, metavar="NAME", help="Only headers with this key."
-)
-@click.option(
-    "--way",
-    type=click.Choice([way.value for way in Way]),
-    help="What takes its place.  [default: fill]",
-)
-@click.option(
-    "--secret",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    metavar="FILE",
-    help="File with the secret of the hashes, at least 16 bytes; by default a new one, which is "
-    "not kept.",
-)
-@on_error_option("raise")
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def redact_command(
-    ctx: click.Context,
-    paths: tuple[Path, ...],
-    output: Path,
-    keys: tuple[str, ...],
-    ranges: tuple[range, ...],
-    matches: tuple[Where, ...],
-    every: bool,
-    parts: tuple[Part, ...] | None,
-    headers: tuple[str, ...],
-    way: str | None,
-    secret: Path | None,
-    on_error: str,
-    output_format: str,
+    report: Reporter,
+    *,
+    paths: Paths,
+    output: Annotated[
+        Path, output_option("New directory for the partition, or for all partitions.")
+    ],
+    keys: tuple[str, ...] = option("--key", "Records with this key.", metavar="KEY"),
+    ranges: tuple[range, ...] = option(
+        "--range",
+        "Records at these offsets.",
+        former="--offsets",
+        multiple=True,
+        callback=_ranges,
+        metavar="A-B",
+    ),
+    matches: tuple[Where, ...] = option(
+        "--match",
+        "Records that match.",
+        former="--where",
+        multiple=True,
+        callback=_matches,
+        metavar="PART=REGEX",
+    ),
+    every: bool = option(
+        "--all-values",
+        "All records: the same log without its content. Keys are hashed, values and headers "
+        "filled, unless --parts or --way says otherwise.",
+    ),
+    parts: tuple[Part, ...] | None = option(
+        "What to redact: key, value, headers.  [default: value]", callback=_parts, metavar="A,B,..."
+    ),
+    headers: tuple[str, ...] = option("--header", "Only headers with this key.", metavar="NAME"),
+    way: str | None = option(
+        "What takes its place.  [default: fill]", type=click.Choice([way.value for way in Way])
+    ),
+    secret: Path | None = option(
+        "File with the secret of the hashes, at least 16 bytes; by default a new one, which is "
+        "not kept.",
+        type=click.Path(path_type=Path, dir_okay=False, exists=True),
+        metavar="FILE",
+    ),
+    on_error: Annotated[str, on_error_option("raise")],
 ) -> None:
     """Erase or hash keys, values or headers of records, and leave the rest of the log as it is.
 
@@ -212,7 +178,6 @@ def redact_command(
         raise click.UsageError("--header goes with --parts headers")
     if ways.get(Part.KEY) is Way.NULL:
         raise click.UsageError("--way null is not for keys: no cleaner keeps records without one")
-    report = Reporter(ctx, output_format)
     chosen = Chosen(_keys(keys), ranges, matches, every)
     names = frozenset(headers) or None
     with wrong_usage(ValueError):
@@ -223,7 +188,7 @@ def redact_command(
         chosen,
         changes,
         audit=(lambda entry: _report_entry(report, entry)) if report.as_json else None,
-        on_error="raise" if on_error == "raise" else lambda error: warn(_place_of(error)),
+        on_error="raise" if on_error == "fail" else lambda error: warn(_place_of(error)),
     )
     for place, error in result.failed.items():
         warn(f"not redacted: {error.at(place)}")

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-import click
-
+from kafkaspec.cli.command import command
 from kafkaspec.cli.commands.cleaning import (
     asked,
     cleaning_options,
-    open_inputs,
     views,
 )
 from kafkaspec.cli.console import (
+    Column,
     count_text,
-    limited,
-    new_table,
-    say,
-    size_text,
-    stdout_console,
-)
-from kafkaspec.cli.inputs import place_of
-from kafkaspec.cli.options import (
-    epilog,
-    format_option,
     iso,
+    size_text,
+)
+from kafkaspec.cli.inputs import Inputs, place_of
+from kafkaspec.cli.options import (
     profile_option,
-    reading_options,
 )
 from kafkaspec.cli.report import (
     LinePlace,
     Output,
-    ReportCommand,
     Reporter,
     line,
-    say_assumptions,
 )
 from kafkaspec.forensics.cleaner.retention import Fate, Hold, Holder, Retention, retention
 from kafkaspec.forensics.cleaner.view import LogView
@@ -59,62 +50,60 @@ OUTPUT = Output(
     ),
     summary={"deleted": int, "held": int},
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 Example, a week from now under other limits:
   kafkaspec retention --clock 2026-12-01T00:00:00Z --config retention.ms=86400000 \\
     --config cleanup.policy=delete /var/kafka/orders-0
-""",
-    """\
+
 Rules, in Kafka's order: start (below the log start offset), size
 (retention.bytes), time (retention.ms). Each deletes from the oldest segment, and
 stops at the first that stays, so that one record with a future timestamp holds its
 segment and all later ones. The active segment is deleted too.
-""",
-    """\
+
 Exit codes: 0 nothing would be deleted, and nothing is held; 1 segments would be
 deleted, or are held by an earlier one or a future time, or something cannot be
 read; 2 wrong usage, or nothing in a PATH can be read.
-""",
-)
+"""
 
 
-@click.command("retention", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@cleaning_options
-@profile_option("Version of Kafka whose rules apply.")
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def retention_command(
-    ctx: click.Context,
-    paths: tuple[Path, ...],
+    report: Reporter,
+    *,
+    paths: Annotated[tuple[Path, ...], cleaning_options],
     config: tuple[str, ...],
     clock: int | None,
     high_watermark: int | None,
-    profile: str,
-    output_format: str,
+    profile: Annotated[str, profile_option("Version of Kafka whose rules apply.")],
 ) -> None:
     """Show which segments a broker would delete, by which rule, and what holds the others.
 
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
     given, now, rules = asked(config, clock, profile)
-    report = Reporter(ctx, output_format)
-    inputs = open_inputs(paths)
+    inputs = Inputs(paths)
     deleted = held = 0
     for view, settings in views(inputs, given, high_watermark):
         result = retention(view, settings, now, rules)
         deleted, held = deleted + len(result.deleted), held + len(result.held)
         inputs.findings += len(result.deleted) + len(result.held)
-        if report.as_json:
-            _report(report, view, result)
-        else:
-            _print_text(view, result)
+        _show(report, view, result)
     report.finish(inputs, deleted=deleted, held=held)
 
 
-def _report(report: Reporter, view: LogView, result: Retention) -> None:
-    place = place_of(view.partition)
+_COLUMNS: dict[str, Column] = {
+    "segment": lambda fate: fate.segment.path.name,
+    ">size": lambda fate: size_text(fate.segment.size),
+    "largest timestamp": lambda fate: (
+        iso(fate.segment.largest.value)
+        + (" (of the file)" if fate.segment.largest.source == "file time" else "")
+    ),
+    "fate": lambda fate: _text(fate),
+}
+
+
+def _show(report: Reporter, view: LogView, result: Retention) -> None:
+    place, size = place_of(view.partition), sum(fate.segment.size for fate in result.deleted)
     for fate in result.fates:
         segment = fate.segment
         report.line(
@@ -130,39 +119,22 @@ def _report(report: Reporter, view: LogView, result: Retention) -> None:
             deleted=fate.rule is not None,
             held_by=fate.holder,
         )
-    report.line(
-        "retention",
-        place,
-        result,
-        deleted=len(result.deleted),
-        deleted_bytes=sum(fate.segment.size for fate in result.deleted),
-        held=len(result.held),
+    sums = {"deleted": len(result.deleted), "deleted_bytes": size, "held": len(result.held)}
+    report.line("retention", place, result, sums)
+    report.table(
+        _COLUMNS,
+        result.fates,
+        lambda fate: fate.rule is not None or fate in result.held,
+        title=str(view.partition.path),
     )
-
-
-def _print_text(view: LogView, result: Retention) -> None:
-    table = new_table(
-        "segment", ">size", "largest timestamp", "fate", title=str(view.partition.path)
-    )
-    fates, rest = limited(result.fates, lambda fate: fate.rule is not None or fate in result.held)
-    for fate in fates:
-        segment = fate.segment
-        time = iso(segment.largest.value)
-        if segment.largest.source == "file time":
-            time += " (of the file)"
-        table.add_row(segment.path.name, size_text(segment.size), time, _text(fate))
-    if rest:
-        table.add_row(f"... {len(rest):,} more", "", "", "")
-    console = stdout_console()
-    console.print(table)
-    size = size_text(sum(fate.segment.size for fate in result.deleted))
-    text = f"{count_text(len(result.deleted), 'segment')} ({size}) would be deleted"
+    text = f"{count_text(len(result.deleted), 'segment')} ({size_text(size)}) would be deleted"
     if result.deleted:
         text += f"; log start offset {result.log_start:,}"
     if result.rolls:
         text += ", where a new empty segment begins"
-    say(f"{text}; {count_text(len(result.held), 'segment')} held; proof: {result.strength}")
-    say_assumptions(result.assumptions)
+    held = count_text(len(result.held), "segment")
+    report.say(f"{text}; {held} held; proof: {result.strength}")
+    report.assume(result.assumptions)
 
 
 def _text(fate: Fate) -> str:

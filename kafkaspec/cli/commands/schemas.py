@@ -10,6 +10,7 @@ from uuid import UUID
 
 import click
 
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
     count_text,
     limited,
@@ -19,8 +20,8 @@ from kafkaspec.cli.console import (
     stdout_console,
 )
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import LogPath, epilog, format_option, reading_options, wrong_usage
-from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
+from kafkaspec.cli.options import DIRECTORY, OnePathOrUrl, wrong_usage
+from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.options import not_there
 from kafkaspec.output.atomic import DirectoryAside
 from kafkaspec.output.places import check_output
@@ -45,62 +46,46 @@ OUTPUT = Output(
     problem=line(f"{_REGISTRY}.problems:Problem"),
     summary={"schemas": int},
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 The subject of a "config" or "mode" line is empty for all subjects; encrypted is
 what needs keys.
-""",
-    """\
+
 A deleted schema is shown as long as the log has a record with its text: values
 with its id may still be there. An import may be deleted too.
-""",
-    """\
+
 With -o, schemas and all that they import are files, with a list schemas.json,
 which is a PATH too: for a topic whose own registry is gone, for example.
   kafkaspec schemas /var/lib/kafka --subject orders-value -o out
-""",
-    """\
+
 Exit codes: 0 done, 1 something could not be read or resolved, or was not found,
 2 wrong usage, or nothing can be read or written.
-""",
-)
+"""
 
 
-@click.command("schemas", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@click.argument("path", metavar="PATH", type=LogPath(urls=True))
-@click.option("--id", "number", type=int, metavar="N", help="Show the text of this schema.")
-@click.option("--guid", type=click.UUID, metavar="GUID", help="Show the text of this schema.")
-@click.option(
-    "--subject",
-    metavar="SUBJECT[@VERSION]",
-    help="Show the text of this version of a subject, a number or latest; the latest by default.",
-)
-@click.option(
-    "--context", default="", metavar="CONTEXT", help="Context of the id of --id: .name, none."
-)
-@click.option(
-    "--topic", metavar="TOPIC", help="Name of the registry's topic, if it is not _schemas."
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="OUT",
-    help="Directory to write texts to; it must be new or empty.",
-)
-@reading_options
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG)
 def schemas_command(
-    ctx: click.Context,
-    path: Path,
-    number: int | None,
-    guid: UUID | None,
-    subject: str | None,
-    context: str,
-    topic: str | None,
-    output: Path | None,
-    output_format: str,
+    report: Reporter,
+    *,
+    path: OnePathOrUrl,
+    number: int | None = option("--id", "Show the text of this schema.", metavar="N"),
+    guid: UUID | None = option("Show the text of this schema.", type=click.UUID, metavar="GUID"),
+    subject: str | None = option(
+        "Show the text of this version of a subject, a number or latest; the latest by default.",
+        metavar="SUBJECT[@VERSION]",
+    ),
+    context: str = option(
+        "Context of the id of --id: .name, none.", default="", metavar="CONTEXT", show_default=False
+    ),
+    topic: str | None = option(
+        "Name of the registry's topic, if it is not _schemas.", metavar="TOPIC"
+    ),
+    output: Path | None = option(
+        "-o",
+        "--output",
+        "Directory to write texts to; it must be new or empty.",
+        type=DIRECTORY,
+        metavar="OUT",
+    ),
 ) -> None:
     """Show schemas: subjects, versions, ids, types, imports, what is deleted, what is not there.
 
@@ -113,7 +98,6 @@ def schemas_command(
         from kafkaspec.values.registry.log import TOPIC, SchemaLog
     if sum(each is not None for each in (number, guid, subject)) > 1:
         raise click.UsageError("--id, --guid and --subject exclude each other")
-    report = Reporter(ctx, output_format)
     counts = Inputs(())
     log = SchemaLog.open(path, topic=TOPIC if topic is None else topic)
     try:

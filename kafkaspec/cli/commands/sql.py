@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.cli.console import (
     MAX_ROWS,
     count_text,
+    iso,
     new_table,
     note,
     say,
@@ -23,20 +25,17 @@ from kafkaspec.cli.console import (
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
-    LogPath,
-    codec_option,
+    Codec,
+    OnePathOrUrl,
     crc_option,
-    epilog,
-    iso,
-    reading_options,
     selection_options,
     wrong_usage,
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
+    Force,
     content_of,
     file_option,
-    force_option,
     is_file,
     opened_output,
 )
@@ -55,8 +54,7 @@ if TYPE_CHECKING:
     from kafkaspec.arrow.schema import Request
     from kafkaspec.tables.sql.topics import Scans
 
-_EPILOG = epilog(
-    """\
+_EPILOG = f"""
 There is a view for each topic, with its name; one that is not a word stands in
 double quotes: "my-topic". SQL ignores the case of names: topics that differ
 only in case get a number each, which stderr says. SHOW TABLES lists them, DESCRIBE "my-topic"
@@ -66,20 +64,20 @@ or those of --columns. offset is a word of SQL, and stands in quotes as well.
 text(value) are bytes as text, null where they are not UTF-8; header(headers,
 'name') is the value of the last header of a name. Keys and values are BLOB:
 key = 'a'::BLOB.
-""",
-    """\
+
 Conditions on partition, offset and timestamp decide what is read at all.
 Queries touch no files and no network, without --files; what they create is in
 memory, and gone afterwards.
-""",
-    TYPED_EPILOG,
-    OUTPUT_EPILOG,
-    MISSING_EPILOG,
-    """\
+
+{TYPED_EPILOG.rstrip()}
+
+{OUTPUT_EPILOG.rstrip()}
+
+{MISSING_EPILOG.rstrip()}
+
 Exit codes: 0 done, 1 done, but something of what was read is missing or cannot
 be read (stderr says what), 2 not done.
-""",
-)
+"""
 
 _FORMATS: Final[dict[str, Format]] = {
     "json": "jsonl", "csv": "csv", "parquet": "parquet", "arrow": "arrow"
@@ -91,43 +89,31 @@ def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[s
     return None if value is None else [name.strip() for name in value.split(",")]
 
 
-@click.command("sql", epilog=_EPILOG)
-@click.argument("path", metavar="PATH", type=LogPath(urls=True))
-@click.argument("query", metavar="QUERY")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", *_FORMATS]),
-    help="Text for people, or a format for programs; by default that of the suffix of OUT.",
-)
-@file_option(required=False)
-@force_option
-@click.option("--columns", callback=_columns, metavar="A,B,...", help="Columns, in this order.")
-@typed_options
-@selection_options(on_error="skip")
-@click.option("--files", is_flag=True, help="Let queries read and write files and load extensions.")
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Threads of DuckDB.")
-@click.option("--memory", metavar="SIZE", help="Most memory that DuckDB takes: 2GB.")
-@crc_option("Report and skip batches with a wrong checksum, or do not check.")
-@codec_option()
-@reading_options
-@click.pass_context
+@command(None, _EPILOG)
 def sql_command(
     ctx: click.Context,
-    /,
-    path: Path,
-    query: str,
-    output_format: str | None,
-    output: Path | None,
-    force: bool,
-    columns: list[str] | None,
-    files: bool,
-    threads: int | None,
-    memory: str | None,
-    crc: CrcPolicy,
-    codec: str,
-    selection: dict[str, Any],
-    **arguments: Any,
+    *,
+    path: OnePathOrUrl,
+    query: Annotated[str, click.argument("query", metavar="QUERY")],
+    output_format: str | None = option(
+        "--format",
+        "Text for people, or a format for programs; by default that of the suffix of OUT.",
+        type=click.Choice(["text", *_FORMATS]),
+    ),
+    output: Annotated[Path | None, file_option(required=False)],
+    force: Force,
+    columns: list[str] | None = option(
+        "Columns, in this order.", callback=_columns, metavar="A,B,..."
+    ),
+    selection: Annotated[dict[str, Any], selection_options(on_error="skip")],
+    files: bool = option("Let queries read and write files and load extensions."),
+    threads: int | None = option("Threads of DuckDB.", type=click.IntRange(min=1), metavar="N"),
+    memory: str | None = option("Most memory that DuckDB takes: 2GB.", metavar="SIZE"),
+    crc: Annotated[
+        CrcPolicy, crc_option("Report and skip batches with a wrong checksum, or do not check.")
+    ],
+    codec: Codec,
+    **arguments: Annotated[Any, typed_options],
 ) -> None:
     """Query topics with SQL: DuckDB, with a view for each topic of PATH.
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, NoReturn
+from typing import IO, TYPE_CHECKING, Annotated, Final, NoReturn
 
 import click
 
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import progress_bar, stdout_console
 from kafkaspec.cli.inputs import Inputs, log_bytes
 from kafkaspec.cli.options import (
-    epilog,
-    format_option,
-    jobs_option,
-    paths_or_urls_argument,
-    reading_options,
+    DIRECTORY,
+    Jobs,
+    PathsOrUrls,
     wrong_usage,
 )
 from kafkaspec.cli.outputs import opened_report, report_options, require_all, require_html
-from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
+from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import are_mapped
 from kafkaspec.io.remote import as_path
@@ -43,56 +42,44 @@ OUTPUT: Final = Output(
     ),
     more="kafkaspec.stats.figures:members",
 )
-_EPILOG = epilog(
-    """\
+_EPILOG = """
 The count of a key is the least, at_most the most; with --show-keys the key is there,
 in hex. "total" has the sums of everything.
-""",
-    """\
+
 Keys are data: no output has one without --show-keys. Names of topics and paths of
 files are always there.
-""",
-    """\
+
 Exit codes: 0 all was read; 1 something is missing, or cannot be read; 2 wrong
 usage, or nothing in a PATH can be read.
-""",
-)
+"""
 
 keys_option: Final = click.option(
     "--show-keys", is_flag=True, help="Show the heaviest keys, not only their counts."
 )
 plots_option: Final = click.option(
     "--plots",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=DIRECTORY,
     metavar="DIR",
     help="Write each chart as PNG and SVG into a new or empty directory.",
 )
 
+ShowKeys = Annotated[bool, keys_option]
+Plots = Annotated[Path | None, plots_option]
 
-@click.command("stats", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@paths_or_urls_argument
-@click.option(
-    "--headers-only",
-    is_flag=True,
-    help="Read headers of batches, no records: fast, without keys, sizes of records and ratios.",
-)
-@keys_option
-@report_options
-@plots_option
-@jobs_option
-@reading_options
-@format_option
-@click.pass_context
+
+@command(OUTPUT, _EPILOG)
 def stats_command(
-    ctx: click.Context,
-    paths: tuple[Path, ...],
-    headers_only: bool,
-    show_keys: bool,
-    report: Path | None,
+    reporter: Reporter,
+    *,
+    paths: PathsOrUrls,
+    headers_only: bool = option(
+        "Read headers of batches, no records: fast, without keys, sizes of records and ratios."
+    ),
+    show_keys: ShowKeys,
+    report: Annotated[Path | None, report_options],
     force: bool,
-    plots: Path | None,
-    jobs: int,
-    output_format: str,
+    plots: Plots,
+    jobs: Jobs,
 ) -> None:
     """Measure logs: sizes, rates, codecs, producers, transactions, gaps, keys.
 
@@ -108,7 +95,7 @@ def stats_command(
         figures, found = _measured(paths, jobs, records=not headers_only)
         write_page(file, figures, show_keys=show_keys)
     write_plots(plots, figures)
-    show_figures(Reporter(ctx, output_format), figures, found, show_keys=show_keys)
+    show_figures(reporter, figures, found, show_keys=show_keys)
 
 
 def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Figures, Inputs]:

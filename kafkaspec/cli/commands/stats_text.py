@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkaspec.cli.console import count_text, limited, new_table, say, size_text
-from kafkaspec.cli.options import iso
+from kafkaspec.cli.console import count_text, iso, limited, new_table, say, size_text
 from kafkaspec.stats.charts import Chart, charts_of
 from kafkaspec.stats.figures import TOTAL, Figures, Row, key_text, name_of
 

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from kafkaspec.cli.console import iso
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import iso
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import click
 
@@ -14,19 +14,19 @@ from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.analysis.report import LOG_KINDS, FileResult, Report, Totals
 from kafkaspec.analysis.verification import codecs_of, verify_events
 from kafkaspec.analysis.verify_segment import Event
+from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import progress_bar, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import (
+    Jobs,
+    MaxOutput,
+    PathsOrUrls,
     codec_option,
-    format_option,
-    jobs_option,
-    max_output_option,
     no_mmap_option,
-    paths_or_urls_argument,
     wrong_usage,
 )
 from kafkaspec.cli.outputs import opened_report, report_options, require_html
-from kafkaspec.cli.report import Output, ReportCommand, Reporter, Tally, line
+from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.errors import KafkaSpecError
 
 OUTPUT = Output(
@@ -35,52 +35,39 @@ OUTPUT = Output(
     failure=line(file=str, message=str),
     summary=line(Totals, codecs_used=list[str]),
 )
-_EPILOG = """\b
+_EPILOG = """
 Exit codes: 0 clean, 1 errors or warnings (info does not count), 2 wrong usage,
 or nothing in a PATH can be read.
 """
 
 
-@click.command("verify", cls=ReportCommand, output=OUTPUT, epilog=_EPILOG)
-@paths_or_urls_argument
-@codec_option("all", text="Codec that reads the data; several with commas, or all, are compared.")
-@max_output_option
-@click.option(
-    "--one-broker",
-    is_flag=True,
-    help="The PATHs are all log.dirs of one broker: compare their cluster, node and directory ids.",
-)
-@click.option(
-    "--severity",
-    "least",
-    type=click.Choice([str(severity) for severity in Severity]),
-    default=str(Severity.INFO),
-    show_default=True,
-    help="Show findings of this severity and above. The exit code stays the same.",
-)
-@click.option(
-    "-q",
-    "--quiet",
-    is_flag=True,
-    help="Show findings and totals only, and nothing at all if everything is clean.",
-)
-@report_options
-@jobs_option
-@no_mmap_option
-@format_option
-@click.pass_context
+@command(OUTPUT, _EPILOG, shared=(no_mmap_option,))
 def verify_command(
-    ctx: click.Context,
-    paths: tuple[Path, ...],
-    codec: str,
-    max_output: int | None,
-    one_broker: bool,
-    least: str,
-    quiet: bool,
-    report: Path | None,
+    reporter: Reporter,
+    *,
+    paths: PathsOrUrls,
+    codec: Annotated[
+        str,
+        codec_option(
+            "all", text="Codec that reads the data; several with commas, or all, are compared."
+        ),
+    ],
+    max_output: MaxOutput,
+    one_broker: bool = option(
+        "The PATHs are all log.dirs of one broker: compare their cluster, node and directory ids."
+    ),
+    least: str = option(
+        "--severity",
+        "Show findings of this severity and above. The exit code stays the same.",
+        type=click.Choice([str(severity) for severity in Severity]),
+        default=str(Severity.INFO),
+    ),
+    quiet: bool = option(
+        "-q", "--quiet", "Show findings and totals only, and nothing at all if everything is clean."
+    ),
+    report: Annotated[Path | None, report_options],
     force: bool,
-    jobs: int,
-    output_format: str,
+    jobs: Jobs,
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
 
@@ -98,7 +85,6 @@ def verify_command(
     if report is not None:
         with wrong_usage(ImportError):
             require_html()
-    reporter = Reporter(ctx, output_format)
     with opened_report(report, *paths, replace=force) as file:
         result, failures, unreadable = _verified(
             reporter,

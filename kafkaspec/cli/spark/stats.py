@@ -17,7 +17,7 @@ from kafkaspec.cli.commands.stats import (
 )
 from kafkaspec.cli.console import note
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import epilog, format_option, wrong_usage
+from kafkaspec.cli.options import format_option, wrong_usage
 from kafkaspec.cli.outputs import opened_report, report_options
 from kafkaspec.cli.report import ReportCommand, Reporter
 from kafkaspec.cli.spark.options import output_option, paths_argument, tasks_option
@@ -29,10 +29,9 @@ from kafkaspec.spark.paths import local
     "stats",
     cls=ReportCommand,
     output=OUTPUT,
-    epilog=epilog(
-        "Exit codes: 0 all was read; 1 something is missing, or cannot be read; 2 wrong usage,\n"
-        "or unreadable.",
-    ),
+    epilog="\b\n"
+    "Exit codes: 0 all was read; 1 something is missing, or cannot be read; 2 wrong usage,\n"
+    "or unreadable.",
 )
 @paths_argument
 @click.option(
