@@ -49,7 +49,7 @@ _files: dict[str, Callable[[str], tuple[Any, str]]] = {}
 def hand_in_files(scheme: str, opener: Callable[[str], tuple[Any, str]]) -> None:
     """Register the file system of URLs: a function of the part after ``scheme://``.
 
-    It returns the file system, as ``kafkaspec.io.remote.Files``, and the path in it.
+    It returns the file system, as ``kafkaspec.io.remote._Files``, and the path in it.
     """
     _files[scheme] = opener
 

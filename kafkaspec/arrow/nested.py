@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Convert = Callable[[pa.Array, pa.Field], pa.Array]
+_Convert = Callable[[pa.Array, pa.Field], pa.Array]
 """Makes a child of an array, given what it was and the field of the new type that it is for."""
 
 
 def rebuilt(
-    array: pa.Array, kind: pa.DataType, convert: Convert, mask: pa.Array | None
+    array: pa.Array, kind: pa.DataType, convert: _Convert, mask: pa.Array | None
 ) -> pa.Array:
     """Return a struct, list or map of the same shape whose children are converted.
 

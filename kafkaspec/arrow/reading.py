@@ -153,7 +153,7 @@ def place_of(segment: Segment) -> ColumnPlace:
 
 
 def _segment(segment: Segment, request: Request, place: ColumnPlace) -> Iterator[pa.RecordBatch]:
-    progress = Progress(segment, request)
+    progress = ReadProgress(segment, request)
     while True:
         try:
             yield from _from(segment, request, place, progress)
@@ -170,7 +170,7 @@ def _segment(segment: Segment, request: Request, place: ColumnPlace) -> Iterator
 
 
 def _from(
-    segment: Segment, request: Request, place: ColumnPlace, progress: Progress
+    segment: Segment, request: Request, place: ColumnPlace, progress: ReadProgress
 ) -> Iterator[pa.RecordBatch]:
     remote = isinstance(segment.path, RemotePath)
     threads = 0 if segment.codec.core is None or remote else request.jobs - 1
@@ -221,7 +221,7 @@ def _parts(segment: Segment, request: Request) -> Iterator[Request]:
         yield replace(request, start_position=position)
 
 
-class Progress:
+class ReadProgress:
     """Reports how much of a segment was read.
 
     Args:

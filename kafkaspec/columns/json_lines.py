@@ -38,7 +38,7 @@ Column = tuple[Any, ...]
 """A column as ``json_lines`` of the extension takes it."""
 
 
-class Field(NamedTuple):
+class LineField(NamedTuple):
     """A field of a line.
 
     Attributes:
@@ -54,7 +54,7 @@ class Field(NamedTuple):
     shown: Sequence[str] = ()
 
 
-class Form(IntEnum):
+class LineForm(IntEnum):
     """How a piece of a line shows its column."""
 
     JSON = 0
@@ -75,7 +75,7 @@ class Form(IntEnum):
     """Pairs as they are, ``a=b,c=NULL``."""
 
 
-LinePiece = tuple[bytes, int, tuple[bytes, ...], Form]
+LinePiece = tuple[bytes, int, tuple[bytes, ...], LineForm]
 """The text before a column, the lowest number with its own text, these texts, and the form."""
 
 
@@ -147,20 +147,20 @@ class JsonLines(Lines):
         base64: whether bytes that are UTF-8 are base64 too.
     """
 
-    def __init__(self, core: Core, fields: Iterable[Field], *, base64: bool = False) -> None:
+    def __init__(self, core: Core, fields: Iterable[LineField], *, base64: bool = False) -> None:
         plan: list[LinePiece] = []
         before = "{"
         for field in fields:
             before += f"{field.name}: "
             if field.text is None:
                 shown = tuple(text.encode() for text in field.shown)
-                plan.append((before.encode(), field.lowest, shown, Form.JSON))
+                plan.append((before.encode(), field.lowest, shown, LineForm.JSON))
                 before = ""
             else:
                 before += field.text
             before += ", "
         end = f"{before.removesuffix(', ')}}}\n".encode()
-        super().__init__(core, (*plan, (end, 0, (), Form.JSON)), base64=base64)
+        super().__init__(core, (*plan, (end, 0, (), LineForm.JSON)), base64=base64)
 
     def of(
         self, columns: Sequence[Column | None], rows: int, first: int = 0
@@ -184,7 +184,7 @@ def numbers(
         at: number of the first row in the buffers.
         validity: a bit for each row, 0 for null; None if nothing is null.
         where: integers of another column; if such a one is negative or among some numbers, the
-            first of ``Field.shown`` stands in the line.
+            first of ``LineField.shown`` stands in the line.
         among: these numbers, a bit for each.
     """
     return (at, validity, values, where, among)

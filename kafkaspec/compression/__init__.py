@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
-from kafkaspec.compression.form import Form
+from kafkaspec.compression.form import PayloadForm
 from kafkaspec.compression.refusal import RefusalError, too_large
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.extension import WITHOUT, usable
@@ -98,11 +98,11 @@ Into = Callable[[memoryview, memoryview], int]
 
 
 InC = tuple[int, bytes, int, int]
-"""A form of payloads for the extension: the number of the codec in its table, and a ``Form``."""
+"""A form of payloads for the extension: the codec's number in its table, and a ``PayloadForm``."""
 
 
 class _Codec(Protocol):
-    READ: Form
+    READ: PayloadForm
 
     def pieces(
         self, data: memoryview, *, magic: int, max_output: int, most: int
@@ -112,7 +112,7 @@ class _Codec(Protocol):
 
     def compress(self, data: memoryview, *, magic: int, level: int | None) -> bytes: ...
 
-    def written(self, *, magic: int, level: int | None) -> tuple[Form, int]: ...
+    def written(self, *, magic: int, level: int | None) -> tuple[PayloadForm, int]: ...
 
 
 _AT_ONCE: Final = 64 << 20

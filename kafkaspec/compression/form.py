@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Form(NamedTuple):
+class PayloadForm(NamedTuple):
     """The frames around the blocks in payloads of producers.
 
     Attributes:

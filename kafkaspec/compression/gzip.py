@@ -24,7 +24,7 @@ from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from kafkaspec.compression.form import Form
+from kafkaspec.compression.form import PayloadForm
 from kafkaspec.compression.refusal import bad_level, corrupt, too_large
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ _RAW: Final = -zlib.MAX_WBITS  # this module reads header and trailer
 # As Java 16 and later write it: flags 0, time 0, extra flags 0, system "unknown".
 _WRITTEN_HEADER: Final = _ID + bytes([_DEFLATE, 0, 0, 0, 0, 0, 0, 0xFF])
 _PLAIN: Final = _ID + bytes([_DEFLATE, 0])
-READ: Final = Form(_PLAIN, _HEADER.size, 1)
+READ: Final = PayloadForm(_PLAIN, _HEADER.size, 1)
 """The form that is read fast; there are no blocks."""
 _DEFAULT_LEVEL: Final = -1
 _LEVELS: Final = (_DEFAULT_LEVEL, *range(1, 10))
@@ -116,12 +116,12 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     return _WRITTEN_HEADER + body + _TRAILER.pack(zlib.crc32(data), len(data) & 0xFFFFFFFF)
 
 
-def written(*, magic: int, level: int | None) -> tuple[Form, int]:
+def written(*, magic: int, level: int | None) -> tuple[PayloadForm, int]:
     """Return the form of what is written, and the level for the library; ``magic`` changes none."""
     level = _DEFAULT_LEVEL if level is None else level
     if level not in _LEVELS:
         raise bad_level("gzip", level, "-1 and 1 to 9")
-    form = Form(_WRITTEN_HEADER, len(_WRITTEN_HEADER), 1)
+    form = PayloadForm(_WRITTEN_HEADER, len(_WRITTEN_HEADER), 1)
     return form, _ZLIB_LEVEL if level == _DEFAULT_LEVEL else level
 
 

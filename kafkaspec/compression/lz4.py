@@ -22,7 +22,7 @@ import cramjam
 import lz4.block  # type: ignore[import-untyped]
 from xxhash import xxh32_intdigest
 
-from kafkaspec.compression.form import Form
+from kafkaspec.compression.form import PayloadForm
 from kafkaspec.compression.refusal import bad_level, corrupt, too_large
 
 _MAGIC: Final = b"\x04\x22\x4d\x18"
@@ -53,7 +53,7 @@ def _header_checksum(descriptor: memoryview | bytes) -> int:
 _DESCRIPTOR: Final = bytes([_VERSION_1 | _INDEPENDENT_BLOCKS, _BLOCK_64K << 4])
 _HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_DESCRIPTOR)])
 _BEGINNING: Final = Struct(f"<{len(_HEADER)}sI")  # the header and the word of the first block
-READ: Final = Form(_HEADER, len(_HEADER), _MAX_BLOCK)
+READ: Final = PayloadForm(_HEADER, len(_HEADER), _MAX_BLOCK)
 """The form that is read fast."""
 _BROKEN_HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_MAGIC + _DESCRIPTOR)])
 
@@ -137,13 +137,13 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     return b"".join(output)
 
 
-def written(*, magic: int, level: int | None) -> tuple[Form, int]:
+def written(*, magic: int, level: int | None) -> tuple[PayloadForm, int]:
     """Return the form of what is written, and the level of high compression; 0 is the fast one."""
     level = _DEFAULT_LEVEL if level is None else level
     if level not in _LEVELS:
         raise bad_level("lz4", level, "1 to 17")
     header = _BROKEN_HEADER if magic == 0 else _HEADER
-    return Form(header, len(header), _MAX_BLOCK), 0 if level == _DEFAULT_LEVEL else level
+    return PayloadForm(header, len(header), _MAX_BLOCK), 0 if level == _DEFAULT_LEVEL else level
 
 
 def _read_header(data: memoryview, *, verify_checksum: bool) -> tuple[int, int, int]:

@@ -20,7 +20,7 @@ from typing import Final
 
 import cramjam
 
-from kafkaspec.compression.form import Form
+from kafkaspec.compression.form import PayloadForm
 from kafkaspec.compression.refusal import bad_level, corrupt, too_large
 
 _MAGIC: Final = b"\x82SNAPPY\0"
@@ -30,7 +30,7 @@ _LENGTH: Final = Struct(">i")
 _VERSION: Final = 1
 _CHUNK: Final = 32 * 1024
 
-READ: Final = Form(_MAGIC, _HEADER.size, _CHUNK)
+READ: Final = PayloadForm(_MAGIC, _HEADER.size, _CHUNK)
 """The form that is read fast. A chunk may be larger."""
 
 # A copy element of 3 bytes gives at most 64 bytes of output, and no element has a better ratio.
@@ -96,11 +96,11 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     return b"".join(output)
 
 
-def written(*, magic: int, level: int | None) -> tuple[Form, int]:
+def written(*, magic: int, level: int | None) -> tuple[PayloadForm, int]:
     """Return the form of what is written, and a level that means nothing."""
     if level is not None:
         raise bad_level("snappy", level, "None")
-    return Form(_HEADER.pack(_MAGIC, _VERSION, _VERSION), _HEADER.size, _CHUNK), 0
+    return PayloadForm(_HEADER.pack(_MAGIC, _VERSION, _VERSION), _HEADER.size, _CHUNK), 0
 
 
 def _is_header(data: memoryview, position: int) -> bool:

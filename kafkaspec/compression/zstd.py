@@ -17,7 +17,7 @@ from typing import Final
 
 import zstandard
 
-from kafkaspec.compression.form import Form
+from kafkaspec.compression.form import PayloadForm
 from kafkaspec.compression.refusal import bad_level, corrupt, too_large
 
 _DEFAULT_LEVEL: Final = 3
@@ -40,7 +40,9 @@ _FRAME_MAGIC: Final = 0xFD2FB528
 _CHECKSUM, _CHECKSUM_SIZE = 0x04, 4
 _BLOCK: Final = Struct("<HB")
 _MAX_WINDOW: Final = 1 << 27
-READ: Final = Form(_FRAME_MAGIC.to_bytes(4, "little"), _FRAME.size - _BLOCK.size, _MAX_WINDOW)
+READ: Final = PayloadForm(
+    _FRAME_MAGIC.to_bytes(4, "little"), _FRAME.size - _BLOCK.size, _MAX_WINDOW
+)
 """The form that is read fast: one frame without content size and dictionary."""
 _LAST, _TYPE, _REPEATED = 0x01, 0x06, 0x02  # a repeated block is one byte that stands for many
 # The library allocates room for all output first, which is fast only for small outputs.
@@ -140,12 +142,12 @@ def compress(data: memoryview, *, magic: int, level: int | None) -> bytes:
     return flushed + frame.flush()
 
 
-def written(*, magic: int, level: int | None) -> tuple[Form, int]:
+def written(*, magic: int, level: int | None) -> tuple[PayloadForm, int]:
     """Return the form of what is written, where the library writes all, and the level."""
     level = _DEFAULT_LEVEL if level is None else level
     if not _MIN_LEVEL <= level <= _MAX_LEVEL:
         raise bad_level("zstd", level, f"{_MIN_LEVEL} to {_MAX_LEVEL}")
-    return Form(b"", 0, _MAX_WINDOW), level
+    return PayloadForm(b"", 0, _MAX_WINDOW), level
 
 
 def _is_one_plain_frame(data: memoryview) -> bool:

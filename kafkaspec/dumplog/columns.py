@@ -18,7 +18,7 @@ from kafkaspec.columns.json_lines import (
     PIECES_AHEAD,
     RANGE_BYTES,
     Column,
-    Form,
+    LineForm,
     LinePiece,
     Lines,
     column_of,
@@ -65,7 +65,7 @@ class _Shown(NamedTuple):
     """
 
     source: str
-    form: Form = Form.JSON
+    form: LineForm = LineForm.JSON
     lowest: int = 0
     texts: tuple[str, ...] = ()
     where: str = ""
@@ -75,16 +75,16 @@ _BASE_SEQUENCE: Final = OF_BATCH + names.BASE_SEQUENCE
 _SHOWN: Final = {
     "offset": _Shown(names.OFFSET),
     "timestamp": _Shown(names.TIMESTAMP),
-    "key_size": _Shown(names.KEY, Form.SIZE),
-    "value_size": _Shown(names.VALUE, Form.SIZE),
-    "sequence": _Shown(names.SEQUENCE, Form.JSON, NONE, (str(NONE),), _BASE_SEQUENCE),
-    "header_keys": _Shown(names.HEADERS, Form.KEYS),
+    "key_size": _Shown(names.KEY, LineForm.SIZE),
+    "value_size": _Shown(names.VALUE, LineForm.SIZE),
+    "sequence": _Shown(names.SEQUENCE, LineForm.JSON, NONE, (str(NONE),), _BASE_SEQUENCE),
+    "header_keys": _Shown(names.HEADERS, LineForm.KEYS),
     "base_offset": _Shown(BATCH_BASE_OFFSET),
     "last_offset": _Shown(OF_BATCH + names.LAST_OFFSET),
     "count": _Shown(OF_BATCH + names.NUM_RECORDS),
     "base_sequence": _Shown(_BASE_SEQUENCE),
     "last_sequence": _Shown(
-        OF_BATCH + names.LAST_SEQUENCE, Form.JSON, NONE, (str(NONE),), _BASE_SEQUENCE
+        OF_BATCH + names.LAST_SEQUENCE, LineForm.JSON, NONE, (str(NONE),), _BASE_SEQUENCE
     ),
     "producer_id": _Shown(OF_BATCH + names.PRODUCER_ID),
     "producer_epoch": _Shown(OF_BATCH + names.PRODUCER_EPOCH),
@@ -156,10 +156,10 @@ class _Text:
         self._plan: list[LinePiece] = []
         self._shown: list[_Shown | None] = []
         if family.batches_always:
-            self._add("", _Shown(BATCH_POSITION, Form.FIRST))
+            self._add("", _Shown(BATCH_POSITION, LineForm.FIRST))
             self._line(family.batch)
             self._add("\n", None)
-            self._plan[0] = (b"", len(self._plan) - 1, (), Form.FIRST)
+            self._plan[0] = (b"", len(self._plan) - 1, (), LineForm.FIRST)
         self._line(family.record)
         self._parse = options.parse
         self._decoded: dict[int, int] = {}
@@ -167,7 +167,7 @@ class _Text:
         if options.content:
             for number, (before, name) in enumerate((("key", names.KEY), ("payload", names.VALUE))):
                 self._decoded[len(self._plan)] = number
-                self._add(f" {before}: ", _Shown(name, Form.TEXT))
+                self._add(f" {before}: ", _Shown(name, LineForm.TEXT))
         self._add("\n", None)
         self._lines = Lines(core, self._plan)
         known = [item for item in self._shown if item is not None]
@@ -192,7 +192,7 @@ class _Text:
     def _add(self, before: str, shown: _Shown | None) -> None:
         self._shown.append(shown)
         if shown is None:
-            self._plan.append((before.encode(), 0, (), Form.JSON))
+            self._plan.append((before.encode(), 0, (), LineForm.JSON))
             return
         texts = self._codecs if shown is _SHOWN["codec"] else shown.texts
         encoded = tuple(text.encode() for text in texts)

@@ -80,7 +80,7 @@ class Opened:
     read_into: Callable[[int, memoryview], int] | None = None
 
 
-class Files(Protocol):
+class _Files(Protocol):
     """A file system."""
 
     def status(self, path: str, *, fresh: bool = False) -> Status | None:
@@ -184,7 +184,7 @@ class RemotePath:
         url: the whole URL, with credentials, by which it can be opened again.
     """
 
-    def __init__(self, files: Files, root: str, path: str, status: Status | None = None) -> None:
+    def __init__(self, files: _Files, root: str, path: str, status: Status | None = None) -> None:
         """Make a path in a file system, below ``root``; nothing is read yet."""
         self._files = files
         self._root = root
@@ -307,7 +307,7 @@ class RemoteReading(Reading):
     # bytes may cost money, and requests hardly do.
     request_bytes = 256 << 10
 
-    def __init__(self, files: Files, path: str, name: str, status: Status, size: int) -> None:
+    def __init__(self, files: _Files, path: str, name: str, status: Status, size: int) -> None:
         """Prepare to read a file, which is opened with the first range; ``name`` is its URL."""
         self._files = files
         self._path = path
@@ -417,13 +417,13 @@ def remote_path(url: str, filesystem: Any = None) -> RemotePath:
     return RemotePath(files, scheme + _SEPARATOR, path.removeprefix("/") + query)
 
 
-def _within(filesystem: Any, url: str) -> tuple[Files, str]:
+def _within(filesystem: Any, url: str) -> tuple[_Files, str]:
     if type(filesystem).__module__.startswith("pyarrow"):
         return ArrowFiles(filesystem), url.rpartition(_SEPARATOR)[2]
     return FsspecFiles(filesystem), str(filesystem._strip_protocol(url))
 
 
-def _resolved(url: str) -> tuple[Files, str]:
+def _resolved(url: str) -> tuple[_Files, str]:
     scheme, _, rest = url.partition(_SEPARATOR)
     own = files_of(scheme)
     if own is not None:

@@ -202,11 +202,11 @@ class JsonLines:
         """Do nothing: all lines are written already."""
 
 
-def _in_core(name: str, array: pa.Array) -> tuple[json_lines.Field, json_lines.Column | None]:
+def _in_core(name: str, array: pa.Array) -> tuple[json_lines.LineField, json_lines.Column | None]:
     """Return a field of a line, and its column as the core takes it."""
     kind = array.type
     if pa.types.is_null(kind):
-        return json_lines.Field(name, json_lines.NULL), None
+        return json_lines.LineField(name, json_lines.NULL), None
     if pa.types.is_list(kind):
         # Their children are those of the whole array, whatever part of it this is.
         keys, values = (array.values.field(number) for number in range(2))
@@ -214,9 +214,9 @@ def _in_core(name: str, array: pa.Array) -> tuple[json_lines.Field, json_lines.C
         column = json_lines.pairs(
             offsets, len(array.values), _strings(keys), _strings(values), array.offset
         )
-        return json_lines.Field(name), column
+        return json_lines.LineField(name), column
     if _is_text(kind):
-        return json_lines.Field(name), _strings(array)
+        return json_lines.LineField(name), _strings(array)
     shown: Sequence[str] = ()
     if pa.types.is_dictionary(kind):
         texts = array.dictionary.to_pylist()
@@ -228,7 +228,9 @@ def _in_core(name: str, array: pa.Array) -> tuple[json_lines.Field, json_lines.C
         array = array.view(pa.int64())
     array = array if array.type == pa.int64() else array.cast(pa.int64())
     validity, integers = array.buffers()
-    return json_lines.Field(name, shown=shown), json_lines.numbers(integers, array.offset, validity)
+    return json_lines.LineField(name, shown=shown), json_lines.numbers(
+        integers, array.offset, validity
+    )
 
 
 def _strings(array: pa.Array) -> json_lines.Column:

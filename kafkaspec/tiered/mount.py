@@ -48,7 +48,7 @@ class Shown:
 
 
 class TieredFiles:
-    """A file system with the partitions in remote storage; see ``kafkaspec.io.remote.Files``."""
+    """A file system with the partitions in remote storage; see ``kafkaspec.io.remote._Files``."""
 
     def __init__(self, found: Found, keys: KeyRing) -> None:
         self.found = found

@@ -15,7 +15,7 @@ import kafkaspec as ks
 from kafkaspec.cli.commands import dump_columns
 from kafkaspec.cli.commands.dump_format import FormatString
 from kafkaspec.codecs import codec_names
-from kafkaspec.columns.json_lines import Form, Lines, pairs
+from kafkaspec.columns.json_lines import LineForm, Lines, pairs
 from tests.cli.helpers import golden, run
 from tests.cli.test_dump_columns import from_records
 from tests.columns.test_json_lines import offsets_of, views_of
@@ -78,7 +78,7 @@ def test_long_and_null_bytes_with_little_room() -> None:
     headers = [[(b"k" * size, value)] * size for size, value in enumerate(values)]
     flat = [pair for row in headers for pair in row]
     ends = array("i", accumulate(map(len, headers), initial=0))
-    forms = (Form.RAW, Form.RAW, Form.SIZE32, Form.EQUATED)
+    forms = (LineForm.RAW, LineForm.RAW, LineForm.SIZE32, LineForm.EQUATED)
     plan = [(b"<", 0, (b"none",) if n == 1 else (), form) for n, form in enumerate(forms)]
     expected = b"".join(
         b"<%s<%s<%s<%s"

@@ -19,9 +19,9 @@ from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.json_lines import (
     NULL,
     Column,
-    Field,
-    Form,
     JsonLines,
+    LineField,
+    LineForm,
     numbers,
     pairs,
     strings,
@@ -69,7 +69,7 @@ def test_quotes_at_every_place(core: Core) -> None:
         for alphabet in alphabets
         for _ in range(12)
     ]
-    made = JsonLines(core, [Field('"v"')])
+    made = JsonLines(core, [LineField('"v"')])
     found = b"".join(made.of([offsets_of(values)], len(values))).decode()
     assert found.splitlines() == [f'{{"v": {in_python(value)}}}' for value in values]
 
@@ -115,7 +115,7 @@ def test_every_sequence_of_bytes_that_utf8_may_refuse(core: Core, column: Any) -
         values += [bytes(item) for item in product(range(0xDF, 0xF7), *[edges] * (size - 1))]
     # Whole words of plain text before and after, and the place within a word.
     values += [b"x" * (number % 9) + value * 2 + b"y" * 9 for number, value in enumerate(values)]
-    lines = JsonLines(core, [Field('"v"')])
+    lines = JsonLines(core, [LineField('"v"')])
     found = text_of(lines, [column(values)], len(values)).decode().split("\n")[:-1]
     assert found == [f'{{"v": {in_python(value)}}}' for value in values]
 
@@ -139,11 +139,11 @@ def test_lines(
     more: int,
 ) -> None:
     fields = [
-        Field('"file"', json.dumps("/ä/%s")),
-        Field('"n"', lowest=-1, shown=(NULL, '"zero"')),
-        Field('"v"'),
-        Field('"h"'),
-        Field('"last"', "1"),
+        LineField('"file"', json.dumps("/ä/%s")),
+        LineField('"n"', lowest=-1, shown=(NULL, '"zero"')),
+        LineField('"v"'),
+        LineField('"h"'),
+        LineField('"last"', "1"),
     ]
     shown = {-1: "null", 0: '"zero"'}
     expected = [
@@ -181,14 +181,14 @@ def test_numbers(core: Core) -> None:
     values += [
         sign * 10**power + step for power in range(19) for sign in (1, -1) for step in (-1, 0)
     ]
-    lines = JsonLines(core, [Field('"n"')])
+    lines = JsonLines(core, [LineField('"n"')])
     found = text_of(lines, [numbers(array("q", values))], len(values))
     assert [json.loads(line)["n"] for line in found.splitlines()] == values
     assert found.decode() == "".join(f'{{"n": {value}}}\n' for value in values)
 
 
 def test_a_number_beside_another_column(core: Core) -> None:
-    lines = JsonLines(core, [Field('"t"', lowest=-1, shown=('"none"', '"a"', '"b"'))])
+    lines = JsonLines(core, [LineField('"t"', lowest=-1, shown=('"none"', '"a"', '"b"'))])
     where = array("q", [0, 1, 2, 63, 64, -1, 1])
     column = numbers(array("q", [0, 0, 1, 1, 0, 1, -1]), where=where, among=1)
     found = [json.loads(line)["t"] for line in text_of(lines, [column], 7).splitlines()]
@@ -200,9 +200,9 @@ def test_long_strings_take_the_room_that_they_need(core: Core) -> None:
         b"x" * 3_000_000, b"\x00" * 100_000, b'"' * 100_000 + b"\xff", "é".encode() * 70_000,
         b"\xff" * 1_000_000, b"",
     ]  # fmt: skip
-    lines = JsonLines(core, [Field('"v"')])
+    lines = JsonLines(core, [LineField('"v"')])
     for base64 in (False, True):
-        lines = JsonLines(core, [Field('"v"')], base64=base64)
+        lines = JsonLines(core, [LineField('"v"')], base64=base64)
         found = list(lines.of([offsets_of(values)], len(values)))
         expected = [f'{{"v": {in_python(value, base64)}}}\n' for value in values]
         assert b"".join(found).decode() == "".join(expected)
@@ -210,7 +210,7 @@ def test_long_strings_take_the_room_that_they_need(core: Core) -> None:
 
 
 def test_unsound_columns_are_refused(core: Core) -> None:
-    lines = JsonLines(core, [Field('"v"')])
+    lines = JsonLines(core, [LineField('"v"')])
     outside = bytearray((20).to_bytes(4, "little") + bytes(4) + bytes(8))
     views: list[tuple[Any, ...]] = []
     for size, number, place in (
@@ -255,7 +255,7 @@ def test_unsound_columns_are_refused(core: Core) -> None:
     plans: list[Any] = [
         ((b"",),), ((b"", 0, (1,), 0),), (("", 0, (), 0),), ((b"", 1 << 64, (), 0),),
         ((b"", 0, (), 5),), ((b"", 2, (), 4),), ((b"", -1, (), 4),),
-        *(((b"", 0, (), form),) for form in Form if form is not Form.JSON),
+        *(((b"", 0, (), form),) for form in LineForm if form is not LineForm.JSON),
     ]  # fmt: skip
     for plan in plans:
         with pytest.raises((TypeError, OverflowError, ValueError)):

@@ -9,10 +9,10 @@ from typing import Final, TypeVar
 
 import pyarrow as pa
 
-from kafkaspec.arrow.where.evaluation import Program
+from kafkaspec.arrow.where.evaluation import WhereProgram
 from kafkaspec.arrow.where.parser import parse
-from kafkaspec.arrow.where.ranges import Range, Ranges, ranges_of
-from kafkaspec.arrow.where.tree import All, Any, Node, Not, WhereError, column_of, operands
+from kafkaspec.arrow.where.ranges import ValueRange, ValueRanges, ranges_of
+from kafkaspec.arrow.where.tree import All, Any, Not, WhereError, WhereNode, column_of, operands
 
 __all__ = ["Where", "WhereError"]
 
@@ -38,7 +38,7 @@ class Where:
         self.text = text
         self._node = parse(text)
         self._ranges = ranges_of(self._node)
-        self._programs: dict[pa.Schema, Program] = {}
+        self._programs: dict[pa.Schema, WhereProgram] = {}
         found = (column_of(each) for each in operands(self._node))
         self.columns = tuple(dict.fromkeys(each.path[0] for each in found if each is not None))
         """The columns that it is about."""
@@ -47,14 +47,14 @@ class Where:
         return f"Where({self.text!r})"
 
     @property
-    def ranges(self) -> Ranges:
+    def ranges(self) -> ValueRanges:
         """Ranges that hold all records for which it is true."""
         return self._ranges
 
     def check(self, schema: pa.Schema) -> None:
         """Raise a ``WhereError`` if it does not suit columns of a schema."""
         if schema not in self._programs:
-            self._programs[schema] = Program(self._node, schema, self.text)
+            self._programs[schema] = WhereProgram(self._node, schema, self.text)
 
     def mask(self, batch: pa.RecordBatch) -> pa.Array:
         """Return whether it is true, for each row of a record batch with its columns."""
@@ -67,7 +67,7 @@ class Where:
         bounds: dict[str, int | None] = {}
         for what, found in (("offset", self._ranges.offset), ("timestamp", self._ranges.timestamp)):
             start, end = f"start_{what}", f"end_{what}"
-            both = found & Range(getattr(wanted, start), getattr(wanted, end))
+            both = found & ValueRange(getattr(wanted, start), getattr(wanted, end))
             bounds |= {start: both.low, end: both.high}
         return replace(wanted, **bounds)
 
@@ -78,7 +78,7 @@ class Where:
         )
         return not self._ranges.is_empty and True in self._outcomes(self._node, place)
 
-    def _outcomes(self, node: Node, place: pa.RecordBatch) -> frozenset[Truth]:
+    def _outcomes(self, node: WhereNode, place: pa.RecordBatch) -> frozenset[Truth]:
         """Return what a part of it can be for records of a partition."""
         if isinstance(node, Not):
             return frozenset(
@@ -97,4 +97,4 @@ class Where:
         columns = [column_of(each) for each in operands(node)]
         if not all(each is None or each.path in (("topic",), ("partition",)) for each in columns):
             return _ALL
-        return frozenset(Program(node, place.schema, self.text)(place).to_pylist())
+        return frozenset(WhereProgram(node, place.schema, self.text)(place).to_pylist())

@@ -15,24 +15,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.where.ranges import Range, milliseconds, scaled, values_of
+from kafkaspec.arrow.where.ranges import ValueRange, milliseconds, scaled, values_of
 from kafkaspec.arrow.where.tree import (
     All,
     Among,
     Any,
     Call,
     Column,
-    Compare,
     Fits,
     IsNull,
     Literal,
-    Node,
     Not,
     Operand,
+    WhereComparison,
     WhereError,
+    WhereNode,
 )
 
-Values = Callable[[pa.RecordBatch], pa.Array]
+_Values = Callable[[pa.RecordBatch], pa.Array]
 """Returns a column of a record batch, or what is made of some."""
 
 _COMPARE: Final = {
@@ -49,7 +49,7 @@ _UNITS: Final = {"s": -3, "ms": 0, "us": 3, "ns": 6}
 _ARROW_ERRORS: Final = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
-class Program:
+class WhereProgram:
     """A condition for record batches of one schema.
 
     Args:
@@ -61,7 +61,7 @@ class Program:
         WhereError: it does not suit the schema.
     """
 
-    def __init__(self, node: Node, schema: pa.Schema, text: str) -> None:
+    def __init__(self, node: WhereNode, schema: pa.Schema, text: str) -> None:
         self._schema = schema
         self._text = text
         self._run = self._node(node)
@@ -75,7 +75,7 @@ class Program:
 
     # -- conditions ---------------------------------------------------------------------------
 
-    def _node(self, node: Node) -> Values:
+    def _node(self, node: WhereNode) -> _Values:
         if isinstance(node, All | Any):
             parts = [self._node(part) for part in node.parts]
             join = pc.and_kleene if isinstance(node, All) else pc.or_kleene
@@ -83,11 +83,11 @@ class Program:
         if isinstance(node, Not):
             part = self._node(node.part)
             return lambda batch: pc.invert(part(batch))
-        if isinstance(node, Compare):
+        if isinstance(node, WhereComparison):
             return self._compare(node)
         if isinstance(node, Among):
             parts = [
-                self._compare(Compare("=", node.operand, item, node.at))
+                self._compare(WhereComparison("=", node.operand, item, node.at))
                 for item in node.items[: _FEW if self._is_plain(node) else None]
             ]
             if len(node.items) > len(parts):
@@ -108,7 +108,7 @@ class Program:
         kind, _ = self._operand(node.operand)
         return len(node.items) > _FEW and (_is_bytes(kind) or pa.types.is_string(kind))
 
-    def _among(self, node: Among) -> Values:
+    def _among(self, node: Among) -> _Values:
         kind, values = self._operand(node.operand)
         items = [self._constant(item, kind) for item in node.items]
         known = pa.array([item.as_py() for item in items], kind)
@@ -120,7 +120,7 @@ class Program:
 
         return found
 
-    def _fits(self, node: Fits) -> Values:
+    def _fits(self, node: Fits) -> _Values:
         kind, values = self._operand(node.operand)
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_bytes(kind)):
             self._fail(f"patterns are for texts and bytes, and this is {kind}", node.at)
@@ -132,7 +132,7 @@ class Program:
             self._fail(f"this is not a pattern: {error}", node.at)
         return lambda batch: match(values(batch), pattern=node.pattern)
 
-    def _compare(self, node: Compare) -> Values:
+    def _compare(self, node: WhereComparison) -> _Values:
         left, right, sign = node.left, node.right, node.operator
         if isinstance(left, Literal):
             left, right, sign = right, left, _SWAPPED[sign]
@@ -156,10 +156,10 @@ class Program:
     def _compare_columns(
         self,
         sign: str,
-        left: tuple[pa.DataType, Values],
-        right: tuple[pa.DataType, Values],
+        left: tuple[pa.DataType, _Values],
+        right: tuple[pa.DataType, _Values],
         at: int,
-    ) -> Values:
+    ) -> _Values:
         compare = _COMPARE[sign]
         (kind, first), (other, second) = left, right
         if _is_bytes(kind) != _is_bytes(other):  # a text as its bytes
@@ -196,7 +196,7 @@ class Program:
 
     # -- operands -----------------------------------------------------------------------------
 
-    def _operand(self, operand: Operand, *, whole: bool = False) -> tuple[pa.DataType, Values]:
+    def _operand(self, operand: Operand, *, whole: bool = False) -> tuple[pa.DataType, _Values]:
         """Return type and values of a column or function.
 
         Args:
@@ -213,7 +213,7 @@ class Program:
                        operand.at)  # fmt: skip
         return kind, values
 
-    def _column(self, column: Column) -> tuple[pa.DataType, Values]:
+    def _column(self, column: Column) -> tuple[pa.DataType, _Values]:
         path = column.path
         names = self._schema.names
         count = next((n for n in range(len(path), 0, -1) if ".".join(path[:n]) in names), 0)
@@ -245,7 +245,7 @@ class Program:
 
         return dense, values
 
-    def _call(self, call: Call) -> tuple[pa.DataType, Values]:
+    def _call(self, call: Call) -> tuple[pa.DataType, _Values]:
         if isinstance(call.argument, Literal):
             return self._header(call, str(call.argument.value))
         kind, values = self._operand(call.argument)
@@ -257,7 +257,7 @@ class Program:
             self._fail(f"text is made of bytes, and this is {kind}", call.at)
         return pa.string(), lambda batch: _texts(values(batch))
 
-    def _header(self, call: Call, name: str) -> tuple[pa.DataType, Values]:
+    def _header(self, call: Call, name: str) -> tuple[pa.DataType, _Values]:
         kind, values = self._column(Column(("headers",), call.at))
         if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
             self._fail(f"headers are {kind}", call.at)
@@ -296,7 +296,7 @@ def _dense(kind: pa.DataType) -> pa.DataType:
     return _DENSE.get(kind, kind)
 
 
-def _as_bytes(kind: pa.DataType, values: Values) -> tuple[pa.DataType, Values]:
+def _as_bytes(kind: pa.DataType, values: _Values) -> tuple[pa.DataType, _Values]:
     if not pa.types.is_string(kind):
         return kind, values
     return pa.binary(), lambda batch: values(batch).cast(pa.binary())
@@ -314,7 +314,7 @@ def _whole(kind: pa.DataType, value: object) -> Decimal | None:
     return None
 
 
-def _within(kind: pa.DataType, values: Values, wanted: tuple[Range, bool]) -> Values:
+def _within(kind: pa.DataType, values: _Values, wanted: tuple[ValueRange, bool]) -> _Values:
     """Return what says whether integers are in a range, or with a false flag outside it."""
     span, inside = wanted
     stored = pa.int64() if pa.types.is_timestamp(kind) else kind

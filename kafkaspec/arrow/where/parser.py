@@ -30,15 +30,15 @@ from kafkaspec.arrow.where.tree import (
     Any,
     Call,
     Column,
-    Compare,
     Fits,
     Is,
     IsNull,
     Literal,
-    Node,
     Not,
     Operand,
+    WhereComparison,
     WhereError,
+    WhereNode,
 )
 
 MOST_CHARACTERS: Final = 1 << 16
@@ -78,7 +78,7 @@ class _Token(NamedTuple):
         return self.text.upper() if self.kind in ("word", "sign") else ""
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> WhereNode:
     """Parse a condition.
 
     Raises:
@@ -96,7 +96,7 @@ class _Parser:
         self._next = 0
         self._depth = 0
 
-    def whole(self) -> Node:
+    def whole(self) -> WhereNode:
         found = self._or()
         if self._token.kind != "end":
             self._fail(f"{self._token.text!r} is not expected here")
@@ -140,22 +140,22 @@ class _Parser:
         if self._depth > MOST_DEPTH:
             self._fail(f"a condition is nested {MOST_DEPTH} deep at most")
 
-    def _or(self) -> Node:
+    def _or(self) -> WhereNode:
         parts = [self._and()]
         while self._take("OR"):
             parts.append(self._and())
         return parts[0] if len(parts) == 1 else Any(tuple(parts))
 
-    def _and(self) -> Node:
+    def _and(self) -> WhereNode:
         parts = [self._not()]
         while self._take("AND"):
             parts.append(self._not())
         return parts[0] if len(parts) == 1 else All(tuple(parts))
 
-    def _not(self) -> Node:
+    def _not(self) -> WhereNode:
         if self._take("NOT"):
             self._deeper()
-            found: Node = Not(self._not())
+            found: WhereNode = Not(self._not())
             self._depth -= 1
             return found
         if self._take("("):
@@ -166,7 +166,7 @@ class _Parser:
             return found
         return self._test()
 
-    def _test(self) -> Node:
+    def _test(self) -> WhereNode:
         left, at = self._operand(), self._token.at
         sign = _SIGNS.get(self._token.text, self._token.text)
         if self._token.kind == "sign" and sign in _COMPARISONS:
@@ -185,7 +185,7 @@ class _Parser:
         found = self._words(word, left, at)
         return Not(found) if negated else found
 
-    def _words(self, word: str, left: Operand, at: int) -> Node:
+    def _words(self, word: str, left: Operand, at: int) -> WhereNode:
         if word == "IN":
             return Among(left, self._list(), at)
         if word == "BETWEEN":
@@ -197,11 +197,11 @@ class _Parser:
             self._fail(f"{word} needs a text in quotes")
         return Fits(left, self._string(), word == "MATCHES", at)
 
-    def _compare(self, sign: str, left: Operand, right: Operand, at: int) -> Compare:
+    def _compare(self, sign: str, left: Operand, right: Operand, at: int) -> WhereComparison:
         for side in (left, right):
             if isinstance(side, Literal) and side.value is None:
                 self._fail("nothing is equal to null: use IS NULL", at)
-        return Compare(sign, left, right, at)
+        return WhereComparison(sign, left, right, at)
 
     def _list(self) -> tuple[Literal, ...]:
         self._need("(")

@@ -7,7 +7,16 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import reduce
 from typing import Final
 
-from kafkaspec.arrow.where.tree import All, Among, Any, Column, Compare, Literal, Node, Not
+from kafkaspec.arrow.where.tree import (
+    All,
+    Among,
+    Any,
+    Column,
+    Literal,
+    Not,
+    WhereComparison,
+    WhereNode,
+)
 from kafkaspec.times import microseconds
 
 _OPPOSITE: Final = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -17,23 +26,23 @@ _SWAPPED: Final = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ValueRange:
     """Integers from ``low`` up to ``high``, exclusive; None for no bound."""
 
     low: int | None = None
     high: int | None = None
 
-    def __and__(self, other: Range) -> Range:
+    def __and__(self, other: ValueRange) -> ValueRange:
         lows = [low for low in (self.low, other.low) if low is not None]
         highs = [high for high in (self.high, other.high) if high is not None]
-        return Range(max(lows, default=None), min(highs, default=None))
+        return ValueRange(max(lows, default=None), min(highs, default=None))
 
-    def __or__(self, other: Range) -> Range:
+    def __or__(self, other: ValueRange) -> ValueRange:
         if self.is_empty or other.is_empty:
             return other if self.is_empty else self
         low = None if self.low is None or other.low is None else min(self.low, other.low)
         high = None if self.high is None or other.high is None else max(self.high, other.high)
-        return Range(low, high)
+        return ValueRange(low, high)
 
     @property
     def is_empty(self) -> bool:
@@ -42,20 +51,20 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
+class ValueRanges:
     """Ranges of offsets, and of timestamps in milliseconds. No timestamp is in any but the whole
     range."""
 
-    offset: Range = Range()
-    timestamp: Range = Range()
+    offset: ValueRange = ValueRange()
+    timestamp: ValueRange = ValueRange()
 
-    def __and__(self, other: Ranges) -> Ranges:
-        return Ranges(self.offset & other.offset, self.timestamp & other.timestamp)
+    def __and__(self, other: ValueRanges) -> ValueRanges:
+        return ValueRanges(self.offset & other.offset, self.timestamp & other.timestamp)
 
-    def __or__(self, other: Ranges) -> Ranges:
+    def __or__(self, other: ValueRanges) -> ValueRanges:
         if self.is_empty or other.is_empty:
             return other if self.is_empty else self
-        return Ranges(self.offset | other.offset, self.timestamp | other.timestamp)
+        return ValueRanges(self.offset | other.offset, self.timestamp | other.timestamp)
 
     @property
     def is_empty(self) -> bool:
@@ -63,7 +72,7 @@ class Ranges:
         return self.offset.is_empty or self.timestamp.is_empty
 
 
-def ranges_of(node: Node, *, negated: bool = False) -> Ranges:
+def ranges_of(node: WhereNode, *, negated: bool = False) -> ValueRanges:
     """Return ranges that hold every record for which a condition is true, and perhaps others.
 
     Args:
@@ -75,28 +84,28 @@ def ranges_of(node: Node, *, negated: bool = False) -> Ranges:
     if isinstance(node, All | Any):
         parts = [ranges_of(part, negated=negated) for part in node.parts]
         both = isinstance(node, All) is not negated
-        return reduce(Ranges.__and__ if both else Ranges.__or__, parts)
-    if isinstance(node, Compare):
+        return reduce(ValueRanges.__and__ if both else ValueRanges.__or__, parts)
+    if isinstance(node, WhereComparison):
         sign, column, literal = node.operator, node.left, node.right
         if isinstance(column, Literal):
             sign, column, literal = _SWAPPED[sign], literal, column
         return _of_comparison(_OPPOSITE[sign] if negated else sign, column, literal)
     if isinstance(node, Among) and not negated:
         found = (_of_comparison("=", node.operand, item) for item in node.items)
-        return reduce(Ranges.__or__, found)
-    return Ranges()
+        return reduce(ValueRanges.__or__, found)
+    return ValueRanges()
 
 
-def _of_comparison(sign: str, column: object, literal: object) -> Ranges:
+def _of_comparison(sign: str, column: object, literal: object) -> ValueRanges:
     if not isinstance(column, Column) or not isinstance(literal, Literal):
-        return Ranges()
+        return ValueRanges()
     value = literal.value
     if column.path == ("offset",) and isinstance(value, int | Decimal):
-        return Ranges(offset=_inside(sign, Decimal(value)))
+        return ValueRanges(offset=_inside(sign, Decimal(value)))
     if column.path == ("timestamp",):
         exact = milliseconds(value)
-        return Ranges() if exact is None else Ranges(timestamp=_inside(sign, exact))
-    return Ranges()
+        return ValueRanges() if exact is None else ValueRanges(timestamp=_inside(sign, exact))
+    return ValueRanges()
 
 
 def milliseconds(value: object) -> Decimal | None:
@@ -112,17 +121,17 @@ def scaled(value: Decimal, power: int) -> Decimal:
     return value.scaleb(power, _EXACT)
 
 
-def _inside(sign: str, value: Decimal) -> Range:
+def _inside(sign: str, value: Decimal) -> ValueRange:
     found, inside = values_of(sign, value)
-    return found if inside else Range()
+    return found if inside else ValueRange()
 
 
-def values_of(sign: str, value: Decimal) -> tuple[Range, bool]:
+def values_of(sign: str, value: Decimal) -> tuple[ValueRange, bool]:
     """Return the integers for which a comparison is true; with a false flag, all others are."""
     below = int(value.to_integral_value(ROUND_FLOOR))
     above = int(value.to_integral_value(ROUND_CEILING))
     if sign in ("=", "!="):
-        return Range(above, below + 1), sign == "="
+        return ValueRange(above, below + 1), sign == "="
     if sign in ("<", "<="):
-        return Range(None, above if sign == "<" else below + 1), True
-    return Range(above if sign == ">=" else below + 1, None), True
+        return ValueRange(None, above if sign == "<" else below + 1), True
+    return ValueRange(above if sign == ">=" else below + 1, None), True

@@ -62,7 +62,7 @@ Operand = Literal | Column | Call
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class WhereComparison:
     """A comparison: ``=``, ``!=``, ``<``, ``<=``, ``>`` or ``>=``."""
 
     operator: str
@@ -108,34 +108,34 @@ class Is:
 class Not:
     """The opposite; null stays null."""
 
-    part: Node
+    part: WhereNode
 
 
 @dataclass(frozen=True, slots=True)
 class All:
     """Parts joined by AND."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[WhereNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
     """Parts joined by OR."""
 
-    parts: tuple[Node, ...]
+    parts: tuple[WhereNode, ...]
 
 
-Node = Compare | Among | IsNull | Fits | Is | Not | All | Any
+WhereNode = WhereComparison | Among | IsNull | Fits | Is | Not | All | Any
 
 
-def operands(node: Node) -> Iterator[Operand]:
+def operands(node: WhereNode) -> Iterator[Operand]:
     """Yield the operands of a condition, without those within others."""
     if isinstance(node, All | Any):
         for part in node.parts:
             yield from operands(part)
     elif isinstance(node, Not):
         yield from operands(node.part)
-    elif isinstance(node, Compare):
+    elif isinstance(node, WhereComparison):
         yield node.left
         yield node.right
     else:

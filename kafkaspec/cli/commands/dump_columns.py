@@ -22,8 +22,8 @@ from kafkaspec.columns.json_lines import (
     PIECES_AHEAD,
     RANGE_BYTES,
     Column,
-    Field,
     JsonLines,
+    LineField,
     column_of,
     numbers,
 )
@@ -51,7 +51,7 @@ class _Shown(NamedTuple):
 
     Attributes:
         source: its name.
-        lowest: see ``kafkaspec.columns.json_lines.Field``.
+        lowest: see ``kafkaspec.columns.json_lines.LineField``.
         shown: see there.
         where: another column; ``lowest`` stands where that is negative or among some numbers.
         among: these numbers, a bit for each.
@@ -291,9 +291,9 @@ class JsonMaker:
         self._core = core
         texts = {Key.FILE: json.dumps(segment.name or ""), Key.CONTROL: NULL}
         fields = [
-            Field(key.json, text=texts[key])
+            LineField(key.json, text=texts[key])
             if key in texts
-            else Field(key.json, lowest=_SHOWN[key].lowest, shown=_SHOWN[key].shown)
+            else LineField(key.json, lowest=_SHOWN[key].lowest, shown=_SHOWN[key].shown)
             for key in Key
             if key in texts or key in _SHOWN
         ]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from kafkaspec.columns.json_lines import Form, LinePiece, Lines, column_of
+from kafkaspec.columns.json_lines import LineForm, LinePiece, Lines, column_of
 from kafkaspec.columns.memory import Columns
 from kafkaspec.files.names import parse_partition
 from kafkaspec.io.remote import as_path
@@ -44,18 +44,18 @@ class _Column(NamedTuple):
     """The part of a record that a letter after % shows."""
 
     source: str
-    form: Form
+    form: LineForm
 
 
 _COLUMNS: Final = {
-    "o": _Column(names.OFFSET, Form.JSON),
-    "T": _Column(names.TIMESTAMP, Form.JSON),
-    "k": _Column(names.KEY, Form.RAW),
-    "K": _Column(names.KEY, Form.SIZE),
-    "s": _Column(names.VALUE, Form.RAW),
-    "S": _Column(names.VALUE, Form.SIZE),
-    "R": _Column(names.VALUE, Form.SIZE32),
-    "h": _Column(names.HEADERS, Form.EQUATED),
+    "o": _Column(names.OFFSET, LineForm.JSON),
+    "T": _Column(names.TIMESTAMP, LineForm.JSON),
+    "k": _Column(names.KEY, LineForm.RAW),
+    "K": _Column(names.KEY, LineForm.SIZE),
+    "s": _Column(names.VALUE, LineForm.RAW),
+    "S": _Column(names.VALUE, LineForm.SIZE),
+    "R": _Column(names.VALUE, LineForm.SIZE32),
+    "h": _Column(names.HEADERS, LineForm.EQUATED),
 }
 _TOPIC, _PARTITION = "t", "p"
 
@@ -166,10 +166,10 @@ def _shown(letter: str, record: Record) -> bytes:
     if source not in (names.KEY, names.VALUE):
         return b"%d" % (record.offset if source == names.OFFSET else record.timestamp)
     data = record.key if source == names.KEY else record.value
-    if form is Form.RAW:
+    if form is LineForm.RAW:
         return data or b""
     size = _NONE if data is None else len(data)
-    return b"%d" % size if form is Form.SIZE else size.to_bytes(_SIZE_BYTES, "big", signed=True)
+    return b"%d" % size if form is LineForm.SIZE else size.to_bytes(_SIZE_BYTES, "big", signed=True)
 
 
 class FormatMaker:
@@ -193,7 +193,7 @@ class FormatMaker:
             plan.append((before, 0, (), column.form))
             self._sources.append(column.source)
             before = b""
-        plan.append((before, 0, (), Form.JSON))
+        plan.append((before, 0, (), LineForm.JSON))
         self._sources.append(None)
         self._lines = Lines(core, plan)
 
