@@ -58,7 +58,7 @@ def read(
     Raises:
         OptionError: there is no such column or option, or an option has another value.
     """
-    from kafkaspec.spark.options import DOTTED, Content, ReadOptions, read_options
+    from kafkaspec.spark.options import DOTTED, ReadOptions, RecordContent, read_options
     from kafkaspec.spark.parsing import lowered
     from kafkaspec.spark.schema import schema_of
     from kafkaspec.spark.source import NAME, typed_options
@@ -71,7 +71,7 @@ def read(
     if columns is not None:
         corrupt = given.get("columnNameOfCorruptRecord", ReadOptions.corrupt_column)
         message, release = given.get("messages"), given.get("release")
-        content: Content = None if message is None else (message, release)
+        content: RecordContent = None if message is None else (message, release)
         if "value.decode" in given or "key.decode" in given:
             content = typed_options(lowered({**given, "paths": paths}), streaming=None).content
         reader = reader.schema(schema_of(columns, str(corrupt), content))

@@ -13,13 +13,13 @@ from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import SegmentTask
 from kafkaspec.spark.pieces import FIRST_ROWS, read_piece
 from kafkaspec.spark.planning import plan
-from kafkaspec.spark.schema import Output
+from kafkaspec.spark.schema import WantedColumns
 
 
 class TaskReader:
     """The common part of both readers."""
 
-    def __init__(self, options: ReadOptions, output: Output) -> None:
+    def __init__(self, options: ReadOptions, output: WantedColumns) -> None:
         self._options = options
         self._output = output
 

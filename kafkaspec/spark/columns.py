@@ -16,7 +16,7 @@ from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.parsing import LARGEST_LONG
 from kafkaspec.spark.partitions import TaskPiece
-from kafkaspec.spark.schema import HEADERS, TIMESTAMP, Output
+from kafkaspec.spark.schema import HEADERS, TIMESTAMP, WantedColumns
 
 _MICROSECONDS: Final = 1000
 _LARGEST: Final = LARGEST_LONG // _MICROSECONDS
@@ -31,13 +31,13 @@ _SPARE: Final = 8
 """An eighth more than were asked for: record batches have about as many rows, not as many."""
 
 
-class Columns:
+class SparkColumns:
     """Makes the record batches of a piece.
 
     A column with one value is made once, and cut to the number of rows.
     """
 
-    def __init__(self, piece: TaskPiece, output: Output) -> None:
+    def __init__(self, piece: TaskPiece, output: WantedColumns) -> None:
         """Make the columns of a piece."""
         self._piece = piece
         self._output = output
@@ -83,7 +83,7 @@ class Columns:
 
 
 def finding(
-    text: str, piece: TaskPiece, offset: int | None, position: int | None, output: Output
+    text: str, piece: TaskPiece, offset: int | None, position: int | None, output: WantedColumns
 ) -> Any:
     """Return a row that says what could not be read, as a record batch."""
     row = {

@@ -22,7 +22,7 @@ from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.output.atomic import cannot_write, force_directory, put, writing
 from kafkaspec.spark.partition_commit import Additions, prepare
-from kafkaspec.spark.staging import Run, Staging, all_staging
+from kafkaspec.spark.staging import StagedRun, Staging, all_staging
 from kafkaspec.spark.write_options import WriteOptions
 
 PLAN: Final = "plan.json"
@@ -32,7 +32,7 @@ _REPLACED: Final = "replaced"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CommitPlan:
     """Renames, each of one file or directory.
 
     A target that exists is a rename that was done: a plan has only targets that do not exist, or
@@ -83,7 +83,7 @@ class Plan:
             raise
 
 
-def load_plan(file: Path) -> Plan | None:
+def load_plan(file: Path) -> CommitPlan | None:
     """Load a plan that was saved; return None if there is none."""
     try:
         text = file.read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def load_plan(file: Path) -> Plan | None:
     try:
         found: Any = json.loads(text)
         renames = tuple((_inside(source), _inside(target)) for source, target in found["renames"])
-        return Plan(file, renames, int(found["batch"]))
+        return CommitPlan(file, renames, int(found["batch"]))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         detail = f"it is not a plan of a commit: {error}"
         raise make_error(Reason.INVALID_VALUE, detail, file=os.fspath(file)) from None
@@ -108,7 +108,7 @@ def _inside(name: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class Publishing:
     """How runs are published.
 
     Attributes:
@@ -120,21 +120,25 @@ class How:
     overwrite: bool
 
 
-def publish(options: WriteOptions, staging: Staging, runs: Sequence[Run], how: How) -> None:
+def publish(
+    options: WriteOptions, staging: Staging, runs: Sequence[StagedRun], how: Publishing
+) -> None:
     """Give the files of tasks their final names; after an error, everything is as it was before."""
     root = Path(options.path)
     with locked(root):
         for path in all_staging(options.path):
             finish_plan(root, path, sync=options.sync)
         renames = _gather(root, options, staging, runs, how)
-        plan = Plan(staging.path / PLAN, renames)
+        plan = CommitPlan(staging.path / PLAN, renames)
         plan.save(sync=options.sync)
         plan.carry_out(root, sync=options.sync, taken_back=plan.file.unlink)
         plan.file.unlink()
         staging.remove()
 
 
-def publish_batch(options: WriteOptions, staging: Staging, runs: Sequence[Run], how: How) -> None:
+def publish_batch(
+    options: WriteOptions, staging: Staging, runs: Sequence[StagedRun], how: Publishing
+) -> None:
     """Commit a micro-batch of a streaming query once, however often it is called.
 
     The last published micro-batch is noted in ``.kafkasegment-<query>.json`` in the directory. A
@@ -146,19 +150,19 @@ def publish_batch(options: WriteOptions, staging: Staging, runs: Sequence[Run], 
         last = load_plan(state)
         if last is not None:
             last.carry_out(root, sync=options.sync)
-            Plan(state, (), last.batch).save(sync=options.sync)
+            CommitPlan(state, (), last.batch).save(sync=options.sync)
         if last is None or last.batch < staging.batch:
             renames = _gather(root, options, staging, runs, how)
-            plan = Plan(state, renames, staging.batch)
+            plan = CommitPlan(state, renames, staging.batch)
             plan.save(sync=options.sync)
             plan.carry_out(
                 root,
                 sync=options.sync,
                 taken_back=state.unlink
                 if last is None
-                else partial(Plan(state, (), last.batch).save, sync=options.sync),
+                else partial(CommitPlan(state, (), last.batch).save, sync=options.sync),
             )
-            Plan(state, (), staging.batch).save(sync=options.sync)
+            CommitPlan(state, (), staging.batch).save(sync=options.sync)
         for path in staging.of_job():
             shutil.rmtree(path, ignore_errors=True)
 
@@ -173,11 +177,11 @@ def finish_plan(root: Path, staging: Path, *, sync: bool) -> None:
 
 
 def _gather(
-    root: Path, options: WriteOptions, staging: Staging, runs: Sequence[Run], how: How
+    root: Path, options: WriteOptions, staging: Staging, runs: Sequence[StagedRun], how: Publishing
 ) -> tuple[tuple[str, str], ...]:
     """Put partitions together in the staging directory; return the renames that publish them."""
     check_root(root)
-    logs: dict[str, list[Run]] = {}
+    logs: dict[str, list[StagedRun]] = {}
     for run in runs:
         logs.setdefault(run.place, []).append(run)
     for name in (_NEW, _REPLACED):  # a commit that died before it had a plan

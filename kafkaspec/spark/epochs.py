@@ -30,7 +30,7 @@ class Reached(NamedTuple):
     topic_id: str | None = None
 
 
-class Epochs:
+class EpochFiles:
     """Leader epochs of batches, cached as long as files keep their sizes."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from kafkaspec.policy import ErrorPolicy
 from kafkaspec.times import Time
 
 Flag = bool | Literal["true", "false"]
-Number = int | str
+_Number = int | str
 """A whole number, or its text; a text with a unit where the option takes one: ``128m``."""
 
 Formats = str | bool | None
@@ -43,10 +43,10 @@ class _Others(TypedDict, total=False):
     endingTimestamp: Time
     timestampLookup: Literal["records", "broker"]
     logStart: Literal["checkpoint", "ignore"]
-    minPartitions: Number
-    maxRecordsPerPartition: Number
-    maxPartitionBytes: Number
-    maxOffsetsPerTrigger: Number
+    minPartitions: _Number
+    maxRecordsPerPartition: _Number
+    maxPartitionBytes: _Number
+    maxOffsetsPerTrigger: _Number
     failOnDataLoss: Flag
     includeControl: Flag
     kafka_isolation_level: Literal["read_committed", "read_uncommitted"]
@@ -61,8 +61,8 @@ class _Others(TypedDict, total=False):
     value_schema: str
     key_schema: str
     schemas: str
-    evolve: Number
-    value_depth: Number
+    evolve: _Number
+    value_depth: _Number
     value_enums: Literal["text", "int"]
     value_errors: ErrorPolicy
 
@@ -90,17 +90,17 @@ class WriteNames(TypedDict, total=False):
     """Options of a write."""
 
     topic: str
-    partition: Number
+    partition: _Number
     offsets: Literal["keep", "assign"]
-    startingOffset: Number
+    startingOffset: _Number
     allowGaps: Flag
-    magic: Number
+    magic: _Number
     compression: str
-    compressionLevel: Number
-    batchSize: Number
-    segmentBytes: Number
-    indexIntervalBytes: Number
+    compressionLevel: _Number
+    batchSize: _Number
+    segmentBytes: _Number
+    indexIntervalBytes: _Number
     profile: str
-    leaderEpoch: Number
+    leaderEpoch: _Number
     topicId: str
     sync: Flag

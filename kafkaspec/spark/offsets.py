@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kafkaspec.options import did_you_mean
 from kafkaspec.shown import some_of
 from kafkaspec.spark.failing import DataLossError
-from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions
+from kafkaspec.spark.options import EARLIEST, LATEST, RangeBound, ReadOptions
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import LOGGER, TopicLog
 
@@ -26,7 +26,7 @@ class OffsetSpan:
     end: int | None = None
 
 
-def check_partitions(bound: Bound, logs: Iterable[TopicLog], name: str) -> None:
+def check_partitions(bound: RangeBound, logs: Iterable[TopicLog], name: str) -> None:
     """Make sure that offsets by topic-partition are those of all that is read, as in Spark."""
     given = bound.offsets if bound.offsets is not None else bound.timestamps
     if not isinstance(given, dict):
@@ -87,7 +87,7 @@ def span_of(log: TopicLog, options: ReadOptions) -> OffsetSpan:
     return OffsetSpan(start, _offset(log, options.end, options))
 
 
-def _offset(log: TopicLog, bound: Bound, options: ReadOptions) -> int | None:
+def _offset(log: TopicLog, bound: RangeBound, options: ReadOptions) -> int | None:
     timestamp = _of(log, bound.timestamps)
     if timestamp is not None:
         return log.opened.find(timestamp=timestamp, plain=not options.broker_times).offset

@@ -20,11 +20,11 @@ from kafkaspec.spark.patterns import from_java
 from kafkaspec.times import milliseconds
 
 TopicPartition = tuple[str, int]
-Messages = tuple[str, str | None]
+MessageChoice = tuple[str, str | None]
 """A type of record of one of Kafka's own topics, and the release of its layout, None for any."""
 
 
-class Typed(Protocol):
+class _Typed(Protocol):
     """Typed keys and values; see ``kafkaspec.spark.typed``."""
 
     @property
@@ -38,7 +38,7 @@ class Typed(Protocol):
         """Return records with typed columns."""
 
 
-Content = Messages | Typed | None
+RecordContent = MessageChoice | _Typed | None
 """What records hold, None for bytes."""
 
 EARLIEST: Final = -2
@@ -47,7 +47,7 @@ LATEST: Final = -1
 
 
 @dataclass(frozen=True)
-class Bound:
+class RangeBound:
     """Where reading begins or ends, for each topic-partition.
 
     Attributes:
@@ -102,8 +102,8 @@ class ReadOptions:
     """
 
     paths: tuple[str, ...]
-    start: Bound
-    end: Bound
+    start: RangeBound
+    end: RangeBound
     log_start: bool = True
     topics: frozenset[str] | None = None
     pattern: str | None = None
@@ -134,10 +134,10 @@ class ReadOptions:
     value_errors: ErrorPolicy = "column"
     depth: int = 0
     enums: Literal["text", "int"] = "text"
-    typed: Typed | None = None
+    typed: _Typed | None = None
 
     @property
-    def content(self) -> Content:
+    def content(self) -> RecordContent:
         """The content of records: Kafka's messages, or typed keys and values; None for bytes."""
         if self.typed is not None:
             return self.typed
@@ -245,7 +245,7 @@ def _assigned(name: str, value: str) -> frozenset[TopicPartition]:
     return frozenset((topic, number) for topic, numbers in found.items() for number in numbers)
 
 
-def _start(given: Mapping[str, str], streaming: bool) -> Bound:
+def _start(given: Mapping[str, str], streaming: bool) -> RangeBound:
     bound = _bound(given, "starting", "latest" if streaming else "earliest")
     if not streaming and bound.offsets == LATEST:
         raise OptionError("option startingOffsets can't be latest when a batch is read")
@@ -254,7 +254,7 @@ def _start(given: Mapping[str, str], streaming: bool) -> Bound:
     return bound
 
 
-def _end(given: Mapping[str, str]) -> Bound:
+def _end(given: Mapping[str, str]) -> RangeBound:
     bound = _bound(given, "ending", "latest")
     if bound.offsets == EARLIEST:
         raise OptionError("option endingOffsets can't be earliest")
@@ -263,18 +263,18 @@ def _end(given: Mapping[str, str]) -> Bound:
     return bound
 
 
-def _bound(given: Mapping[str, str], side: str, default: str) -> Bound:
+def _bound(given: Mapping[str, str], side: str, default: str) -> RangeBound:
     """Choose a timestamp before timestamps by topic-partition, and these before offsets."""
     name = f"{side}Timestamp"
     if name.lower() in given:
-        return Bound(timestamps=_time(name, given[name.lower()]))
+        return RangeBound(timestamps=_time(name, given[name.lower()]))
     name = f"{side}OffsetsByTimestamp"
     if name.lower() in given:
-        return Bound(timestamps=_by_partition(name, given[name.lower()], 0, times=True))
+        return RangeBound(timestamps=_by_partition(name, given[name.lower()], 0, times=True))
     name = f"{side}Offsets"
     value = given.get(name.lower(), default)
     fixed = {"earliest": EARLIEST, "latest": LATEST}.get(value.lower())
-    return Bound(_by_partition(name, value, EARLIEST) if fixed is None else fixed)
+    return RangeBound(_by_partition(name, value, EARLIEST) if fixed is None else fixed)
 
 
 def _time(name: str, value: str) -> int:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-Parser = Callable[[str, str], Any]
+_Parser = Callable[[str, str], Any]
 """Function that takes the documented name of an option and its text."""
 
-Table = Mapping[str, tuple[str, Parser]]
+Table = Mapping[str, tuple[str, _Parser]]
 """Of each option, by its documented name: the attribute that it sets, and its parser."""
 
 LARGEST_INT: Final = (1 << 31) - 1
@@ -46,7 +46,7 @@ def text(_: str, value: str) -> str:
     return value
 
 
-def one_of(choices: Mapping[str, Any]) -> Parser:
+def one_of(choices: Mapping[str, Any]) -> _Parser:
     """Return a parser of a choice, in any letter case."""
 
     def parser(name: str, value: str) -> Any:
@@ -60,7 +60,7 @@ def one_of(choices: Mapping[str, Any]) -> Parser:
 flag: Final = one_of({"true": True, "false": False})
 
 
-def whole(least: int, most: int = LARGEST_LONG) -> Parser:
+def whole(least: int, most: int = LARGEST_LONG) -> _Parser:
     """Return a parser of a number between two others."""
 
     def parser(name: str, value: str) -> int:

@@ -18,7 +18,7 @@ from kafkaspec.log.headers import read_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.output.atomic import put, writing
-from kafkaspec.spark.staging import Run, gap
+from kafkaspec.spark.staging import StagedRun, gap
 from kafkaspec.spark.write_options import WriteOptions
 from kafkaspec.writing.renumbering import move_offsets
 
@@ -65,7 +65,7 @@ class _Existing:
 def prepare(
     options: WriteOptions,
     staging: Path,
-    runs: Sequence[Run],
+    runs: Sequence[StagedRun],
     existing: Path | None,
     target: Path,
     *,
@@ -95,7 +95,7 @@ def prepare(
     return Additions(target, (*others, *order), replaced)
 
 
-def _check(options: WriteOptions, runs: Sequence[Run], end: int | None) -> None:
+def _check(options: WriteOptions, runs: Sequence[StagedRun], end: int | None) -> None:
     """Check that runs follow each other, and the existing log."""
     for run in runs:
         if end is not None and run.first_offset < end:

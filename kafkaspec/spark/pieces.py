@@ -20,11 +20,11 @@ from kafkaspec.io.window import Reading
 from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.segment import Segment
 from kafkaspec.shown import without_credentials
-from kafkaspec.spark.columns import Columns, finding
+from kafkaspec.spark.columns import SparkColumns, finding
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.partitions import TaskPiece
 from kafkaspec.spark.paths import LOGGER
-from kafkaspec.spark.schema import Output
+from kafkaspec.spark.schema import WantedColumns
 
 KAFKA_BYTES: Final = 2 << 20
 """Bytes decoded at a time: with fewer, Python costs time; with more, Spark is slower."""
@@ -52,7 +52,9 @@ def open_piece(piece: TaskPiece) -> Reading:
     return file
 
 
-def read_piece(piece: TaskPiece, output: Output, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+def read_piece(
+    piece: TaskPiece, output: WantedColumns, options: ReadOptions
+) -> Iterator[pa.RecordBatch]:
     """Yield the record batches of a piece, as Spark takes them."""
     if piece.lost is not None:
         yield finding(piece.lost, piece, piece.start_offset, piece.start, output)
@@ -81,7 +83,7 @@ def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _batches(
-    piece: TaskPiece, file: Reading, output: Output, options: ReadOptions
+    piece: TaskPiece, file: Reading, output: WantedColumns, options: ReadOptions
 ) -> Iterator[pa.RecordBatch]:
     """Yield the record batches, and what the mode says about what cannot be read."""
     segment = Segment(
@@ -106,7 +108,7 @@ def _batches(
         aborted=piece.aborted,
         on_error="raise" if options.on_error == "raise" else errors.append,
     )
-    columns = Columns(piece, output)
+    columns = SparkColumns(piece, output)
     position, dropped = piece.start, 0
     for batch in chain(record_batches(segment, request), (None,)):
         for error in errors:  # met before this batch
@@ -129,7 +131,7 @@ def _told(
     piece: TaskPiece,
     offset: int | None,
     position: int | None,
-    output: Output,
+    output: WantedColumns,
 ) -> Iterator[pa.RecordBatch]:
     if output.corrupt is not None:
         yield finding(str(error), piece, offset, position, output)
@@ -138,7 +140,11 @@ def _told(
 
 
 def _messages(
-    segment: Segment, batch: pa.RecordBatch, piece: TaskPiece, output: Output, options: ReadOptions
+    segment: Segment,
+    batch: pa.RecordBatch,
+    piece: TaskPiece,
+    output: WantedColumns,
+    options: ReadOptions,
 ) -> pa.RecordBatch:
     """Return the records of the type that is asked for, decoded; all records if none is."""
     content = output.content

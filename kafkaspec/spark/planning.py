@@ -31,7 +31,7 @@ SLACK: Final = 8
 
 
 @dataclass
-class Tally:
+class PlannedTally:
     """The result of planning, for the log.
 
     Attributes:
@@ -66,7 +66,7 @@ class Tally:
 
 def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTask]:
     """Return the tasks of a batch."""
-    tally = Tally()
+    tally = PlannedTally()
     found = find_logs(options.paths, log_start=options.log_start)
     if not any(log.segments for log in found):
         LOGGER.warning("there is no segment in %s", without_credentials(", ".join(options.paths)))
@@ -88,10 +88,12 @@ def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTa
 
 
 def plan_spans(
-    spans: Iterable[tuple[TopicLog, OffsetSpan]], options: ReadOptions, tally: Tally | None = None
+    spans: Iterable[tuple[TopicLog, OffsetSpan]],
+    options: ReadOptions,
+    tally: PlannedTally | None = None,
 ) -> list[SegmentTask]:
     """Return the tasks for offsets of logs."""
-    tally = tally or Tally()
+    tally = tally or PlannedTally()
     chosen = [(log, span, _segments(log, span, tally)) for log, span in spans]
     total = sum(_size(item, options) for _, _, segments in chosen for item in segments)
     tally.bytes += total
@@ -121,7 +123,7 @@ def _size(item: SegmentFile, options: ReadOptions) -> int:
         return 0
 
 
-def _segments(log: TopicLog, span: OffsetSpan, tally: Tally) -> list[SegmentFile]:
+def _segments(log: TopicLog, span: OffsetSpan, tally: PlannedTally) -> list[SegmentFile]:
     """Return the segments that may have wanted offsets, by their names."""
     start = -1 if span.start is None else span.start
     chosen = [

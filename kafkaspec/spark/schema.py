@@ -18,7 +18,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 from kafkaspec.arrow.messages.layouts import type_of_layouts
 from kafkaspec.arrow.messages.topics import kind_of_record
 from kafkaspec.arrow.schema import SIMPLE
-from kafkaspec.spark.options import Content, Messages, ReadOptions
+from kafkaspec.spark.options import MessageChoice, ReadOptions, RecordContent
 from kafkaspec.spark.parsing import OptionError
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
@@ -115,7 +115,7 @@ CORRUPT: Final = Column("", pa.string())
 
 
 @dataclass(frozen=True)
-class Output:
+class WantedColumns:
     """The columns that a query asks for, in their order; it is sent with the reader.
 
     Attributes:
@@ -130,7 +130,7 @@ class Output:
     given: tuple[str, ...]
     required: tuple[bool, ...]
     corrupt: str | None
-    content: Content = None
+    content: RecordContent = None
 
     @property
     def sources(self) -> list[str]:
@@ -157,7 +157,7 @@ class Output:
         return column(name, self.corrupt, self.content)
 
 
-def columns_of(content: Content) -> dict[str, Column]:
+def columns_of(content: RecordContent) -> dict[str, Column]:
     """Return all columns: with typed keys and values, if they are decoded."""
     if content is None:
         return COLUMNS
@@ -171,7 +171,7 @@ def columns_of(content: Content) -> dict[str, Column]:
 
 
 @cache
-def _of_messages(messages: Messages) -> dict[str, Column]:
+def _of_messages(messages: MessageChoice) -> dict[str, Column]:
     kind = kind_of_record(*messages)
     typed = {"key": kind.key, "value": kind.value}
     return {
@@ -181,7 +181,7 @@ def _of_messages(messages: Messages) -> dict[str, Column]:
     }
 
 
-def column(name: str, corrupt: str | None = None, content: Content = None) -> Column:
+def column(name: str, corrupt: str | None = None, content: RecordContent = None) -> Column:
     """Return a column."""
     known = columns_of(content)
     name = spelled(name, corrupt, known)
@@ -204,7 +204,7 @@ def spelled(
 
 
 def schema_of(
-    names: Iterable[str], corrupt: str | None = None, content: Content = None
+    names: Iterable[str], corrupt: str | None = None, content: RecordContent = None
 ) -> StructType:
     """Return the schema with these columns."""
     return StructType([StructField(name, column(name, corrupt, content).spark) for name in names])
@@ -223,7 +223,7 @@ def default_schema(options: ReadOptions) -> StructType:
     return schema_of(names, corrupt, options.content)
 
 
-def output_of(schema: StructType, options: ReadOptions) -> Output:
+def output_of(schema: StructType, options: ReadOptions) -> WantedColumns:
     """Return the output for a schema."""
     corrupt = options.corrupt
     if corrupt is not None and corrupt.lower() in _SPELLED:
@@ -243,4 +243,4 @@ def output_of(schema: StructType, options: ReadOptions) -> Output:
     if not names or len(set(names)) < len(names):
         raise OptionError("name at least one column, and none of them twice")
     required = tuple(not field.nullable for field in schema.fields)
-    return Output(names, given, required, corrupt, options.content)
+    return WantedColumns(names, given, required, corrupt, options.content)

@@ -92,7 +92,7 @@ def remove_stale(staging: Staging, plan_name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StagedRun:
     """Records of one partition that a task has written, in the staging directory.
 
     Attributes:
@@ -142,7 +142,7 @@ class TaskOutput:
         self._name = name
         self._open: OrderedDict[tuple[str, int], _OpenRun] = OrderedDict()
         self._ends: dict[tuple[str, int], int] = {}
-        self._finished: list[Run] = []
+        self._finished: list[StagedRun] = []
         self._begun = 0
         self._held = 0
 
@@ -158,7 +158,7 @@ class TaskOutput:
         if self._held >= HELD_BYTES:
             self._flush()
 
-    def finish(self) -> tuple[Run, ...]:
+    def finish(self) -> tuple[StagedRun, ...]:
         """Close all logs, and return what was written."""
         while self._open:
             self._close()
@@ -240,7 +240,7 @@ class TaskOutput:
         del self._open[place]
         self._ends[place] = run.writer.next_offset
         self._finished.append(
-            Run(
+            StagedRun(
                 run.topic,
                 run.partition,
                 run.first_offset,

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.datasource import (
 
 from kafkaspec.log.batch import NONE
 from kafkaspec.spark.batch_reader import TaskReader
-from kafkaspec.spark.epochs import Epochs, Reached
+from kafkaspec.spark.epochs import EpochFiles, Reached
 from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.offsets import (
     OffsetSpan,
@@ -25,14 +25,14 @@ from kafkaspec.spark.offsets import (
     report_loss,
     span_of,
 )
-from kafkaspec.spark.options import EARLIEST, LATEST, Bound, ReadOptions, TopicPartition
+from kafkaspec.spark.options import EARLIEST, LATEST, RangeBound, ReadOptions, TopicPartition
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import TopicLog
 from kafkaspec.spark.planning import plan_spans
-from kafkaspec.spark.schema import Output
+from kafkaspec.spark.schema import WantedColumns
 from kafkaspec.spark.tails import Tails
 
-Offsets = dict[TopicPartition, int]
+_Offsets = dict[TopicPartition, int]
 """The next offset by topic-partition."""
 
 OFFSET: Final = "offset"
@@ -49,12 +49,12 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
     ``{"topic":{"0":{"offset":23,"leaderEpoch":5,"topicId":"..."}}}``.
     """
 
-    def __init__(self, options: ReadOptions, output: Output) -> None:
+    def __init__(self, options: ReadOptions, output: WantedColumns) -> None:
         """Make a reader."""
         super().__init__(options, output)
         self._tails = Tails(options)
-        self._epochs = Epochs()
-        self._target: Offsets | None = None
+        self._epochs = EpochFiles()
+        self._target: _Offsets | None = None
         self._said: set[str] = set()
 
     # -- offsets ----------------------------------------------------------------------------
@@ -66,7 +66,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         bound = self._options.start
         check_selected(self._options, logs.values())
         check_partitions(bound, logs.values(), "startingOffsets")
-        found: Offsets = {}
+        found: _Offsets = {}
         for place, log in logs.items():
             start = span_of(log, self._options).start
             offset = _given(bound, place)
@@ -129,7 +129,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
     def _json(
         self,
-        offsets: Offsets,
+        offsets: _Offsets,
         logs: Mapping[TopicPartition, TopicLog],
         before: Mapping[TopicPartition, Reached] | None = None,
     ) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         """Fix the ends of the logs: later records do not count."""
         self._target = self._ends()
 
-    def _ends(self) -> Offsets:
+    def _ends(self) -> _Offsets:
         return {place: self._tails.end(log) for place, log in self._tails.logs().items()}
 
     @staticmethod
@@ -191,7 +191,7 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
             if max(low, first) < to:
                 self._still(place, reached, logs)
                 spans.append((log, OffsetSpan(max(low, first), to)))
-        return list(plan_spans(spans, replace(self._options, start=Bound(), end=Bound())))
+        return list(plan_spans(spans, replace(self._options, start=RangeBound(), end=RangeBound())))
 
     def commit(self, end: dict[str, Any]) -> None:
         """Do nothing: no data is kept for a commit."""
@@ -232,7 +232,7 @@ def _same_topic(log: TopicLog, read: Reached) -> bool:
     return read.topic_id is None or log.topic_id in (None, read.topic_id)
 
 
-def _given(bound: Bound, place: TopicPartition) -> int | None:
+def _given(bound: RangeBound, place: TopicPartition) -> int | None:
     return bound.offsets.get(place) if isinstance(bound.offsets, dict) else bound.offsets
 
 
@@ -259,7 +259,7 @@ def _parsed(offsets: dict[str, Any]) -> dict[TopicPartition, Reached]:
     }
 
 
-def _limited(begin: Offsets, end: Offsets, most: int) -> Offsets:
+def _limited(begin: _Offsets, end: _Offsets, most: int) -> _Offsets:
     """Divide the offsets of a micro-batch by backlog. Spark: ``KafkaOffsetReader.rateLimit``."""
     backlog = {place: end[place] - begin[place] for place in end}
     total = sum(backlog.values())

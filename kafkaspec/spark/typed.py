@@ -55,7 +55,7 @@ from kafkaspec.values.registry.log import TOPIC, SchemaLog
 _BEYOND: Final = Failure(Code.RANGE, "Spark has no room for it")
 
 
-class Typed:
+class TypedRead:
     """The typed columns of a read, and what makes them.
 
     Attributes:
@@ -182,7 +182,7 @@ def with_types(options: ReadOptions, schema: StructType | None = None) -> ReadOp
             fitting = _fitting(plan, topic, schema, options, registry, partial(decided, **one))
             if fitting.format != BYTES:
                 plans[side] = fitting
-        typed = Typed(topic, plans, options.value_errors, registry.path if registry else None)
+        typed = TypedRead(topic, plans, options.value_errors, registry.path if registry else None)
     except (SchemaError, ValueError) as error:
         if isinstance(error, KafkaSpecError | OptionError):
             raise

@@ -19,9 +19,9 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from kafkaspec.spark.commit import PLAN, How, check_root, publish, publish_batch
+from kafkaspec.spark.commit import PLAN, Publishing, check_root, publish, publish_batch
 from kafkaspec.spark.failing import plainly
-from kafkaspec.spark.staging import Run, Staging, TaskOutput, remove_stale
+from kafkaspec.spark.staging import StagedRun, Staging, TaskOutput, remove_stale
 from kafkaspec.spark.write_columns import check_columns, spelled
 from kafkaspec.spark.write_options import WriteOptions
 
@@ -42,11 +42,11 @@ class Written(WriterCommitMessage):
         job: the staging directory's, of which a sink does not know otherwise.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[StagedRun, ...]
     job: str
 
 
-Messages = Sequence[WriterCommitMessage | None]
+_Messages = Sequence[WriterCommitMessage | None]
 
 
 class _Writer:
@@ -58,7 +58,7 @@ class _Writer:
     def __init__(self, options: WriteOptions, schema: StructType, overwrite: bool) -> None:
         self._options = options
         self._names = spelled(schema.names)
-        self._how = How(check_columns(self._names, options), overwrite)
+        self._how = Publishing(check_columns(self._names, options), overwrite)
         check_root(Path(options.path))
 
     @plainly()
@@ -88,11 +88,11 @@ class SegmentsWriter(_Writer, DataSourceArrowWriter):
         return self._write(self._staging, iterator)
 
     @plainly()
-    def commit(self, messages: Messages) -> None:
+    def commit(self, messages: _Messages) -> None:
         """Publish the files of all tasks."""
         publish(self._options, self._staging, _runs(messages), self._how)
 
-    def abort(self, messages: Messages) -> None:
+    def abort(self, messages: _Messages) -> None:
         """Remove what any task has written, unless it is half published: then it is finished."""
         if not (self._staging.path / PLAN).exists():
             self._staging.remove()
@@ -113,17 +113,17 @@ class SegmentsStreamWriter(_Writer, DataSourceStreamArrowWriter):
         return self._write(staging, iterator)
 
     @plainly()
-    def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803
+    def commit(self, messages: _Messages, batchId: int) -> None:  # noqa: N803
         """Publish a micro-batch unless it was published already."""
         for staging in self._reported(messages, batchId):
             publish_batch(self._options, staging, _runs(messages), self._how)
 
-    def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
+    def abort(self, messages: _Messages, batchId: int) -> None:  # noqa: N803
         """Remove what tasks have written; what is not known here goes with the next commit."""
         for staging in self._reported(messages, batchId):
             staging.remove()
 
-    def _reported(self, messages: Messages, batch: int) -> Iterator[Staging]:
+    def _reported(self, messages: _Messages, batch: int) -> Iterator[Staging]:
         """Yield the staging directory if a task has reported it."""
         for job in {item.job for item in messages if isinstance(item, Written)}:
             yield Staging(self._options.path, job, batch)
@@ -136,5 +136,5 @@ def _attempt() -> str:
     return f"{task}{uuid.uuid4().hex}"
 
 
-def _runs(messages: Messages) -> list[Run]:
+def _runs(messages: _Messages) -> list[StagedRun]:
     return [run for item in messages if isinstance(item, Written) for run in item.runs]

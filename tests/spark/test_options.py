@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.types import StructType
 
-from kafkaspec.spark.options import EARLIEST, LATEST, Bound, read_options
+from kafkaspec.spark.options import EARLIEST, LATEST, RangeBound, read_options
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.schema import COLUMNS, default_schema, output_of
 
@@ -75,11 +75,11 @@ def test_streams_have_no_end() -> None:
 
 def test_defaults_are_those_of_the_kafka_source() -> None:
     batch = read_options({"path": "/logs"})
-    assert (batch.start, batch.end) == (Bound(EARLIEST), Bound(LATEST))
+    assert (batch.start, batch.end) == (RangeBound(EARLIEST), RangeBound(LATEST))
     assert batch.fail_on_data_loss
     assert not batch.committed
     stream = read_options({"PATH": "/logs", "MaxOffsetsPerTrigger": "5"}, streaming=True)
-    assert (stream.start, stream.max_offsets) == (Bound(LATEST), 5)
+    assert (stream.start, stream.max_offsets) == (RangeBound(LATEST), 5)
 
 
 def test_timestamps_go_before_offsets() -> None:
@@ -88,12 +88,16 @@ def test_timestamps_go_before_offsets() -> None:
         "startingOffsets": '{"a":{"0":23}}',
         "startingOffsetsByTimestamp": '{"a":{"0":5}}',
     }
-    assert read_options(options).start == Bound(timestamps={("a", 0): 5})
-    assert read_options({**options, "startingTimestamp": "7"}).start == Bound(timestamps=7)
+    assert read_options(options).start == RangeBound(timestamps={("a", 0): 5})
+    assert read_options({**options, "startingTimestamp": "7"}).start == RangeBound(timestamps=7)
     for time in ("1970-01-01T00:00:00.007Z", "1970-01-01 01:00:00.007+01:00"):
-        assert read_options({**options, "startingTimestamp": time}).start == Bound(timestamps=7)
+        assert read_options({**options, "startingTimestamp": time}).start == RangeBound(
+            timestamps=7
+        )
         by_partition = {"startingOffsetsByTimestamp": json.dumps({"a": {"1": time}})}
-        assert read_options({"path": "x", **by_partition}).start == Bound(timestamps={("a", 1): 7})
+        assert read_options({"path": "x", **by_partition}).start == RangeBound(
+            timestamps={("a", 1): 7}
+        )
 
 
 def test_the_isolation_level_has_two_names() -> None:

@@ -249,7 +249,7 @@ def test_a_plan_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_a_plan_is_kept_as_it_is(tmp_path: Path) -> None:
-    plan = commit.Plan(tmp_path / commit.PLAN, (("a", "b"), ("c", "d")), 4)
+    plan = commit.CommitPlan(tmp_path / commit.PLAN, (("a", "b"), ("c", "d")), 4)
     plan.save(sync=True)
     assert commit.load_plan(plan.file) == plan
     assert json.loads(plan.file.read_text())["batch"] == 4

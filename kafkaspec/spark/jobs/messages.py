@@ -37,7 +37,7 @@ LEFT_OUT: Final = "left_out"
 not be decoded, or are of a type that is not known."""
 
 
-class State(NamedTuple):
+class StateTable(NamedTuple):
     """A kind of states.
 
     Attributes:
@@ -53,17 +53,17 @@ class State(NamedTuple):
     table: str
 
 
-STATES: Final[dict[str, State]] = {
-    "groups": State(Topic.CONSUMER_OFFSETS, groups.GROUPS, groups.read_groups, "groups"),
-    "members": State(Topic.CONSUMER_OFFSETS, groups.MEMBERS, groups.read_groups, "members"),
-    "offsets": State(Topic.CONSUMER_OFFSETS, groups.OFFSETS, groups.read_groups, "offsets"),
-    "transactional_ids": State(
+STATES: Final[dict[str, StateTable]] = {
+    "groups": StateTable(Topic.CONSUMER_OFFSETS, groups.GROUPS, groups.read_groups, "groups"),
+    "members": StateTable(Topic.CONSUMER_OFFSETS, groups.MEMBERS, groups.read_groups, "members"),
+    "offsets": StateTable(Topic.CONSUMER_OFFSETS, groups.OFFSETS, groups.read_groups, "offsets"),
+    "transactional_ids": StateTable(
         Topic.TRANSACTION_STATE, transactions.TRANSACTIONS, transactions.read_transactions, "ids"
     ),
-    "remote_segments": State(
+    "remote_segments": StateTable(
         Topic.REMOTE_LOG_METADATA, remote.SEGMENTS, remote.read_remote_segments, "segments"
     ),
-    "deliveries": State(
+    "deliveries": StateTable(
         Topic.SHARE_GROUP_STATE, share.DELIVERIES, share.read_deliveries, "partitions"
     ),
 }
