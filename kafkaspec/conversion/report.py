@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
+from kafkaspec import results
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.conversion.losses import Losses
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.log.missing import Missing, Why
 from kafkaspec.results import as_json
 from kafkaspec.writing.carried import Carried
@@ -17,26 +18,22 @@ MOST_SHOWN: Final = 100
 """Most damages of a partition that are listed; all are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A batch that was left out since it cannot be read or written.
-
-    Attributes:
-        file: path of the segment.
-        position: byte position of the error, None if not known.
-        reason: reason of the error.
-        message: message of the error.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage(results.Finding):
+    """A batch that was left out since it cannot be read or written."""
 
     file: str
-    position: int | None
-    reason: str
-    message: str
+    reason: Reason
 
     @classmethod
     def of(cls, error: KafkaSpecError) -> Damage:
         """Return the damage that an error describes."""
-        return cls(error.file or "", error.position, str(error.reason), error.detail)
+        return cls(
+            file=error.file or "",
+            position=error.position,
+            reason=error.reason,
+            message=error.detail,
+        )
 
 
 @dataclass(frozen=True, slots=True)

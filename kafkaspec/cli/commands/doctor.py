@@ -33,7 +33,7 @@ from kafkaspec.cli.report import (
     line,
 )
 from kafkaspec.files import names
-from kafkaspec.results import Assumption, OffsetRange, Strength, as_json
+from kafkaspec.results import Assumption, as_json
 
 if TYPE_CHECKING:
     from kafkaspec.forensics.doctor import Diagnosis, Loss, Trouble
@@ -49,20 +49,7 @@ _PLACES = 5
 _TROUBLES = "kafkaspec.forensics.doctor.troubles"
 
 OUTPUT = Output(
-    trouble=line(
-        kind=f"{_TROUBLES}:TroubleKind",
-        effect=f"{_TROUBLES}:Effect",
-        topic=str | None,
-        partition=int | None,
-        file=str,
-        position=int | None,
-        offsets=OffsetRange | None,
-        size=int | None,
-        message=str,
-        remedy=str | None,
-        command=str | None,
-        strength=Strength,
-    ),
+    trouble=line(f"{_TROUBLES}:Trouble"),
     partition=line(
         f"{_TROUBLES}:DirectoryFate",
         file=str,
@@ -219,11 +206,10 @@ def _with_offsets(loss: Loss) -> str:
 
 def _show(report: Reporter, diagnosis: Diagnosis) -> None:
     from kafkaspec.forensics.doctor import Effect
-    from kafkaspec.forensics.doctor.troubles import as_dict
 
     report.say(_headline(diagnosis))
     for trouble in diagnosis.troubles if report.as_json else ():
-        report.line("trouble", as_dict(trouble))
+        report.line("trouble", trouble)
     ranks = list(Effect)
     ranked = sorted(_grouped(diagnosis.troubles), key=lambda each: ranks.index(each[0].effect))
     shown, rest = limited(ranked, lambda each: each[0].counts)
@@ -261,18 +247,18 @@ _CHANGED: Final[dict[str, Column]] = {
 
 def _grouped(troubles: Iterable[Trouble]) -> list[list[Trouble]]:
     """Return findings, those together that differ in places and numbers only."""
-    found: dict[tuple[str, ...], list[Trouble]] = {}
+    found: dict[tuple[str | None, ...], list[Trouble]] = {}
     for trouble in troubles:
         text = trouble.message.replace(f"{trouble.topic}-{trouble.partition}", "")
-        text = re.sub(r"0x[0-9a-f]+|\d[\d,]*", "0", text.replace(Path(trouble.path).name, ""))
-        key = (trouble.kind, trouble.effect, trouble.strength, text, trouble.remedy)
+        text = re.sub(r"0x[0-9a-f]+|\d[\d,]*", "0", text.replace(Path(trouble.file).name, ""))
+        key = (trouble.reason, trouble.effect, trouble.strength, text, trouble.remedy)
         found.setdefault(key, []).append(trouble)
     return list(found.values())
 
 
 def _place(trouble: Trouble) -> str:
     at = "" if trouble.position is None else f", byte {trouble.position}"
-    return f"{trouble.path}{at}"
+    return f"{trouble.file}{at}"
 
 
 def _show_group(report: Reporter, group: Sequence[Trouble]) -> None:

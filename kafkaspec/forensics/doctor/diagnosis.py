@@ -119,7 +119,7 @@ class _Diagnosing:
             result.add(self._missing())
         for item in result.troubles:
             if item.effect is Effect.OFFLINE:
-                result.offline.add(self._root_of(Path(item.path)))
+                result.offline.add(self._root_of(Path(item.file)))
         if self._kraft and self._roots and self._metadata_root().path in result.offline:
             result.offline.update(result.directories)  # without its metadata no node goes on
         if self._is_older:
@@ -148,10 +148,10 @@ class _Diagnosing:
             if root.stopped_cleanly is False:
                 yield Trouble(
                     TroubleKind.UNCLEAN_STOP,
-                    Effect.RECOVERS,
-                    str(root.path),
                     f"there is no {names.CLEAN_SHUTDOWN}: the broker runs, or was not stopped "
                     "cleanly. Segments from the recovery points on are read and checked",
+                    str(root.path),
+                    Effect.RECOVERS,
                 )
         given = "given" if self._clean is not None else "from the flag in each directory"
         self.result.assumptions.append(
@@ -179,20 +179,20 @@ class _Diagnosing:
         for root in holders[1:]:
             yield Trouble(
                 TroubleKind.METADATA_TWICE,
-                Effect.KILLS,
-                str(root.path / _METADATA),
                 f"{holders[0].path} has the metadata log too: the node does not start",
+                str(root.path / _METADATA),
+                Effect.KILLS,
                 "find out which one is current (kafkaspec cluster), and move the other away",
                 move_away(root.path / _METADATA),
             )
         if not holders:
             yield Trouble(
                 TroubleKind.METADATA_MISSING,
-                Effect.KILLS,
-                str(self._roots[0].path),
                 f"there is no {_METADATA}: the node knows neither its voters nor its topics. As "
                 "the only voter it never gets ready; with other controllers it fetches the log "
                 "from them",
+                str(self._roots[0].path),
+                Effect.KILLS,
                 "restore the directory from a copy, or start with the other controllers"
                 if self._shows_kraft()
                 else _NO_ZOOKEEPER,
@@ -207,9 +207,9 @@ class _Diagnosing:
         except KafkaSpecError as error:
             yield Trouble(
                 TroubleKind.QUORUM_STATE,
-                Effect.KILLS,
-                str(state),
                 f"{error.detail}: the node does not start",
+                str(state),
+                Effect.KILLS,
                 "move it away: the node takes the epoch of its log, and may vote again",
                 f"mv {quoted(state)} {quoted(above(path.parent) / state.name)}",
                 position=error.position,
@@ -256,9 +256,9 @@ class _Diagnosing:
         if outcome.state == DELETE:
             yield Trouble(
                 TroubleKind.DELETED_PARTITION,
-                Effect.DELETES,
-                str(path),
                 "its topic was deleted, or it was moved: the broker deletes it after the start",
+                str(path),
+                Effect.DELETES,
                 "copy it before the start if its records are wanted",
                 f"cp -rp {quoted(path)} {quoted(above(path.parent))}",
                 size=outcome.lost_bytes or None,
@@ -267,10 +267,10 @@ class _Diagnosing:
         if outcome.state == STRAY:
             yield Trouble(
                 TroubleKind.STRAY_KEPT,
-                Effect.NOTHING,
-                str(path),
                 "an earlier start found that the cluster does not have it here; it is kept, and "
                 "not served",
+                str(path),
+                Effect.NOTHING,
             )
             return
         stray = self._why_stray(found)
@@ -278,9 +278,9 @@ class _Diagnosing:
             outcome.becomes = f"{outcome.topic}-{outcome.partition}.*{STRAY}"
             yield Trouble(
                 TroubleKind.STRAY,
-                Effect.RENAMES,
-                str(path),
                 f"{stray}: the start renames it to {outcome.becomes}, and serves it no more",
+                str(path),
+                Effect.RENAMES,
                 self._stray_remedy(found),
             )
             return
@@ -309,9 +309,9 @@ class _Diagnosing:
         if before != path:
             yield Trouble(
                 TroubleKind.DUPLICATE,
-                Effect.KILLS,
-                str(path),
                 f"{before} is the same partition: the broker does not start",
+                str(path),
+                Effect.KILLS,
                 "compare them (kafkaspec diff), and move one of them away",
                 move_away(path),
             )
@@ -325,9 +325,9 @@ class _Diagnosing:
             if own is not None and own != outcome.topic:
                 yield Trouble(
                     TroubleKind.OTHER_NAME,
-                    Effect.IGNORES,
-                    str(path),
                     f"its topic id is that of {own}: the broker loads it, and never serves it",
+                    str(path),
+                    Effect.IGNORES,
                     "move it away, or give it its topic's id",
                     move_away(path),
                 )
@@ -347,10 +347,10 @@ class _Diagnosing:
         if here and current is not None and current.parent == root.path:
             yield Trouble(
                 TroubleKind.FUTURE,
-                Effect.KILLS,
-                str(path),
                 f"the cluster has the partition in this log directory, so the start puts the copy "
                 f"in the place of {plain}, which is in the way: the broker does not start",
+                str(path),
+                Effect.KILLS,
                 "move one of the two away",
                 move_away(path),
             )
@@ -364,13 +364,13 @@ class _Diagnosing:
             if beside is not None:
                 beside.becomes = f"{plain}.*{DELETE}"
                 text += f", and {beside.path} is deleted"
-            yield Trouble(TroubleKind.FUTURE, Effect.PROMOTES, str(path), text)
+            yield Trouble(TroubleKind.FUTURE, text, str(path), Effect.PROMOTES)
         else:
             yield Trouble(
                 TroubleKind.FUTURE,
-                Effect.NOTHING,
-                str(path),
                 "a copy that the broker is moving here from another log directory: it goes on",
+                str(path),
+                Effect.NOTHING,
             )
 
     def _missing(self) -> Iterator[Trouble]:
@@ -392,10 +392,10 @@ class _Diagnosing:
             text += ". It is the only replica" if alone else ", and fetches it from the leader"
             yield Trouble(
                 TroubleKind.MISSING,
-                Effect.IGNORES if alone else Effect.NOTHING,
-                str(self._roots[0].path / f"{topic}-{partition}"),
                 text,
-                "restore the directory before the start" if alone else "",
+                str(self._roots[0].path / f"{topic}-{partition}"),
+                Effect.IGNORES if alone else Effect.NOTHING,
+                "restore the directory before the start" if alone else None,
                 topic=topic,
                 partition=partition,
             )

@@ -13,6 +13,7 @@ from kafkaspec.forensics.doctor.text import above, move_away, quoted
 from kafkaspec.forensics.doctor.troubles import Effect, Trouble, TroubleKind
 from kafkaspec.log.headers import read_headers
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import OffsetRange
 
 _DELETED: Final = names.STATES[0]
 _CLEANED: Final = names.STATES[1]
@@ -33,18 +34,18 @@ def listed(files: LoaderFiles) -> Iterator[Trouble]:
     for path in files.unreadable:
         yield Trouble(
             TroubleKind.UNREADABLE,
-            Effect.OFFLINE,
-            str(path),
             "it cannot be read: the broker gives the log directory up, if it has no more rights",
+            str(path),
+            Effect.OFFLINE,
             "give the user of the broker the right to read and write it",
         )
     for path in files.without_number:
         yield Trouble(
             TroubleKind.FILE_NUMBER,
-            Effect.KILLS,
-            str(path),
             "the broker takes what is before the first dot for an offset, and does not start: it "
             "is none",
+            str(path),
+            Effect.KILLS,
             "move it out of the log directory",
             move_away(path),
         )
@@ -54,7 +55,7 @@ def listed(files: LoaderFiles) -> Iterator[Trouble]:
         yield _orphan(path, log)
 
 
-def held(path: Path) -> tuple[tuple[int, int] | None, int]:
+def held(path: Path) -> tuple[OffsetRange | None, int]:
     """Return the offsets of the batches at the start of a file, and the bytes that they take."""
     first = last = None
     end = 0
@@ -66,14 +67,14 @@ def held(path: Path) -> tuple[tuple[int, int] | None, int]:
                 last, end = headers.last_offset[-1] + 1, headers.end
     except KafkaSpecError:
         pass
-    return (None if first is None or last is None else (first, last)), end
+    return (None if first is None or last is None else OffsetRange(first, last)), end
 
 
 def _leftover(path: Path) -> Trouble:
     state = path.suffix
     kind, why = _LEFTOVERS[state]
     offsets, end = (None, 0)
-    remedy = command = ""
+    remedy = command = None
     if path.name.removesuffix(state).endswith(names.LOG):
         offsets, end = held(path)
     if offsets is not None and state == _DELETED:
@@ -83,12 +84,12 @@ def _leftover(path: Path) -> Trouble:
     size = _size(path)
     text = f"{why}; the start deletes it"
     if offsets is not None:
-        text += f"; it holds offsets {offsets[0]} to {offsets[1] - 1} in {end:,} of {size:,} bytes"
+        text += f"; it holds {offsets} in {end:,} of {size:,} bytes"
     return Trouble(
         kind,
-        Effect.DELETES,
-        str(path),
         text,
+        str(path),
+        Effect.DELETES,
         remedy,
         command,
         offsets=offsets,
@@ -102,10 +103,10 @@ def _put_in_place(path: Path) -> Trouble:
         offsets, _ = held(path)
     return Trouble(
         TroubleKind.SWAP_FILE,
-        Effect.PROMOTES,
-        str(path),
         f"a compaction or a split had written it; the start renames it to "
         f"{path.name.removesuffix(_SWAP)}",
+        str(path),
+        Effect.PROMOTES,
         offsets=offsets,
         size=_size(path),
     )
@@ -115,12 +116,12 @@ def _orphan(path: Path, log: str) -> Trouble:
     offset = names.offset_in(path.name)
     return Trouble(
         TroubleKind.ORPHAN,
-        Effect.DELETES,
-        str(path),
         f"there is no {log} that it belongs to: the start deletes it. A segment of this name was "
         "here once",
+        str(path),
+        Effect.DELETES,
         "look for the segment in a backup, or on a replica",
-        offsets=None if offset is None else (offset, None),
+        offsets=None if offset is None else OffsetRange(offset, None),
         size=_size(path),
     )
 

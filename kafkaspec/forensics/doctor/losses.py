@@ -70,16 +70,16 @@ def losses(troubles: Iterable[Trouble], offline: Iterable[Path]) -> list[Loss]:
     found: dict[tuple[LossKind, str, int], Loss] = {}
     given_up = tuple(offline)
     for trouble in troubles:
-        kind = _KINDS.get(trouble.kind)
+        kind = _KINDS.get(trouble.reason)
         if kind is None or trouble.topic is None or trouble.partition is None or not trouble.counts:
             continue
-        if any(root in Path(trouble.path).parents for root in given_up):
+        if any(root in Path(trouble.file).parents for root in given_up):
             continue
         key = (kind, trouble.topic, trouble.partition)
         loss = found.setdefault(key, Loss(*key))
         loss.size += trouble.size or 0
         if trouble.offsets is not None:
-            loss.offsets.append(OffsetRange(*trouble.offsets))
+            loss.offsets.append(trouble.offsets)
     for loss in found.values():
         loss.offsets = list(_joined(loss.offsets))
     ranks = list(LossKind)

@@ -40,7 +40,7 @@ from kafkaspec.io.local import file_size
 from kafkaspec.log.missing import missing
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.results import Strength
+from kafkaspec.results import OffsetRange, Strength
 
 _INDEXES: Final[dict[str, type[OffsetIndex] | type[TimeIndex]]] = {
     names.OFFSET_INDEX: OffsetIndex,
@@ -129,9 +129,9 @@ class Examination:
                     continue
                 yield Trouble(
                     TroubleKind.LOST_OFFSETS,
-                    Effect.IGNORES,
-                    item.file,
                     item.message,
+                    item.file,
+                    Effect.IGNORES,
                     "look for them on a replica, or in a backup; salvage gets back what is intact",
                     f"kafkaspec salvage {quoted(self._path)} -o NEW",
                     position=item.position,
@@ -145,17 +145,17 @@ class Examination:
         if _changed(error):
             return Trouble(
                 TroubleKind.UNREADABLE,
-                Effect.NOTHING,
-                str(path),
                 f"{detail}; it changed while it was read, so that nothing can be said of it",
+                str(path),
+                Effect.NOTHING,
                 "stop the broker, or copy the log directory, and ask again",
                 strength=Strength.UNKNOWN,
             )
         return Trouble(
             TroubleKind.UNREADABLE,
-            Effect.OFFLINE,
-            str(path),
             f"{detail}; a broker with the same rights gives the log directory up",
+            str(path),
+            Effect.OFFLINE,
             "give the user of the broker the right to read and write it",
         )
 
@@ -172,9 +172,9 @@ class Examination:
                 effect, text = bad_file(metadata, error)
                 yield Trouble(
                     TroubleKind.PARTITION_METADATA,
-                    effect,
-                    str(metadata),
                     f"{error.detail}; {text}",
+                    str(metadata),
+                    effect,
                     "write the topic's id into it, as kafka-topics.sh --describe or "
                     "`kafkaspec cluster` shows it",
                     f"printf 'version: 0\\ntopic_id: %s' TOPIC_ID > {quoted(metadata)}",
@@ -194,9 +194,9 @@ class Examination:
             detail, position, (effect, text) = error.detail, error.position, bad_file(path, error)
         yield Trouble(
             TroubleKind.LEADER_EPOCHS,
-            effect,
-            str(path),
             f"{detail}; {text}",
+            str(path),
+            effect,
             "rebuild it from the log, or move it away: recovery makes another",
             f"kafkaspec index {quoted(self._path)} -o NEW",
             position=position,
@@ -214,13 +214,13 @@ class Examination:
             assert base is not None
             yield Trouble(
                 TroubleKind.FOREIGN_FILE,
-                Effect.IGNORES,
-                str(path),
                 f"a name of Kafka's has 20 digits: the start does not read it, but makes an empty "
                 f"{made}, after which records of the segment before it are no longer found",
+                str(path),
+                Effect.IGNORES,
                 "move it away, or give it its whole name",
                 move_away(path),
-                offsets=(base, None),
+                offsets=OffsetRange(base, None),
                 size=size,
             )
 
@@ -231,12 +231,12 @@ class Examination:
         if self._name.state != DELETE:
             yield Trouble(
                 TroubleKind.EMPTY,
-                Effect.NOTHING,
-                str(self._path),
                 f"there is no segment: the broker makes an empty one, at offset "
                 f"{self._stop.log_start}",
+                str(self._path),
+                Effect.NOTHING,
                 "look for its segments in a backup or on a replica, if there should be any",
-                offsets=(self._stop.log_start, None),
+                offsets=OffsetRange(self._stop.log_start, None),
             )
 
     def _segments(self, listing: LoaderFiles) -> Iterator[Trouble]:
@@ -268,9 +268,9 @@ class Examination:
                 outcome.segments.append(SegmentOutcome(name, size, None))
             yield Trouble(
                 TroubleKind.REPLACED,
-                Effect.DELETES,
-                str(path),
                 "a segment that is put in place has its offsets: the start deletes it",
+                str(path),
+                Effect.DELETES,
                 offsets=held(path)[0],
                 size=size,
             )
@@ -310,13 +310,13 @@ class Examination:
         index = item.path.with_suffix(names.OFFSET_INDEX)
         return Trouble(
             TroubleKind.HIDDEN,
-            Effect.HIDES,
-            str(index),
             f"its last entry leads past the batches: the start takes {found} for the log end, and "
             f"not {end}; it hides offsets {found} to {end - 1}, and gives them out again",
+            str(index),
+            Effect.HIDES,
             "move it away, and the start makes it again; or rebuild it before the start",
             move_away(index),
-            offsets=(found, end),
+            offsets=OffsetRange(found, end),
         )
 
     def _damaged(self, item: LoadedSegment) -> Iterator[Trouble]:
@@ -335,14 +335,14 @@ class Examination:
         unread = "after a clean stop" if self._stop.clean else f"below the recovery point {point}"
         yield Trouble(
             TroubleKind.DAMAGED,
-            Effect.IGNORES,
-            str(item.path),
             f"{why}: this start does not look, {unread}, and consumers {then}; a start that "
             f"recovers the segment {_THEN[run.ended]}",
+            str(item.path),
+            Effect.IGNORES,
             "salvage the partition, or fetch it from another replica",
             f"kafkaspec salvage {quoted(self._path)} -o NEW",
             position=run.valid,
-            offsets=(run.next_offset, item.following),
+            offsets=OffsetRange(run.next_offset, item.following),
             size=size - run.valid,
         )
 
@@ -351,10 +351,10 @@ class Examination:
         if item.alone:
             yield Trouble(
                 TroubleKind.NO_INDEX,
-                Effect.RECOVERS,
-                path,
                 "its offset index is missing, or its transaction index is bad: the start reads "
                 "the segment, after a clean stop too, and rebuilds its indexes",
+                path,
+                Effect.RECOVERS,
                 command=f"kafkaspec index {quoted(item.path)} -o NEW",
                 size=size,
             )
@@ -365,9 +365,9 @@ class Examination:
         elif item.recovery is Recovery.REMOVES:
             yield Trouble(
                 TroubleKind.REMOVED,
-                Effect.DELETES,
-                path,
                 "a segment before it is cut: the start deletes it, whole as it may be",
+                path,
+                Effect.DELETES,
                 "salvage the partition first; or move the offset index of the damaged segment "
                 "away, and only that segment is cut",
                 f"kafkaspec salvage {quoted(self._path)} -o NEW",
@@ -377,9 +377,9 @@ class Examination:
         elif item.recovery is Recovery.SPLITS:
             yield Trouble(
                 TroubleKind.SPLIT,
-                Effect.SPLITS,
-                path,
                 "its offsets do not fit into one segment: the start splits it",
+                path,
+                Effect.SPLITS,
                 position=item.end,
             )
         yield from self._first_batch(item, size)
@@ -402,11 +402,11 @@ class Examination:
                 continue
             yield Trouble(
                 TroubleKind.PADDED_INDEX,
-                Effect.IGNORES,
-                str(path),
                 f"{padding:,} bytes of zeros follow its entries, since the broker did not close "
                 "it, and the start takes them for entries: lookups begin at the start of the "
                 "segment, and nothing can be added to the index",
+                str(path),
+                Effect.IGNORES,
                 "rebuild it before the start",
                 f"kafkaspec index {quoted(item.path)} -o NEW",
                 strength=Strength.LIKELY,
@@ -425,13 +425,13 @@ class Examination:
         remedy = "salvage the partition first: what is whole after the damage is lost otherwise"
         return Trouble(
             TroubleKind.CUT,
-            Effect.CUTS,
-            str(item.path),
             text,
+            str(item.path),
+            Effect.CUTS,
             remedy,
             f"kafkaspec salvage {quoted(self._path)} -o NEW",
             position=kept,
-            offsets=(first, item.following),
+            offsets=OffsetRange(first, item.following),
             size=size - kept,
         )
 
@@ -451,15 +451,15 @@ class Examination:
         if first is not None and first < item.base_offset:
             yield Trouble(
                 TroubleKind.BASE_OFFSET,
-                Effect.IGNORES,
-                str(item.path),
                 f"its first batch ends with offset {first}, below the name of the file. This start "
                 "does not look; a start that recovers the segment ends the whole broker: after a "
                 "crash, or without its offset index",
+                str(item.path),
+                Effect.IGNORES,
                 "salvage the partition, which repairs the offset from its neighbours",
                 f"kafkaspec salvage {quoted(self._path)} -o NEW --repair headers",
                 position=0,
-                offsets=(item.base_offset, item.following),
+                offsets=OffsetRange(item.base_offset, item.following),
             )
 
     def _fails(self, load: Load) -> Trouble:
@@ -468,15 +468,15 @@ class Examination:
         path = self._path if failed is None else failed.path
         return Trouble(
             TroubleKind.NOT_LOADED,
-            Effect.KILLS,
-            str(path),
             f"{error.detail}: the broker fails when it loads this log, and does not start, with "
             "none of its partitions",
+            str(path),
+            Effect.KILLS,
             "salvage the partition, or move its directory away: the broker starts without it, and "
             "fetches it from other replicas if there are any",
             f"kafkaspec salvage {quoted(self._path)} -o NEW; {move_away(self._path)}",
             position=error.position if error.reason is not Reason.UNREADABLE else None,
-            offsets=None if failed is None else (failed.base_offset, failed.following),
+            offsets=None if failed is None else OffsetRange(failed.base_offset, failed.following),
         )
 
     def _deletes(self, load: Load, sizes: dict[Path, int]) -> Iterator[Trouble]:
@@ -486,13 +486,13 @@ class Examination:
         self.outcome.segments.append(SegmentOutcome(name, None, 0))
         yield Trouble(
             TroubleKind.ENDS_BEFORE_START,
-            Effect.DELETES,
-            str(self._path),
             f"the log ends before its start offset, {start} in {names.LOG_START_OFFSETS}: the "
             "start deletes all segments, and begins an empty one there",
+            str(self._path),
+            Effect.DELETES,
             f"remove the partition's line from {names.LOG_START_OFFSETS}, and lower the count in "
             "its second line",
-            offsets=(load.segments[0].base_offset, start),
+            offsets=OffsetRange(load.segments[0].base_offset, start),
             size=sum(sizes.values()),
         )
 
@@ -509,13 +509,13 @@ class Examination:
             ]
             yield Trouble(
                 TroubleKind.BELOW_START,
-                Effect.DELETES,
-                str(item.path),
                 f"all of it is below the log start offset, {self._stop.log_start}: the broker "
                 "deletes it soon after the start. Its records were deleted before",
+                str(item.path),
+                Effect.DELETES,
                 f"copy it first, or remove the partition's line from {names.LOG_START_OFFSETS}, if "
                 "its records are wanted",
-                offsets=(item.base_offset, item.following),
+                offsets=OffsetRange(item.base_offset, item.following),
                 size=file_size(item.path),
             )
 

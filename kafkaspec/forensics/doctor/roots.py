@@ -89,9 +89,9 @@ def read_root(path: Path) -> Root:
             root.troubles.append(
                 Trouble(
                     TroubleKind.META_PROPERTIES,
-                    Effect.OFFLINE,
-                    str(meta),
                     f"{error.detail}; the broker does not take this log directory",
+                    str(meta),
+                    Effect.OFFLINE,
                     "write it again, as in another log directory of the node, but for directory.id",
                     position=error.position,
                 )
@@ -125,9 +125,9 @@ def _bad(path: Path, error: KafkaSpecError) -> Trouble:
         text += f" {without}"
     return Trouble(
         TroubleKind.CHECKPOINT,
-        effect,
-        str(path),
         f"{error.detail}; {text}",
+        str(path),
+        effect,
         f"move it away: the broker starts {without}",
         f"mv {quoted(path)} {quoted(above(path.parent) / path.name)}",
         position=error.position if error.reason is not Reason.UNREADABLE else None,
@@ -149,9 +149,9 @@ def check_nodes(roots: Sequence[Root], *, kraft: bool, remedy: str = "") -> Iter
         if not root.has_meta and kraft:
             yield Trouble(
                 TroubleKind.META_PROPERTIES,
-                Effect.KILLS,
-                str(meta),
                 "it is missing, so the log directory is not formatted: the node does not start",
+                str(meta),
+                Effect.KILLS,
                 remedy or "format the log directory; the others keep what they have",
                 ""
                 if remedy
@@ -165,9 +165,9 @@ def check_nodes(roots: Sequence[Root], *, kraft: bool, remedy: str = "") -> Iter
         for finding in check_ids(others, root.meta, Place(str(meta), Area.META_PROPERTIES)):
             yield Trouble(
                 _KINDS[finding.reason],
-                Effect.KILLS,
-                str(meta),
                 f"{finding.message}: the broker does not start",
+                str(meta),
+                Effect.KILLS,
                 "take the log directory out of log.dirs, if it is not this node's; otherwise "
                 "correct the file",
                 position=finding.position,
@@ -182,9 +182,9 @@ def check_names(roots: Sequence[Root]) -> Iterator[Trouble]:
                 continue
             yield Trouble(
                 TroubleKind.DIRECTORY_NAME,
-                Effect.KILLS,
-                str(path),
                 "its name is not in the form of topic-partition: the broker does not start",
+                str(path),
+                Effect.KILLS,
                 "move it out of the log directory"
                 + (
                     ", or mount the file system one level higher"

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import ClassVar, Final
 
 from kafkaspec.broker.text_files import FileFault, fault_of
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.results import Assumption, Strength
+from kafkaspec.results import Assumption, Finding
 
 
 class Effect(StrEnum):
@@ -101,36 +101,39 @@ class TroubleKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Finding):
     """One thing that a starting broker meets.
 
     Attributes:
-        kind: what it is.
+        reason: what it is.
         effect: what the broker does about it.
-        path: of the file or directory.
+        file: path of the file or directory.
         message: what is there, and what the broker does, for people.
-        remedy: what to do before the start; "" if nothing has to be done.
-        command: a command that does it, "" if there is none.
+        position: byte offset in the file, None if it is about the whole file.
+        offsets: the offsets that are lost or concerned.
+        strength: how well the files prove it.
+        remedy: what to do before the start; None if nothing has to be done.
+        command: a command that does it, None if there is none.
         topic: topic of the partition, None for none.
         partition: its number.
-        position: byte offset in the file, None if it is about the whole file.
-        offsets: first offset, and the offset after the last one, that are lost or concerned.
         size: bytes that are lost or concerned, None if that does not matter.
-        strength: how well the files prove it.
     """
 
-    kind: TroubleKind
-    effect: Effect
-    path: str
+    reason: TroubleKind
     message: str
-    remedy: str = ""
-    command: str = ""
+    file: str
+    effect: Effect
+    remedy: str | None = None
+    command: str | None = None
     topic: str | None = None
     partition: int | None = None
-    position: int | None = None
-    offsets: tuple[int, int | None] | None = None
     size: int | None = None
-    strength: Strength = Strength.PROOF
+    ALSO: ClassVar = ("kind",)
+
+    @property
+    def kind(self) -> TroubleKind:
+        """``reason``, by the name that it had before 0.3."""
+        return self.reason
 
     @property
     def counts(self) -> bool:
@@ -231,21 +234,3 @@ class Diagnosis:
     def add(self, troubles: Iterable[Trouble]) -> None:
         """Take over some troubles."""
         self.troubles.extend(troubles)
-
-
-def as_dict(trouble: Trouble) -> dict[str, Any]:
-    """Return all values of a trouble, ready for JSON."""
-    return {
-        "kind": str(trouble.kind),
-        "effect": str(trouble.effect),
-        "topic": trouble.topic,
-        "partition": trouble.partition,
-        "file": trouble.path,
-        "position": trouble.position,
-        "offsets": None if trouble.offsets is None else list(trouble.offsets),
-        "size": trouble.size,
-        "message": trouble.message,
-        "remedy": trouble.remedy or None,
-        "command": trouble.command or None,
-        "strength": str(trouble.strength),
-    }
