@@ -30,13 +30,13 @@ from kafkaspec.policy import OnError
 
 if TYPE_CHECKING:
     from kafkaspec.state.framed import LeftOut
-    from kafkaspec.state.history import Event
+    from kafkaspec.state.history import TopicEvent
 
     _Name = click.ParamType[str]
 else:
     _Name = click.ParamType
 
-EVENT: Final = line("kafkaspec.state.history:Event")
+EVENT: Final = line("kafkaspec.state.history:TopicEvent")
 """The line of ``show_history``."""
 at_option: Final = click.option(
     "--at",
@@ -280,7 +280,7 @@ _OWNERS: Final[dict[str, str]] = {
 """What the keys of an internal topic name."""
 
 
-def _say_event(event: Event) -> None:
+def _say_event(event: TopicEvent) -> None:
     value = "deleted" if event.named is None else _summary(event.named)
     key = " ".join(f"{item}" for name, item in event.key.items() if name not in MESSAGE_FRAME)
     ended = "" if event.transaction is None else f" ({event.transaction})"

@@ -22,7 +22,7 @@ from kafkaspec.layout.kinds import shown_name
 from kafkaspec.results import Assumption, Strength
 from kafkaspec.state.remote import SEGMENTS
 from kafkaspec.tiered import layouts
-from kafkaspec.tiered.layouts import Layout, ObjectPlace, Objects
+from kafkaspec.tiered.layouts import ObjectLayout, ObjectPlace, Objects
 
 
 class RemoteVerdict(StrEnum):
@@ -203,7 +203,7 @@ def _columns(
 def _size(place: ObjectPlace, group: Objects, errors: list[KafkaSpecError]) -> int | None:
     """Return the bytes of a segment as its objects say it."""
     try:
-        if place.layout is Layout.LOCAL:
+        if place.layout is ObjectLayout.LOCAL:
             log = group.files.get(layouts.LOG)
             return None if log is None else int(log.stat().st_size)
         manifest = group.files.get(layouts.MANIFEST)

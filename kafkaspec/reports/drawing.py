@@ -23,7 +23,7 @@ _NAMED: Final = 6
 
 
 @dataclass(frozen=True)
-class Mark:
+class PlotMark:
     """A bar: a rectangle with what it is about.
 
     Attributes:
@@ -54,7 +54,7 @@ class Drawing:
 
     width: int
     height: int
-    marks: list[Mark]
+    marks: list[PlotMark]
     x_ticks: list[Tick]
     y_ticks: list[Tick]
     left: float
@@ -70,7 +70,7 @@ def _lines(chart: Chart) -> Drawing:
     room = WIDTH - _LABELS - _TEXTS
     largest = chart.largest or 1
     marks = [
-        Mark(
+        PlotMark(
             _LABELS,
             number * _LINE + 4,
             max(1.0, round(room * bar.value / largest, 1)),
@@ -97,7 +97,7 @@ def _columns(chart: Chart) -> Drawing:
         if bar.value:
             height = max(height, 1)
         marks.append(
-            Mark(
+            PlotMark(
                 round(_LEFT + number * step + gap / 2, 2),
                 round(bottom - height, 2),
                 round(step - gap, 2),

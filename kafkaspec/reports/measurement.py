@@ -9,7 +9,7 @@ from typing import Final
 from kafkaspec.reports.page import NONE, Listing, bytes_of, listing, number, rendered, time_of
 from kafkaspec.stats.charts import charts_of
 from kafkaspec.stats.distinct import MOST
-from kafkaspec.stats.figures import TOTAL, Figures, Row, key_text, name_of
+from kafkaspec.stats.figures import TOTAL, Figures, StatsRow, key_text, name_of
 
 _NOTES: Final = (
     "Records are those of batches that can be read, without control records.",
@@ -59,7 +59,7 @@ def stats_page(figures: Figures, *, show_keys: bool = False, made: float | None 
     )
 
 
-def _tiles(total: Row) -> Iterable[tuple[str, str, str]]:
+def _tiles(total: StatsRow) -> Iterable[tuple[str, str, str]]:
     yield "Records", number(total["records"]), f"in {number(total['batches'])} batches"
     yield (
         "Segments", bytes_of(total["file_bytes"]),

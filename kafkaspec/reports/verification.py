@@ -24,7 +24,7 @@ _CLASSES: Final = {Severity.ERROR: "bad", Severity.WARNING: "warn", Severity.INF
 
 
 @dataclass(frozen=True)
-class Mark:
+class ByteMark:
     """A place in the picture of a file."""
 
     x: float
@@ -43,7 +43,7 @@ class Strip:
 
     file: str
     size: int
-    marks: list[Mark]
+    marks: list[ByteMark]
     cut: float | None
     cut_at: int | None
     text: str
@@ -146,7 +146,7 @@ def _strip(file: str, size: int, findings: list[Finding]) -> Strip:
         first = position if finding.entry is None else finding.entry
         width = max(_LEAST, (position - first + 1) * scale)
         marks.append(
-            Mark(
+            ByteMark(
                 round(min(first * scale, WIDTH - width), 2),
                 round(width, 2),
                 _CLASSES[finding.severity],

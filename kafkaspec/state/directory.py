@@ -33,7 +33,7 @@ class Mismatch(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference(Finding):
+class DirectoryMismatch(Finding):
     """A partition that differs; ``file`` is its directory, None if it is missing.
 
     Attributes:
@@ -57,7 +57,7 @@ class Difference(Finding):
         return self.message
 
 
-def compare_directory(image: Image, directory: LogDirectory) -> Iterator[Difference]:
+def compare_directory(image: Image, directory: LogDirectory) -> Iterator[DirectoryMismatch]:
     """Yield what differs between a log directory and the metadata of its cluster.
 
     Kafka: ``LogManager.isStrayReplica``, ``LogManager.loadLogs``; KIP-866, KIP-858.
@@ -82,7 +82,7 @@ def compare_directory(image: Image, directory: LogDirectory) -> Iterator[Differe
         found = _partition(image, topics, meta.node_id, own, log)
         if found is not None:
             reason, message = found
-            yield Difference(
+            yield DirectoryMismatch(
                 reason=reason,
                 message=message,
                 file=str(log.path),
@@ -101,7 +101,7 @@ def compare_directory(image: Image, directory: LogDirectory) -> Iterator[Differe
             or meta.directory_id is None
             or place == kafka_uuid.to_text(meta.directory_id)
         ):
-            yield Difference(
+            yield DirectoryMismatch(
                 reason=Mismatch.MISSING,
                 message=f"node {meta.node_id} has a replica",
                 topic=name,

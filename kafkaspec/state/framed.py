@@ -18,7 +18,7 @@ from kafkaspec.layout.names import TAGGED_FIELDS
 from kafkaspec.messages.lookup import in_topic, written_by
 from kafkaspec.tables.json_values import json_values
 
-Value = Mapping[str, Any]
+FrameValue = Mapping[str, Any]
 _OFFSET, _TIMESTAMP, _VALUE = COLUMNS = ("offset", "timestamp", "value")
 
 
@@ -48,7 +48,7 @@ class Change(NamedTuple):
     offset: int
     timestamp: int
     name: str
-    value: Value
+    value: FrameValue
 
 
 def by_api_key(

@@ -22,8 +22,8 @@ from kafkaspec.state.latest import (
     TIMESTAMP,
     VALUE,
     Latest,
-    Source,
     StateOptions,
+    TopicSource,
     latest,
 )
 
@@ -73,7 +73,7 @@ OFFSETS: Final = pa.schema([
 
 
 @dataclass
-class Groups(LeftOut):
+class GroupsState(LeftOut):
     """The groups of a partition of ``__consumer_offsets``.
 
     Attributes:
@@ -89,11 +89,11 @@ class Groups(LeftOut):
 
 @checked
 def read_groups(
-    log: Source,
+    log: TopicSource,
     *,
     topics: Mapping[bytes, str] | None = None,
     **options: Unpack[StateOptions],
-) -> Groups:
+) -> GroupsState:
     """Return the groups that a partition of ``__consumer_offsets`` keeps.
 
     Kafka: ``GroupMetadataManager`` (classic, and from 3.5 the one of KIP-848),
@@ -115,7 +115,7 @@ def read_groups(
     counted = Counter(offsets.column("group").to_pylist())
     members = list(_members(found, topics or {}))
     groups = list(_groups(found, counted, members))
-    return Groups(
+    return GroupsState(
         pa.Table.from_pylist(sorted(groups, key=lambda row: row["group"]), GROUPS),
         pa.Table.from_pylist(
             sorted(members, key=lambda row: (row["group"], row["member_id"])), MEMBERS

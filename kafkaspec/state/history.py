@@ -18,14 +18,14 @@ from kafkaspec.state.latest import (
     TRANSACTIONAL,
     VALUE,
     Latest,
-    Source,
     StateOptions,
+    TopicSource,
     pieces,
 )
 from kafkaspec.tables.json_values import json_rows
 
 
-class Event(NamedTuple):
+class TopicEvent(NamedTuple):
     """A record.
 
     Attributes:
@@ -52,14 +52,14 @@ class Event(NamedTuple):
 
 
 def history(
-    log: Source,
+    log: TopicSource,
     topic: str,
     name: str,
     found: Latest,
     *,
     names: set[str] | None = None,
     **options: Unpack[StateOptions],
-) -> list[Event]:
+) -> list[TopicEvent]:
     """Return the records of a group or transactional id that a log still holds.
 
     Args:
@@ -88,7 +88,7 @@ def history(
     rows.sort(key=lambda each: each[1][OFFSET])
     fates = _fates([row for _, row in rows if row[TRANSACTIONAL]], markers)
     return [
-        Event(row[OFFSET], row[TIMESTAMP], kind, row[KEY], row[VALUE], fates.get(row[OFFSET]))
+        TopicEvent(row[OFFSET], row[TIMESTAMP], kind, row[KEY], row[VALUE], fates.get(row[OFFSET]))
         for kind, row in rows
     ]
 

@@ -18,10 +18,10 @@ from kafkaspec.arrow.messages.tables import message_table
 from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.names import MESSAGE_FRAME
 from kafkaspec.messages.tables import with_names
-from kafkaspec.state.framed import Change, Value
+from kafkaspec.state.framed import Change, FrameValue
 
 Fields = dict[str, Any]
-Key = tuple[Any, ...]
+_Key = tuple[Any, ...]
 
 
 class ClusterKind(StrEnum):
@@ -124,7 +124,7 @@ class Image:
             watch: is called with this image and each record before it is applied.
         """
         self._watch = watch
-        self.items: dict[ClusterKind, dict[Key, Fields]] = {kind: {} for kind in ClusterKind}
+        self.items: dict[ClusterKind, dict[_Key, Fields]] = {kind: {} for kind in ClusterKind}
         self.offset = -1
         self.leader: int | None = None
         self.voters: list[int] = []
@@ -184,11 +184,11 @@ class Image:
         return None if topic is None else topic["name"]
 
 
-Rule = Callable[[Image, Value], None]
+_Rule = Callable[[Image, FrameValue], None]
 Watch = Callable[[Image, Change], None]
 
 
-def _own(value: Value) -> Fields:
+def _own(value: FrameValue) -> Fields:
     """Return the fields that are kept; Kafka keeps these lists as maps, in no order."""
     return {
         name: sorted(item, key=itemgetter("name")) if name in _BY_NAME else item
@@ -200,7 +200,7 @@ def _own(value: Value) -> Fields:
 _BY_NAME: Final = frozenset({"end_points", "features"})
 
 
-def key_of(kind: ClusterKind, value: Value) -> Key:
+def key_of(kind: ClusterKind, value: FrameValue) -> _Key:
     """Return what identifies an item among those of its kind."""
     return tuple(_hashable(value[name]) for name in KEYS[kind])
 
@@ -214,21 +214,21 @@ def _hashable(value: Any) -> Any:
     return value
 
 
-def _put(kind: ClusterKind) -> Rule:
-    def rule(image: Image, value: Value) -> None:
+def _put(kind: ClusterKind) -> _Rule:
+    def rule(image: Image, value: FrameValue) -> None:
         image.items[kind][key_of(kind, value)] = _own(value)
 
     return rule
 
 
-def _drop(kind: ClusterKind) -> Rule:
-    def rule(image: Image, value: Value) -> None:
+def _drop(kind: ClusterKind) -> _Rule:
+    def rule(image: Image, value: FrameValue) -> None:
         image.items[kind].pop(key_of(kind, value), None)
 
     return rule
 
 
-def _remove_topic(image: Image, value: Value) -> None:
+def _remove_topic(image: Image, value: FrameValue) -> None:
     topic_id = value["topic_id"]
     topic = image.items[ClusterKind.TOPIC].pop((topic_id,), None)
     partitions = image.items[ClusterKind.PARTITION]
@@ -241,7 +241,7 @@ def _remove_topic(image: Image, value: Value) -> None:
             del configs[key]
 
 
-def _change_partition(image: Image, value: Value) -> None:
+def _change_partition(image: Image, value: FrameValue) -> None:
     """``PartitionRegistration.merge``: a tag that is not there changes nothing."""
     partition = image.items[ClusterKind.PARTITION].get(key_of(ClusterKind.PARTITION, value))
     if partition is None:
@@ -270,7 +270,7 @@ _PATCHED = (
 )  # fmt: skip
 
 
-def _put_partition(image: Image, value: Value) -> None:
+def _put_partition(image: Image, value: FrameValue) -> None:
     partition = image.items[ClusterKind.PARTITION][key_of(ClusterKind.PARTITION, value)] = _own(
         value
     )
@@ -286,33 +286,33 @@ def _settle(partition: Fields) -> None:
         partition[name] = partition.get(name) or None
 
 
-def _clear_elr(image: Image, value: Value) -> None:
+def _clear_elr(image: Image, value: FrameValue) -> None:
     name = value["topic_name"]
     for (topic_id, _), partition in image.items[ClusterKind.PARTITION].items():
         if not name or image.topic_name(topic_id) == name:
             partition["eligible_leader_replicas"] = partition["last_known_elr"] = None
 
 
-def _configure(image: Image, value: Value) -> None:
+def _configure(image: Image, value: FrameValue) -> None:
     (_drop if value["value"] is None else _put)(ClusterKind.CONFIG)(image, value)
 
 
-def _set_quota(image: Image, value: Value) -> None:
+def _set_quota(image: Image, value: FrameValue) -> None:
     (_drop if value["remove"] else _put)(ClusterKind.QUOTA)(image, value)
 
 
-def _set_producer_ids(image: Image, value: Value) -> None:
+def _set_producer_ids(image: Image, value: FrameValue) -> None:
     """``ProducerIdsImage`` keeps no broker, and a snapshot has none."""
     image.items[ClusterKind.PRODUCER_IDS][()] = {"next_producer_id": value["next_producer_id"]}
 
 
-def _set_feature(image: Image, value: Value) -> None:
+def _set_feature(image: Image, value: FrameValue) -> None:
     """A level of 0 is that of a feature that is not there."""
     (_put if value["feature_level"] else _drop)(ClusterKind.FEATURE)(image, value)
 
 
-def _fence(fenced: bool) -> Rule:
-    def rule(image: Image, value: Value) -> None:
+def _fence(fenced: bool) -> _Rule:
+    def rule(image: Image, value: FrameValue) -> None:
         broker = image.items[ClusterKind.BROKER].get((value["id"],))
         if broker is not None:
             broker["fenced"] = fenced
@@ -320,7 +320,7 @@ def _fence(fenced: bool) -> Rule:
     return rule
 
 
-def _change_broker(image: Image, value: Value) -> None:
+def _change_broker(image: Image, value: FrameValue) -> None:
     """A change of 0 is none: ``BrokerRegistrationFencingChange`` and its like."""
     broker = image.items[ClusterKind.BROKER].get((value["broker_id"],))
     if broker is None:
@@ -335,21 +335,21 @@ def _change_broker(image: Image, value: Value) -> None:
         broker["cordoned_log_dirs"] = value["cordoned_log_dirs"]
 
 
-def _set_voters(image: Image, value: Value) -> None:
+def _set_voters(image: Image, value: FrameValue) -> None:
     image.items[ClusterKind.VOTER] = {
         key_of(ClusterKind.VOTER, voter): dict(voter) for voter in value["voters"]
     }
 
 
-def _change_leader(image: Image, value: Value) -> None:
+def _change_leader(image: Image, value: FrameValue) -> None:
     image.leader, image.voters = value["leader_id"], value["voters"]
 
 
-def _nothing(_: Image, __: Value) -> None:
+def _nothing(_: Image, __: FrameValue) -> None:
     """Records that change no state."""
 
 
-_RULES: Final[dict[str, Rule]] = {message: _put(kind) for kind, message in MESSAGES.items()} | {
+_RULES: Final[dict[str, _Rule]] = {message: _put(kind) for kind, message in MESSAGES.items()} | {
     "unregister_broker_record": _drop(ClusterKind.BROKER),
     "broker_registration_change_record": _change_broker,
     "fence_broker_record": _fence(True),
@@ -373,11 +373,11 @@ _RULES: Final[dict[str, Rule]] = {message: _put(kind) for kind, message in MESSA
 }
 
 
-class Difference(NamedTuple):
+class ClusterDifference(NamedTuple):
     """An item that two images do not have alike; a side without it has None."""
 
     kind: ClusterKind
-    key: Key
+    key: _Key
     before: Fields | None
     after: Fields | None
 
@@ -386,7 +386,7 @@ class Difference(NamedTuple):
         """The fields that identify it."""
         return KEYS[self.kind]
 
-    def named(self) -> Difference:
+    def named(self) -> ClusterDifference:
         """Return the same with Kafka's names in place of numbers that mean them."""
         before, after = (
             None if side is None else Image.named(self.kind, side)
@@ -395,12 +395,12 @@ class Difference(NamedTuple):
         return self._replace(before=before, after=after)
 
 
-def differences(before: Image, after: Image) -> list[Difference]:
+def differences(before: Image, after: Image) -> list[ClusterDifference]:
     """Return what changed between two images, by kind and key."""
     found = []
     for kind in ClusterKind:
         old, new = before.items[kind], after.items[kind]
         for key in sorted(old.keys() | new.keys(), key=repr):
             if old.get(key) != new.get(key):
-                found.append(Difference(kind, key, old.get(key), new.get(key)))
+                found.append(ClusterDifference(kind, key, old.get(key), new.get(key)))
     return found

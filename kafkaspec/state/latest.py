@@ -30,7 +30,7 @@ from kafkaspec.messages.lookup import in_topic
 from kafkaspec.state.framed import LeftOut, decode
 from kafkaspec.times import Time, milliseconds
 
-Source = Segment | Partition
+TopicSource = Segment | Partition
 """What is read: a partition of an internal topic, or a segment of it."""
 
 TIMESTAMP, KEY, VALUE, PENDING = "timestamp", "key", "value", "pending"
@@ -70,7 +70,7 @@ class StateOptions(RangeOptions, total=False):
 
 
 def latest(
-    log: Source,
+    log: TopicSource,
     topic: str,
     **options: Unpack[StateOptions],
 ) -> Latest:
@@ -87,7 +87,7 @@ def latest(
 
 
 def pieces(
-    log: Source,
+    log: TopicSource,
     topic: str,
     found: Latest,
     **options: Unpack[StateOptions],

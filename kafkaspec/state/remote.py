@@ -15,7 +15,7 @@ from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.columnar import RangeOptions
 from kafkaspec.options import checked
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key, columns_of
-from kafkaspec.state.latest import Source
+from kafkaspec.state.latest import TopicSource
 from kafkaspec.times import Time, milliseconds
 
 _STATE: Final = "enumeration.remote_log_segment_state"
@@ -62,7 +62,7 @@ class RemoteSegments(LeftOut):
 
 @checked
 def read_remote_segments(
-    log: Source,
+    log: TopicSource,
     *,
     at: Time | None = None,
     release: str | None = None,

@@ -13,7 +13,7 @@ from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut, columns_of
-from kafkaspec.state.latest import KEY, VALUE, Latest, Source, StateOptions, pieces
+from kafkaspec.state.latest import KEY, VALUE, Latest, StateOptions, TopicSource, pieces
 from kafkaspec.tables.json_values import json_rows
 
 _STATE: Final = "enumeration.record_state"
@@ -50,7 +50,7 @@ class Deliveries(LeftOut):
 
 @checked
 def read_deliveries(
-    log: Source,
+    log: TopicSource,
     **options: Unpack[StateOptions],
 ) -> Deliveries:
     """Return what share groups have had delivered, by partition.

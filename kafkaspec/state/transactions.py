@@ -13,7 +13,7 @@ from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut, columns_of
-from kafkaspec.state.latest import KEY, TIMESTAMP, VALUE, Source, StateOptions, latest
+from kafkaspec.state.latest import KEY, TIMESTAMP, VALUE, StateOptions, TopicSource, latest
 
 _STATE: Final = "enumeration.transaction_state"
 TRANSACTIONS: Final = pa.schema([
@@ -34,7 +34,7 @@ are those of the record."""
 
 
 @dataclass
-class Transactions(LeftOut):
+class TransactionsState(LeftOut):
     """The state in a partition of ``__transaction_state``.
 
     Attributes:
@@ -46,9 +46,9 @@ class Transactions(LeftOut):
 
 @checked
 def read_transactions(
-    log: Source,
+    log: TopicSource,
     **options: Unpack[StateOptions],
-) -> Transactions:
+) -> TransactionsState:
     """Return the transactional ids that a partition of ``__transaction_state`` keeps.
 
     Kafka: ``TransactionStateManager.loadTransactionMetadata``.
@@ -59,12 +59,12 @@ def read_transactions(
     table = found.tables.get("TransactionLog")
     rows = [] if table is None else [_row(row) for row in table.to_pylist()]
     rows.sort(key=lambda row: row["transactional_id"])
-    return Transactions(
+    return TransactionsState(
         pa.Table.from_pylist(rows, TRANSACTIONS), errors=found.errors, unknown=found.unknown
     )
 
 
-def joined(parts: Iterable[Transactions]) -> pa.Table:
+def joined(parts: Iterable[TransactionsState]) -> pa.Table:
     """Return the ids of several partitions as one table, by id."""
     tables = [TRANSACTIONS.empty_table(), *(part.ids for part in parts)]
     return pa.concat_tables(tables).sort_by("transactional_id")

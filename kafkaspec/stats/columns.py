@@ -10,9 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kafkaspec.columns.memory import INLINE_BYTES, VIEW_BYTES, Layout
-from kafkaspec.stats.distinct import Hashes
+from kafkaspec.stats.distinct import DistinctHashes
 
-Numbers = NDArray[np.int64]
+StatsNumbers = NDArray[np.int64]
 
 CLASSES: Final = 65
 """Classes of sizes: 0, 1, 2 to 3, 4 to 7 and so on."""
@@ -29,7 +29,7 @@ def valid(values: pa.Array) -> NDArray[np.bool_] | None:
     return np.asarray(values.is_valid())
 
 
-def lengths(values: pa.Array) -> Numbers:
+def lengths(values: pa.Array) -> StatsNumbers:
     """Return the length of each value of a column of views; 0 for null."""
     if not len(values):
         return np.empty(0, np.int64)
@@ -38,7 +38,7 @@ def lengths(values: pa.Array) -> Numbers:
     return found if present is None else np.where(present, found, 0)
 
 
-def header_lengths(headers: pa.Array) -> Numbers | None:
+def header_lengths(headers: pa.Array) -> StatsNumbers | None:
     """Return the bytes of the keys and values of the headers of each record; None without any."""
     items = headers.values
     if not len(items):
@@ -49,12 +49,12 @@ def header_lengths(headers: pa.Array) -> Numbers | None:
     return np.asarray(ends[places[1:]] - ends[places[:-1]], np.int64)
 
 
-def classes(sizes: Numbers) -> NDArray[np.int32]:
+def classes(sizes: StatsNumbers) -> NDArray[np.int32]:
     """Return the class of each size: the number of its bits."""
     return np.frexp(sizes.astype(np.float64))[1]
 
 
-def hashes(keys: pa.Array, core: Any) -> Hashes:
+def hashes(keys: pa.Array, core: Any) -> DistinctHashes:
     """Return a hash of 64 bits of each key: short ones mixed, others by their MD5.
 
     Args:
@@ -74,13 +74,13 @@ def hashes(keys: pa.Array, core: Any) -> Hashes:
     return np.where(sizes <= INLINE_BYTES, mixed, _digests(keys, core))
 
 
-def _words(values: pa.Array) -> Hashes:
+def _words(values: pa.Array) -> DistinctHashes:
     start = values.offset * VIEW_BYTES
     views = np.frombuffer(values.buffers()[1], np.uint8, len(values) * VIEW_BYTES, start)
     return views.view(np.uint64).reshape(-1, 2)
 
 
-def _digests(keys: pa.Array, core: Any) -> Hashes:
+def _digests(keys: pa.Array, core: Any) -> DistinctHashes:
     """Return the first 64 bits of the MD5 of each key."""
     if core is None:
         made = b"".join(

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-Hashes = NDArray[np.uint64]
+DistinctHashes = NDArray[np.uint64]
 """Hashes of 63 bits, each once, in order."""
 
 MOST: Final = 4096
@@ -30,7 +30,7 @@ _OF_SKETCH: Final = (3, 3, 3, 0, 0, 0x1A)
 
 
 @dataclass(frozen=True)
-class Number:
+class DistinctNumber:
     """A number of different keys.
 
     Attributes:
@@ -51,9 +51,9 @@ class Distinct:
     """Takes the hashes of the keys of a log."""
 
     def __init__(self) -> None:
-        self._kept: Hashes = np.empty(0, np.uint64)
+        self._kept: DistinctHashes = np.empty(0, np.uint64)
 
-    def add(self, hashes: Hashes) -> None:
+    def add(self, hashes: DistinctHashes) -> None:
         """Take hashes of 64 bits."""
         found = hashes >> _BITS
         if len(self._kept) > MOST:
@@ -62,22 +62,22 @@ class Distinct:
             self._kept = joined([self._kept, found])
 
     @property
-    def hashes(self) -> Hashes:
+    def hashes(self) -> DistinctHashes:
         """The smallest hashes, at most ``MOST`` + 1."""
         return self._kept
 
 
-def joined(several: Sequence[Hashes]) -> Hashes:
+def joined(several: Sequence[DistinctHashes]) -> DistinctHashes:
     """Return the smallest hashes of several logs."""
     ordered = np.sort(np.concatenate(several))  # faster than np.unique
     fresh = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     return np.asarray(ordered[fresh][: MOST + 1], np.uint64)
 
 
-def number_of(hashes: Hashes) -> Number:
+def number_of(hashes: DistinctHashes) -> DistinctNumber:
     """Return how many keys have these smallest hashes."""
     if len(hashes) <= MOST:
-        return Number(len(hashes), len(hashes), len(hashes))
+        return DistinctNumber(len(hashes), len(hashes), len(hashes))
     from datasketches import compact_theta_sketch, update_theta_sketch
 
     kept = hashes[:MOST]
@@ -85,4 +85,4 @@ def number_of(hashes: Hashes) -> Number:
     header = _COMPACT.pack(*_OF_SKETCH, seed, len(kept), 0, int(hashes[MOST]))
     sketch = compact_theta_sketch.deserialize(header + kept.tobytes())
     low, high = sketch.get_lower_bound(DEVIATIONS), sketch.get_upper_bound(DEVIATIONS)
-    return Number(round(sketch.get_estimate()), int(low), int(-(-high // 1)))
+    return DistinctNumber(round(sketch.get_estimate()), int(low), int(-(-high // 1)))

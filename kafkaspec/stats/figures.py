@@ -30,7 +30,7 @@ _KINDS: Final = {
 }
 """Types of columns that are not numbers of 64 bits."""
 
-Row = dict[str, Any]
+StatsRow = dict[str, Any]
 PartitionName = tuple[Any, ...]
 
 
@@ -61,7 +61,7 @@ class Figures:
         self.part = part
 
     @cached_property
-    def partitions(self) -> list[Row]:
+    def partitions(self) -> list[StatsRow]:
         """A row for each log; see ``summaries``."""
         return list(self._summaries(LOG))
 
@@ -73,28 +73,28 @@ class Figures:
         return pa.Table.from_pylist(rows, _schema(names))
 
     @cached_property
-    def topics(self) -> list[Row]:
+    def topics(self) -> list[StatsRow]:
         """A row for each topic; logs without one are together."""
         return list(self._summaries(TOPIC))
 
     @cached_property
-    def total(self) -> Row:
+    def total(self) -> StatsRow:
         """The row of all logs."""
         return next(self._summaries(TOTAL))
 
-    def rows(self, name: str, place: Sequence[str] = LOG) -> list[Row]:
+    def rows(self, name: str, place: Sequence[str] = LOG) -> list[StatsRow]:
         """Return the rows of a table, by log, by topic or in total."""
-        found: list[Row] = rolled(self.part, name, place).to_pylist()
+        found: list[StatsRow] = rolled(self.part, name, place).to_pylist()
         return found
 
-    def codecs(self, place: Sequence[str] = LOG) -> list[Row]:
+    def codecs(self, place: Sequence[str] = LOG) -> list[StatsRow]:
         """Return batches by magic, compression and timestamp type, with ratios."""
         return [row | _ratio(row) for row in self.rows("codecs", place)]
 
-    def heaviest(self, place: Sequence[str] = LOG) -> list[Row]:
+    def heaviest(self, place: Sequence[str] = LOG) -> list[StatsRow]:
         """Return the heaviest keys, at most ``SHOWN_KEYS`` of a log or topic, with bounds."""
         slack = {key: total["slack"] or 0 for key, total in self._by("segments", place).items()}
-        found: defaultdict[PartitionName, list[Row]] = defaultdict(list)
+        found: defaultdict[PartitionName, list[StatsRow]] = defaultdict(list)
         for row in self.rows("heaviest", place):
             at = tuple(row[name] for name in place)
             row["at_most"] = row["count"] + slack[at] - row.pop("credit")
@@ -105,14 +105,14 @@ class Figures:
             chosen += [row for row in rows[:SHOWN_KEYS] if row["count"] > 1]
         return chosen
 
-    def _by(self, name: str, place: Sequence[str]) -> dict[PartitionName, Row]:
+    def _by(self, name: str, place: Sequence[str]) -> dict[PartitionName, StatsRow]:
         """Return sums of a table over everything but the log, by log."""
         shape = TABLES[name]
         bare = type(shape)({}, shape.values)
         rows = grouped(self.part[name], bare, place).to_pylist()
         return {tuple(row[key] for key in place): row for row in rows}
 
-    def _summaries(self, place: Sequence[str]) -> Iterator[Row]:
+    def _summaries(self, place: Sequence[str]) -> Iterator[StatsRow]:
         logs, segments, codecs = (self._by(name, place) for name in ("logs", "segments", "codecs"))
         gaps, moved = self._by("gaps", place), self._by("transactions", place)
         distinct = {
@@ -129,7 +129,7 @@ class Figures:
             logs = {(): {}}
         for at, log in logs.items():
             counted = segments.get(at, {})
-            row: Row = dict(zip(place, at, strict=True))
+            row: StatsRow = dict(zip(place, at, strict=True))
             if place != LOG:
                 row["partitions"] = number[at]
             row["segments"] = files[at]
@@ -160,9 +160,9 @@ class Figures:
             row["errors"] = (counted.get("errors") or 0) + (log.get("errors") or 0)
             yield row
 
-    def _lists(self, place: Sequence[str]) -> defaultdict[PartitionName, Row]:
+    def _lists(self, place: Sequence[str]) -> defaultdict[PartitionName, StatsRow]:
         """Return magics, codecs, timestamp types and the number of producers."""
-        found: defaultdict[PartitionName, Row] = defaultdict(
+        found: defaultdict[PartitionName, StatsRow] = defaultdict(
             lambda: {"magics": [], "codecs": [], "timestamp_types": [], "producers": 0}
         )
         for row in self.rows("codecs", place):
@@ -179,12 +179,12 @@ class Figures:
             found[tuple(row[key] for key in place)]["producers"] += 1
         return found
 
-    def _steps(self, place: Sequence[str]) -> dict[PartitionName, Row]:
+    def _steps(self, place: Sequence[str]) -> dict[PartitionName, StatsRow]:
         """Return how often a timestamp is below that of the record before, and the largest step.
 
         Segments count in the order of their base offsets.
         """
-        found: dict[PartitionName, Row] = {}
+        found: dict[PartitionName, StatsRow] = {}
         ends: dict[PartitionName, int] = {}
         for row in self.part["segments"].sort_by(
             [(name, "ascending") for name in (*LOG, "base_offset", "file")]
@@ -209,14 +209,14 @@ class Figures:
         return found
 
 
-def name_of(row: Row) -> str:
+def name_of(row: StatsRow) -> str:
     """Return the name of a partition, or its directory where that is none."""
     if row["topic"] is None:
         return str(row["directory"])
     return f"{row['topic']}-{row['partition']}"
 
 
-def key_text(row: Row) -> str:
+def key_text(row: StatsRow) -> str:
     """Return a key as text, or in hex if it is none."""
     key: bytes = row["key"]
     more = "..." if row["size"] > len(key) else ""
@@ -226,13 +226,13 @@ def key_text(row: Row) -> str:
         return f"0x{key.hex()}{more}"
 
 
-def _ratio(row: Mapping[str, Any]) -> Row:
+def _ratio(row: Mapping[str, Any]) -> StatsRow:
     payload, whole = row.get("payload"), row.get("uncompressed")
     ratio = round(whole / payload, 4) if payload and whole else None
     return {"payload": payload, "uncompressed": whole, "ratio": ratio}
 
 
-def _rates(row: Row) -> Row:
+def _rates(row: StatsRow) -> StatsRow:
     """Return records and bytes for each second between the first and the last timestamp."""
     first, last = row["first_timestamp"], row["last_timestamp"]
     if first is None or last is None or last <= first:
@@ -244,6 +244,6 @@ def _rates(row: Row) -> Row:
     }
 
 
-def _places(rows: pa.Table) -> list[Row]:
-    found: list[Row] = rows.select(list(LOG)).to_pylist()
+def _places(rows: pa.Table) -> list[StatsRow]:
+    found: list[StatsRow] = rows.select(list(LOG)).to_pylist()
     return found

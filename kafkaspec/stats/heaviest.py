@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from kafkaspec.stats.distinct import Hashes
+from kafkaspec.stats.distinct import DistinctHashes
 
 COUNTERS: Final = 1024
 KEPT: Final = 128
@@ -24,11 +24,11 @@ KEY_BYTES: Final = 256
 
 _SLOTS: Final = 1 << 16
 
-Counts = NDArray[np.int64]
+_Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Kept:
+class HeaviestKeys:
     """The heaviest keys of a segment.
 
     Attributes:
@@ -36,8 +36,8 @@ class Kept:
         credit: how much less than that the count of one among them may be too low.
     """
 
-    digests: Hashes
-    counts: Counts
+    digests: DistinctHashes
+    counts: _Counts
     keys: list[bytes]
     sizes: list[int]
     slack: int
@@ -48,12 +48,12 @@ class Heaviest:
     """Takes the keys of a segment."""
 
     def __init__(self) -> None:
-        self._hashes: Hashes = np.empty(0, np.uint64)
-        self._counts: Counts = np.empty(0, np.int64)
+        self._hashes: DistinctHashes = np.empty(0, np.uint64)
+        self._counts: _Counts = np.empty(0, np.int64)
         self._keys: dict[int, tuple[bytes, int]] = {}
         self._slack = 0
 
-    def add(self, hashes: Hashes, keys: pa.Array, rows: Counts | None = None) -> None:
+    def add(self, hashes: DistinctHashes, keys: pa.Array, rows: _Counts | None = None) -> None:
         """Take keys.
 
         Args:
@@ -82,14 +82,14 @@ class Heaviest:
         self._keys = {name: known_keys[name] for name in self._hashes.tolist()}
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> HeaviestKeys:
         """The heaviest of them."""
         order = np.lexsort((self._hashes, -self._counts))
         chosen = order[:KEPT]
         credit = int(self._counts[order[KEPT]]) if len(order) > KEPT else 0
         digests = self._hashes[chosen]
         found = [self._keys[name] for name in digests.tolist()]
-        return Kept(
+        return HeaviestKeys(
             digests,
             self._counts[chosen],
             [key for key, _ in found],
@@ -99,7 +99,7 @@ class Heaviest:
         )
 
 
-def _places(hashes: Hashes, names: Hashes) -> Counts:
+def _places(hashes: DistinctHashes, names: DistinctHashes) -> _Counts:
     """Return where some hashes are among others; few of these are looked at closely."""
     table = np.zeros(_SLOTS, bool)
     table[names % np.uint64(_SLOTS)] = True
@@ -111,7 +111,7 @@ def _places(hashes: Hashes, names: Hashes) -> Counts:
     return places
 
 
-def _first_too_many(counts: Counts) -> int:
+def _first_too_many(counts: _Counts) -> int:
     """Return the largest count but ``COUNTERS``; 0 if there are no more."""
     if len(counts) <= COUNTERS:
         return 0

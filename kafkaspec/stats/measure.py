@@ -29,7 +29,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.shown import without_credentials
 from kafkaspec.stats.columns import (
     CLASSES,
-    Numbers,
+    StatsNumbers,
     classes,
     hashes,
     header_lengths,
@@ -215,7 +215,7 @@ class _Sizes:
         self._least: list[int] = []
         self._most: list[int] = []
 
-    def add(self, sizes: Numbers) -> None:
+    def add(self, sizes: StatsNumbers) -> None:
         if not len(sizes):
             return
         values, numbers = sizes, np.ones(1, np.int64)

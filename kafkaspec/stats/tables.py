@@ -31,7 +31,7 @@ MOST_BUCKETS: Final = 4096
 
 
 @dataclass(frozen=True)
-class Shape:
+class TableShape:
     """The columns of a table.
 
     Attributes:
@@ -59,10 +59,10 @@ _OFFSETS: Final = _columns("min", "first_offset") | _columns("max", "last_offset
 _TIMES: Final = _columns("min", "first_timestamp") | _columns("max", "last_timestamp")
 
 TABLES: Final = {
-    "logs": Shape(
+    "logs": TableShape(
         {}, _columns("max", "start_offset end_offset stable_offset") | _columns("sum", "errors")
     ),
-    "segments": Shape(
+    "segments": TableShape(
         {"file": _TEXT},
         _columns("max", "base_offset")
         | _columns("sum", "file_bytes index_bytes")
@@ -73,11 +73,11 @@ TABLES: Final = {
         | _columns("max", "begins ends step_back")
         | _columns("sum", "steps null_keys tombstones null_values keys slack errors"),
     ),
-    "codecs": Shape(
+    "codecs": TableShape(
         {"magic": pa.int32(), "compression": _TEXT, "timestamp_type": _TEXT},
         _COUNTED | _columns("sum", "payload uncompressed"),
     ),
-    "producers": Shape(
+    "producers": TableShape(
         {"producer_id": _LONG, "producer_epoch": _LONG},
         _COUNTED
         | _columns("sum", "markers")
@@ -85,28 +85,28 @@ TABLES: Final = {
         | _columns("max", "last_sequence")
         | _TIMES,
     ),
-    "times": Shape({"time": _LONG, "width": _LONG}, _COUNTED),
-    "sizes": Shape({"what": _TEXT, "size_from": _LONG}, _columns("sum", "count bytes")),
-    "extents": Shape(
+    "times": TableShape({"time": _LONG, "width": _LONG}, _COUNTED),
+    "sizes": TableShape({"what": _TEXT, "size_from": _LONG}, _columns("sum", "count bytes")),
+    "extents": TableShape(
         {"what": _TEXT},
         _columns("sum", "count bytes") | _columns("min", "smallest") | _columns("max", "largest"),
     ),
-    "transactions": Shape(
+    "transactions": TableShape(
         {"outcome": _TEXT},
         _columns("sum", "transactions batches records")
         | _columns("max", "longest_ms")
         | _columns("min", "first_offset"),
     ),
-    "gaps": Shape(
+    "gaps": TableShape(
         {"kind": _TEXT, "why": _TEXT},
         _columns("sum", "ranges missing") | _columns("max", "largest"),
     ),
-    "heaviest": Shape(
+    "heaviest": TableShape(
         {"digest": _DIGEST},
         _columns("sum", "count credit") | {"key": ("one", pa.binary())} | _columns("max", "size"),
     ),
-    "distinct": Shape({}, {"hashes": ("join", pa.binary())}),
-    "errors": Shape(
+    "distinct": TableShape({}, {"hashes": ("join", pa.binary())}),
+    "errors": TableShape(
         {"file": _TEXT, "position": _LONG, "reason": _TEXT, "message": _TEXT},
         _columns("sum", "count"),
     ),
@@ -180,7 +180,7 @@ def _merged(given: Sequence[StatsTables]) -> StatsTables:
     return found
 
 
-def grouped(rows: pa.Table, shape: Shape, place: Sequence[str]) -> pa.Table:
+def grouped(rows: pa.Table, shape: TableShape, place: Sequence[str]) -> pa.Table:
     """Return rows of a table with one for each key, in the order of the keys.
 
     Args:

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
-Format = Literal["parquet", "arrow", "jsonl", "csv"]
-FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+TableFormat = Literal["parquet", "arrow", "jsonl", "csv"]
+FORMATS: Final[tuple[TableFormat, ...]] = get_args(TableFormat)
 """Formats of files, which are suffixes of their names too."""

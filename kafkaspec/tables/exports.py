@@ -27,10 +27,10 @@ from kafkaspec.options import checked
 from kafkaspec.output.atomic import file_aside
 from kafkaspec.output.places import check_output
 from kafkaspec.policy import OnError, RaiseOrColumn
-from kafkaspec.tables import Format
+from kafkaspec.tables import TableFormat
 from kafkaspec.tables.writers import write_all, writer_of
 
-Output = str | os.PathLike[str] | IO[bytes]
+ExportTarget = str | os.PathLike[str] | IO[bytes]
 
 FILE_CHUNK: Final = 4 << 20
 """Bytes of Kafka data in a record batch of a file, and so in a row group of Parquet. A writer takes
@@ -56,8 +56,8 @@ class MessageFileOptions(RangeOptions, total=False):
 @checked
 def export(
     log: AnyLog,
-    output: Output,
-    to: Format,
+    output: ExportTarget,
+    to: TableFormat,
     *,
     columns: Sequence[str] | None = None,
     replace_existing: bool = False,
@@ -120,8 +120,8 @@ def unasked(*, typed: bool) -> str:
 @checked
 def export_messages(
     log: AnyLog,
-    output: Output,
-    to: Format,
+    output: ExportTarget,
+    to: TableFormat,
     name: str,
     *,
     release: str | None = None,
@@ -192,7 +192,9 @@ def logs_of(log: AnyLog, name: str, release: str | None = None) -> Sequence[AnyL
 
 
 @contextmanager
-def opened_file(output: Output, log: AnyLog, *, replace_existing: bool) -> Iterator[IO[bytes]]:
+def opened_file(
+    output: ExportTarget, log: AnyLog, *, replace_existing: bool
+) -> Iterator[IO[bytes]]:
     """Open the file of an export: a new one, which appears at the end, or a given open one."""
     if not isinstance(output, str | os.PathLike):
         yield cast(IO[bytes], _Stream(output))

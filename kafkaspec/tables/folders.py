@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.output.atomic import DirectoryAside
-from kafkaspec.tables import Format
+from kafkaspec.tables import TableFormat
 from kafkaspec.tables.writers import TableWriter, writer_of
 from kafkaspec.values.reading.request import SCHEMA_ID
 
@@ -46,7 +46,7 @@ class Folders:
     def __init__(
         self,
         aside: DirectoryAside,
-        to: Format,
+        to: TableFormat,
         splits: Sequence[str],
         flatten: str | None,
         hidden: Sequence[str],

@@ -14,8 +14,8 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.options import checked
 from kafkaspec.output.atomic import DirectoryAside
 from kafkaspec.output.places import check_output
-from kafkaspec.tables import Format
-from kafkaspec.tables.exports import FILE_CHUNK, FileOptions, Output, opened_file
+from kafkaspec.tables import TableFormat
+from kafkaspec.tables.exports import FILE_CHUNK, ExportTarget, FileOptions, opened_file
 from kafkaspec.tables.folders import SCHEMA, SPLITS, TOPIC, Folders, columns_of
 from kafkaspec.tables.writers import write_all, writer_of
 from kafkaspec.values.fixed import CONNECT_CONFIG, topic_formats
@@ -33,8 +33,8 @@ class TypedFileOptions(FileOptions, DecodingOptions, total=False):
 @checked
 def export_typed(
     log: AnyLog,
-    output: Output,
-    to: Format,
+    output: ExportTarget,
+    to: TableFormat,
     *,
     split_by: Sequence[str] = (),
     flatten: str | None = None,

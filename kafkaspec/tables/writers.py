@@ -13,7 +13,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.columns import json_lines
 from kafkaspec.columns.memory import Layout
 from kafkaspec.options import checked
-from kafkaspec.tables import Format
+from kafkaspec.tables import TableFormat
 from kafkaspec.tables.json_values import json_lines as lines_of
 from kafkaspec.tables.shapes import (
     converted,
@@ -38,7 +38,7 @@ class TableWriter(Protocol):
 
 @checked
 def writer_of(
-    to: Format,
+    to: TableFormat,
     file: IO[bytes],
     schema: pa.Schema,
     *,
@@ -71,7 +71,7 @@ def writer_of(
     elif to == "csv":
         writer = _Csv(file, schema)
     else:
-        writer = JsonLines(file, get_codec().core)
+        writer = JsonLinesWriter(file, get_codec().core)
     return writer
 
 
@@ -92,7 +92,9 @@ def write_all(writer: TableWriter, batches: Iterable[pa.RecordBatch], file: IO[b
 class _Fitted:
     """Writes any columns, in the types and with the names that a format has."""
 
-    def __init__(self, to: Format, file: IO[bytes], schema: pa.Schema, flatten: str | None) -> None:
+    def __init__(
+        self, to: TableFormat, file: IO[bytes], schema: pa.Schema, flatten: str | None
+    ) -> None:
         self._flatten = flatten
         if flatten is not None:
             empty = [pa.array([], field.type) for field in schema]
@@ -106,7 +108,7 @@ class _Fitted:
         )
         self._writer: TableWriter
         if to == "jsonl":
-            self._writer = JsonLines(file, None, compact=True)
+            self._writer = JsonLinesWriter(file, None, compact=True)
         else:
             self._writer = writer_of(to, file, self._schema)
 
@@ -177,7 +179,7 @@ def _text(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return array.cast(kind)
 
 
-class JsonLines:
+class JsonLinesWriter:
     """Writes one JSON object per row; without the core, and for nested columns, in Python."""
 
     def __init__(self, file: IO[bytes], core: Core | None, *, compact: bool = False) -> None:

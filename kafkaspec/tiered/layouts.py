@@ -23,7 +23,7 @@ from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.shown import some_of
 
 
-class Layout(Enum):
+class ObjectLayout(Enum):
     """Who wrote the objects."""
 
     LOCAL = "Kafka's LocalTieredStorage"
@@ -81,9 +81,9 @@ class Objects:
     segment_id: str
     files: dict[str, Path] = field(default_factory=dict)
 
-    def missing(self, layout: Layout) -> list[str]:
+    def missing(self, layout: ObjectLayout) -> list[str]:
         """Return the suffixes of objects without which the segment cannot be read."""
-        needed = (LOG, INDEXES, MANIFEST) if layout is Layout.AIVEN else (LOG,)
+        needed = (LOG, INDEXES, MANIFEST) if layout is ObjectLayout.AIVEN else (LOG,)
         return [suffix for suffix in needed if suffix not in self.files]
 
 
@@ -100,7 +100,7 @@ class ObjectPlace:
     """
 
     path: Path
-    layout: Layout
+    layout: ObjectLayout
     topic: str
     topic_id: UUID
     partition: int
@@ -112,11 +112,11 @@ class ObjectPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundObjects:
     """Remote storage that was found: the directory that holds it, and what is in that."""
 
     path: Path
-    layout: Layout
+    layout: ObjectLayout
     level: Level
 
 
@@ -128,7 +128,7 @@ def parse_object(name: str) -> ObjectName | None:
     return ObjectName(int(match[1]), match[2], match[3])
 
 
-def find(place: Path) -> Found | None:
+def find(place: Path) -> FoundObjects | None:
     """Return the remote storage in a directory, or in the only folder of it that has some."""
     level, looked = [place], 0
     found = []
@@ -152,7 +152,7 @@ def find(place: Path) -> Found | None:
     return found[0] if found else None
 
 
-def find_object(path: Path) -> tuple[Found, ObjectName] | None:
+def find_object(path: Path) -> tuple[FoundObjects, ObjectName] | None:
     """Return the remote storage that an object is in, and the parts of its name."""
     name = parse_object(path.name)
     if name is None:
@@ -162,15 +162,15 @@ def find_object(path: Path) -> tuple[Found, ObjectName] | None:
     with suppress(OSError, KafkaSpecError):
         suffixes += [other.suffix for _, other in _named(folder.iterdir())]
     layout = _layout_of(folder, suffixes)
-    return None if layout is None else (Found(folder, layout, Level.PARTITION), name)
+    return None if layout is None else (FoundObjects(folder, layout, Level.PARTITION), name)
 
 
-def places(found: Found, only: str | None = None) -> list[ObjectPlace]:
+def places(found: FoundObjects, only: str | None = None) -> list[ObjectPlace]:
     """Return the partitions of remote storage, or only ``topic-0``, by topic and number."""
     layout, level = found.layout, found.level
     if level is Level.PARTITION:
         folders = [found.path]
-    elif layout is Layout.LOCAL or level is Level.TOPIC:
+    elif layout is ObjectLayout.LOCAL or level is Level.TOPIC:
         folders = _folders(found.path)
     else:
         topics = ((folder, _topic_of(folder.name)) for folder in _folders(found.path))
@@ -190,7 +190,7 @@ def objects(place: ObjectPlace) -> tuple[list[Objects], list[Path]]:
     """Return the segments of a partition by offset, and what else is in its directory."""
     segments: dict[tuple[int, str], Objects] = {}
     others = []
-    suffixes = (LOG, *(_OF_AIVEN if place.layout is Layout.AIVEN else _OF_LOCAL))
+    suffixes = (LOG, *(_OF_AIVEN if place.layout is ObjectLayout.AIVEN else _OF_LOCAL))
     for path in sorted(_listed(place.path)):
         name = parse_object(path.name)
         if name is None or name.suffix not in suffixes:
@@ -221,23 +221,23 @@ def stored(place: Path) -> Iterator[tuple[ObjectPlace, Objects | None, list[Path
             yield partition, group, []
 
 
-def _recognized(folder: Path, children: list[Path]) -> Found | None:
+def _recognized(folder: Path, children: list[Path]) -> FoundObjects | None:
     suffixes = [name.suffix for _, name in _named(children)]
     if suffixes:
         layout = _layout_of(_absolute(folder), suffixes)
-        return None if layout is None else Found(folder, layout, Level.PARTITION)
+        return None if layout is None else FoundObjects(folder, layout, Level.PARTITION)
     folders = [child for child in children if is_directory(child)]
     partitions = [child for child in folders if _is_number(child.name)]
     if partitions and _topic_of(_absolute(folder).name) and _holds(partitions):
-        return Found(folder, Layout.AIVEN, Level.TOPIC)
+        return FoundObjects(folder, ObjectLayout.AIVEN, Level.TOPIC)
     topics = [child for child in folders if _topic_of(child.name)]
     for child in topics[:_MOST_FOLDERS]:
         inner = _children(child)
         suffixes = [name.suffix for _, name in _named(inner)]
-        if suffixes and _layout_of(child, suffixes) is Layout.LOCAL:
-            return Found(folder, Layout.LOCAL, Level.ROOT)
+        if suffixes and _layout_of(child, suffixes) is ObjectLayout.LOCAL:
+            return FoundObjects(folder, ObjectLayout.LOCAL, Level.ROOT)
         if _holds([item for item in inner if _is_number(item.name)]):
-            return Found(folder, Layout.AIVEN, Level.ROOT)
+            return FoundObjects(folder, ObjectLayout.AIVEN, Level.ROOT)
     return None
 
 
@@ -246,18 +246,18 @@ def _holds(folders: list[Path]) -> bool:
     return any(next(_named(_children(folder)), None) is not None for folder in folders[:3])
 
 
-def _layout_of(folder: Path, suffixes: list[str]) -> Layout | None:
+def _layout_of(folder: Path, suffixes: list[str]) -> ObjectLayout | None:
     """Return who wrote a directory with objects, which also says which partition it is."""
-    local, aiven = _place(folder, Layout.LOCAL), _place(folder, Layout.AIVEN)
+    local, aiven = _place(folder, ObjectLayout.LOCAL), _place(folder, ObjectLayout.AIVEN)
     if aiven is not None and (local is None or any(each in _OF_AIVEN for each in suffixes)):
-        return Layout.AIVEN
-    return None if local is None else Layout.LOCAL
+        return ObjectLayout.AIVEN
+    return None if local is None else ObjectLayout.LOCAL
 
 
-def _place(folder: Path, layout: Layout) -> ObjectPlace | None:
+def _place(folder: Path, layout: ObjectLayout) -> ObjectPlace | None:
     """Return the partition that the name of a directory says."""
     place = _absolute(folder)
-    if layout is Layout.AIVEN:
+    if layout is ObjectLayout.AIVEN:
         topic, number = _topic_of(place.parent.name), place.name
     else:
         topic, number = _topic_of(place.name), ""

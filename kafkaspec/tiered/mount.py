@@ -22,7 +22,7 @@ from kafkaspec.io.remote import Opened, Ranges, RemotePath, Status, address, as_
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.tiered import layouts
 from kafkaspec.tiered.keys import KeyRing, Keys
-from kafkaspec.tiered.layouts import Found, Layout, Level, ObjectPlace, Objects
+from kafkaspec.tiered.layouts import FoundObjects, Level, ObjectLayout, ObjectPlace, Objects
 from kafkaspec.tiered.objects import PlainRanges, SegmentRanges, index_bytes, index_size
 
 SCHEME: Final = "tiered"
@@ -33,7 +33,7 @@ _MOST_MOUNTED: Final = 16
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownFile:
     """A file as it is shown.
 
     Attributes:
@@ -50,14 +50,14 @@ class Shown:
 class TieredFiles:
     """A file system with the partitions in remote storage; see ``kafkaspec.io.remote._Files``."""
 
-    def __init__(self, found: Found, keys: KeyRing) -> None:
+    def __init__(self, found: FoundObjects, keys: KeyRing) -> None:
         self.found = found
         self._base = _base(found.path)
         self._keys = keys
         self._places: dict[str, list[ObjectPlace]] = {}
         self._all = False
-        self._files: dict[str, dict[str, Shown]] = {}
-        self._hidden: dict[str, Callable[[str], Shown | None]] = {}
+        self._files: dict[str, dict[str, ShownFile]] = {}
+        self._hidden: dict[str, Callable[[str], ShownFile | None]] = {}
         self._manifests: OrderedDict[str, SegmentManifest] = OrderedDict()
         self._lock = Lock()
 
@@ -129,7 +129,7 @@ class TieredFiles:
         folder, _, name = path.removeprefix(self._base).strip("/").partition("/")
         return folder, name
 
-    def _status(self, path: str, shown: Shown) -> Status:
+    def _status(self, path: str, shown: ShownFile) -> Status:
         modified = None
         if shown.path is not None:
             try:
@@ -138,11 +138,11 @@ class TieredFiles:
                 raise unreadable(str(shown.path), error) from None
         return Status(path, False, shown.size(), modified)
 
-    def _shown(self, folder: str, name: str) -> Shown | None:
+    def _shown(self, folder: str, name: str) -> ShownFile | None:
         listed = self._in(folder)
         return listed.get(name) or self._hidden[folder](name)
 
-    def _in(self, folder: str) -> dict[str, Shown]:
+    def _in(self, folder: str) -> dict[str, ShownFile]:
         """Return the files of a partition."""
         known = self._files.get(folder)
         if known is None:
@@ -157,7 +157,9 @@ class TieredFiles:
             self._files[folder], self._hidden[folder] = known, hidden
         return known
 
-    def _of(self, place: ObjectPlace) -> tuple[dict[str, Shown], Callable[[str], Shown | None]]:
+    def _of(
+        self, place: ObjectPlace
+    ) -> tuple[dict[str, ShownFile], Callable[[str], ShownFile | None]]:
         """Return the files of a partition, and a function that finds those that are not listed."""
         groups, others = layouts.objects(place)
         chosen: list[Objects] = []
@@ -170,7 +172,7 @@ class TieredFiles:
                 others += left.files.values()
             else:
                 chosen.append(group)
-        shown: dict[str, Shown] = {}
+        shown: dict[str, ShownFile] = {}
         for group, following in zip(chosen, [*chosen[1:], None], strict=False):
             end = None if following is None else following.start_offset
             self._add(shown, place, group, end)
@@ -180,13 +182,15 @@ class TieredFiles:
                 shown[names.LEADER_EPOCHS] = epochs
             made = partition_metadata.serialize(place.topic_id) if place.topic_id.int else b""
             if made:
-                shown[names.PARTITION_METADATA] = Shown(made.__len__, lambda: _of_bytes(made), None)
+                shown[names.PARTITION_METADATA] = ShownFile(
+                    made.__len__, lambda: _of_bytes(made), None
+                )
         shown |= {path.name: _copy(path) for path in sorted(others) if path.name not in shown}
         starts = {group.start_offset: group for group in chosen}
         return shown, lambda name: self._transaction_index(place, starts, name)
 
     def _add(
-        self, shown: dict[str, Shown], place: ObjectPlace, group: Objects, end: int | None
+        self, shown: dict[str, ShownFile], place: ObjectPlace, group: Objects, end: int | None
     ) -> None:
         """Add the files of a segment.
 
@@ -194,7 +198,7 @@ class TieredFiles:
         of the offset there.
         """
         name = names.SegmentName(group.start_offset, names.LOG)
-        if place.layout is Layout.LOCAL:
+        if place.layout is ObjectLayout.LOCAL:
             for kind in (names.LOG, *names.REMOTE_INDEXES):
                 if kind in group.files:
                     shown[name.sibling(kind)] = _copy(group.files[kind])
@@ -203,7 +207,7 @@ class TieredFiles:
                 path = group.files[names.PRODUCER_SNAPSHOT]
                 shown[after.sibling(names.PRODUCER_SNAPSHOT)] = _copy(path)
             return
-        shown[name.sibling(names.LOG)] = Shown(
+        shown[name.sibling(names.LOG)] = ShownFile(
             lambda: self._manifest(group).chunks.original_size,
             lambda: self._segment(group),
             group.files[layouts.LOG],
@@ -219,21 +223,21 @@ class TieredFiles:
                 group, names.PRODUCER_SNAPSHOT
             )
 
-    def _leader_epochs(self, place: ObjectPlace, last: Objects) -> Shown | None:
-        if place.layout is Layout.AIVEN:
+    def _leader_epochs(self, place: ObjectPlace, last: Objects) -> ShownFile | None:
+        if place.layout is ObjectLayout.AIVEN:
             return self._index(last, names.LEADER_EPOCHS)
         path = last.files.get(layouts.LEADER_EPOCHS)
         return None if path is None else _copy(path)
 
     def _transaction_index(
         self, place: ObjectPlace, starts: dict[int, Objects], name: str
-    ) -> Shown | None:
+    ) -> ShownFile | None:
         """Return the transaction index of a segment, whose manifest says if there is one."""
         parsed = names.parse_segment(name)
         if parsed is None or parsed.kind != names.TRANSACTION_INDEX or parsed.state:
             return None
         group = starts.get(parsed.base_offset)
-        if place.layout is Layout.LOCAL or group is None:
+        if place.layout is ObjectLayout.LOCAL or group is None:
             return None
         if names.TRANSACTION_INDEX not in self._manifest(group).indexes:
             return None
@@ -244,7 +248,7 @@ class TieredFiles:
 
         def rank(group: Objects) -> tuple[int, int, str]:
             try:
-                if place.layout is Layout.AIVEN:
+                if place.layout is ObjectLayout.AIVEN:
                     segment = self._manifest(group).segment
                     return segment.end_offset, segment.copied, group.segment_id
                 status = group.files[layouts.LOG].stat()
@@ -272,7 +276,7 @@ class TieredFiles:
             return PlainRanges(path, manifest.chunks.original_size)
         return SegmentRanges(path, manifest, self._keys)
 
-    def _index(self, group: Objects, kind: str) -> Shown:
+    def _index(self, group: Objects, kind: str) -> ShownFile:
         path = group.files[layouts.INDEXES]
 
         def size() -> int:
@@ -284,16 +288,16 @@ class TieredFiles:
             place, name = manifest.indexes[kind], segment_manifest.INDEXES[kind]
             return _of_bytes(index_bytes(path, manifest, place, self._keys, name))
 
-        return Shown(size, ranges, path)
+        return ShownFile(size, ranges, path)
 
 
 def _of_bytes(data: bytes) -> Ranges:
     return lambda start, end: data[start:end]
 
 
-def _copy(path: Path) -> Shown:
+def _copy(path: Path) -> ShownFile:
     """Return a file that has the same bytes as an object."""
-    return Shown(lambda: path.stat().st_size, lambda: PlainRanges(path), path)
+    return ShownFile(lambda: path.stat().st_size, lambda: PlainRanges(path), path)
 
 
 def _base(path: Path) -> str:
@@ -305,7 +309,7 @@ _mounted: OrderedDict[str, TieredFiles] = OrderedDict()
 _mounted_lock = Lock()
 
 
-def _mount(found: Found, keys: Keys | None) -> TieredFiles:
+def _mount(found: FoundObjects, keys: Keys | None) -> TieredFiles:
     files = TieredFiles(found, KeyRing(keys))
     with _mounted_lock:  # so that a path that became text finds its keys again
         _mounted[_base(found.path)] = files

@@ -26,16 +26,16 @@ pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
 
 from kafkaspec.arrow.schema import COLUMNS as COLUMNS_OF_ALL  # noqa: E402
-from kafkaspec.tables import Format  # noqa: E402
+from kafkaspec.tables import TableFormat  # noqa: E402
 from kafkaspec.tables.exports import export  # noqa: E402
-from kafkaspec.tables.writers import JsonLines  # noqa: E402
+from kafkaspec.tables.writers import JsonLinesWriter  # noqa: E402
 
-FORMATS: list[Format] = ["parquet", "arrow", "jsonl"]
+FORMATS: list[TableFormat] = ["parquet", "arrow", "jsonl"]
 COLUMNS = ["batch_position", "offset", "timestamp", "key", "value", "headers"]
 SEGMENT = goldens.GOLDEN / "4.3.1/logs/plain-0/00000000000000000000.log"
 
 
-def read_back(path: Path, to: Format) -> list[tuple[int, ks.Record]]:
+def read_back(path: Path, to: TableFormat) -> list[tuple[int, ks.Record]]:
     """Positions of batches, and records, of an export with ``COLUMNS``."""
     if to == "jsonl":
         return [from_json(json.loads(line)) for line in path.read_bytes().splitlines()]
@@ -68,7 +68,9 @@ def text(key: Any) -> str:
 
 @pytest.mark.parametrize("to", FORMATS)
 @pytest.mark.parametrize("version", [goldens.VERSIONS[0], goldens.VERSIONS[-1]])
-def test_golden_segments_come_back_byte_for_byte(tmp_path: Path, version: str, to: Format) -> None:
+def test_golden_segments_come_back_byte_for_byte(
+    tmp_path: Path, version: str, to: TableFormat
+) -> None:
     compared = 0
     for golden in goldens.files(".log", version=version):
         output = tmp_path / "out"
@@ -91,7 +93,7 @@ def test_golden_segments_come_back_byte_for_byte(tmp_path: Path, version: str, t
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_odd_bytes(tmp_path: Path, to: Format) -> None:
+def test_odd_bytes(tmp_path: Path, to: TableFormat) -> None:
     made = [
         ks.Record(0, -1, b"\xff\x00", b'"\\\n\xc3\xa9', (("\udcff", b"\x80"), ("", None))),
         ks.Record(1, 2**62, b"", None),
@@ -260,7 +262,7 @@ def check_lines(part: Any) -> None:
     lines = [io.BytesIO(), io.BytesIO()]
     for file, core in zip(lines, (None, get_codec("native").core), strict=True):
         if part.num_rows:
-            JsonLines(file, core).write_batch(part)
+            JsonLinesWriter(file, core).write_batch(part)
     assert lines[0].getvalue() == lines[1].getvalue()
     assert lines[0].getvalue().count(b"\n") == part.num_rows
 
@@ -270,7 +272,7 @@ def check_lines(part: Any) -> None:
 @pytest.mark.parametrize(
     "options", [{}, {"start_offset": 9, "end_offset": 60}, {"start_offset": 3}]
 )
-def test_jobs_make_the_same_file(tmp_path: Path, to: Format, options: dict[str, Any]) -> None:
+def test_jobs_make_the_same_file(tmp_path: Path, to: TableFormat, options: dict[str, Any]) -> None:
     for name in ("plain-0", "transactions-0", "codec-mixed-0"):
         path = goldens.GOLDEN / "4.3.1/logs" / name
         for max_bytes in (400, 1 << 20):
@@ -330,7 +332,7 @@ def _told(topic: str, number: str) -> dict[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_messages_are_exported_as_typed_columns(tmp_path: Path, to: Format) -> None:
+def test_messages_are_exported_as_typed_columns(tmp_path: Path, to: TableFormat) -> None:
     for name, topic, number, fields in (
         ("OffsetCommit", "__consumer_offsets", "1", {"offset": "offset", "metadata": "metadata"}),
         ("TransactionLog", "__transaction_state", "0", {"producer_id": "producerId"}),

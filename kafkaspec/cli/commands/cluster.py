@@ -28,7 +28,7 @@ from kafkaspec.log.directory import LogDirectory
 
 if TYPE_CHECKING:
     from kafkaspec.state.cluster import Cluster
-    from kafkaspec.state.image import ClusterKind, Difference, Image
+    from kafkaspec.state.image import ClusterDifference, ClusterKind, Image
 
 OUTPUT = Output(
     cluster=line(snapshot=str | None, end_offset=int, leader=int | None, voters=list[int]),
@@ -37,7 +37,7 @@ OUTPUT = Output(
         before=dict[str, Any] | None,
         after=dict[str, Any] | None,
     ),
-    mismatch=line("kafkaspec.state.directory:Difference"),
+    mismatch=line("kafkaspec.state.directory:DirectoryMismatch"),
     more="kafkaspec.state.image:members",
     summary={"differences": int | None, "mismatches": int | None},
 )
@@ -121,7 +121,7 @@ def cluster_command(
     report.finish(opened, text, mismatches=len(found))
 
 
-def _show_change(change: Difference, report: Reporter) -> None:
+def _show_change(change: ClusterDifference, report: Reporter) -> None:
     if not report.as_json:
         change = change.named()
     before, after = (

@@ -39,7 +39,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.policy import CrcPolicy, RaiseOrColumn
-from kafkaspec.tables import FORMATS, Format
+from kafkaspec.tables import FORMATS, TableFormat
 
 _EPILOG = f"""
 Columns:
@@ -172,7 +172,7 @@ def export_command(
             read.add(name)
             bar(done, name)
 
-        form: Format = to
+        form: TableFormat = to
         chosen |= {"progress": advance, "jobs": jobs}
         bad = 0
         if message is None:

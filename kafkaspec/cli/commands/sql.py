@@ -45,7 +45,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 from kafkaspec.policy import CrcPolicy
-from kafkaspec.tables import Format
+from kafkaspec.tables import TableFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,7 @@ Exit codes: 0 done, 1 done, but something of what was read is missing or cannot
 be read (stderr says what), 2 not done.
 """
 
-_FORMATS: Final[dict[str, Format]] = {
+_FORMATS: Final[dict[str, TableFormat]] = {
     "json": "jsonl", "csv": "csv", "parquet": "parquet", "arrow": "arrow"
 }  # fmt: skip
 _SUFFIXES: Final = {suffix: name for name, suffix in _FORMATS.items()}
@@ -251,7 +251,7 @@ def _cell(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _write(result: pa.RecordBatchReader, file: IO[bytes], to: Format) -> int:
+def _write(result: pa.RecordBatchReader, file: IO[bytes], to: TableFormat) -> int:
     """Write all rows to a file, and return their number."""
     from kafkaspec.tables.writers import write_all, writer_of
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec.cli.console import count_text, iso, limited, new_table, say, size_text
 from kafkaspec.stats.charts import Chart, charts_of
-from kafkaspec.stats.figures import TOTAL, Figures, Row, key_text, name_of
+from kafkaspec.stats.figures import TOTAL, Figures, StatsRow, key_text, name_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +38,7 @@ def print_text(figures: Figures, console: Console, *, show_keys: bool) -> None:
     say(_total(total))
 
 
-def _print_partitions(rows: list[Row], console: Console) -> None:
+def _print_partitions(rows: list[StatsRow], console: Console) -> None:
     counted = (">batches", ">records", ">offsets", ">size", ">ratio", ">not read")
     table = new_table("partition", ">magic", "codecs", ">segments", *counted)
     shown, rest = limited(rows, lambda row: bool(row["errors"]))
@@ -116,7 +116,7 @@ def _print_keys(figures: Figures, console: Console, *, show_keys: bool) -> None:
     console.print(table)
 
 
-def distinct_text(row: Row) -> str:
+def distinct_text(row: StatsRow) -> str:
     """Return the number of different keys, with its bounds where it is an estimate."""
     number = row["distinct_keys"]
     if row["distinct_low"] == row["distinct_high"]:
