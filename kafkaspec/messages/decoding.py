@@ -124,10 +124,8 @@ def record_type(topic: str, data: Buffer, codec: Codec, origin: Origin = NOWHERE
                 offset=origin.position,
                 path=origin.path + path,
             )
-        number, end = (
-            int.from_bytes(found, "big", signed=field.signed),
-            end + field.size,
-        )
+        number = int.from_bytes(found, "big", signed=field.signed)
+        end += field.size
     return number
 
 

@@ -128,31 +128,19 @@ def read_groups(
 
 def _offsets(found: Latest) -> pa.Table:
     tables = [OFFSETS.empty_table()]
+    own = {"log_offset": OFFSET, "pending": PENDING}
+    own |= {name: f"{KEY}.{name}" for name in ("group", "topic", "partition")}
     for name in ("LegacyOffsetCommit", "OffsetCommit"):
         if name in found.tables:
-            table = found.tables[name].combine_chunks()
-            key, value = (_fields(table, column) for column in (KEY, VALUE))
-            own = {"log_offset": table[OFFSET], "pending": table[PENDING]}
-            columns = own | {name: key[name] for name in ("group", "topic", "partition")}
-            tables.append(
-                pa.table([
-                    columns[field.name]
-                    if field.name in columns
-                    else value.get(field.name, pa.nulls(table.num_rows, field.type))
-                    for field in OFFSETS
-                ], schema=OFFSETS)
-            )  # fmt: skip
+            flat = found.tables[name].flatten()
+            columns = []
+            for field in OFFSETS:
+                place = own.get(field.name, f"{VALUE}.{field.name}")
+                there = place in flat.schema.names
+                columns.append(flat[place] if there else pa.nulls(flat.num_rows, field.type))
+            tables.append(pa.table(columns, schema=OFFSETS))
     order = [(name, "ascending") for name in ("group", "topic", "partition", "log_offset")]
     return pa.concat_tables(tables).sort_by(order)
-
-
-def _fields(table: pa.Table, name: str) -> dict[str, pa.Array]:
-    column = table[name].combine_chunks()
-    return {field.name: _child(column, index) for index, field in enumerate(column.type)}
-
-
-def _child(column: pa.StructArray, index: int) -> pa.Array:
-    return column.flatten()[index]
 
 
 @dataclass(frozen=True)

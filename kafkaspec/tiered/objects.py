@@ -127,13 +127,7 @@ class SegmentRanges:
             plain = decompress_sized(plain, size) or self._decompressed(plain, size, origin)
         if len(plain) != size:
             detail = f"the chunk has {len(plain)} bytes, and {size} by its manifest"
-            raise make_error(
-                Reason.INVALID_VALUE,
-                detail,
-                file=origin.file,
-                offset=origin.position,
-                path=origin.path,
-            )
+            raise origin.locate(make_error(Reason.INVALID_VALUE, detail, offset=0))
         return bytes(plain)
 
     def _decompressed(self, data: bytes | memoryview, size: int, origin: Origin) -> bytes:
@@ -161,13 +155,8 @@ def decrypted(
     try:
         plain: bytes = cipher.decrypt(bytes(chunk.iv), bytes(chunk.ciphertext), encryption.aad)
     except Exception:  # InvalidTag, and what the library says about sizes
-        raise make_error(
-            Reason.CHECKSUM_MISMATCH,
-            "its authentication tag (AES-GCM) does not match: bytes were changed",
-            file=origin.file,
-            offset=origin.position,
-            path=origin.path,
-        ) from None
+        detail = "its authentication tag (AES-GCM) does not match: bytes were changed"
+        raise origin.locate(make_error(Reason.CHECKSUM_MISMATCH, detail, offset=0)) from None
     return plain
 
 

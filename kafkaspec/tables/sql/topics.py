@@ -16,6 +16,7 @@ from kafkaspec.arrow.schema import COLUMNS, Request, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.jobs import in_context
+from kafkaspec.tables.shapes import converted, without_dictionaries
 from kafkaspec.tables.sql.pushdown import Filter
 
 Batches = Callable[[Request], Iterator[pa.RecordBatch]]
@@ -62,10 +63,21 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
         self._options = {"layout": "binary"} | dict(options)
         self._scans = scans
         self._context = copy_context()  # that of the caller, which the threads of DuckDB lack
-        unknown = [name for name in columns if name not in COLUMNS]
-        if unknown and type(self) is Topic:
-            raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
-        self._schema = shown(self._request(self._columns).schema)
+        if type(self) is Topic:
+            if unknown := [name for name in columns if name not in COLUMNS]:
+                raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
+            self._show(self._request(self._columns).schema)
+
+    def _show(self, schema: pa.Schema) -> None:
+        """Take the columns of a view: without dictionaries, and with times as DuckDB has them."""
+        self._schema = pa.schema(
+            [
+                each.with_type(
+                    TIMESTAMP if each.name == "timestamp" else without_dictionaries(each.type)
+                )
+                for each in map(schema.field, self._columns)
+            ]
+        )
 
     @property
     def schema(self) -> pa.Schema:
@@ -103,10 +115,15 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
         parts += [f"timestamp < {-(-late // _PER_MILLISECOND)}"] if late is not None else []
         if self._name is not None:
             quoted = self._name.replace("'", "''")
+
+            def is_(number: int) -> pc.Expression:
+                return pc.field("partition") == pa.scalar(number, pa.int32())
+
             numbers = [
                 str(number)
                 for number in self._partitions
-                if number is not None and _may_be(found, self._schema, number)
+                if number is not None
+                and ("partition" not in self._schema.names or found.may_hold(is_(number)))
             ]
             parts += [f"topic = '{quoted}'", f"partition in ({', '.join(numbers) or -2})"]
         if not parts:
@@ -117,11 +134,14 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
     def _batches(self, request: Request, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._scans.requests.append((self._name, request))
         try:
-            for batch in record_batches(self._log, request):
+            for batch in self._read(request, schema.names):
                 yield self._converted(batch, schema)
         except KafkaSpecError as error:
             self._scans.errors.append(error)
             raise
+
+    def _read(self, request: Request, names: list[str]) -> Iterator[pa.RecordBatch]:
+        return record_batches(self._log, request)
 
     def _converted(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         arrays = []
@@ -129,11 +149,8 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
             array = batch.column(name)
             if name == "timestamp":
                 array = self._times(array)
-            arrays.append(array if array.type == kind else self._cast(array, kind))
+            arrays.append(converted(array, kind, lambda leaf, to: leaf.cast(to)))
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-    def _cast(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
-        return array.cast(kind)
 
     def _times(self, stamps: pa.Array) -> pa.Array:
         try:
@@ -144,18 +161,3 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
             fits = pc.and_(pc.less_equal(counts, most), pc.greater_equal(counts, -most))
             self._scans.untimed += len(stamps) - stamps.null_count - (fits.true_count or 0)
             return pc.if_else(fits, stamps, pa.scalar(None, stamps.type)).cast(TIMESTAMP)
-
-
-def _may_be(found: Filter, schema: pa.Schema, partition: int) -> bool:
-    if "partition" not in schema.names:
-        return True
-    return found.may_hold(pc.field("partition") == pa.scalar(partition, pa.int32()))
-
-
-def shown(schema: pa.Schema) -> pa.Schema:
-    """Return the schema of a view: without dictionaries, and with times as DuckDB has them."""
-    fields = []
-    for each in schema:
-        kind = each.type.value_type if pa.types.is_dictionary(each.type) else each.type
-        fields.append(each.with_type(TIMESTAMP if each.name == "timestamp" else kind))
-    return pa.schema(fields)

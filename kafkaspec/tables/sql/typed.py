@@ -10,9 +10,7 @@ import pyarrow as pa
 
 from kafkaspec.arrow.reading import AnyLog
 from kafkaspec.arrow.schema import Request
-from kafkaspec.errors import KafkaSpecError
-from kafkaspec.tables.shapes import converted, without_dictionaries
-from kafkaspec.tables.sql.topics import TIMESTAMP, Scans, Topic
+from kafkaspec.tables.sql.topics import Scans, Topic
 from kafkaspec.values.reading.batches import SideReader
 from kafkaspec.values.reading.request import ValueReport, planned
 
@@ -37,7 +35,7 @@ class TypedTopic(Topic):
         schema = self._reader(columns, None).schema
         names = [each for each in schema.names if each != "topic" or columns is not None]
         super().__init__(log, name, partitions, names, options, scans)
-        self._schema = pa.schema([_shown(schema.field(each)) for each in names])
+        self._show(schema)
 
     def _reader(self, columns: Sequence[str] | None, request: Request | None) -> SideReader:
         report = ValueReport(asked=self._asked)
@@ -49,19 +47,5 @@ class TypedTopic(Topic):
                 reader.request = where.narrowed(replace(reader.request, where=where))
         return reader
 
-    def _batches(self, request: Request, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        self._scans.requests.append((self._name, request))
-        try:
-            for batch in self._reader(schema.names, request):
-                yield self._converted(batch, schema)
-        except KafkaSpecError as error:
-            self._scans.errors.append(error)
-            raise
-
-    def _cast(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
-        return converted(array, kind)
-
-
-def _shown(field: pa.Field) -> pa.Field:
-    kind = TIMESTAMP if field.name == "timestamp" else without_dictionaries(field.type)
-    return field.with_type(kind)
+    def _read(self, request: Request, names: list[str]) -> Iterator[pa.RecordBatch]:
+        return iter(self._reader(names, request))

@@ -25,7 +25,7 @@ from kafkaspec.values.fixed import CONNECT_CONFIG, RecordDecoder, fixed
 from kafkaspec.values.fixed.debezium import unwrap, unwrapped_type
 from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Split
 from kafkaspec.values.options import DECODE, GIVEN
-from kafkaspec.values.plan import Plan, ReaderTarget, WriterSchema
+from kafkaspec.values.plan import Plan, WriterSchema
 
 if TYPE_CHECKING:
     from kafkaspec.values.rows import Integers
@@ -127,15 +127,15 @@ class ValueColumn:
     def _type(self) -> pa.DataType:
         if self._fixed is not None:
             return self._fixed.type
-        types = [self._target_type(target) for target in self.plan.targets]
+        options = self.plan.wanted.options
+        types = [
+            compile_decoder(target.definition, message=target.message, options=options).type
+            for target in self.plan.targets
+        ]
         if len(types) < 2:
             return types[0] if types else pa.null()
         names = field_names([target.name for target in self.plan.targets])
         return pa.struct([pa.field(*pair) for pair in zip(names, types, strict=True)])
-
-    def _target_type(self, target: ReaderTarget) -> pa.DataType:
-        options = self.plan.wanted.options
-        return compile_decoder(target.definition, message=target.message, options=options).type
 
     def parts(self, values: pa.Array, headers: pa.Array | None) -> ColumnParts:
         """Decode rows, each by its schema.
@@ -154,7 +154,11 @@ class ValueColumn:
             nothing = np.full(count, -1, np.int64)
             part = ColumnPart(rows, ColumnOrigin(), 0, decoded.values)
             return ColumnParts(count, [part], dict(decoded.failures), nothing, nothing)
-        split = self._split(values, headers)
+        if self.plan.framing is not None:
+            split = FRAMINGS[self.plan.framing](values, headers, self.plan.side)
+        else:
+            codes = np.where(np.asarray(values.is_valid()), 0, -1)
+            split = Split(values, [], codes, np.zeros(count, np.int64))
         found = ColumnParts(count, failures=dict(split.failures))
         found.schema_ids = np.full(count, -1, np.int64)
         found.messages = np.full(count, -1, np.int64)
@@ -162,12 +166,6 @@ class ValueColumn:
             payloads = split.payloads if len(rows) == count else split.payloads.take(pa.array(rows))
             self._decode(key, rows, payloads, split.sizes, found)
         return found
-
-    def _split(self, values: pa.Array, headers: pa.Array | None) -> Split:
-        if self.plan.framing is not None:
-            return FRAMINGS[self.plan.framing](values, headers, self.plan.side)
-        codes = np.where(np.asarray(values.is_valid()), 0, -1)
-        return Split(values, [], codes, np.zeros(len(values), np.int64))
 
     def _decode(
         self,
@@ -178,9 +176,9 @@ class ValueColumn:
         found: ColumnParts,
     ) -> None:
         """Decode rows with one id; those of a Protobuf schema by the messages that they name."""
-        definition = self._definition(key)
-        indexed = definition is not None and definition.type is SchemaType.PROTOBUF
-        if not indexed or key is None:
+        writer = self._writer(key)
+        definition = None if writer is None else writer.definition
+        if key is None or definition is None or definition.type is not SchemaType.PROTOBUF:
             self._decode_as(key, None, rows, payloads, sizes[rows], found)
             return
         lists = split_messages(payloads, self.plan.framing or "")
@@ -199,10 +197,6 @@ class ValueColumn:
             before = sizes[own] + heads[chosen].astype(np.int64)
             self._decode_as(key, indexes, own, rest, before, found)
 
-    def _definition(self, key: SchemaKey | None) -> Definition | None:
-        writer = self._writer(key)
-        return None if writer is None else writer.definition
-
     def _writer(self, key: SchemaKey | None) -> WriterSchema | None:
         return self.plan.writer if key is None else self.plan.writers.get(key)
 
@@ -219,7 +213,9 @@ class ValueColumn:
         if reading.origin.id is not None:
             found.schema_ids[rows] = reading.origin.id
         if reading.origin.message is not None:
-            found.messages[rows] = _number(found.names, reading.origin.message)
+            if reading.origin.message not in found.names:
+                found.names.append(reading.origin.message)
+            found.messages[rows] = found.names.index(reading.origin.message)
         if reading.decoder is None:
             assert reading.failure is not None
             found.failures |= dict.fromkeys(rows.tolist(), reading.failure)
@@ -351,12 +347,6 @@ def _gathered(parts: list[ColumnPart], count: int, kind: pa.DataType) -> pa.Arra
         start += len(part.rows)
     whole = pa.concat_arrays([part.values for part in parts])
     return masked(whole.take(pa.array(places, mask=places < 0)))
-
-
-def _number(names: list[str], name: str) -> int:
-    if name not in names:
-        names.append(name)
-    return names.index(name)
 
 
 def _refused(origin: ColumnOrigin, code: Code, reason: str) -> _Reading:

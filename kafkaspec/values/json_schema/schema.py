@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from kafkaspec.values.definition import Definition, SchemaError
@@ -95,7 +95,9 @@ class _Compiler:
         if "const" in node:
             return merge_any([_of_value(node["const"])])
         if isinstance(values := node.get("enum"), list) and values:
-            return merge_any([_of_value(value) for value in _kinds(values)])
+            return merge_any(
+                [_of_value(each) for each in {type(each): each for each in values}.values()]
+            )
         names = node.get("type")
         if names is None:
             if any(keyword in node for keyword in _OBJECT):
@@ -164,11 +166,6 @@ def _is_wide(node: dict[str, Any]) -> bool:
     """Return whether limits on an integer allow more than 64 bits."""
     bounds = [node.get(f"{name}imum") for name in ("max", "exclusiveMax", "min", "exclusiveMin")]
     return any(isinstance(bound, int | float) and not -_LONG <= bound < _LONG for bound in bounds)
-
-
-def _kinds(values: Sequence[Any]) -> list[Any]:
-    """Return one value of each type."""
-    return list({type(value): value for value in values}.values())
 
 
 def _of_value(value: Any) -> Shape:
