@@ -18,7 +18,7 @@ from kafkaspec.layout import FieldLayout, Kind, names
 from kafkaspec.layout.kinds import KINDS, header_fields, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE
 from kafkaspec.log.batch import TIMESTAMP_TYPES as STORED_TIMESTAMP_TYPES
-from kafkaspec.log.columnar import CHUNK_BYTES, ColumnOptions, HeaderKeys, Layout
+from kafkaspec.log.columnar import CHUNK_BYTES, ByteLayout, ColumnOptions, HeaderKeys
 from kafkaspec.log.lookup import Isolation
 from kafkaspec.log.selection import LogStart
 from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
@@ -138,19 +138,19 @@ COLUMNS: Final = (
 )
 
 
-def bytes_type(layout: Layout) -> pa.DataType:
+def bytes_type(layout: ByteLayout) -> pa.DataType:
     """Return the type of keys and values."""
     return pa.binary_view() if layout == "view" else pa.binary()
 
 
-def header_key_type(layout: Layout, header_keys: HeaderKeys) -> pa.DataType:
+def header_key_type(layout: ByteLayout, header_keys: HeaderKeys) -> pa.DataType:
     """Return the type of header keys."""
     if header_keys == "binary":
         return bytes_type(layout)
     return pa.string_view() if layout == "view" else pa.string()
 
 
-def headers_type(layout: Layout, header_keys: HeaderKeys) -> pa.DataType:
+def headers_type(layout: ByteLayout, header_keys: HeaderKeys) -> pa.DataType:
     """Return the type of the headers of a record."""
     key = pa.field("key", header_key_type(layout, header_keys), nullable=False)
     return pa.list_(
@@ -201,7 +201,7 @@ class Request:
     end_offset: int | None = None
     start_timestamp: int | None = None
     end_timestamp: int | None = None
-    layout: Layout = "view"
+    layout: ByteLayout = "view"
     max_bytes: int = CHUNK_BYTES
     include_control: bool = False
     header_keys: HeaderKeys = "string"

@@ -25,7 +25,7 @@ not be, or lie in, PATH.
 """
 
 
-Content = Literal["shown", "raw", "binary"]
+OutputContent = Literal["shown", "raw", "binary"]
 """What an output is: lines of the command and JSON, text that others read, or no text.
 
 On standard output, what controls a terminal is escaped in the first, and in the second where
@@ -33,7 +33,7 @@ standard output is a terminal.
 """
 
 
-def content_of(form: str) -> Content:
+def content_of(form: str) -> OutputContent:
     """Return what a table is in a format."""
     if form in ("json", "jsonl"):
         return "shown"
@@ -105,7 +105,7 @@ def is_file(output: Path | None) -> bool:
 
 @contextmanager
 def opened_output(
-    output: Path | None, *inputs: Any, replace: bool, content: Content = "binary"
+    output: Path | None, *inputs: Any, replace: bool, content: OutputContent = "binary"
 ) -> Iterator[IO[bytes]]:
     """Open an output, which appears at the end, unless there is an error.
 

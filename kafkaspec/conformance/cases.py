@@ -9,7 +9,7 @@ from typing import Any, Final
 from kafkaspec import compression
 from kafkaspec.conformance.protocol import (
     ANSWERS,
-    Failure,
+    CaseFailure,
     Hello,
     ProtocolError,
     RequestKind,
@@ -48,19 +48,19 @@ class Refusal:
     path: str = ""
     position: int | None = None
 
-    def failure(self, answer: dict[str, Any], kind: RequestKind) -> tuple[Failure, str] | None:
+    def failure(self, answer: dict[str, Any], kind: RequestKind) -> tuple[CaseFailure, str] | None:
         """Return how the answer differs from the expected one, None if it does not."""
         if "error" not in answer:
             found = answer[ANSWERS[kind]]
-            return Failure.ACCEPTED, f"decoded, to {str(found)[:200]}"
+            return CaseFailure.ACCEPTED, f"decoded, to {str(found)[:200]}"
         reason = answer.get("reason")
         if self.reasons and reason is not None and str(reason) not in self.reasons:
             wanted = " or ".join(sorted(self.reasons))
-            return Failure.WRONG_REASON, f"refused for {reason!r:.80}, not for {wanted}"
+            return CaseFailure.WRONG_REASON, f"refused for {reason!r:.80}, not for {wanted}"
         for name, wanted_place in (("path", self.path or None), ("position", self.position)):
             said = answer.get(name)
             if None not in (wanted_place, said) and said != wanted_place:
-                return Failure.WRONG_REASON, f"{name} is {said!r:.80}, not {wanted_place!r}"
+                return CaseFailure.WRONG_REASON, f"{name} is {said!r:.80}, not {wanted_place!r}"
         return None
 
 
@@ -75,26 +75,26 @@ class Items:
 
     items: Sequence[dict[str, Any]] | None
 
-    def failure(self, answer: dict[str, Any], kind: RequestKind) -> tuple[Failure, str] | None:
+    def failure(self, answer: dict[str, Any], kind: RequestKind) -> tuple[CaseFailure, str] | None:
         """Return how the answer differs from the expected one, None if it does not."""
         if "error" in answer:
-            return Failure.REFUSED, answer["error"][:300]
+            return CaseFailure.REFUSED, answer["error"][:300]
         found = answer[ANSWERS[kind]]
         if self.items is None:
             return None
         what = ANSWERS[kind].replace("_", " ")
         if len(found) != len(self.items):
-            return Failure.WRONG, f"{len(found)} {what}, not {len(self.items)}"
+            return CaseFailure.WRONG, f"{len(found)} {what}, not {len(self.items)}"
         for index, (item, wanted) in enumerate(zip(found, self.items, strict=True)):
             for name, value in wanted.items():
                 if not same(name, item.get(name), value):
                     text = f"{what}[{index}].{name} is {item.get(name)!r:.80}, not {value!r:.80}"
-                    return Failure.WRONG, text
+                    return CaseFailure.WRONG, text
         return None
 
 
 @dataclass(frozen=True)
-class Value:
+class CaseValue:
     """The bytes must be decoded to one value of a type.
 
     Attributes:
@@ -105,22 +105,22 @@ class Value:
     end: int
     members: dict[str, Any]
 
-    def failure(self, answer: dict[str, Any], kind: RequestKind) -> tuple[Failure, str] | None:
+    def failure(self, answer: dict[str, Any], kind: RequestKind) -> tuple[CaseFailure, str] | None:
         """Return how the answer differs from the expected one, None if it does not."""
         if "error" in answer:
-            return Failure.REFUSED, answer["error"][:300]
+            return CaseFailure.REFUSED, answer["error"][:300]
         if answer.get("end") != self.end:
-            return Failure.WRONG, f"end is {answer.get('end')!r:.40}, not {self.end}"
+            return CaseFailure.WRONG, f"end is {answer.get('end')!r:.40}, not {self.end}"
         for name, value in self.members.items():
             found = answer["value"]
             for part in name.split(".") if name else ():
                 found = found.get(part) if isinstance(found, dict) else None
             if not same(name, found, value):
-                return Failure.WRONG, f"{name or 'value'} is {found!r:.80}, not {value!r:.80}"
+                return CaseFailure.WRONG, f"{name or 'value'} is {found!r:.80}, not {value!r:.80}"
         return None
 
 
-Expectation = Refusal | Items | Value
+Expectation = Refusal | Items | CaseValue
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ _REPLACED = re.compile("\ufffd+")
 
 
 @dataclass
-class Line:
+class _Line:
     """A line about a batch or about a record.
 
     Attributes:
@@ -36,7 +36,7 @@ class Line:
     text: str
 
 
-def batch_lines(dump: str) -> list[Line]:
+def batch_lines(dump: str) -> list[_Line]:
     """Return the lines about batches and records in the dump of a segment.
 
     From 2.2 on there are lines about batches, and a bar before those about records.
@@ -83,7 +83,7 @@ def unify(text: str) -> str:
     return _REPLACED.sub("\ufffd", text)
 
 
-def _line(block: str, bars: bool) -> Line:
+def _line(block: str, bars: bool) -> _Line:
     batch = bars and not block.startswith("| ")
     rest = block.removeprefix("| ")
     header_keys = None
@@ -102,4 +102,4 @@ def _line(block: str, bars: bool) -> Line:
         position = headers.end()
         if rest[position:].startswith(" endTxnMarker"):
             values.update(_PAIR.findall(rest[position:]))
-    return Line(batch, values, header_keys, unify(rest[position:].removeprefix(" ")))
+    return _Line(batch, values, header_keys, unify(rest[position:].removeprefix(" ")))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from kafkaspec.conformance.protocol import Failure
+from kafkaspec.conformance.protocol import CaseFailure
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ExpectedFailure:
     """
 
     pattern: str
-    failure: Failure
+    failure: CaseFailure
     why: str
     line: int = 0
 
@@ -57,9 +57,11 @@ def parse_expected(lines: Iterable[str]) -> list[ExpectedFailure]:
         if len(parts) != 3:
             raise ExpectedFailuresError(f"line {number} needs a pattern, a failure and a reason")
         pattern, failure, why = parts
-        if failure not in set(Failure):
-            raise ExpectedFailuresError(f"line {number}: {failure} is none of {', '.join(Failure)}")
-        found.append(ExpectedFailure(pattern, Failure(failure), why.strip(), number))
+        if failure not in set(CaseFailure):
+            raise ExpectedFailuresError(
+                f"line {number}: {failure} is none of {', '.join(CaseFailure)}"
+            )
+        found.append(ExpectedFailure(pattern, CaseFailure(failure), why.strip(), number))
     return found
 
 

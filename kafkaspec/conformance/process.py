@@ -15,7 +15,7 @@ from typing import Any, Final
 from kafkaspec.conformance.protocol import (
     HELLO,
     PROTOCOL,
-    Failure,
+    CaseFailure,
     Hello,
     ProtocolError,
     RequestKind,
@@ -44,7 +44,7 @@ class BreakdownError(Exception):
         failure: how it failed.
     """
 
-    def __init__(self, failure: Failure, detail: str) -> None:
+    def __init__(self, failure: CaseFailure, detail: str) -> None:
         super().__init__(detail)
         self.failure = failure
 
@@ -105,7 +105,7 @@ class Testee:
             try:
                 check_answer(answer, check)
             except ProtocolError as error:
-                raise BreakdownError(Failure.GARBAGE, str(error)) from None
+                raise BreakdownError(CaseFailure.GARBAGE, str(error)) from None
         except BreakdownError:
             self.close()
             raise
@@ -129,10 +129,10 @@ class Testee:
         try:
             answer = parse_line(data)
         except ProtocolError as error:
-            raise BreakdownError(Failure.GARBAGE, str(error)) from None
+            raise BreakdownError(CaseFailure.GARBAGE, str(error)) from None
         if answer.get("id") != request["id"]:
             detail = f"id is {answer.get('id')!r:.80}, not {request['id']!r}"
-            raise BreakdownError(Failure.GARBAGE, detail)
+            raise BreakdownError(CaseFailure.GARBAGE, detail)
         return answer
 
     def close(self) -> None:
@@ -186,11 +186,11 @@ class _Conversation:
             answer = self._answers.get(timeout=timeout)
         except Empty:
             detail = f"no answer in {timeout:g} seconds"
-            raise BreakdownError(Failure.TIMED_OUT, detail) from None
+            raise BreakdownError(CaseFailure.TIMED_OUT, detail) from None
         if len(answer) > self._max_answer:
-            raise BreakdownError(Failure.OVERSIZED, f"more than {self._max_answer} bytes")
+            raise BreakdownError(CaseFailure.OVERSIZED, f"more than {self._max_answer} bytes")
         if not answer.endswith(b"\n"):
-            raise BreakdownError(Failure.CRASHED, self._obituary())
+            raise BreakdownError(CaseFailure.CRASHED, self._obituary())
         return answer
 
     def end(self) -> None:

@@ -45,7 +45,7 @@ ANSWERS: Final = {
 """The member of an answer that holds what was decoded."""
 
 
-class Failure(StrEnum):
+class CaseFailure(StrEnum):
     """How a case failed. The list is closed: an expected failure names one of them."""
 
     ACCEPTED = "accepted"

@@ -11,7 +11,7 @@ from typing import Final, TypedDict
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.expected import ExpectedFailure
 from kafkaspec.conformance.process import BreakdownError, StartError, Testee
-from kafkaspec.conformance.protocol import Failure, Hello
+from kafkaspec.conformance.protocol import CaseFailure, Hello
 
 MAX_BREAKDOWNS: Final = 100
 """Restarts after which the rest is not run: each may take the whole time-out of an answer."""
@@ -42,7 +42,7 @@ class Result:
 
     case: Case
     outcome: CaseOutcome
-    failure: Failure | None = None
+    failure: CaseFailure | None = None
     detail: str = ""
     expected: ExpectedFailure | None = None
 
@@ -55,7 +55,7 @@ class Stale(TypedDict):
     problem: str
 
 
-class Sums(TypedDict):
+class RunSums(TypedDict):
     """The sums of a run.
 
     Attributes:
@@ -108,14 +108,14 @@ class Run:
             self.results.append(result)
             yield result
 
-    def _one(self, case: Case, hello: Hello) -> tuple[CaseOutcome, Failure | None, str]:
+    def _one(self, case: Case, hello: Hello) -> tuple[CaseOutcome, CaseFailure | None, str]:
         if case.kind not in hello.kinds:
             return CaseOutcome.SKIPPED, None, f"does not read {case.kind}"
         if case.checksum and not hello.checksums:
             return CaseOutcome.SKIPPED, None, "does not verify checksums"
         if self.breakdowns > self.max_breakdowns:
             detail = f"broken down more than {self.max_breakdowns} times"
-            return CaseOutcome.FAILED, Failure.NOT_RUN, detail
+            return CaseOutcome.FAILED, CaseFailure.NOT_RUN, detail
         try:
             answer = self.testee.ask(case.request(hello))
         except BreakdownError as error:
@@ -123,14 +123,14 @@ class Run:
             return CaseOutcome.FAILED, error.failure, str(error)
         except StartError as error:
             self.breakdowns += 1
-            return CaseOutcome.FAILED, Failure.NOT_RUN, str(error)
+            return CaseOutcome.FAILED, CaseFailure.NOT_RUN, str(error)
         if "skipped" in answer:
             return CaseOutcome.SKIPPED, None, str(answer["skipped"])[:200]
         found = case.expected.failure(answer, case.kind)
         return (CaseOutcome.PASSED, None, "") if found is None else (CaseOutcome.FAILED, *found)
 
     def _judged(
-        self, case: Case, outcome: CaseOutcome, failure: Failure | None, detail: str
+        self, case: Case, outcome: CaseOutcome, failure: CaseFailure | None, detail: str
     ) -> Result:
         if failure is not None:
             for item in self.expected:
@@ -168,7 +168,7 @@ class Run:
             counts[result.case.category][result.outcome] += 1
         return dict(counts)
 
-    def summary(self) -> Sums:
+    def summary(self) -> RunSums:
         """Return the sums, as ``--format json`` prints them last."""
         hello = self.hello
         return {

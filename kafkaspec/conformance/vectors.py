@@ -17,7 +17,7 @@ from kafkaspec._generated.python.model.recordbatch import Entry, RecordBatch
 from kafkaspec._generated.python.model.recordbatch import Record as RecordStructure
 from kafkaspec.checksum import crc32
 from kafkaspec.codecs import get_codec
-from kafkaspec.conformance.cases import Case, Items, Refusal, Value, reasons_of
+from kafkaspec.conformance.cases import Case, CaseValue, Items, Refusal, reasons_of
 from kafkaspec.conformance.protocol import RequestKind, encode_bytes
 from kafkaspec.errors import Reason
 from kafkaspec.layout import Kind as FieldKind
@@ -63,7 +63,7 @@ def _vectors() -> list[dict[str, Any]]:
 
 
 def _structure(vector: dict[str, Any]) -> Case:
-    expected: Refusal | Value
+    expected: Refusal | CaseValue
     if vector["verdict"] == "reject":
         reasons = frozenset({vector["reason"]})
         expected = Refusal(reasons, vector["path"], vector["offset"])
@@ -71,7 +71,7 @@ def _structure(vector: dict[str, Any]) -> Case:
         members = dict(vector.get("instances", {}))
         if "field" in vector:
             members[vector["field"]] = _plain(vector)
-        expected = Value(vector["end"], members)
+        expected = CaseValue(vector["end"], members)
     return Case(
         f"structure/{vector['type']}/{vector['name']}",
         RequestKind.TYPE,

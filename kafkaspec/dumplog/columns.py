@@ -107,10 +107,10 @@ _SAME: Final = {
 }
 """What is the same for all records that are read into columns."""
 
-Run = tuple[int, int]
+_Run = tuple[int, int]
 """A first and a last offset, between which no record is missing."""
-_Item = Run | int | Batch | KafkaSpecError
-_Read = memoryview | list[Run] | int | Batch | KafkaSpecError
+_Item = _Run | int | Batch | KafkaSpecError
+_Read = memoryview | list[_Run] | int | Batch | KafkaSpecError
 
 
 def has_columns(family: Family, options: DumpOptions, log: Segment) -> bool:
@@ -128,7 +128,7 @@ def has_columns(family: Family, options: DumpOptions, log: Segment) -> bool:
 
 def read_lines(
     family: Family, options: DumpOptions, log: Segment, jobs: int
-) -> Iterator[memoryview | list[Run] | int | Batch | KafkaSpecError]:
+) -> Iterator[memoryview | list[_Run] | int | Batch | KafkaSpecError]:
     """Yield the lines of a log.
 
     Args:
@@ -266,7 +266,7 @@ def _read(core: Core, log: Segment, text: _Text, item: _Item) -> Iterator[_Read]
         del columns
 
 
-def _runs(columns: Columns) -> list[Run]:
+def _runs(columns: Columns) -> list[_Run]:
     """Return the offsets of all rows, as runs of those that follow each other."""
     column = columns.columns[names.OFFSET]
     assert isinstance(column, IntegerColumn)
@@ -276,7 +276,7 @@ def _runs(columns: Columns) -> list[Run]:
         following = array("q", range(first, last + 1))
         if offsets.tobytes() == following.tobytes():
             return [(first, last)]
-    runs: list[Run] = []
+    runs: list[_Run] = []
     for offset in offsets:
         if runs and offset == runs[-1][1] + 1:
             runs[-1] = (runs[-1][0], offset)

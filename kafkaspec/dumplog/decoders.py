@@ -95,7 +95,7 @@ def _frame(topic: str, release: str) -> int:
     return int(frame.default)
 
 
-class Decoder(ABC):
+class TopicDecoder(ABC):
     """Makes text of the records of an internal topic."""
 
     def __init__(self, topic: str, release: Release, codec: Codec) -> None:
@@ -130,7 +130,7 @@ class Decoder(ABC):
         return decode_message(name, data, release=self._name, codec=self._codec)
 
 
-class Framed(Decoder):
+class Framed(TopicDecoder):
     """Records without keys, whose values have a frame that says what they are."""
 
     def _framed(self, record: Record) -> tuple[Message, int]:
@@ -194,7 +194,7 @@ class Metadata(Framed):
         return None, json_text({"type": kind, "version": version, "data": fields})
 
 
-class Coordinated(Decoder):
+class Coordinated(TopicDecoder):
     """Records of a coordinator as JSON: offsets from 3.8, transactions from 4.1, share groups."""
 
     def parse(self, record: Record) -> Texts:
@@ -362,7 +362,7 @@ def _topic(place: dict[str, Any]) -> str:
     return f"{place['id']}:{place['name']}-{place['partition']}"
 
 
-class Offsets(Decoder):
+class OffsetsDecoder(TopicDecoder):
     """Offsets and groups as text, up to 3.7."""
 
     def parse(self, record: Record) -> Texts:
@@ -434,7 +434,7 @@ class Offsets(Decoder):
         return f"{shown}:{_hexadecimal(user)}" if user else shown
 
 
-class Transactions(Decoder):
+class TransactionsDecoder(TopicDecoder):
     """States of transactions as text, up to 4.0."""
 
     def parse(self, record: Record) -> Texts:
@@ -488,13 +488,13 @@ def _wrong(record: Record, what: str) -> KafkaSpecError:
     return make_error(Reason.INVALID_VALUE, detail)
 
 
-_OF_VALUES: Final[dict[str, type[Decoder]]] = {
+_OF_VALUES: Final[dict[str, type[TopicDecoder]]] = {
     Topic.CLUSTER_METADATA: Metadata,
     Topic.REMOTE_LOG_METADATA: Remote,
 }
-_TEXT_ENDS: Final[dict[str, tuple[type[Decoder], Release]]] = {
-    Topic.CONSUMER_OFFSETS: (Offsets, (3, 8)),
-    Topic.TRANSACTION_STATE: (Transactions, (4, 1)),
+_TEXT_ENDS: Final[dict[str, tuple[type[TopicDecoder], Release]]] = {
+    Topic.CONSUMER_OFFSETS: (OffsetsDecoder, (3, 8)),
+    Topic.TRANSACTION_STATE: (TransactionsDecoder, (4, 1)),
 }
 """Decoders to text, and the first release that prints JSON instead."""
 

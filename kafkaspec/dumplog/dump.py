@@ -10,7 +10,7 @@ from kafkaspec.dumplog.columns import has_columns, read_lines
 from kafkaspec.dumplog.families import family_of
 from kafkaspec.dumplog.indexes import IndexLines, aborted_lines, snapshot_lines
 from kafkaspec.dumplog.logs import Gaps, LogLines, Reports, head_of, tail_line
-from kafkaspec.dumplog.options import DumpOptions, Found
+from kafkaspec.dumplog.options import DumpOptions, OnFinding
 from kafkaspec.dumplog.releases import NEWEST
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
@@ -31,8 +31,8 @@ class Dump:
         release: Release = NEWEST,
         options: DumpOptions = DumpOptions(),  # noqa: B008  (frozen)
         *,
-        found: Found,
-        said: Found,
+        found: OnFinding,
+        said: OnFinding,
         codec: Codec | str | None = None,
         jobs: int = 1,
     ) -> None:

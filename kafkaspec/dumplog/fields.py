@@ -21,7 +21,7 @@ TRUE, FALSE = "true", "false"
 NO_HORIZON: Final = "OptionalLong.empty"
 
 
-class Row(NamedTuple):
+class DumpRow(NamedTuple):
     """A record with the fields that only messages of magic 0 and 1 have.
 
     Attributes:
@@ -77,21 +77,21 @@ def batch_values(family: Family, batch: Batch, template: str) -> dict[str, objec
     return values | {"codec": codec_name(family, batch.compression)}
 
 
-def rows_of(batch: Batch) -> Iterator[Row]:
+def rows_of(batch: Batch) -> Iterator[DumpRow]:
     """Yield the records of a batch."""
     records = batch.records()
     if not isinstance(batch, LegacyBatch):
         for record in records:
-            yield Row(record, None, True, batch.magic, 0, batch.timestamp_type)
+            yield DumpRow(record, None, True, batch.magic, 0, batch.timestamp_type)
     elif not batch.is_compressed:
         yield own_row(batch, records[0])
     else:
         for record, inner in zip(records, batch.inner_messages(), strict=True):
             kind = batch.timestamp_type if inner.magic else NO_TIMESTAMP_TYPE
-            yield Row(record, inner.crc, inner.crc_valid, inner.magic, 0, kind)
+            yield DumpRow(record, inner.crc, inner.crc_valid, inner.magic, 0, kind)
 
 
-def own_row(batch: LegacyBatch, record: Record | None = None) -> Row:
+def own_row(batch: LegacyBatch, record: Record | None = None) -> DumpRow:
     """Return the message of an entry as it stands, a wrapper with its compressed value too."""
     if record is None:
         value = batch.payload
@@ -101,12 +101,12 @@ def own_row(batch: LegacyBatch, record: Record | None = None) -> Row:
             batch.message.key,
             None if value is None else bytes(value),
         )
-    return Row(
+    return DumpRow(
         record, batch.crc, batch.crc_valid, batch.magic, batch.compression, batch.timestamp_type
     )
 
 
-def row_values(family: Family, batch: Batch, row: Row) -> dict[str, Any]:
+def row_values(family: Family, batch: Batch, row: DumpRow) -> dict[str, Any]:
     """Return what the names in a template stand for that are about a record."""
     record = row.record
     key_size = NONE if record.key is None else len(record.key)

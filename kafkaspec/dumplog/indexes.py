@@ -10,7 +10,7 @@ from pathlib import Path
 from kafkaspec.codecs import Codec
 from kafkaspec.dumplog.families import Family
 from kafkaspec.dumplog.logs import Reports, base_offset_of, check_end
-from kafkaspec.dumplog.options import DumpOptions, Found
+from kafkaspec.dumplog.options import DumpOptions, OnFinding
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
@@ -24,7 +24,7 @@ class IndexLines:
     """Makes the lines of the indexes of a log."""
 
     def __init__(
-        self, family: Family, options: DumpOptions, codec: Codec, reports: Reports, found: Found
+        self, family: Family, options: DumpOptions, codec: Codec, reports: Reports, found: OnFinding
     ) -> None:
         self._family = family
         self._options = options
@@ -201,7 +201,7 @@ _NAMES = (
 )  # fmt: skip
 
 
-def aborted_lines(path: Path, codec: Codec, found: Found) -> Iterator[str]:
+def aborted_lines(path: Path, codec: Codec, found: OnFinding) -> Iterator[str]:
     """Yield a line for each aborted transaction of an index."""
     index = TransactionIndex(path, codec=codec)
     for entry in index.entries:

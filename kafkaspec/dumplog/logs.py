@@ -7,8 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from kafkaspec.dumplog.families import Family
-from kafkaspec.dumplog.fields import Row, batch_values, control_text, own_row, row_values, rows_of
-from kafkaspec.dumplog.options import DumpOptions, Found, Texts, utf8
+from kafkaspec.dumplog.fields import (
+    DumpRow,
+    batch_values,
+    control_text,
+    own_row,
+    row_values,
+    rows_of,
+)
+from kafkaspec.dumplog.options import DumpOptions, OnFinding, Texts, utf8
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
 from kafkaspec.log.batch import Batch, crc_error
@@ -138,7 +145,7 @@ class LogLines:
         log: Segment,
         strict: Segment,
         gaps: Gaps,
-        found: Found,
+        found: OnFinding,
     ) -> None:
         self._family = family
         self._options = options
@@ -158,7 +165,7 @@ class LogLines:
         if line and not self.whole:
             yield line.format_map(batch_values(family, batch, line)) + "\n"
         if self._options.deep:
-            rows: Iterable[Row] = rows_of(batch)
+            rows: Iterable[DumpRow] = rows_of(batch)
         elif not line and isinstance(batch, LegacyBatch):
             rows = [own_row(batch)]
         else:
@@ -181,7 +188,7 @@ class LogLines:
         if not valid:
             self._report(batch)
 
-    def _content(self, row: Row, line: str) -> str:
+    def _content(self, row: DumpRow, line: str) -> str:
         family = self._family
         before = " " if line else "| "
         record = row.record
@@ -222,7 +229,9 @@ def check_end(log: Segment) -> None:
         )
 
 
-def tail_line(family: Family, options: DumpOptions, path: Path, tail: Tail, found: Found) -> str:
+def tail_line(
+    family: Family, options: DumpOptions, path: Path, tail: Tail, found: OnFinding
+) -> str:
     """Return the line about bytes at the end that are not a batch, or ""; report them."""
     if options.max_bytes is not None:
         return ""

@@ -25,7 +25,7 @@ class Parse(Protocol):
         """Return the texts of many records; None for those that are to be asked for alone."""
 
 
-Found = Callable[[str], None]
+OnFinding = Callable[[str], None]
 """Function that takes what is wrong with the data, and is not a line of the tool."""
 
 

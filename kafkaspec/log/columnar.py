@@ -19,7 +19,7 @@ from kafkaspec.times import Time
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Layout = Literal["view", "binary"]
+ByteLayout = Literal["view", "binary"]
 """``view``: keys and values point into the file, or into memory that was decompressed, and are
 never copied. ``binary``: they are copied into new memory, which all of Arrow's functions
 take (``take``, ``filter`` and ``sort`` do not take views yet)."""
@@ -48,7 +48,7 @@ class RangeOptions(SelectionOptions, total=False):
 class ColumnOptions(RangeOptions, total=False):
     """Options of ``to_batches`` that choose records, and say what their columns hold."""
 
-    layout: Layout
+    layout: ByteLayout
     include_control: bool
     header_keys: HeaderKeys
 
@@ -124,7 +124,7 @@ class Columnar:
         end_offset: int | None = None,
         start_timestamp: Time | None = None,
         end_timestamp: Time | None = None,
-        layout: Layout = "view",
+        layout: ByteLayout = "view",
         max_bytes: int = CHUNK_BYTES,
         include_control: bool = False,
         header_keys: HeaderKeys = "string",
@@ -149,7 +149,7 @@ class Columnar:
                 says that they end before are not read, as Kafka's own lookup does.
             end_timestamp: first timestamp to leave out. With a range of timestamps, records
                 without a timestamp are left out.
-            layout: layout of keys and values, see ``Layout``.
+            layout: layout of keys and values, see ``ByteLayout``.
             max_bytes: bytes of Kafka data in a record batch.
             include_control: whether to include control records, which no consumer sees.
                 ``control_type`` distinguishes them from data.

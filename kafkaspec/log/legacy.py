@@ -41,7 +41,7 @@ from kafkaspec.log.batch import (
     payload_chunks,
     payload_error,
 )
-from kafkaspec.log.pieces import PIECE_BYTES, Messages, Records, Window
+from kafkaspec.log.pieces import PIECE_BYTES, PieceWindow, Records, WrappedMessages
 from kafkaspec.model import Record
 
 _AT_ONCE: Final = 1 << 14
@@ -188,7 +188,7 @@ class LegacyBatch(Batch):
 
     def regular(
         self, payload: Buffer | None, max_output: int | None = None, *, verify: bool = False
-    ) -> tuple[Messages, Shift] | None:
+    ) -> tuple[WrappedMessages, Shift] | None:
         """Return the messages of a regular wrapper; None if it is not, or the codec cannot tell.
 
         Args:
@@ -199,7 +199,9 @@ class LegacyBatch(Batch):
         Raises:
             KafkaSpecError: the wrapper cannot be decompressed.
         """
-        messages = Messages(self._context.codec, payload_chunks(self, payload, max_output), verify)
+        messages = WrappedMessages(
+            self._context.codec, payload_chunks(self, payload, max_output), verify
+        )
         appended = self.timestamp_type == LOG_APPEND_TIME
         shift = shift_of(
             messages.survey, self.kind, self.last_offset, self.max_timestamp if appended else None
@@ -340,7 +342,7 @@ class LegacyBatch(Batch):
         """Yield the messages inside a wrapper with their offsets as stored."""
         parse, origin = self._context.codec.parse, self._origin
         self.dropped_bytes = 0
-        window, before, position = Window(chunks), 0, 0
+        window, before, position = PieceWindow(chunks), 0, 0
         while True:
             payload = window.data
             data, start, place, known = payload, position, origin, True

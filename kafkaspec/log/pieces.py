@@ -131,7 +131,7 @@ class Pieces:
         self._chunks = chunks
         self._memory_error = memory_error
         self._bounds: list[tuple[int, int]] = []
-        window = Window(chunks())
+        window = PieceWindow(chunks())
         try:
             self._bounds = list(self._measured(window))
         except KafkaSpecError:
@@ -147,7 +147,7 @@ class Pieces:
         return count
 
     def __iter__(self) -> Iterator[Piece]:
-        window = Window(self._chunks())
+        window = PieceWindow(self._chunks())
         first = position = 0
         for count, size in self._bounds:
             data = window.take(size)
@@ -168,7 +168,7 @@ class Pieces:
             yield records
             del records
 
-    def _measured(self, window: Window) -> Iterator[tuple[int, int]]:
+    def _measured(self, window: PieceWindow) -> Iterator[tuple[int, int]]:
         """Check all records, and yield number and size of those of each piece."""
         codec, message = self._codec, self._message
         first = position = 0
@@ -216,7 +216,7 @@ class Pieces:
         except KafkaSpecError as error:
             raise self._located(error, first, position) from None
 
-    def _check_end(self, window: Window, count: int, size: int, position: int) -> None:
+    def _check_end(self, window: PieceWindow, count: int, size: int, position: int) -> None:
         """Check what follows the last record, as a record set ends with it."""
         window.fill(size + 1)
         if len(window.data) == size:
@@ -245,7 +245,7 @@ def header_of(message: Any, count: int) -> Any:
     return made
 
 
-class Messages:
+class WrappedMessages:
     """The messages of a wrapper in pieces, each of ``PIECE_BYTES`` or of one larger message.
 
     Args:
@@ -265,12 +265,12 @@ class Messages:
         self.survey = self._surveyed(codec, verify)
 
     def __iter__(self) -> Iterator[memoryview]:
-        window = Window(self._chunks())
+        window = PieceWindow(self._chunks())
         for size in self._sizes:
             yield window.take(size)
 
     def _surveyed(self, codec: Codec, verify: bool) -> Survey | None:
-        window = Window(self._chunks())
+        window = PieceWindow(self._chunks())
         found = Survey(0, 0, 0, 0, 0)
         wanted = PIECE_BYTES
         while window.fill(wanted):
@@ -288,7 +288,7 @@ class Messages:
         return found if found.count else None
 
 
-class Window:
+class PieceWindow:
     """The part of a payload that is looked at.
 
     Attributes:

@@ -10,7 +10,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.codecs import codec_names
-from kafkaspec.log.columnar import Layout
+from kafkaspec.log.columnar import ByteLayout
 from tests import goldens
 from tests.arrow import forge
 from tests.loops import each
@@ -20,7 +20,7 @@ pa = pytest.importorskip("pyarrow")
 from kafkaspec.arrow.schema import COLUMNS, DEFAULT_COLUMNS  # noqa: E402
 
 CODECS = [name for name in codec_names() if name in ("native", "python")]
-LAYOUTS: list[Layout] = ["view", "binary"]
+LAYOUTS: list[ByteLayout] = ["view", "binary"]
 GOLDENS = [golden for golden in goldens.files(".log") if golden.path.stat().st_size]
 
 
@@ -116,7 +116,7 @@ def check_golden(golden: goldens.Golden, codec: str) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("max_bytes", [1, 500, 20_000])
 def test_small_chunks_of_mixed_entries(
-    tmp_path: Path, codec: str, layout: Layout, max_bytes: int
+    tmp_path: Path, codec: str, layout: ByteLayout, max_bytes: int
 ) -> None:
     parts, expected = [], []
     for number, (magic, compression) in enumerate(
@@ -146,7 +146,7 @@ def test_small_chunks_of_mixed_entries(
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("compression", ["none", "lz4"])
-def test_ranges(tmp_path: Path, codec: str, layout: Layout, compression: str) -> None:
+def test_ranges(tmp_path: Path, codec: str, layout: ByteLayout, compression: str) -> None:
     made = forge.records(200)
     stamps = [forge.START + (offset * 7919) % 200 for offset in range(200)]  # in no order
     made = [r._replace(timestamp=t) for r, t in zip(made, stamps, strict=True)]
@@ -211,7 +211,7 @@ def test_invalid_requests(options: dict[str, Any], text: str) -> None:
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_header_keys_that_are_not_utf_8(codec: str, layout: Layout) -> None:
+def test_header_keys_that_are_not_utf_8(codec: str, layout: ByteLayout) -> None:
     made = forge.records(3)
     made[1] = made[1]._replace(headers=(("a\udcff\udc80b", b"1"), ("gr\u00fc\u00dfe", None)))
     segment = ks.Segment(ks.encode(made), codec=codec, name="the file")

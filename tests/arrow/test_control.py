@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.log.columnar import Layout
+from kafkaspec.log.columnar import ByteLayout
 from tests import goldens
 from tests.arrow.test_columns import CODECS, LAYOUTS, plain, records, rows_of
 
@@ -20,7 +20,7 @@ TRANSACTIONS = goldens.GOLDEN / "4.3.1/logs/transactions-0/00000000000000000000.
 LARGEST = (1 << 63) - 1
 
 
-def outcome(data: bytes, codec: str, layout: Layout) -> tuple[list[dict[str, Any]], Any]:
+def outcome(data: bytes, codec: str, layout: ByteLayout) -> tuple[list[dict[str, Any]], Any]:
     """Rows before an error, and its message."""
     segment = ks.Segment(data, codec=codec, crc="ignore")
     reader = segment.to_batches(COLUMNS, include_control=True, layout=layout)
@@ -36,7 +36,7 @@ def outcome(data: bytes, codec: str, layout: Layout) -> tuple[list[dict[str, Any
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_control_records_join_the_others(codec: str, layout: Layout) -> None:
+def test_control_records_join_the_others(codec: str, layout: ByteLayout) -> None:
     with ks.Segment(TRANSACTIONS.read_bytes(), codec=codec) as segment:
         expected = list(rows_of(segment, control=True))
         kinds = [row["control_type"] for row in expected]
@@ -51,7 +51,7 @@ def test_control_records_join_the_others(codec: str, layout: Layout) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(len(CODECS) < 2, reason="the extension was not built")
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_broken_control_records_are_the_same_for_both(layout: Layout) -> None:
+def test_broken_control_records_are_the_same_for_both(layout: ByteLayout) -> None:
     data = TRANSACTIONS.read_bytes()
     with ks.Segment(data) as segment:
         spots = [
@@ -75,7 +75,7 @@ def test_broken_control_records_are_the_same_for_both(layout: Layout) -> None:
 @pytest.mark.core
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_bounds_beyond_64_bits(codec: str, layout: Layout) -> None:
+def test_bounds_beyond_64_bits(codec: str, layout: ByteLayout) -> None:
     stamps = (-1, 5, LARGEST)
     made = [ks.Record(LARGEST - 2 + i, stamp, b"k", b"v") for i, stamp in enumerate(stamps)]
     segment = ks.Segment(ks.encode(made), codec=codec)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.log.columnar import Layout
+from kafkaspec.log.columnar import ByteLayout
 from kafkaspec.policy import CrcPolicy, TailPolicy
 from tests import goldens
 from tests.arrow import forge
@@ -35,7 +35,7 @@ def by_records(segment: ks.Segment) -> tuple[list[ks.Record], Error]:
     return found, None
 
 
-def by_columns(segment: ks.Segment, layout: Layout) -> tuple[list[ks.Record], Error]:
+def by_columns(segment: ks.Segment, layout: ByteLayout) -> tuple[list[ks.Record], Error]:
     batches = []
     reader = segment.to_batches(layout=layout)
     try:

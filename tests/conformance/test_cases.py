@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from kafkaspec.codecs import codec_names
-from kafkaspec.conformance.cases import CATEGORIES, Case, Items, Refusal, Value, same, shown
+from kafkaspec.conformance.cases import CATEGORIES, Case, CaseValue, Items, Refusal, same, shown
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
 from kafkaspec.conformance.process import Testee
-from kafkaspec.conformance.protocol import ANSWERS, Failure, Hello, RequestKind, encode_bytes
+from kafkaspec.conformance.protocol import ANSWERS, CaseFailure, Hello, RequestKind, encode_bytes
 from kafkaspec.conformance.runner import CaseOutcome, Run
 from kafkaspec.conformance.vectors import vector_cases
 from tests.goldens import FULL, GOLDEN, VERSIONS, files, produced, release
@@ -107,7 +107,7 @@ def perfect(case: Case) -> dict[str, Any]:
             return {"error": "no"}
         case Items(items):
             return {ANSWERS[case.kind]: [dict(item) for item in items or ()]}
-        case Value(end, members):
+        case CaseValue(end, members):
             value: Any = {}
             for name, wanted in members.items():
                 if not name:
@@ -128,20 +128,20 @@ def test_a_case_is_passed_by_its_answer_and_by_no_other(case: Case) -> None:
     if isinstance(case.expected, Refusal):
         found = case.expected.failure({ANSWERS[case.kind]: []}, case.kind)
         assert found is not None
-        assert found[0] is Failure.ACCEPTED
+        assert found[0] is CaseFailure.ACCEPTED
         found = case.expected.failure({"error": "no", "reason": "unreadable"}, case.kind)
         assert found is not None
-        assert found[0] is Failure.WRONG_REASON
+        assert found[0] is CaseFailure.WRONG_REASON
         return
     found = case.expected.failure({"error": "no"}, case.kind)
     assert found is not None
-    assert found[0] is Failure.REFUSED
-    if isinstance(case.expected, Value):
+    assert found[0] is CaseFailure.REFUSED
+    if isinstance(case.expected, CaseValue):
         found = case.expected.failure(answer | {"end": case.expected.end + 1}, case.kind)
     else:
         found = case.expected.failure({"records": [{}, {}, {}, {}]}, case.kind)
     assert found is not None
-    assert found[0] is Failure.WRONG
+    assert found[0] is CaseFailure.WRONG
 
 
 @pytest.mark.parametrize(

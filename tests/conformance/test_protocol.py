@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from kafkaspec.cli.main import main
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.protocol import (
-    Failure,
+    CaseFailure,
     ProtocolError,
     RequestKind,
     check_answer,
@@ -134,7 +134,7 @@ def test_any_answer_of_a_testee_is_judged(answer: dict[str, Any], case: Case) ->
         return
     if "skipped" not in answer:
         found = case.expected.failure(answer, case.kind)
-        assert found is None or found[0] in set(Failure)
+        assert found is None or found[0] in set(CaseFailure)
 
 
 @pytest.mark.slow
@@ -199,7 +199,7 @@ def test_failures_are_shown_by_reason_and_can_be_expected(tmp_path: Path) -> Non
     code, output = conform("--testee", fake(), *only, "--expected-failures", str(known))
     assert code == 0, output
     assert "failed as expected" in output
-    known.write_text(f"{accepted[0]}  {Failure.WRONG}  not so\n")
+    known.write_text(f"{accepted[0]}  {CaseFailure.WRONG}  not so\n")
     code, output = conform("--testee", fake(), *only, "--expected-failures", str(known))
     assert code == 1
     assert "stale: line 1" in output

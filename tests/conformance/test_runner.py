@@ -15,7 +15,7 @@ from kafkaspec.conformance.expected import (
     read_expected,
 )
 from kafkaspec.conformance.process import StartError, Testee
-from kafkaspec.conformance.protocol import Failure, RequestKind
+from kafkaspec.conformance.protocol import CaseFailure, RequestKind
 from kafkaspec.conformance.runner import CaseOutcome, Run
 
 FAKE = Path(__file__).parent / "fake_testee.py"
@@ -55,20 +55,20 @@ def test_a_testee_that_knows_the_answers(mode: str) -> None:
 @pytest.mark.parametrize(
     ("mode", "failure", "detail"),
     [
-        ("lies", Failure.WRONG, "producer_id is 5, not 4"),
-        ("dies", Failure.CRASHED, "exit code 3: my last words"),
-        ("dies_at_length", Failure.CRASHED, "exit code 3: ... find module cannot"),
-        ("dies_half_way", Failure.CRASHED, "exit code 0"),
-        ("babbles", Failure.GARBAGE, "not JSON"),
-        ("nests", Failure.GARBAGE, "not JSON"),
-        ("other_id", Failure.GARBAGE, "id is 'another', not 'index/second'"),
-        ("no_answer", Failure.GARBAGE, "found none"),
-        ("two_answers", Failure.GARBAGE, "found error, entries"),
-        ("no_list", Failure.GARBAGE, "entries is not a list of objects"),
-        ("floods", Failure.OVERSIZED, "more than 1048576 bytes"),
+        ("lies", CaseFailure.WRONG, "producer_id is 5, not 4"),
+        ("dies", CaseFailure.CRASHED, "exit code 3: my last words"),
+        ("dies_at_length", CaseFailure.CRASHED, "exit code 3: ... find module cannot"),
+        ("dies_half_way", CaseFailure.CRASHED, "exit code 0"),
+        ("babbles", CaseFailure.GARBAGE, "not JSON"),
+        ("nests", CaseFailure.GARBAGE, "not JSON"),
+        ("other_id", CaseFailure.GARBAGE, "id is 'another', not 'index/second'"),
+        ("no_answer", CaseFailure.GARBAGE, "found none"),
+        ("two_answers", CaseFailure.GARBAGE, "found error, entries"),
+        ("no_list", CaseFailure.GARBAGE, "entries is not a list of objects"),
+        ("floods", CaseFailure.OVERSIZED, "more than 1048576 bytes"),
     ],
 )
-def test_one_bad_answer_is_one_failure(mode: str, failure: Failure, detail: str) -> None:
+def test_one_bad_answer_is_one_failure(mode: str, failure: CaseFailure, detail: str) -> None:
     """The others are asked as if nothing had happened."""
     done = run(mode)
     assert outcomes(done) == [
@@ -93,7 +93,7 @@ def test_a_testee_that_hangs_is_not_waited_for() -> None:
         CaseOutcome.PASSED,
         CaseOutcome.PASSED,
     ]
-    assert done.results[1].failure is Failure.TIMED_OUT
+    assert done.results[1].failure is CaseFailure.TIMED_OUT
 
 
 def test_skipped_cases_have_not_passed() -> None:
@@ -120,7 +120,7 @@ def test_a_testee_that_always_dies_is_given_up_at_last() -> None:
     with Testee([sys.executable, str(FAKE), "dies", ""]) as testee:
         done = Run(testee, max_breakdowns=1)
         list(done.all(CASES))
-    crashed, not_run = Failure.CRASHED, Failure.NOT_RUN
+    crashed, not_run = CaseFailure.CRASHED, CaseFailure.NOT_RUN
     assert [result.failure for result in done.results] == [crashed, crashed, not_run, not_run]
 
 
@@ -142,7 +142,7 @@ def test_a_testee_that_does_not_start(command: list[str]) -> None:
 # -- expected failures -----------------------------------------------------------------------------
 
 
-def known(pattern: str, failure: Failure = Failure.WRONG) -> ExpectedFailure:
+def known(pattern: str, failure: CaseFailure = CaseFailure.WRONG) -> ExpectedFailure:
     return ExpectedFailure(pattern, failure, "known", 1)
 
 
@@ -160,7 +160,7 @@ def test_a_failure_that_is_expected(pattern: str) -> None:
         ("good", known("index/second"), "index/second passed"),
         ("lies", known("index/*"), "2 of 3 do not fail so: index/first passed"),
         ("lies", known("index/none"), "matches no case"),
-        ("lies", known("index/second", Failure.CRASHED), "index/second wrong"),
+        ("lies", known("index/second", CaseFailure.CRASHED), "index/second wrong"),
         ("skips", known("index/second"), "index/second skipped"),
     ],
     ids=["passes", "glob", "no_case", "otherwise", "skipped"],
@@ -180,8 +180,8 @@ def test_a_partial_run_does_not_judge_what_it_leaves_out() -> None:
 def test_the_lines_of_a_list() -> None:
     text = "# known\n\nindex/s*  wrong   it is   so\n  segment/a[1]b refused why\n"
     assert parse_expected(text.splitlines()) == [
-        ExpectedFailure("index/s*", Failure.WRONG, "it is   so", 3),
-        ExpectedFailure("segment/a[1]b", Failure.REFUSED, "why", 4),
+        ExpectedFailure("index/s*", CaseFailure.WRONG, "it is   so", 3),
+        ExpectedFailure("segment/a[1]b", CaseFailure.REFUSED, "why", 4),
     ]
 
 

@@ -18,13 +18,13 @@ from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.expected import ExpectedFailuresError, read_expected
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
 from kafkaspec.conformance.process import StartError, Testee
-from kafkaspec.conformance.protocol import Failure
+from kafkaspec.conformance.protocol import CaseFailure
 from kafkaspec.conformance.runner import CaseOutcome, Run
 from kafkaspec.conformance.vectors import vector_cases
 
 OUTPUT = Output(
-    case=line(id=str, outcome=CaseOutcome, failure=Failure | None, detail=str, why=str),
-    summary=line("kafkaspec.conformance.runner:Sums"),
+    case=line(id=str, outcome=CaseOutcome, failure=CaseFailure | None, detail=str, why=str),
+    summary=line("kafkaspec.conformance.runner:RunSums"),
 )
 _EPILOG = """
 Protocol of a testee: docs/guide/conform.md. Ids of cases begin with

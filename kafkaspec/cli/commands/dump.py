@@ -25,7 +25,7 @@ from kafkaspec.cli.commands.dump_format import (
 from kafkaspec.cli.commands.dump_json import (
     MEANINGS,
     WRITERS,
-    Key,
+    _Key,
     batch_line,
     decode_controls,
     record_lines,
@@ -49,8 +49,8 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
-    Content,
     Force,
+    OutputContent,
     file_option,
     is_file,
     opened_output,
@@ -71,7 +71,7 @@ from kafkaspec.policy import CrcPolicy, report
 
 if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where
-    from kafkaspec.cli.commands.dump_messages import Messages
+    from kafkaspec.cli.commands.dump_messages import MessageLines
 
 _WIDTH = 14
 """Of a name before its meaning in the help text."""
@@ -120,17 +120,17 @@ class _Decoding:
 
     def __init__(self, codec: str, *, wanted: bool) -> None:
         self._codec, self._wanted = codec, wanted
-        self._known: dict[str, Messages] = {}
+        self._known: dict[str, MessageLines] = {}
 
-    def of(self, file: str | None) -> Messages | None:
+    def of(self, file: str | None) -> MessageLines | None:
         """Return what decodes the records of a file, None where they are the user's."""
         topic = topic_of(file) if self._wanted and file is not None else None
         if topic is None:
             return None
         if topic not in self._known:
-            from kafkaspec.cli.commands.dump_messages import Messages
+            from kafkaspec.cli.commands.dump_messages import MessageLines
 
-            self._known[topic] = Messages(topic, self._codec)
+            self._known[topic] = MessageLines(topic, self._codec)
         return self._known[topic]
 
 
@@ -249,7 +249,7 @@ def dump_command(
         refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
         tables = table_files.dump_lines(table_paths, output_format, codec, inputs)
         lines = chain(dump_lines(text_paths, output_format, inputs), tables, lines)
-    content: Content = "shown" if template is None else "raw"
+    content: OutputContent = "shown" if template is None else "raw"
     with opened_output(output, *paths, replace=force, content=content) as out:
         write_lines(lines if limit is None else _limited(lines, limit, inputs.ended_at), out)
         inputs.finish()
@@ -384,7 +384,7 @@ def _limited(
             continue
         end = next(islice(_LINE_END.finditer(found), most - 1, None))
         some = bytes(memoryview(found)[: end.end()])
-        ended_at(json.loads(some[some.rfind(b"\n", 0, -1) + 1 :])[Key.POSITION])
+        ended_at(json.loads(some[some.rfind(b"\n", 0, -1) + 1 :])[_Key.POSITION])
         yield some
         return
 

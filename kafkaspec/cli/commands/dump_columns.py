@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from kafkaspec.cli.commands.dump_json import Key
+from kafkaspec.cli.commands.dump_json import _Key
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.columns.conditions import Compare, Marks
 from kafkaspec.columns.json_lines import (
@@ -64,28 +64,28 @@ class _Shown(NamedTuple):
     among: int = 0
 
 
-_SHOWN: Final[dict[Key, _Shown]] = {
-    Key.POSITION: _Shown(BATCH_POSITION),
-    Key.OFFSET: _Shown(names.OFFSET),
-    Key.TIMESTAMP: _Shown(names.TIMESTAMP, NO_TIMESTAMP, (NULL,)),
-    Key.TIMESTAMP_TYPE: _Shown(
+_SHOWN: Final[dict[_Key, _Shown]] = {
+    _Key.POSITION: _Shown(BATCH_POSITION),
+    _Key.OFFSET: _Shown(names.OFFSET),
+    _Key.TIMESTAMP: _Shown(names.TIMESTAMP, NO_TIMESTAMP, (NULL,)),
+    _Key.TIMESTAMP_TYPE: _Shown(
         OF_BATCH + names.TIMESTAMP_TYPE,
         NONE,
         tuple(map(json.dumps, (NO_TIMESTAMP_TYPE, *TIMESTAMP_TYPES))),
         BATCH_MAGIC,
         UNTIMED,
     ),
-    Key.MAGIC: _Shown(BATCH_MAGIC),
-    Key.COMPRESSION: _Shown(
+    _Key.MAGIC: _Shown(BATCH_MAGIC),
+    _Key.COMPRESSION: _Shown(
         OF_BATCH + names.COMPRESSION, 0, tuple(map(json.dumps, value_names(names.COMPRESSION)))
     ),
-    Key.KEY: _Shown(names.KEY),
-    Key.VALUE: _Shown(names.VALUE),
-    Key.HEADERS: _Shown(names.HEADERS),
-    Key.PRODUCER_ID: _Shown(OF_BATCH + names.PRODUCER_ID),
-    Key.PRODUCER_EPOCH: _Shown(OF_BATCH + names.PRODUCER_EPOCH),
-    Key.SEQUENCE: _Shown(names.SEQUENCE, NONE, (str(NONE),), OF_BATCH + names.BASE_SEQUENCE),
-    Key.TRANSACTIONAL: _Shown(OF_BATCH + names.IS_TRANSACTIONAL, NONE, (BOOLEANS[0], *BOOLEANS)),
+    _Key.KEY: _Shown(names.KEY),
+    _Key.VALUE: _Shown(names.VALUE),
+    _Key.HEADERS: _Shown(names.HEADERS),
+    _Key.PRODUCER_ID: _Shown(OF_BATCH + names.PRODUCER_ID),
+    _Key.PRODUCER_EPOCH: _Shown(OF_BATCH + names.PRODUCER_EPOCH),
+    _Key.SEQUENCE: _Shown(names.SEQUENCE, NONE, (str(NONE),), OF_BATCH + names.BASE_SEQUENCE),
+    _Key.TRANSACTIONAL: _Shown(OF_BATCH + names.IS_TRANSACTIONAL, NONE, (BOOLEANS[0], *BOOLEANS)),
 }
 """The columns of a line; the other fields are the same for all records that have columns."""
 
@@ -289,12 +289,12 @@ class JsonMaker:
 
     def __init__(self, core: Core, segment: Segment, *, base64: bool) -> None:
         self._core = core
-        texts = {Key.FILE: json.dumps(segment.name or ""), Key.CONTROL: NULL}
+        texts = {_Key.FILE: json.dumps(segment.name or ""), _Key.CONTROL: NULL}
         fields = [
             LineField(key.json, text=texts[key])
             if key in texts
             else LineField(key.json, lowest=_SHOWN[key].lowest, shown=_SHOWN[key].shown)
-            for key in Key
+            for key in _Key
             if key in texts or key in _SHOWN
         ]
         self._lines = JsonLines(core, fields, base64=base64)

@@ -25,10 +25,10 @@ from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Headers, Record
 
 if TYPE_CHECKING:
-    from kafkaspec.cli.commands.dump_messages import Shown
+    from kafkaspec.cli.commands.dump_messages import ShownMessage
 
 
-class Key(StrEnum):
+class _Key(StrEnum):
     """The fields of the line of a record, in order."""
 
     FILE = "file"
@@ -56,33 +56,33 @@ class Key(StrEnum):
         return f'"{self}"'
 
 
-MEANINGS: Final[tuple[tuple[tuple[Key, ...], str], ...]] = (
-    ((Key.FILE,), "path of the segment"),
-    ((Key.POSITION,), "byte offset of the batch in it"),
-    ((Key.OFFSET,), "offset of the record"),
-    ((Key.TIMESTAMP,), "milliseconds since the Unix epoch, null for none"),
-    ((Key.TIMESTAMP_TYPE,), "CreateTime, LogAppendTime, NoTimestampType (magic 0)"),
-    ((Key.MAGIC,), ", ".join(map(str, MAGICS))),
-    ((Key.FORMAT,), 'only of entries of Kafka 0.7: "0.7"'),
-    ((Key.COMPRESSION,), ", ".join(NAMES)),
+MEANINGS: Final[tuple[tuple[tuple[_Key, ...], str], ...]] = (
+    ((_Key.FILE,), "path of the segment"),
+    ((_Key.POSITION,), "byte offset of the batch in it"),
+    ((_Key.OFFSET,), "offset of the record"),
+    ((_Key.TIMESTAMP,), "milliseconds since the Unix epoch, null for none"),
+    ((_Key.TIMESTAMP_TYPE,), "CreateTime, LogAppendTime, NoTimestampType (magic 0)"),
+    ((_Key.MAGIC,), ", ".join(map(str, MAGICS))),
+    ((_Key.FORMAT,), 'only of entries of Kafka 0.7: "0.7"'),
+    ((_Key.COMPRESSION,), ", ".join(NAMES)),
     (
-        (Key.KEY, Key.VALUE),
+        (_Key.KEY, _Key.VALUE),
         'a string where the bytes are UTF-8, {"base64": "..."} where\nthey are not, null for null',
     ),
-    ((Key.HEADERS,), "list of [key, value], bytes as above"),
-    ((Key.PRODUCER_ID, Key.PRODUCER_EPOCH, Key.SEQUENCE), "-1 for none"),
-    ((Key.TRANSACTIONAL,), "true or false"),
+    ((_Key.HEADERS,), "list of [key, value], bytes as above"),
+    ((_Key.PRODUCER_ID, _Key.PRODUCER_EPOCH, _Key.SEQUENCE), "-1 for none"),
+    ((_Key.TRANSACTIONAL,), "true or false"),
     (
-        (Key.CONTROL,),
+        (_Key.CONTROL,),
         "null, or the control record: type (ABORT, COMMIT ...; null\n"
         "if it is not known), type_id, version, value",
     ),
     (
-        (Key.FIELDS,),
+        (_Key.FIELDS,),
         "only where there are any: other fields of the format that do\nnot have their default",
     ),
     (
-        (Key.PROBLEM,),
+        (_Key.PROBLEM,),
         "only in Kafka's own topics: why a key or value is shown as\nbytes, and not as the message "
         "in it: an object of type,\nversion and Kafka's fields; unknown_tags are tagged fields\n"
         "that the specification does not know",
@@ -91,7 +91,7 @@ MEANINGS: Final[tuple[tuple[tuple[Key, ...], str], ...]] = (
 """What the fields of a line mean, several together where it is the same."""
 
 _OF_RECORD: Final = (
-    Key.OFFSET, Key.TIMESTAMP, Key.KEY, Key.VALUE, Key.HEADERS, Key.SEQUENCE, Key.CONTROL
+    _Key.OFFSET, _Key.TIMESTAMP, _Key.KEY, _Key.VALUE, _Key.HEADERS, _Key.SEQUENCE, _Key.CONTROL
 )  # fmt: skip
 """Fields that each record of a batch has."""
 
@@ -117,7 +117,7 @@ def record_lines(
     write: BytesWriter,
     controls: Sequence[ControlRecord] | None = None,
     others: Sequence[RecordValues] | None = None,
-    shown: Iterable[Shown] | None = None,
+    shown: Iterable[ShownMessage] | None = None,
 ) -> list[str]:
     """Return one line for each record, with its line end.
 
@@ -167,27 +167,27 @@ def record_lines(
     ]
 
 
-def _problem(shown: Shown) -> str:
-    return f", {Key.PROBLEM.json}: {json.dumps(shown.problem)}" if shown.problem else ""
+def _problem(shown: ShownMessage) -> str:
+    return f", {_Key.PROBLEM.json}: {json.dumps(shown.problem)}" if shown.problem else ""
 
 
 def _line(batch: Batch, file: str) -> str:
     """Return a line with what all records of a batch share, and ``%s`` for each ``_OF_RECORD``."""
-    shared: dict[Key, Any] = {
-        Key.FILE: json.dumps(file),
-        Key.POSITION: batch.position,
-        Key.TIMESTAMP_TYPE: json.dumps(batch.timestamp_type),
-        Key.MAGIC: batch.magic,
-        Key.COMPRESSION: json.dumps(batch.compression_name),
-        Key.PRODUCER_ID: batch.producer_id,
-        Key.PRODUCER_EPOCH: batch.producer_epoch,
-        Key.TRANSACTIONAL: json.dumps(batch.is_transactional),
+    shared: dict[_Key, Any] = {
+        _Key.FILE: json.dumps(file),
+        _Key.POSITION: batch.position,
+        _Key.TIMESTAMP_TYPE: json.dumps(batch.timestamp_type),
+        _Key.MAGIC: batch.magic,
+        _Key.COMPRESSION: json.dumps(batch.compression_name),
+        _Key.PRODUCER_ID: batch.producer_id,
+        _Key.PRODUCER_EPOCH: batch.producer_epoch,
+        _Key.TRANSACTIONAL: json.dumps(batch.is_transactional),
     }
     if batch.log_format:
-        shared[Key.FORMAT] = json.dumps(batch.log_format)
+        shared[_Key.FORMAT] = json.dumps(batch.log_format)
     texts = {key: str(value).replace("%", "%%") for key, value in shared.items()}
     texts |= dict.fromkeys(_OF_RECORD, "%s")
-    return f"{{{', '.join(f'{key.json}: {texts[key]}' for key in Key if key in texts)}}}\n"
+    return f"{{{', '.join(f'{key.json}: {texts[key]}' for key in _Key if key in texts)}}}\n"
 
 
 def decode_controls(
@@ -286,7 +286,7 @@ def _others(values: RecordValues, write: BytesWriter) -> str:
     if not values:
         return ""
     shown = {name: plain(item, write) for name, item in values.items()}
-    return f", {Key.FIELDS.json}: {json.dumps(shown)}"
+    return f", {_Key.FIELDS.json}: {json.dumps(shown)}"
 
 
 def _time(timestamp: int | None) -> int | None:

@@ -19,7 +19,7 @@ _KEYS_KEPT: Final = 1 << 16
 """Texts of keys that are kept."""
 
 
-class Shown(NamedTuple):
+class ShownMessage(NamedTuple):
     """A record as it is shown.
 
     Attributes:
@@ -33,7 +33,7 @@ class Shown(NamedTuple):
     problem: str = ""
 
 
-class Messages:
+class MessageLines:
     """Decodes the records of an internal topic for ``dump``.
 
     Args:
@@ -48,7 +48,7 @@ class Messages:
         self._release = release
         self._keys: dict[bytes, str] = {}
 
-    def show(self, batch: Batch, records: Sequence[Record]) -> Iterator[Shown]:
+    def show(self, batch: Batch, records: Sequence[Record]) -> Iterator[ShownMessage]:
         """Yield each record of a batch with its messages."""
         origin = Origin(batch.file, batch.position, path=payload_path(batch))
         of_key, of_value = origin.under("/key"), origin.under("/value")
@@ -64,7 +64,7 @@ class Messages:
             except KafkaSpecError as error:
                 where = f" ({error.path})" if error.path else ""
                 problem = f"{error.reason}: {error.detail}{where}"
-            yield Shown(key, value, problem)
+            yield ShownMessage(key, value, problem)
 
     def _key(self, layouts: Sequence[MessageLayout], key: bytes, origin: Origin) -> str:
         """Return the text of a key, of which many come again and again."""

@@ -13,7 +13,7 @@ from kafkaspec.model import Record
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
-    from kafkaspec.cli.commands.dump_messages import Messages, Shown
+    from kafkaspec.cli.commands.dump_messages import MessageLines, ShownMessage
     from kafkaspec.log.batch import Batch
     from kafkaspec.log.control import ControlRecord
 
@@ -37,7 +37,7 @@ class TextDump:
         records: Sequence[Record],
         controls: Sequence[ControlRecord] | None,
         file: str,
-        messages: Messages | None = None,
+        messages: MessageLines | None = None,
     ) -> list[str]:
         """Return one line for each record: offset, time, and key, value, headers or what it does.
 
@@ -108,7 +108,7 @@ class TextDump:
         return "  ".join(words) + "\n"
 
 
-def _content(record: Record, shown: Shown) -> str:
+def _content(record: Record, shown: ShownMessage) -> str:
     parts = [
         bytes_text(data) if text is None else _in_short(text)
         for data, text in ((record.key, shown.key), (record.value, shown.value))

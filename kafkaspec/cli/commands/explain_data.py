@@ -20,7 +20,7 @@ from kafkaspec.layout.names import ABORTED_TRANSACTION, OFFSET_INDEX_ENTRY, TIME
 from kafkaspec.log.batch import Batch, computed_crc, held_payload, payload_chunks, payload_path
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.lookup import first_reaching, holds, start_position
-from kafkaspec.log.pieces import PIECE_BYTES, Window
+from kafkaspec.log.pieces import PIECE_BYTES, PieceWindow
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
@@ -158,7 +158,7 @@ def _record_set(
     where = _where(batch, sum(map(len, chunks())))
     start = 0 if batch.is_compressed else batch.payload_position
     origin = Origin(batch.file, start, batch.is_compressed, payload_path(batch))
-    window = Window(chunks())
+    window = PieceWindow(chunks())
     number = position = 0
     whole = True
     while whole and number < most:
@@ -196,7 +196,7 @@ def _record_set(
 
 
 def _whole(
-    codec: KaitaiCodec, batch: DefaultBatch, window: Window, position: int, wanted: int
+    codec: KaitaiCodec, batch: DefaultBatch, window: PieceWindow, position: int, wanted: int
 ) -> tuple[int, int]:
     """Return how many of the wanted records there are, and where the last one ends."""
     size = PIECE_BYTES

@@ -43,7 +43,7 @@ from kafkaspec.messages.topics import topic_of
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
-    from kafkaspec.cli.commands.dump_messages import Messages
+    from kafkaspec.cli.commands.dump_messages import MessageLines
 
 _FEW = 16
 """Fewer partitions are searched before another process has begun."""
@@ -348,14 +348,14 @@ def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, A
     }
 
 
-def _messages(found: Found, codec: str) -> Messages | None:
+def _messages(found: Found, codec: str) -> MessageLines | None:
     """Return what decodes a record of an internal topic, None where it is the user's."""
     topic = None if found.path is None else topic_of(found.path)
     if topic is None:
         return None
-    from kafkaspec.cli.commands.dump_messages import Messages
+    from kafkaspec.cli.commands.dump_messages import MessageLines
 
-    return Messages(topic, codec)
+    return MessageLines(topic, codec)
 
 
 def _text(name: str, found: Found, codec: str, target: int | str) -> list[str]:

@@ -17,8 +17,8 @@ from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 from kafkaspec.shown import printable
 
-Entry = dict[str, Any]
-Found = Callable[[KafkaSpecError], None]
+_Entry = dict[str, Any]
+_Found = Callable[[KafkaSpecError], None]
 
 _TIMES: Final = ("timestamp",)
 _KINDS: Final = (
@@ -68,7 +68,7 @@ def _word(name: str, value: Any) -> str:
     return iso(value) if name in _TIMES else str(value)
 
 
-def _entries(path: Path, codec: str, found: Found) -> Iterable[Entry]:
+def _entries(path: Path, codec: str, found: _Found) -> Iterable[_Entry]:
     """Return the entries of a file; report what is wrong with it.
 
     Raises:
@@ -93,8 +93,8 @@ def _entries(path: Path, codec: str, found: Found) -> Iterable[Entry]:
 
 
 def _index(
-    index: OffsetIndex | TimeIndex, columns: tuple[str, str], found: Found
-) -> Iterator[Entry]:
+    index: OffsetIndex | TimeIndex, columns: tuple[str, str], found: _Found
+) -> Iterator[_Entry]:
     for problem in index.sanity_check():
         found(problem)
     if not index.padding_is_zero:
@@ -105,7 +105,7 @@ def _index(
     return (dict(zip(columns, row, strict=True)) for row in islice(rows, len(index)))
 
 
-def _plain(entry: Any) -> Entry:
+def _plain(entry: Any) -> _Entry:
     return {field.name: getattr(entry, field.name) for field in fields(entry) if field.init}
 
 
