@@ -22,6 +22,7 @@ from kafkaspec.log.entries import Entries, SegmentOptions
 from kafkaspec.log.selection import Selection, Target
 from kafkaspec.log.selection import SelectionOptions as Selected
 from kafkaspec.options import FORMER_WORDS
+from kafkaspec.spark import jobs
 from kafkaspec.times import Time
 
 ROOT = Path(__file__).parents[1]
@@ -30,7 +31,7 @@ IMPORTED = re.compile(r"^(?:>>> )?from (kafkaspec[\w.]*) import (.+)$", re.MULTI
 
 
 MODULES = (
-    "kafkaspec.spark", "kafkaspec.spark.jobs.export",
+    "kafkaspec.spark", *(f"kafkaspec.spark.jobs.{name}" for name in jobs.__all__),
     "kafkaspec.arrow.messages", "kafkaspec.conformance",
 )  # fmt: skip
 """Public modules beside the top level, as docs/api.md and docs/stability.md have them."""

@@ -17,14 +17,17 @@ from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 import kafkaspec
+import kafkaspec.spark
 from kafkaspec.conversion.choices import ChoiceOptions, Choices
 from kafkaspec.log.batch import FORMER
 from kafkaspec.log.encoding import EncodeOptions
 from kafkaspec.log.entries import Entries, SegmentOptions
 from kafkaspec.log.selection import Selection, SelectionOptions, Target
+from kafkaspec.spark import jobs
+from kafkaspec.spark.named import ReadNames
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "api.md"
 
@@ -89,6 +92,7 @@ def page() -> str:
         if value is kafkaspec.KafkaSpecError:
             lines += _members(name, value, linked)
     lines += ["### Reason", "", _meaning(kafkaspec.Reason), "", *_words(kafkaspec.Reason), ""]
+    lines += _spark(linked)
     results: dict[type, list[str]] = {}
     while left := linked.classes.keys() - results.keys():  # these name others
         for class_ in sorted(left, key=_by_name):
@@ -102,6 +106,24 @@ def page() -> str:
     for name, keys in sorted(linked.options.items()):
         types += [f"### {name}", "", *_options(keys, linked), ""]
     return _HEAD + "\n".join([*lines, *others, *types]).rstrip() + "\n"
+
+
+def _spark(linked: _Linked) -> list[str]:
+    """Return the functions of ``kafkaspec.spark``, and those of its jobs."""
+    text = "`import kafkaspec.spark` needs the extra `spark`. [Spark](guide/spark.md) explains the "
+    text += "options of its data source, and its jobs, which are in `kafkaspec.spark.jobs`."
+    lines = ["## Spark", "", text, ""]
+    modules = [
+        ("", kafkaspec.spark),
+        *((f"jobs.{name}.", getattr(jobs, name)) for name in dir(jobs)),
+    ]
+    for prefix, module in modules:
+        for name in module.__all__:
+            value = getattr(module, name)
+            if isinstance(value, FunctionType):
+                title = f"### spark.{prefix}{name}"
+                lines += _function(f"kafkaspec.spark.{prefix}{name}", value, linked, title)
+    return lines
 
 
 def main() -> None:
@@ -402,6 +424,12 @@ def _options(keys: type, linked: _Linked) -> list[str]:
     texts = _said(_EXPLAINED.get(keys, kafkaspec.Log.to_batches))
     texts = _said(kafkaspec.Log.to_typed) | texts
     lines = [_meaning(keys), "", "| option | type | meaning |", "|---|---|---|"]
+    if not named.keys() <= texts.keys():  # the data source's, which a page of the guide explains
+        lines = [lines[0], "", "| option | type |", "|---|---|"]
+        left_out = [f"`{name}`" for name in get_type_hints(ReadNames) if name not in named]
+        if named.keys() < get_type_hints(ReadNames).keys():
+            return [f"The options of [`ReadNames`](#readnames) but for {', '.join(left_out)}."]
+        return lines + [f"| `{name}` | `{_escaped(kind)}` |" for name, kind in named.items()]
     return lines + [
         f"| `{name}` | `{_escaped(kind)}` | {texts[name]} |" for name, kind in named.items()
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 import kafkaspec.spark
-from kafkaspec.spark import options, write_options
+from kafkaspec.spark import jobs, options, write_options
 from kafkaspec.spark.named import Flag, ReadNames, WriteNames
 from kafkaspec.spark.parsing import OptionError
 
@@ -58,3 +60,15 @@ def test_an_unknown_option_is_refused_with_the_nearest_one() -> None:
         kafkaspec.spark.read(NO_SESSION, "x", includeHeader=True)  # type: ignore[call-arg]
     with pytest.raises(OptionError, match=r"no option 'segmentbyte' .*did you mean 'segmentBytes'"):
         kafkaspec.spark.write(NO_SESSION, "x", segmentByte=1)  # type: ignore[call-arg]
+
+
+def test_jobs_load_when_they_are_named() -> None:
+    code = (
+        "import sys; from kafkaspec.spark import jobs; assert 'verify' in dir(jobs);"
+        "assert 'pyspark' not in sys.modules; print(*(getattr(jobs, name) for name in dir(jobs)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.count("<module 'kafkaspec.spark.jobs.") == len(dir(jobs)) == 5
+    assert kafkaspec.spark.jobs is jobs
+    with pytest.raises(AttributeError, match=r"'kafkaspec\.spark\.jobs' has no attribute 'none'"):
+        _ = jobs.none

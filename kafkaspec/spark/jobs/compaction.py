@@ -26,6 +26,8 @@ from kafkaspec.spark.jobs.units import computed, size_of
 from kafkaspec.spark.paths import check_place, find_logs
 from kafkaspec.writing.carried import CarriedEntry, WrittenLog, carry
 
+__all__ = ["CleanedLog", "compact_logs"]
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

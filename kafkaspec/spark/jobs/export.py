@@ -14,6 +14,8 @@ from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import check_place, find_logs
 from kafkaspec.spark.schema import default_schema
 
+__all__ = ["count_failed", "export", "export_typed", "exported", "records_by_day", "restore"]
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 

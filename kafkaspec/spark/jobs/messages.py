@@ -23,7 +23,7 @@ from kafkaspec.state import groups, remote, share, transactions
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.times import Time
 
-__all__ = ["ERROR", "LEFT_OUT", "LOG", "STATES", "logs_of", "state", "topic_messages"]
+__all__ = ["ERROR", "LEFT_OUT", "LOG", "STATES", "state", "topic_messages"]
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

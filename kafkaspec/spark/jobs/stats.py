@@ -15,6 +15,8 @@ from kafkaspec.stats.measure import measured
 from kafkaspec.stats.tables import StatsTables, merged
 from kafkaspec.stats.units import StatsUnit, units_of
 
+__all__ = ["TABLES", "frames", "stats"]
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 

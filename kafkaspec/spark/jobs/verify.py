@@ -37,6 +37,8 @@ from kafkaspec.io.remote import address, as_path
 from kafkaspec.spark.jobs.units import computed
 from kafkaspec.spark.paths import plain
 
+__all__ = ["Verification", "verify"]
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
