@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from kafkaspec.broker.index_rules import Rule
-from kafkaspec.broker.profiles import IndexUnit, Profile
+from kafkaspec.broker.profiles import IndexUnit
+from kafkaspec.broker.segment_run import SegmentRun
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names, snapshots
@@ -17,6 +17,7 @@ from kafkaspec.files.indexes import OffsetIndex, TimeIndex, is_zero
 from kafkaspec.files.snapshots import ProducerSnapshot
 from kafkaspec.io.local import Source
 from kafkaspec.layout.framing import fixed_size
+from kafkaspec.layout.stand_ins import UNKNOWN
 
 
 class Comparison(StrEnum):
@@ -33,27 +34,6 @@ class Comparison(StrEnum):
     """There is no such file beside the log."""
     NOT_MADE = "not_made"
     """There is a file beside the log, but it cannot be made from the log, or need not be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """Known facts about how a file was rebuilt.
-
-    Attributes:
-        rule: the rule that was followed.
-        profile: profile of the version whose rules were followed.
-        is_cleaned: tells whether the cleaner has compacted the segment; it reads the log.
-        producers_known: whether the state of the producers before the segment is known.
-        messages: whether the log has messages of magic 0 or 1.
-        whole: whether the log is sound up to its end.
-    """
-
-    rule: Rule
-    profile: Profile
-    is_cleaned: Callable[[], bool]
-    producers_known: bool
-    messages: bool
-    whole: bool
 
 
 TYPE_KEYS: Final = {
@@ -84,16 +64,14 @@ def entries_of(kind: str, data: bytes) -> int:
     return len(data) // fixed_size(TYPE_KEYS[kind])
 
 
-def compare(
-    beside: Path, kind: str, data: bytes | None, circumstances: Circumstances
-) -> tuple[Comparison, str]:
+def compare(beside: Path, kind: str, data: bytes | None, run: SegmentRun) -> tuple[Comparison, str]:
     """Compare a rebuilt file with the one at ``beside``, if there is one.
 
     ``data`` is None if no file was made. The explanation of the result is "" if there is none.
     """
     if not beside.exists():
         missing = data is not None
-        return Comparison.MISSING, _why_missing(kind, circumstances) if missing else ""
+        return Comparison.MISSING, _why_missing(kind, run) if missing else ""
     try:
         found = Source.of(beside)
     except KafkaSpecError as error:
@@ -103,21 +81,19 @@ def compare(
         if data is None:
             if not theirs:
                 return Comparison.NOT_MADE, _EMPTIED
-            return Comparison.NOT_MADE, _why_not_made(circumstances)
+            return Comparison.NOT_MADE, _why_not_made(run)
         if theirs[: len(data)] == data:
             if len(theirs) == len(data):
                 return Comparison.EQUAL, ""
             if kind in INDEXES and is_zero(theirs[len(data) :]):
                 return Comparison.PREALLOCATED, "the broker was not stopped cleanly"
         if kind == names.PRODUCER_SNAPSHOT:
-            return _compare_snapshots(beside, data, circumstances)
-        reasons = list(_why_different(kind, bytes(theirs), data, circumstances))
+            return _compare_snapshots(beside, data, run)
+        reasons = list(_why_different(kind, bytes(theirs), data, run))
         return Comparison.DIFFERENT, "; ".join(reasons)
 
 
-def _compare_snapshots(
-    beside: Path, data: bytes, circumstances: Circumstances
-) -> tuple[Comparison, str]:
+def _compare_snapshots(beside: Path, data: bytes, run: SegmentRun) -> tuple[Comparison, str]:
     theirs = ProducerSnapshot(beside)
     try:
         if not theirs.crc_valid:
@@ -128,7 +104,7 @@ def _compare_snapshots(
     ours = get_codec().parse(snapshots.SNAPSHOT, data, complete=True)[0].entries
     if sorted(map(repr, entries)) == sorted(map(repr, ours)):
         return Comparison.REORDERED, "its entries are in the order of a hash map"
-    if not circumstances.whole:
+    if run.valid < run.segment.size:
         return Comparison.DIFFERENT, _CUT
     ids = {entry.producer_id for entry in entries}
     gone = len({entry.producer_id for entry in ours} - ids)
@@ -146,10 +122,10 @@ def _compare_snapshots(
     return Comparison.DIFFERENT, "; ".join(reasons)
 
 
-def _why_missing(kind: str, circumstances: Circumstances) -> str:
-    if kind == names.PRODUCER_SNAPSHOT and not circumstances.profile.snapshot_per_segment:
+def _why_missing(kind: str, run: SegmentRun) -> str:
+    if kind == names.PRODUCER_SNAPSHOT and not run.settings.profile.snapshot_per_segment:
         return "brokers before 2.8 keep those of the last two segments"
-    if kind == names.TRANSACTION_INDEX and circumstances.is_cleaned():
+    if kind == names.TRANSACTION_INDEX and is_cleaned(run):
         return (
             "the cleaner drops entries of transactions whose batches it has removed; recovery lists"
             " those whose markers are left"
@@ -157,29 +133,27 @@ def _why_missing(kind: str, circumstances: Circumstances) -> str:
     return ""
 
 
-def _why_not_made(circumstances: Circumstances) -> str:
-    if not circumstances.producers_known:
+def _why_not_made(run: SegmentRun) -> str:
+    if not run.known:
         return "transactions that began before the segment are not known"
-    if circumstances.is_cleaned():
+    if is_cleaned(run):
         return "the cleaner keeps entries of transactions whose batches it removes"
     return "the log does not show these transactions"
 
 
-def _why_different(
-    kind: str, theirs: bytes, ours: bytes, circumstances: Circumstances
-) -> Iterator[str]:
-    if not circumstances.whole:
+def _why_different(kind: str, theirs: bytes, ours: bytes, run: SegmentRun) -> Iterator[str]:
+    if run.valid < run.segment.size:
         yield _CUT
         return
     if kind == names.TRANSACTION_INDEX:
-        yield _why_not_made(circumstances)
+        yield _why_not_made(run)
         return
-    profile, rule = circumstances.profile, circumstances.rule
+    profile, rule = run.settings.profile, run.settings.rule
     by_append = profile.index_unit is IndexUnit.APPEND
     if by_append and rule is Rule.RECOVERY:
         yield "leaders of that version do not make entries by the rule of recovery"
     if by_append and rule is Rule.APPEND:
-        if circumstances.messages:
+        if run.has_messages:
             yield (
                 "an entry stands for a whole request, and messages of magic 0 and 1 do not show"
                 " where one begins"
@@ -198,6 +172,17 @@ def _why_different(
         return
     if not by_append:
         yield _INTERVAL
+
+
+def is_cleaned(run: SegmentRun) -> bool:
+    """Return whether offsets are missing, as in a segment that the cleaner has compacted."""
+    expected = run.indexes.base_offset
+    for headers, first, stop in run.entries_again():
+        for number in range(first, stop):
+            if headers.first_offset[number] not in (UNKNOWN, expected):
+                return True
+            expected = headers.last_offset[number] + 1
+    return False
 
 
 def _slots(data: bytes, kind: str) -> set[bytes]:

@@ -23,10 +23,10 @@ from kafkaspec.writing.comparison import (
     BY_BATCH,
     INDEXES,
     RESTARTED,
-    Circumstances,
     Comparison,
     compare,
     entries_of,
+    is_cleaned,
 )
 from kafkaspec.writing.rebuilt import RebuiltFile, RebuiltSegment
 
@@ -57,15 +57,7 @@ _NOTES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A file.
-
-    Attributes:
-        offset: offset in its name.
-        kind: extension of its name.
-        data: its content; None for a file without content, or one that cannot be made.
-        entries: number of entries.
-        why: why it cannot be made, "" if it can.
-    """
+    """A file, whose name has an offset and a kind; why it cannot be made, "" if it can."""
 
     offset: int
     kind: str
@@ -90,14 +82,6 @@ class SegmentFiles:
         self._log_start = log_start
         self._profile = run.settings.profile
         self._computed: list[tuple[str, dict[str, bytes]]] | None = None
-        self._circumstances = Circumstances(
-            run.settings.rule,
-            self._profile,
-            self._is_cleaned,
-            producers_known=run.known,
-            messages=run.has_messages,
-            whole=run.valid == run.segment.size,
-        )
 
     def result(self, prefix: str, put: Callable[[str, bytes], None]) -> RebuiltSegment:
         """Write and compare the files; ``put`` is called with name and content of each."""
@@ -130,10 +114,10 @@ class SegmentFiles:
         """Compare a file with the one beside the log; see ``compare``."""
         if made.why:
             return Comparison.NOT_MADE, made.why
-        comparison, why = compare(beside, made.kind, made.data, self._circumstances)
+        comparison, why = compare(beside, made.kind, made.data, self._run)
         if comparison is Comparison.DIFFERENT and made.kind in INDEXES:
             for reason, files in self._alternatives():
-                if compare(beside, made.kind, files[made.kind], self._circumstances)[0] in _SAME:
+                if compare(beside, made.kind, files[made.kind], self._run)[0] in _SAME:
                     return comparison, reason
         return comparison, why
 
@@ -183,7 +167,11 @@ class SegmentFiles:
         markers for some time; recovery lists them again.
         """
         with_data = [item for item in self._run.aborted if item.first_offset < item.last_offset]
-        if self._run.recovers or len(with_data) == len(self._run.aborted) or not self._is_cleaned():
+        if (
+            self._run.recovers
+            or len(with_data) == len(self._run.aborted)
+            or not is_cleaned(self._run)
+        ):
             return self._run.aborted
         return with_data
 
@@ -239,13 +227,3 @@ class SegmentFiles:
             indexes.settle()
         indexes.finish()
         return indexes.files()
-
-    def _is_cleaned(self) -> bool:
-        """Return whether offsets are missing, as in a segment that the cleaner has compacted."""
-        expected = self._run.indexes.base_offset
-        for headers, first, stop in self._run.entries_again():
-            for number in range(first, stop):
-                if headers.first_offset[number] not in (UNKNOWN, expected):
-                    return True
-                expected = headers.last_offset[number] + 1
-        return False

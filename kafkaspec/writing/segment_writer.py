@@ -6,11 +6,12 @@ Kafka: ``UnifiedLog.append``, ``LocalLog.roll``, ``LogSegment.shouldRoll``, ``Lo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self, Unpack
+from typing import IO, TYPE_CHECKING, Final, Literal, Self, Unpack
 from uuid import UUID
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
@@ -22,7 +23,7 @@ from kafkaspec.broker.index_rules import (
     IndexBuilder,
 )
 from kafkaspec.broker.leader_epochs import LeaderEpochs
-from kafkaspec.broker.producer_state import ProducerState
+from kafkaspec.broker.producer_state import ProducerState, transaction_index
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.broker.rolling import RollRules
 from kafkaspec.broker.settings import BATCH_BYTES, SEGMENT_BYTES, SEGMENT_MS, check_settings
@@ -39,16 +40,30 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 from kafkaspec.options import checked
-from kafkaspec.output.atomic import cannot_write
+from kafkaspec.output.atomic import DirectoryAside, cannot_write, writing
 from kafkaspec.provider import provider
 from kafkaspec.writing.editing import with_epoch
-from kafkaspec.writing.partition_files import PartitionFiles, WrittenSegment
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _GROUP_BYTES: Final = 1 << 20
 """Bytes of batches to append in one call."""
+_BUFFER: Final = 1 << 20
+"""Bytes of a log that are written at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSegment:
+    """A segment, complete or still open.
+
+    Attributes:
+        base_offset: base offset of the segment.
+        size: size of its log in bytes.
+    """
+
+    base_offset: int
+    size: int
 
 
 class SegmentWriter:
@@ -128,7 +143,11 @@ class SegmentWriter:
         self.directory = Path(directory)
         if self.directory.exists() and Partition(self.directory).segment_paths:
             raise cannot_write(self.directory, "it contains segments already")
-        self._files = PartitionFiles(directory, self.profile, sync=sync)
+        self._aside = DirectoryAside(directory, sync=sync)
+        self._finished: list[WrittenSegment] = []
+        self._names: list[str] = []
+        self._log: IO[bytes] | None = None
+        self._is_open = True
         try:
             if producer_state is not None and base_offset:
                 self._snapshot(base_offset)
@@ -143,13 +162,12 @@ class SegmentWriter:
     def segments(self) -> tuple[WrittenSegment, ...]:
         """The segments so far; while the writer is open, the last one is incomplete."""
         current = WrittenSegment(self._indexes.base_offset, self._indexes.size)
-        finished = self._files.finished
-        return (*finished, current) if self._files.is_open else tuple(finished)
+        return (*self._finished, *([current] if self._is_open else []))
 
     @property
     def closed(self) -> bool:
         """Whether ``close`` or ``abort`` was called."""
-        return not self._files.is_open
+        return not self._is_open
 
     # -- appending --------------------------------------------------------------------------
 
@@ -316,7 +334,7 @@ class SegmentWriter:
     def _roll(self, first_offset: int, last_offset: int) -> None:
         """Begin a new segment for an append with these offsets."""
         base_offset = self._rules.base_offset(self.next_offset, first_offset, last_offset)
-        self._files.finish(self._indexes, self._aborted)
+        self._finish()
         self._snapshot(base_offset)
         self._begin(base_offset)
 
@@ -328,7 +346,9 @@ class SegmentWriter:
         data = headers.data(first, last)
         if self._leader_epoch is not None:
             data, headers = with_epoch(headers, first, last, self._leader_epoch)
-        self._files.append(data)
+        assert self._log is not None
+        with writing(self._aside.target):
+            self._log.write(data)
         append = self._indexes.append_each if each else self._indexes.append
         append(headers, first, last)
         if self.profile.producer_state:
@@ -339,7 +359,7 @@ class SegmentWriter:
     # -- segments ---------------------------------------------------------------------------
 
     def _check_open(self) -> None:
-        if not self._files.is_open:
+        if not self._is_open:
             raise ValueError("the writer is closed")
 
     def _begin(self, base_offset: int) -> None:
@@ -349,12 +369,47 @@ class SegmentWriter:
         )
         self._first_timestamp = NO_TIMESTAMP
         self._aborted: list[AbortedTransaction] = []
-        self._files.begin(base_offset)
+        path = self._aside.path / _name(base_offset, names.LOG)
+        with writing(path):
+            self._log = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115
+
+    def _finish(self) -> None:
+        """Finish the segment, as a broker does when it rolls and when it stops."""
+        assert self._log is not None
+        base_offset = self._indexes.base_offset
+        with writing(self._aside.target):
+            self._log.flush()
+            self._aside.force(self._log.fileno())
+            self._log.close()
+        self._indexes.finish()
+        for kind, data in self._indexes.files().items():
+            self._put(_name(base_offset, kind), data)
+        data = transaction_index(self._aborted)
+        if data:
+            self._put(_name(base_offset, names.TRANSACTION_INDEX), data)
+        self._names.append(_name(base_offset, names.LOG))
+        self._finished.append(WrittenSegment(base_offset, self._indexes.size))
+
+    def _put(self, name: str, data: bytes) -> None:
+        """Write a whole file."""
+        self._aside.write(name, data)
+        self._names.append(name)
 
     def _snapshot(self, offset: int) -> None:
         """Write the state of the producers at an offset; none follows the largest."""
         if self.profile.producer_state and offset <= LARGEST_OFFSET:
-            self._files.snapshot(offset, self._producers.snapshot(self._codec))
+            name = _name(offset, names.PRODUCER_SNAPSHOT)
+            self._put(name, self._producers.snapshot(self._codec))
+
+    def _remove_old_snapshots(self) -> None:
+        """Remove snapshots before the last two segments, as brokers before 2.8 do."""
+        if self.profile.snapshot_per_segment or len(self._finished) < 2:
+            return
+        least = _name(self._finished[-2].base_offset, names.PRODUCER_SNAPSHOT)
+        for name in [*self._names]:
+            if name.endswith(names.PRODUCER_SNAPSHOT) and name < least:
+                self._aside.remove(name)
+                self._names.remove(name)
 
     # -- end --------------------------------------------------------------------------------
 
@@ -364,27 +419,32 @@ class SegmentWriter:
         Raises:
             KafkaSpecError: ``unreadable``: a file cannot be written; all files are then removed.
         """
-        files = self._files
-        if not files.is_open:
+        if not self._is_open:
             return
         try:
-            files.finish(self._indexes, self._aborted)
-            if self.next_offset > files.finished[-1].base_offset:
+            self._finish()
+            if self.next_offset > self._finished[-1].base_offset:
                 self._snapshot(self.next_offset)
-            files.remove_old_snapshots()
+            self._remove_old_snapshots()
             checkpoint = self._epochs.checkpoint()
             if checkpoint is not None:
-                files.put(names.LEADER_EPOCHS, checkpoint)
+                self._put(names.LEADER_EPOCHS, checkpoint)
             if self._metadata is not None and self.profile.partition_metadata:
-                files.put(names.PARTITION_METADATA, self._metadata)
-            files.commit()
+                self._put(names.PARTITION_METADATA, self._metadata)
+            self._aside.commit(self._names)
+            self._is_open = False
         except BaseException:
             self.abort()
             raise
 
     def abort(self) -> None:
         """Remove all files. After ``close`` this does nothing."""
-        self._files.discard()
+        if self._log is not None:
+            with suppress(OSError):  # what is still in the buffer may not fit on the disk
+                self._log.close()
+        if self._is_open:
+            self._is_open = False
+            self._aside.discard()
 
     def __enter__(self) -> Self:
         return self
@@ -402,6 +462,10 @@ class SegmentWriter:
 
     def __repr__(self) -> str:
         return f"<SegmentWriter {self.directory}: up to offset {self.next_offset}>"
+
+
+def _name(offset: int, kind: str) -> str:
+    return names.SegmentName(offset, kind).sibling(kind)
 
 
 def _grouped(batches: Iterable[bytes]) -> Iterator[bytes]:
