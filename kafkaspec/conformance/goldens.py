@@ -156,7 +156,8 @@ class _Version:
                 raise GoldenError(f"{self._folder / DUMP}: {name}.txt: {error!r}") from None
             for case in made:
                 yield case
-                if case.kind in _CHECKED and _has_items(case) and self._is_first(path, damaged):
+                found = isinstance(case.expected, Items) and bool(case.expected.items)
+                if case.kind in _CHECKED and found and self._is_first(path, damaged):
                     yield self._damaged(case, path)
 
     def _has_no_text(self, path: Path) -> bool:
@@ -254,10 +255,6 @@ def _sent(item: dict[str, Any]) -> dict[str, Any]:
         decode_bytes(item["value"]),
         [(key.encode("utf-8"), decode_bytes(value)) for key, value in item["headers"]],
     )
-
-
-def _has_items(case: Case) -> bool:
-    return isinstance(case.expected, Items) and bool(case.expected.items)
 
 
 def _records(

@@ -177,12 +177,10 @@ def check_answer(message: dict[str, Any], kind: RequestKind) -> None:
         if not isinstance(message[members[0]], str):
             raise ProtocolError(f"{members[0]} is not a string")
         return
-    if kind is not RequestKind.TYPE and not _objects(message[ANSWERS[kind]]):
+    found = message[ANSWERS[kind]]
+    objects = isinstance(found, list) and all(isinstance(item, dict) for item in found)
+    if kind is not RequestKind.TYPE and not objects:
         raise ProtocolError(f"{ANSWERS[kind]} is not a list of objects")
-
-
-def _objects(found: object) -> bool:
-    return isinstance(found, list) and all(isinstance(item, dict) for item in found)
 
 
 def record(

@@ -226,13 +226,12 @@ def _alone(family: Family, table: HeaderTable) -> set[int]:
     """Return the positions of entries that columns do not say everything of."""
     columns = (names.MAGIC, names.NUM_RECORDS, names.HAS_DELETE_HORIZON, names.COMPRESSION)
     rows = list(zip(*map(table.list, columns), strict=True))
-    plain = {row for row in set(rows) if _is_plain(family, row)}
+    plain = {
+        row
+        for row in set(rows)
+        if row[0] == _NEWEST and row[1] > 0 and not row[2] and row[3] < len(family.codecs)
+    }
     return {place for place, row in zip(table.position, rows, strict=True) if row not in plain}
-
-
-def _is_plain(family: Family, row: Sequence[int]) -> bool:
-    magic, count, horizon, codec = row
-    return magic == _NEWEST and count > 0 and not horizon and codec < len(family.codecs)
 
 
 def _read(core: Core, log: Segment, text: _Text, item: _Item) -> Iterator[_Read]:

@@ -386,7 +386,11 @@ class OffsetsDecoder(TopicDecoder):
             if not newer:
                 text = f"offset::{group}:{fields['topic']}:{fields['partition']}"
             return text, _DELETE if value is None else self._offset(value, newer)
-        return self._group_key(group, newer), _DELETE if value is None else self._group(value)
+        text = f"group_metadata::group={group}"
+        if not newer:
+            old = self._release < (1, 0)
+            text = f"metadata::{group}" if old else json_text({"metadata": group})
+        return text, _DELETE if value is None else self._group(value)
 
     def _offset(self, message: Message, newer: bool) -> str:
         fields = message_fields(message.layout.name, message.value)
@@ -394,11 +398,6 @@ class OffsetsDecoder(TopicDecoder):
         if newer:
             return f"offset={offset}" + (f",metadata={metadata}" if metadata else "")
         return f"{offset}:{metadata}" if metadata else str(offset)
-
-    def _group_key(self, group: str, newer: bool) -> str:
-        if newer:
-            return f"group_metadata::group={group}"
-        return f"metadata::{group}" if self._release < (1, 0) else json_text({"metadata": group})
 
     def _group(self, message: Message) -> str:
         fields = message_fields(message.layout.name, message.value)

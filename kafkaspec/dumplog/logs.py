@@ -48,30 +48,26 @@ class Reports:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the tool, without line ends."""
-        for file, pairs in self.index.items():
-            yield f"Mismatches in :{file}"
-            newest = reversed(pairs)
-            if self._family.sorted_reports:
-                newest = iter(sorted(dict(pairs).items(), reverse=True))
-            yield from (f"  Index offset: {one}, log offset: {other}" for one, other in newest)
-        for file, pairs in self.timestamps.items():
-            yield f"Found timestamp mismatch in :{file}"
-            yield from (f"  Index timestamp: {one}, log timestamp: {other}" for one, other in pairs)
-        for file, pairs in self.order.items():
-            yield f"Found out of order timestamp in :{file}"
-            yield from (
-                f"  Index timestamp: {one}, Previously indexed timestamp: {other}"
-                for one, other in pairs
-            )
-        for file, pairs in self.not_found.items():
-            yield self._family.not_found.format(file)
-            yield from (f"Indexed offset: {one}, found log offset: {other}" for one, other in pairs)
-        for file, pairs in self.gaps.items():
-            yield f"{self._family.gaps}{file}"
-            oldest = reversed(pairs)
-            if self._family.sorted_reports:
-                oldest = iter(sorted(dict(pairs).items()))
-            yield from (f"  {one} is followed by {other}" for one, other in oldest)
+        in_order = self._family.sorted_reports
+
+        def newest(pairs: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+            return sorted(dict(pairs).items(), reverse=True) if in_order else reversed(pairs)
+
+        def oldest(pairs: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+            return sorted(dict(pairs).items()) if in_order else reversed(pairs)
+
+        index, before = "  Index timestamp: {}, ", "Previously indexed timestamp: {}"
+        for found, title, text, order in (
+            (self.index, "Mismatches in :{}", "  Index offset: {}, log offset: {}", newest),
+            (self.timestamps, "Found timestamp mismatch in :{}", index + "log timestamp: {}", iter),
+            (self.order, "Found out of order timestamp in :{}", index + before, iter),
+            (self.not_found, self._family.not_found, "Indexed offset: {}, found log offset: {}",
+             iter),
+            (self.gaps, self._family.gaps + "{}", "  {} is followed by {}", oldest),
+        ):  # fmt: skip
+            for file, pairs in found.items():
+                yield title.format(file)
+                yield from (text.format(*pair) for pair in order(pairs))
 
 
 class Gaps:

@@ -129,10 +129,16 @@ class Tree:
         if not self._has(parts) or (len(parts) > 1 and not self._enters(parts[:-1])):
             return None
         try:
-            file = self._by_steps(parts) if _STEPS else self._by_path(parts)
+            if _STEPS:
+                file = self._by_steps(parts)
+            else:  # a system that opens nothing relative to a folder
+                path = self.root.joinpath(*parts)
+                if path.resolve(strict=True) != path:
+                    return None
+                file = os.open(path, _FILE)
         except (OSError, ValueError):
             return None
-        if file is not None and not stat.S_ISREG(os.fstat(file).st_mode):
+        if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
             return None
         return file
@@ -148,11 +154,6 @@ class Tree:
             return os.open(parts[-1], _FILE, dir_fd=folder)
         finally:
             os.close(folder)
-
-    def _by_path(self, parts: tuple[str, ...]) -> int | None:
-        """Open a path where a system opens nothing relative to a folder."""
-        path = self.root.joinpath(*parts)
-        return os.open(path, _FILE) if path.resolve(strict=True) == path else None
 
 
 def _is_name(part: str) -> bool:

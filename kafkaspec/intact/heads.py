@@ -171,8 +171,13 @@ class Head:
         return self.position + FRAMING + _RULES[self.magic].start
 
     @property
+    def crc_bytes(self) -> int:
+        """Number of bytes of the stored checksum."""
+        return _CRC_BYTES[self.magic]
+
+    @property
     def crc_position(self) -> int:
-        """Byte offset of the stored checksum, a field of 4 bytes."""
+        """Byte offset of the stored checksum."""
         return self.position + FRAMING + _RULES[self.magic].position
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Self
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
@@ -156,6 +156,17 @@ class DirectoryAside:
             for name in reversed(done):
                 os.rename(self.target / name, self.path / name)
             raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        """Publish the directory, or remove it after an error."""
+        try:
+            if kind is None:
+                self.commit()
+        finally:
+            self.discard()
 
     def discard(self) -> None:
         """Remove what was written and not published."""

@@ -75,7 +75,7 @@ def _lines(chart: Chart) -> Drawing:
             number * _LINE + 4,
             max(1.0, round(room * bar.value / largest, 1)),
             _LINE - 8,
-            _cut(bar.label),
+            bar.label if len(bar.label) <= _LETTERS else f"{bar.label[: _LETTERS - 1]}…",
             _title(bar.label, bar.text, bar.note),
             f"{bar.text}  {bar.note}".strip(),
         )
@@ -150,7 +150,3 @@ def _short(label: str) -> str:
     if len(label) == len("2026-11-21 16:20") and label[-3] == ":":
         return label[len("2026-") :]
     return label.removesuffix(" and more")
-
-
-def _cut(label: str) -> str:
-    return label if len(label) <= _LETTERS else f"{label[: _LETTERS - 1]}…"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
+from typing import Any, Final
 
 from kafkaspec.reports.page import NONE, Listing, bytes_of, listing, number, rendered, time_of
 from kafkaspec.stats.charts import charts_of
@@ -35,15 +36,6 @@ def stats_page(figures: Figures, *, show_keys: bool = False, made: float | None 
     about = "Timestamps of records: none." if first is None else (
         f"Timestamps of batches: {time_of(first)} to {time_of(last)}."
     )  # fmt: skip
-    tables = [
-        _partitions(figures),
-        _codecs(figures),
-        _producers(figures),
-        _transactions(figures),
-        _gaps(figures),
-        _keys(figures, show_keys=show_keys),
-        _errors(figures),
-    ]
     return rendered(
         "stats",
         {
@@ -53,7 +45,7 @@ def stats_page(figures: Figures, *, show_keys: bool = False, made: float | None 
             "tiles": list(_tiles(total)),
             "errors": total["errors"],
             "charts": charts_of(figures),
-            "tables": [item for item in tables if item.rows],
+            "tables": [item for item in _tables(figures, show_keys=show_keys) if item.rows],
             "notes": _NOTES,
         },
     )
@@ -87,108 +79,102 @@ def _tiles(total: StatsRow) -> Iterable[tuple[str, str, str]]:
     yield "Not read", number(total["errors"]), "listed below" if total["errors"] else "all was read"
 
 
-def _partitions(figures: Figures) -> Listing:
-    columns = ("~partition", "magic", "codecs", ">segments", ">size", ">indexes", ">batches",
-               ">records", ">offsets", "first time", "last time", ">records/s", ">ratio", ">keys",
-               ">not read")  # fmt: skip
+def _tables(figures: Figures, *, show_keys: bool) -> Iterable[Listing]:
     ranked = sorted(figures.partitions, key=lambda row: not row["errors"])
-    rows = (
-        (
-            name_of(row),
-            " ".join(map(str, row["magics"])) or NONE,
-            " ".join(row["codecs"]) or NONE,
-            number(row["segments"]),
-            bytes_of(row["file_bytes"]),
-            bytes_of(row["index_bytes"]),
-            number(row["batches"]),
-            number(row["records"]),
-            NONE if row["first_offset"] is None else f"{row['first_offset']}..{row['last_offset']}",
-            time_of(row["first_timestamp"]),
-            time_of(row["last_timestamp"]),
-            number(row["records_per_second"]),
-            number(row["ratio"]),
-            number(row["distinct_keys"]),
-            number(row["errors"]),
-        )
-        for row in ranked
-    )
-    return listing("Partitions", columns, rows)
-
-
-def _codecs(figures: Figures) -> Listing:
-    columns = ("magic", "compression", "timestamps", ">batches", ">records", ">bytes", ">ratio")
-    rows = (
-        (
-            row["magic"],
-            row["compression"],
-            row["timestamp_type"],
-            number(row["batches"]),
-            number(row["records"]),
-            bytes_of(row["bytes"]),
-            number(row["ratio"]),
-        )
-        for row in figures.codecs(TOTAL)
-    )
-    return listing("Formats", columns, rows)
-
-
-def _producers(figures: Figures) -> Listing:
-    columns = (">producer", ">epoch", ">batches", ">records", ">bytes", ">markers", "first time",
-               "last time")  # fmt: skip
-    ranked = sorted(figures.rows("producers", TOTAL), key=lambda row: -row["bytes"])
-    rows = (
-        (
-            row["producer_id"],
-            row["producer_epoch"],
-            *(number(row[name]) for name in ("batches", "records")),
-            bytes_of(row["bytes"]),
-            number(row["markers"]),
-            time_of(row["first_timestamp"]),
-            time_of(row["last_timestamp"]),
-        )
-        for row in ranked
-    )
-    return listing("Producers, the largest first", columns, rows)
-
-
-def _transactions(figures: Figures) -> Listing:
-    columns = ("outcome", ">transactions", ">batches", ">records", ">longest, ms")
-    names = ("transactions", "batches", "records", "longest_ms")
-    rows = figures.rows("transactions", TOTAL)
-    return listing(
-        "Transactions",
-        columns,
-        [(row["outcome"], *(number(row[name]) for name in names)) for row in rows],
-    )
-
-
-def _gaps(figures: Figures) -> Listing:
-    columns = ("where", "why", ">ranges", ">offsets", ">largest")
-    names = ("ranges", "missing", "largest")
-    rows = figures.rows("gaps", TOTAL)
-    cells = [(row["kind"], row["why"], *(number(row[name]) for name in names)) for row in rows]
-    return listing("Offsets without a record that consumers get", columns, cells)
-
-
-def _keys(figures: Figures, *, show_keys: bool) -> Listing:
-    columns = ("~key", ">records", ">at most", ">bytes of the key")
-    rows = (
-        (
-            key_text(row) if show_keys else f"key {place}, not shown",
-            number(row["count"]),
-            number(row["at_most"]),
-            number(row["size"]),
-        )
+    yield _table("Partitions", _PARTITIONS, ranked)
+    yield _table("Formats", _CODECS, figures.codecs(TOTAL))
+    largest = sorted(figures.rows("producers", TOTAL), key=lambda row: -row["bytes"])
+    yield _table("Producers, the largest first", _PRODUCERS, largest)
+    yield _table("Transactions", _TRANSACTIONS, figures.rows("transactions", TOTAL))
+    gaps = figures.rows("gaps", TOTAL)
+    yield _table("Offsets without a record that consumers get", _GAPS, gaps)
+    keys = [
+        row | {"shown": key_text(row) if show_keys else f"key {place}, not shown"}
         for place, row in enumerate(figures.heaviest(TOTAL), 1)
-    )
-    return listing("Heaviest keys", columns, rows)
+    ]
+    yield _table("Heaviest keys", _KEYS, keys)
+    yield _table("What could not be read", _ERRORS, figures.rows("errors"))
 
 
-def _errors(figures: Figures) -> Listing:
-    columns = ("~file", ">byte", "reason", "~message")
-    rows = (
-        (row["file"], NONE if row["position"] is None else row["position"], row["reason"],
-         row["message"])
-        for row in figures.rows("errors")
-    )  # fmt: skip
-    return listing("What could not be read", columns, rows)
+def _table(name: str, columns: Sequence[_Column], rows: Iterable[StatsRow]) -> Listing:
+    cells = ([show(row) for _, show in columns] for row in rows)
+    return listing(name, [heading for heading, _ in columns], cells)
+
+
+def _of(name: str, show: Callable[[Any], Any] = number) -> Callable[[StatsRow], Any]:
+    return lambda row: show(row[name])
+
+
+def _words(name: str) -> Callable[[StatsRow], str]:
+    return lambda row: " ".join(map(str, row[name])) or NONE
+
+
+def _offsets(row: StatsRow) -> str:
+    return NONE if row["first_offset"] is None else f"{row['first_offset']}..{row['last_offset']}"
+
+
+_Column = tuple[str, Callable[[StatsRow], Any]]
+_TIMES: Final[Sequence[_Column]] = (
+    ("first time", _of("first_timestamp", time_of)),
+    ("last time", _of("last_timestamp", time_of)),
+)
+_PARTITIONS: Final[Sequence[_Column]] = (
+    ("~partition", name_of),
+    ("magic", _words("magics")),
+    ("codecs", _words("codecs")),
+    (">segments", _of("segments")),
+    (">size", _of("file_bytes", bytes_of)),
+    (">indexes", _of("index_bytes", bytes_of)),
+    (">batches", _of("batches")),
+    (">records", _of("records")),
+    (">offsets", _offsets),
+    *_TIMES,
+    (">records/s", _of("records_per_second")),
+    (">ratio", _of("ratio")),
+    (">keys", _of("distinct_keys")),
+    (">not read", _of("errors")),
+)
+_COUNTED: Final[Sequence[_Column]] = (
+    (">batches", _of("batches")),
+    (">records", _of("records")),
+    (">bytes", _of("bytes", bytes_of)),
+)
+_CODECS: Final[Sequence[_Column]] = (
+    ("magic", itemgetter("magic")),
+    ("compression", itemgetter("compression")),
+    ("timestamps", itemgetter("timestamp_type")),
+    *_COUNTED,
+    (">ratio", _of("ratio")),
+)
+_PRODUCERS: Final[Sequence[_Column]] = (
+    (">producer", itemgetter("producer_id")),
+    (">epoch", itemgetter("producer_epoch")),
+    *_COUNTED,
+    (">markers", _of("markers")),
+    *_TIMES,
+)
+_TRANSACTIONS: Final[Sequence[_Column]] = (
+    ("outcome", itemgetter("outcome")),
+    (">transactions", _of("transactions")),
+    *_COUNTED[:2],
+    (">longest, ms", _of("longest_ms")),
+)
+_GAPS: Final[Sequence[_Column]] = (
+    ("where", itemgetter("kind")),
+    ("why", itemgetter("why")),
+    (">ranges", _of("ranges")),
+    (">offsets", _of("missing")),
+    (">largest", _of("largest")),
+)
+_KEYS: Final[Sequence[_Column]] = (
+    ("~key", itemgetter("shown")),
+    (">records", _of("count")),
+    (">at most", _of("at_most")),
+    (">bytes of the key", _of("size")),
+)
+_ERRORS: Final[Sequence[_Column]] = (
+    ("~file", itemgetter("file")),
+    (">byte", itemgetter("position")),
+    ("reason", itemgetter("reason")),
+    ("~message", itemgetter("message")),
+)

@@ -35,17 +35,12 @@ def plot(charts: Sequence[Chart], directory: Path) -> list[Path]:
     Raises:
         KafkaSpecError: ``unreadable``: the directory has files, or they cannot be written.
     """
-    aside = DirectoryAside(directory, sync=False)
-    try:
-        names = []
+    names = []
+    with DirectoryAside(directory, sync=False) as aside:
         for chart in charts:
             for form, data in _pictures(chart):
                 names.append(f"{chart.name}.{form}")
                 aside.write(names[-1], data)
-        aside.commit()
-    except BaseException:
-        aside.discard()
-        raise
     return [Path(directory) / name for name in names]
 
 

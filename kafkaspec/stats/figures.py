@@ -121,7 +121,8 @@ class Figures:
         lists = self._lists(place)
         steps = self._steps(place)
         number = Counter(tuple(row[key] for key in place) for row in self.part["logs"].to_pylist())
-        files = Counter(tuple(row[key] for key in place) for row in _places(self.part["segments"]))
+        logs_of = self.part["segments"].select(list(LOG)).to_pylist()
+        files = Counter(tuple(row[key] for key in place) for row in logs_of)
         extents = {
             (*(row[key] for key in place), row["what"]): row for row in self.rows("extents", place)
         }
@@ -242,8 +243,3 @@ def _rates(row: StatsRow) -> StatsRow:
         "records_per_second": round(row["records"] / seconds, 3),
         "bytes_per_second": round(row["bytes"] / seconds, 3),
     }
-
-
-def _places(rows: pa.Table) -> list[StatsRow]:
-    found: list[StatsRow] = rows.select(list(LOG)).to_pylist()
-    return found

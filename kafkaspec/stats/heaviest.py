@@ -78,7 +78,8 @@ class Heaviest:
             places = _places(hashes, fresh)
             places = places if rows is None else rows[places]
             for name, place in zip(fresh.tolist(), places.tolist(), strict=True):
-                known_keys[name] = _short(keys, place)
+                key = keys[place].as_buffer()
+                known_keys[name] = key[:KEY_BYTES].to_pybytes(), key.size
         self._keys = {name: known_keys[name] for name in self._hashes.tolist()}
 
     @property
@@ -120,8 +121,3 @@ def _first_too_many(counts: _Counts) -> int:
         return 1
     place = len(several) - COUNTERS - 1
     return int(np.partition(several, place)[place])
-
-
-def _short(keys: pa.Array, row: int) -> tuple[bytes, int]:
-    key = keys[row].as_buffer()
-    return key[:KEY_BYTES].to_pybytes(), key.size

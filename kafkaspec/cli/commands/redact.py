@@ -188,7 +188,7 @@ def redact_command(
         chosen,
         changes,
         audit=(lambda entry: _report_entry(report, entry)) if report.as_json else None,
-        on_error="raise" if on_error == "fail" else lambda error: warn(_place_of(error)),
+        on_error="raise" if on_error == "raise" else lambda error: warn(_place_of(error)),
     )
     for place, error in result.failed.items():
         warn(f"not redacted: {error.at(place)}")

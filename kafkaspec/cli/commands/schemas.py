@@ -156,13 +156,8 @@ def _write(log: SchemaLog, path: Path, found: Sequence[Schema], output: Path) ->
     from kafkaspec.values.registry.texts import write_texts
 
     check_output(output, path)
-    aside = DirectoryAside(output)
-    try:
+    with DirectoryAside(output) as aside:
         write_texts(log, found, aside.write)
-        aside.commit()
-    except BaseException:
-        aside.discard()
-        raise
     note(f"{output}: {count_text(len(found), 'schema')}, and what they import")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, SEGMENT_INDEX_BYTES
@@ -103,28 +103,23 @@ class Settings:
             raise ValueError(f"{name} is {value}; it must be from {least} to {most}")
         return number
 
-    def _value(self, name: str, default: str) -> float | frozenset[str] | None:
-        value, why = self._values.get(name, (default, _DEFAULT))
+    def _value(self, name: str, default: float | str) -> Any:
+        value, why = self._values.get(name, (str(default), _DEFAULT))
         self._asked.setdefault(name, Assumption(name, value, why))
-        return self._checked(name) if name in self._values else None
+        return self._checked(name) if name in self._values else default
 
     def number(self, name: str) -> int:
         """Return a whole number."""
-        found = self._value(name, str(NUMBERS[name][0]))
-        assert not isinstance(found, frozenset)
-        return NUMBERS[name][0] if found is None else int(found)
+        return int(self._value(name, NUMBERS[name][0]))
 
     def ratio(self, name: str) -> float:
         """Return a number from 0 to 1."""
-        found = self._value(name, str(RATIOS[name][0]))
-        assert not isinstance(found, frozenset)
-        return RATIOS[name][0] if found is None else found
+        return float(self._value(name, RATIOS[name][0]))
 
     def policy(self, default: str) -> frozenset[str]:
         """Return what ``cleanup.policy`` lists."""
         found = self._value(CLEANUP_POLICY, default)
-        assert found is None or isinstance(found, frozenset)
-        return frozenset([default]) if found is None else found
+        return frozenset([found]) if isinstance(found, str) else found
 
     def is_set(self, name: str) -> bool:
         """Return whether a value was given, or is the cluster's."""

@@ -268,7 +268,9 @@ def before_and_after(
         last = min(listed, end) - 1
         if last >= first:
             text = f"the log start offset in {files.LOG_START_OFFSETS} is {listed}"
-            left = last - first + 1 - _counted(rows, last)
+            overlap = np.minimum(rows["last_offset"], last) - rows["first_offset"] + 1
+            counted = np.minimum(np.maximum(overlap, 0), rows["missing"])
+            left = last - first + 1 - int(counted.sum())
             found.append((first, last, left, GapKind.WITHHELD, Why.DELETE_RECORDS,
                           Strength.PROOF, text, None))  # fmt: skip
     for item in around:
@@ -277,12 +279,6 @@ def before_and_after(
             found.append((at, stop - 1, stop - at, GapKind.END, Why.SEGMENT_LOST,
                           Strength.PROOF, item.message, item.file))  # fmt: skip
     return found
-
-
-def _counted(rows: Columns, last: int) -> int:
-    """Return how many offsets up to one are in ranges."""
-    overlap = np.minimum(rows["last_offset"], last) - rows["first_offset"] + 1
-    return int(np.minimum(np.maximum(overlap, 0), rows["missing"]).sum())
 
 
 def _tiered(log: Partition, first: int) -> list[tuple[int, int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -361,7 +360,11 @@ class SequenceWalk:
     @property
     def runs(self) -> Runs:
         """The runs so far."""
-        rows = _runs(self._parts)
+        rows: Rows = {name: np.empty(0, np.int64) for name in _NAMES}
+        if self._parts:
+            rows = _reduced(
+                {name: np.concatenate([part[name] for part in self._parts]) for name in rows}
+            )
         return Runs(rows, *_followed(rows, self._group_offsets))
 
 
@@ -401,12 +404,6 @@ def _reduced(rows: Rows) -> Rows:
         | (rows["first_sequence"][order][1:] != following[:-1])
     )
     return joined_rows(rows, order, begins, _LAST, _SUMS)
-
-
-def _runs(parts: Sequence[Rows]) -> Rows:
-    if not parts:
-        return {name: np.empty(0, np.int64) for name in _NAMES}
-    return _reduced({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
 
 
 def _followed(rows: Rows, group_offsets: bool) -> tuple[Any, Column, Column]:

@@ -173,11 +173,10 @@ def redact(
     sources = [source] if isinstance(source, str | PathLike) else list(source)
     check_output(out, *sources)
     require_new(Path(out))
-    aside = DirectoryAside(out, sync=sync)
     result = Redaction()
     watches: dict[str, KeyWatch] = {}
     logs: list[WrittenLog] = []
-    try:
+    with DirectoryAside(out, sync=sync) as aside:
         for log, prefix in _partitions(sources, result):
             watch = None
             if changes.may_merge_keys:
@@ -198,10 +197,6 @@ def redact(
         for topic, watch in watches.items():
             _check_keys(topic, watch)
         result.checkpoints = carry(aside, logs, root=not logs[0].cut)
-        aside.commit()
-    except BaseException:
-        aside.discard()
-        raise
     return result
 
 
@@ -368,7 +363,9 @@ class _Partition:
             new, fields = found
             file.write(headers.data(done, number))
             if fields and self._audit is not None:
-                self._audit(_entry_of(self._final(file), file.tell(), new, fields))
+                path = os.path.join(self._result.target, os.path.basename(file.name))
+                crc = Segment(new).batch_at(0).crc
+                self._audit(RedactedEntry(path, file.tell(), len(new), crc, fields))
             file.write(new)
             done = number + 1
             # Whether a size happens to be the same as before says something of what was there.
@@ -411,10 +408,6 @@ class _Partition:
         self._result.records += len({item.offset for item in found[1]})
         self._result.fields += len(found[1])
         return found
-
-    def _final(self, file: IO[bytes]) -> str:
-        """Return the path that a segment will have."""
-        return os.path.join(self._result.target, os.path.basename(file.name))
 
     def _copy_files(self) -> None:
         """Copy the files beside the segments that stay valid."""
@@ -461,13 +454,6 @@ class _Partition:
                     path = made / Path(name).with_suffix(kind).name
                     if path.exists():
                         self._aside.write(self._prefix + path.name, path.read_bytes())
-
-
-def _entry_of(
-    file: str, position: int, data: bytes, fields: Sequence[RedactedField]
-) -> RedactedEntry:
-    """Return an entry for a report."""
-    return RedactedEntry(file, position, len(data), Segment(data).batch_at(0).crc, fields)
 
 
 def _copies(log: Partition) -> Iterator[str]:

@@ -108,15 +108,11 @@ def _aligned(a: Iterator[pa.Table], b: Iterator[pa.Table]) -> Iterator[tuple[pa.
                 right = next(b, None)
             continue
         last = min(pc.max(table["offset"]).as_py() for table in (left, right))
-        parts = [_split(table, last) for table in (left, right)]
-        yield parts[0][0], parts[1][0]
-        left = parts[0][1] if parts[0][1].num_rows else next(a, None)
-        right = parts[1][1] if parts[1][1].num_rows else next(b, None)
-
-
-def _split(table: pa.Table, last: int) -> tuple[pa.Table, pa.Table]:
-    below = pc.less_equal(table["offset"], last)
-    return table.filter(below), table.filter(pc.invert(below))
+        below = [pc.less_equal(table["offset"], last) for table in (left, right)]
+        yield left.filter(below[0]), right.filter(below[1])
+        left, right = left.filter(pc.invert(below[0])), right.filter(pc.invert(below[1]))
+        left = left if left.num_rows else next(a, None)
+        right = right if right.num_rows else next(b, None)
 
 
 def _changed(a: pa.Table, b: pa.Table) -> Iterator[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -61,7 +60,9 @@ def unclean_elections(
         if change.name != "partition_change_record" or leader is None or leader < 0:
             return
         before = image.items[ClusterKind.PARTITION].get(key_of(ClusterKind.PARTITION, change.value))
-        if before is None or leader in _in_sync(before):
+        if before is None or leader in (before["isr"] or ()):
+            return
+        if leader in (before.get("eligible_leader_replicas") or ()):
             return
         name = image.topic_name(before["topic_id"])
         found.append(
@@ -79,7 +80,3 @@ def unclean_elections(
 
     read_cluster(metadata, on_error=on_error, watch=watch)
     return found
-
-
-def _in_sync(partition: dict[str, Any]) -> set[int]:
-    return {*(partition["isr"] or ()), *(partition.get("eligible_leader_replicas") or ())}

@@ -216,7 +216,8 @@ class Outcomes:
                 # The next one of its producer begins there.
                 limit = item.first_offset
                 place = self._lost.last_before(transaction.last, limit)
-                if limit > high or place is None or not self._told(transaction.last, limit):
+                told = map(self._lost.is_told, self._lost.between(transaction.last, limit))
+                if limit > high or place is None or not all(told):
                     return False
                 self._note(producer_id, transaction, place, ControlRecordType.COMMIT)
                 return True
@@ -224,9 +225,6 @@ class Outcomes:
                 self._note(producer_id, transaction, item.marker, ControlRecordType.ABORT)
                 return True
         return False
-
-    def _told(self, low: int, high: int) -> bool:
-        return all(map(self._lost.is_told, self._lost.between(low, high)))
 
     def _note(
         self, producer_id: int, transaction: _Open, marker: int, kind: ControlRecordType

@@ -279,7 +279,10 @@ class _Planner:
             self._keep(run, verdict.strength)
             return
         is_odd = verdict.why in (REPEATED, OUTSIDE) or verdict.why.startswith(UNORDERED)
-        if is_odd and run.count == 1 and self._is_between(run, after):
+        before = self._plan.pieces[-1].end if self._plan.pieces else 0
+        stop = self._plan.size if after is None else after.start
+        touches = "headers" in self._how and before == run.start and run.end == stop
+        if is_odd and run.count == 1 and touches:
             found = moved(self._buffer, run, self._last, self._limit(after))
             if found is not None:
                 self._put(run.start, run.end, found)
@@ -289,19 +292,11 @@ class _Planner:
             self._keep(run, Strength.UNKNOWN)
             return
         fate = Fate.AMBIGUOUS if verdict.why == UNCLEAR else Fate.LOST
-        self._lose(
-            run,
-            Stretch(
-                run.start, run.end - run.start, fate, verdict.strength, run.first, run.last,
-                run.count, verdict.why,
-            ),
+        stretch = Stretch(
+            run.start, run.end - run.start, fate, verdict.strength, run.first, run.last,
+            run.count, verdict.why,
         )  # fmt: skip
-
-    def _is_between(self, run: Run, after: Run | None) -> bool:
-        """Return whether an entry touches those that are kept before and after it."""
-        before = self._plan.pieces[-1].end if self._plan.pieces else 0
-        stop = self._plan.size if after is None else after.start
-        return "headers" in self._how and before == run.start and run.end == stop
+        self._open.append((stretch, run))
 
     def _keep(self, run: Run, strength: Strength) -> None:
         self._close(run.first)
@@ -327,7 +322,7 @@ class _Planner:
             run.start, run.end - run.start, Fate.KEPT, strength, run.first, run.last, run.count,
             "moved to the place of its offsets", moved=True,
         )  # fmt: skip
-        self._lose(run, stretch)
+        self._open.append((stretch, run))
         batches = all(KINDS[magic].has_record_sets for magic in run.magics)
         self._moved.append(
             SalvagedPiece(run.first, run.last, run.start, run.end, run.epoch, None, batches)
@@ -390,7 +385,7 @@ class _Planner:
         size = gap.end - gap.start
         if gap.zeros:
             unused = Stretch(gap.start, size, Fate.UNUSED, Strength.PROOF, cause="zeros at the end")
-            self._lose(gap, unused)
+            self._open.append((unused, gap))
             return
         head = gap.head
         end = gap.end if head is None else min(gap.end, head.end)
@@ -427,9 +422,6 @@ class _Planner:
             Strength.UNKNOWN if count else strength, first, last,
             1 if isinstance(item, Broken) else 0, cause, count,
         )  # fmt: skip
-        self._lose(item, stretch)
-
-    def _lose(self, item: Item, stretch: Stretch) -> None:
         self._open.append((stretch, item))
 
     # -- offsets ------------------------------------------------------------------------------

@@ -184,7 +184,8 @@ def _candidates(
             if "bits" not in how:
                 continue
             if difference.bit_count() == 1:
-                byte, bit = _bit_of(difference)
+                place = difference.bit_length() - 1
+                byte, bit = head.crc_bytes - 1 - place // 8, place % 8
                 data[head.crc_position - broken.start + byte] ^= 1 << bit
                 what.append(f"bit {bit} of byte {head.crc_position + byte}, in the checksum")
             else:
@@ -198,12 +199,6 @@ def _candidates(
         if now is None or now.magic != magic or not (now.is_plausible or "headers" in how):
             continue
         yield replace(now, position=broken.start), data, what
-
-
-def _bit_of(difference: int) -> tuple[int, int]:
-    """Return the byte of a field of 4 bytes, and its bit, for a number with one bit."""
-    place = difference.bit_length() - 1
-    return 3 - place // 8, place % 8
 
 
 def _reads(data: bytearray, head: Head) -> bool:

@@ -15,7 +15,7 @@ from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.broker.recovery import Recovery
 from kafkaspec.conversion.cut import cut_entry
-from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of, unreadable
 from kafkaspec.files import names
 from kafkaspec.forensics.salvage.additions import (
     Addition,
@@ -116,15 +116,10 @@ def salvage(
     if unproven is not None:
         check_output(unproven, *sources)
     require_new(Path(out))
-    aside = DirectoryAside(out, sync=sync)
-    try:
-        with ExitStack() as stack:
-            records = None if unproven is None else stack.enter_context(UnprovenFile(unproven))
-            report = _Salvage(settings, aside, records).run(sources)
-            aside.commit()
-    except BaseException:
-        aside.discard()
-        raise
+    with ExitStack() as stack:
+        records = None if unproven is None else stack.enter_context(UnprovenFile(unproven))
+        aside = stack.enter_context(DirectoryAside(out, sync=sync))
+        report = _Salvage(settings, aside, records).run(sources)
     count = 0 if records is None else records.count
     return replace(
         report, unproven=None if unproven is None else os.fspath(unproven), unproven_records=count
@@ -289,7 +284,8 @@ class _Salvage:
             except KafkaSpecError as error:
                 errors.append(error)
         if not plans:
-            raise none_of(errors, "read") if errors else _no_segments(log)
+            gone = unreadable(str(log.path), "it has no segments")
+            raise none_of(errors, "read") if errors else gone
         return plans, errors
 
     def _plan(self, segment: Segment, limit: int | None, log: Partition | Segment) -> SegmentPlan:
@@ -437,10 +433,6 @@ class _Salvage:
 
 
 _TAKEN: Final = (None, Recovery.KEEPS)
-
-
-def _no_segments(partition: Partition) -> KafkaSpecError:
-    return make_error(Reason.UNREADABLE, "it has no segments", file=str(partition.path))
 
 
 def _name_of(log: Partition | Segment) -> tuple[str | None, int | None]:
