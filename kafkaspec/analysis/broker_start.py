@@ -59,7 +59,6 @@ class BrokerStart:
     Args:
         directory: path of the partition directory. A segment that was copied alone is taken for
             the whole log.
-        interval: ``index.interval.bytes``.
     """
 
     def __init__(self, directory: Path, interval: int = INDEX_INTERVAL_BYTES) -> None:
@@ -164,9 +163,6 @@ class BrokerStart:
         """Return the action of recovery at a position; None if there is no prediction.
 
         Args:
-            segment: path of the segment.
-            position: byte offset in it.
-            found: action of the table.
             stuck: whether a consumer that gets there fails.
         """
         load = self.after_crash
@@ -209,12 +205,7 @@ class BrokerStart:
         return None
 
     def unexplained(self, segment: Path, actions: set[BrokerAction]) -> Iterator[Finding]:
-        """Yield what stops recovery in a segment, if no finding about it has led to that.
-
-        Args:
-            segment: path of the segment.
-            actions: actions of the findings about it.
-        """
+        """Yield what stops recovery in a segment, if no finding about it has led to that."""
         if "after_crash" not in self.__dict__:
             return  # no finding asked for a prediction: nothing is wrong with the log so far
         loaded = self.after_crash.of(segment)

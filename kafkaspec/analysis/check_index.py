@@ -55,7 +55,6 @@ class EntryCheck(Generic[Entry]):
         Args:
             count: number of entries without the padding.
             entry: function that returns the entry with a number.
-            file: path of the index.
             entry_size: bytes of an entry, for the positions of findings.
         """
         self._count = count
@@ -143,8 +142,6 @@ class IndexCheck(EntryCheck[Entry]):
 
         Args:
             part: batches, of which the run is sound and in order.
-            first: number of the first batch of the run.
-            stop: number after the last one.
         """
         return self._follow(part, first, stop)[0]
 
@@ -180,7 +177,6 @@ class IndexCheck(EntryCheck[Entry]):
         """Take the next batch of the log.
 
         Args:
-            batch: the batch.
             records: its records, empty if there are none or they cannot be read.
         """
 

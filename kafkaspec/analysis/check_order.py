@@ -206,10 +206,8 @@ class LogOrder:
         """Check a batch against the earlier ones.
 
         Args:
-            batch: the next batch.
             first_offset: its base offset; for a legacy batch, the offset of its first message.
             segment_base: offset in the name of the segment, None if there is none.
-            file: path of the segment.
         """
 
         at = Place(file, Area.BATCH, batch.position, batch.last_offset)
@@ -248,11 +246,7 @@ class LogOrder:
             yield from self._check_data(batch, at)
 
     def extend(self, last: Header) -> None:
-        """Take offsets and leader epochs of sound batches that continue the one checked last.
-
-        Args:
-            last: the last one of them.
-        """
+        """Take offsets and leader epochs of sound batches that continue the one checked last."""
         self.last_offset = last.last_offset
         if last.partition_leader_epoch >= 0:
             add_to_runs(
@@ -264,12 +258,7 @@ class LogOrder:
         return bool(batch.is_transactional) or batch.producer_id not in self._transactions.open
 
     def extend_data(self, last: Header, records: int) -> None:
-        """Take sound batches of data of the producer whose batch was checked last.
-
-        Args:
-            last: the last one of them.
-            records: records of all of them.
-        """
+        """Take sound batches of data of the producer whose batch was checked last."""
         producer = self._producers[last.producer_id]
         producer.wrote(last)
         if last.is_transactional:

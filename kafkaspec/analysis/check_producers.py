@@ -57,7 +57,6 @@ def check_producers(start: BrokerStart, *, has_producers: bool) -> Iterator[Find
     """Compare the producer snapshots of a partition with its log, and report missing ones.
 
     Args:
-        start: start of a broker on the partition.
         has_producers: whether a batch of the log has a producer.
     """
     log = start.log
@@ -154,10 +153,6 @@ def _effects(loaded: ProducerEntry, entry: ProducerEntry | None) -> list[str]:
 
 class _Walk:
     """Brings the state of producers through a log.
-
-    Args:
-        log: the log.
-        snapshots: its producer snapshots.
 
     Attributes:
         ended: whether the end of the log was reached.

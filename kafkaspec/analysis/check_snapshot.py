@@ -11,7 +11,6 @@ def check_snapshot(entries: Sequence[ProducerEntry], name_offset: int | None) ->
     """Yield a message for each contradiction.
 
     Args:
-        entries: the producers.
         name_offset: offset in the file name, which is above all offsets in the snapshot.
     """
     seen: set[int] = set()

@@ -86,7 +86,6 @@ class TransactionIndexCheck(EntryCheck[Entry]):
         """Take the next batch of the log.
 
         Args:
-            batch: the batch.
             aborts: whether it is an ABORT marker.
             aborted: transaction that it ends, if records of it are in the log.
         """

@@ -37,9 +37,7 @@ class CodecComparison:
 
     Args:
         segments: the same log, opened with each further codec.
-        codecs: names of these codecs.
         first: name of the codec with which the others are compared.
-        file: path of the log.
         start: byte offset of the first entry that is compared.
     """
 

@@ -462,7 +462,6 @@ def of_message(topic: str, *, known: bool) -> Consequence:
     """Return what the reader of an internal topic does with a record that does not decode.
 
     Args:
-        topic: the topic.
         known: whether the type of the record is.
     """
     if topic in _COORDINATORS and not known:
@@ -523,10 +522,6 @@ def hides_end(found: int, end: int) -> Consequence:
     """Return the consequence of an offset index from which a broker takes a wrong log end.
 
     3.9.2 and 4.3.1 did this. A lookup of such an offset finds the batch that was there before.
-
-    Args:
-        found: log end that a broker finds.
-        end: real log end.
     """
     return Consequence(
         f"After a clean start, does not get offsets {found} to {end - 1}. After the next append it "

@@ -92,10 +92,6 @@ def survey(
     """Survey the headers and transaction markers of a part.
 
     Args:
-        path: path of the segment.
-        span: range of the part.
-        codec: name of the codec that reads it.
-        group_offsets: see ``LogOrder``.
         mapped: whether it is mapped into memory, if that is possible.
     """
     found = Survey(LogOrder(group_offsets=group_offsets))
@@ -236,7 +232,6 @@ def settled(events: Iterable[Finding | FileResult], order: LogOrder) -> Settled:
     """Collect the events of a part.
 
     Args:
-        events: events of its verification.
         order: order state of the verification, read after the last event.
     """
     done = Settled()

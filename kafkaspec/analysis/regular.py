@@ -192,8 +192,6 @@ class RegularReader:
 
     Args:
         segment: the segment, with a codec that has a core.
-        core: the extension.
-        jobs: number of threads.
         part_bytes: bytes of the entries of a part, unless one entry is larger.
         topic: the internal topic whose records the segment has, None for the user's.
     """
@@ -223,7 +221,6 @@ class RegularReader:
         """Yield the parts up to the first entry that is not regular.
 
         Args:
-            position: byte offset of the first entry.
             end: byte offset of the entry to stop before, None for the end of the segment.
 
         Raises:

@@ -120,14 +120,8 @@ def verify_events(
     """Check everything under a path. Nothing is ever written.
 
     Args:
-        path: as ``verify`` takes it, and so are the others.
-        codec: name of the codec.
-        max_output: largest decompressed size of a batch in bytes.
-        progress: see ``verify``.
         beside: other log directories of the same broker.
         elsewhere: function that returns the results of segments that were verified elsewhere.
-        index_interval_bytes: ``index.interval.bytes``.
-        jobs: number of threads or processes.
 
     Yields:
         Findings, and a result for each file after all of its findings.

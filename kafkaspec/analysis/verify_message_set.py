@@ -21,13 +21,7 @@ from kafkaspec.log.batch import Batch, crc_error, ignored_bytes
 def verify_message_sets(
     paths: Sequence[Path], options: VerifyChecks, partition: str = ""
 ) -> Iterator[Event]:
-    """Yield findings about the segments of a log in order, and a result for each.
-
-    Args:
-        paths: the segments in the order of their names.
-        options: of the run.
-        partition: path of the partition directory for results.
-    """
+    """Yield findings about the segments of a log in order, and a result for each."""
     for path, following in pairwise(paths):
         yield from _join(path, following)
     for path in paths:

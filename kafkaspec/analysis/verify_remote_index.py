@@ -28,7 +28,6 @@ def verify_remote_index(
     Args:
         path: path of the index, whose name has the id of a segment in remote storage.
         kind: kind of the index by its name.
-        partition: partition of its result.
         codecs: names of the codecs; findings come from the first one, all are compared.
     """
     file = os.fspath(path)

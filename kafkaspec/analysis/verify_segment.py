@@ -104,12 +104,8 @@ class SegmentVerifier:
         """Remember the arguments; nothing is opened yet.
 
         Args:
-            path: path of the segment.
-            options: options of the run.
             order: state of the partition so far, a new one by default.
-            partition: path of the partition directory for results.
             is_last: whether no segment follows, which makes an unfinished end legal.
-            span: range of the part to check.
             before: survey of the earlier parts of the segment, None for the first one.
             start: start of a broker on the partition; by default one that reads the directory.
         """

@@ -23,13 +23,7 @@ LARGEST_SEGMENT: Final = field_of(OffsetIndex.type_key, "position").largest
 def first_refused(
     headers: HeaderTable, next_offset: int, profile: Profile
 ) -> tuple[int, KafkaSpecError] | None:
-    """Return the first entry that cannot be appended, and why.
-
-    Args:
-        headers: headers of the entries.
-        next_offset: log end offset before them.
-        profile: profile of the log.
-    """
+    """Return the first entry that cannot be appended, and why."""
     found: list[tuple[int, KafkaSpecError]] = []
     number = headers.wrong_checksum()
     if number is not None:
@@ -62,12 +56,7 @@ def unreadable_markers(headers: HeaderTable) -> Iterator[tuple[int, KafkaSpecErr
 
 
 def too_large(headers: HeaderTable, indexes: IndexBuilder) -> tuple[int, KafkaSpecError] | None:
-    """Return number 0 and why the entries cannot be one append; None if they can.
-
-    Args:
-        headers: headers of the entries.
-        indexes: indexes of the active segment.
-    """
+    """Return number 0 and why the entries cannot be one append; None if they can."""
     first, last = headers.first_offset[0], headers.last_offset[-1]
     if not indexes.fits(last):
         first = headers.first_offset_of(0)
@@ -80,13 +69,7 @@ def too_large(headers: HeaderTable, indexes: IndexBuilder) -> tuple[int, KafkaSp
 
 
 def refusal(headers: HeaderTable, number: int, detail: str) -> KafkaSpecError:
-    """Return the error for an entry that cannot be appended.
-
-    Args:
-        headers: headers of the entries.
-        number: number of the entry.
-        detail: the reason in words.
-    """
+    """Return the error for an entry that cannot be appended."""
     return make_error(Reason.UNENCODABLE, detail, offset=headers.position[number])
 
 

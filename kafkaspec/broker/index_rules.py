@@ -51,10 +51,6 @@ class IndexBuilder:
     index gets an entry, and once more at the end.
 
     Args:
-        base_offset: base offset of the segment.
-        profile: rules of the version.
-        rule: see ``Rule``.
-        interval: ``index.interval.bytes``.
         max_bytes: ``segment.index.bytes``, which limits the size of each index.
         restarts: log end offsets, in order, at which the broker was restarted with the segment
             open; ``append_each`` follows them.
@@ -118,9 +114,6 @@ class IndexBuilder:
         """Add one append: the entries from number ``first`` up to, but not including, ``last``.
 
         Args:
-            headers: of the entries.
-            first: number of the first one.
-            last: number after the last one.
             key: offset that an index entry for the append as a whole gets, None for that of the
                 profile.
         """

@@ -21,7 +21,6 @@ class LeaderEpochs:
     Args:
         kind: condition for the file.
         epoch: epoch of the leader that begins at ``start_offset``, None if not known.
-        start_offset: start offset of the log.
 
     Attributes:
         has_messages: whether messages were added, which have no epoch.

@@ -240,11 +240,9 @@ class Loader:
     Args:
         segments: base offsets and paths of the segments, in order.
         snapshots: the producer snapshots beside the segments.
-        settings: profile and interval.
         clean: whether the broker was stopped cleanly.
         epochs: leader epochs, which recovery updates; None if nobody asks for them.
         indexed: whether each segment counts as having an offset index, whatever is there.
-        codec: codec that reads the segments.
         now: time of the start in ms, at which the broker forgets producers of a snapshot that
             have been idle for a day; None for a broker that forgets none.
         recovery_point: offset in ``recovery-point-offset-checkpoint``: after a crash, segments
@@ -383,7 +381,6 @@ class Loader:
         """Recover a segment.
 
         Args:
-            segment: the segment.
             before: segments that the state of producers is rebuilt from.
             emptied: whether the broker empties the segment, and does not fail, if its offsets are
                 out of order.
@@ -436,9 +433,6 @@ class Loader:
         """Return the state of producers at an offset, as ``rebuildProducerState`` does.
 
         Args:
-            offset: the offset.
-            segments: segments to read.
-            start: log start offset.
             upgrade: whether a log without any snapshot is taken for one of an older release.
         """
         profile = self._settings.profile
@@ -530,8 +524,6 @@ def list_segments(
     Args:
         segments: base offsets and paths, in order.
         snapshots: the producer snapshots beside them.
-        codec: codec that reads the segments.
-        by_first: see ``Profile.first_offset_lookups``.
     """
     offsets = sorted(snapshots)
     bases: list[int | None] = [base for base, _ in segments[1:]]

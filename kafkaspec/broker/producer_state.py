@@ -37,7 +37,6 @@ class ProducerState:
     """The state of all producers of a partition.
 
     Args:
-        profile: rules of the version.
         entries: entries of a snapshot that is valid at the first offset to be appended.
 
     Attributes:

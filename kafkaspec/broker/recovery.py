@@ -207,10 +207,6 @@ def unreadable_marker(headers: HeaderTable, count: int) -> tuple[int, KafkaSpecE
     """Return the first transaction marker that a broker cannot read, and why.
 
     Of a batch that is not compressed a broker only reads the first record.
-
-    Args:
-        headers: headers of the entries.
-        count: number of entries to check.
     """
     for number in range(count):
         if headers.control[number] and headers.producer_id[number] > NONE:

@@ -43,11 +43,7 @@ class RollRules:
         The caller checks whether the indexes are full.
 
         Args:
-            indexes: indexes of the active segment.
             first_timestamp: timestamp of its first append; ignored if there was none yet.
-            headers: headers of the entries.
-            first: number of the first entry to append.
-            last: number after the last entry.
         """
         position = headers.position
         limit = self.segment_bytes - indexes.size + position[first]

@@ -203,7 +203,6 @@ class SegmentRun:
         """Return empty indexes.
 
         Args:
-            restarts: see ``IndexBuilder``.
             profile: rules to follow, None for those of the pass.
         """
         settings, base_offset = self.settings, self.segment.base_offset

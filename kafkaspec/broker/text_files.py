@@ -40,7 +40,6 @@ def fault_of(path: Path, error: KafkaSpecError) -> FileFault:
     """Return what a broker does about a file of offsets, leader epochs or ``partition.metadata``.
 
     Args:
-        path: path of the file.
         error: the first error in it: Kafka reads line by line, and ends there.
     """
     if path.name == names.PARTITION_METADATA:

@@ -88,10 +88,8 @@ def choose(
 
     Args:
         items: what the segment consists of.
-        base: base offset of the segment.
         limit: base offset of the next one, None for the last segment.
         bound: offset that none of the segment reaches.
-        buffer: bytes of the segment.
         is_indexed: function that returns whether an index has an entry of a run.
     """
     runs = [item for item in items if isinstance(item, Run)]
@@ -285,8 +283,6 @@ def _agree(one: _Node, other: _Node, sound: int, is_end: bool, *, touches: bool)
     """Return whether one run may be the next one after another, if what is between is lost.
 
     Args:
-        one: the first one.
-        other: the second one.
         sound: bytes of other runs between them: copies, or what one of them makes impossible.
         is_end: whether the second one is the end of the segment.
         touches: whether they belong together if nothing is between.
@@ -325,7 +321,6 @@ def _refuted(one: _Node, wrong: _Node, other: _Node, is_open: bool) -> int:
 
     Args:
         one: the run before it.
-        wrong: the entry.
         other: the run after it.
         is_open: whether this is the end of the log, after which any number of offsets is free.
     """
@@ -356,7 +351,6 @@ def _comes_after(claimed: Head, one: _Node, other: _Node) -> bool:
     Args:
         claimed: header of the broken batch.
         one: the run before it.
-        other: the run.
     """
     left = other.run.start - claimed.end
     return (

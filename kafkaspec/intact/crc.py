@@ -73,9 +73,7 @@ def flipped_bit(algorithm: str, difference: int, size: int) -> tuple[int, int] |
     steps of one bit from one side and of many from the other.
 
     Args:
-        algorithm: name of the CRC.
         difference: the CRC before, exclusive or the one after.
-        size: number of bytes.
 
     Returns:
         The number of the byte and of its bit, the lowest being 0; None if there is no such bit.
@@ -106,8 +104,6 @@ class Sums:
     """CRCs of parts of a buffer, for which all of it is read once.
 
     Args:
-        algorithm: name of the CRC.
-        buffer: the bytes.
         start: the first one that any part has.
     """
 

@@ -29,7 +29,6 @@ class Division:
     """A segment, divided.
 
     Args:
-        segment: the segment.
         limit: base offset of the next one, None for the last one.
 
     Attributes:
@@ -115,7 +114,6 @@ def judge(segment: Segment, limit: int | None) -> Kept:
     """Return which entries of a segment are intact and its own.
 
     Args:
-        segment: the segment.
         limit: base offset of the next one, None for the last one.
 
     Raises:

@@ -28,7 +28,6 @@ def with_extents(items: list[Item], buffer: memoryview) -> list[Item]:
 
     Args:
         items: what the segment consists of.
-        buffer: its bytes.
     """
     found: list[Item] = []
     number = 0
@@ -75,8 +74,6 @@ def with_parts(items: list[Item], buffer: memoryview, seeker: Seeker) -> list[It
 
     Args:
         items: what the segment consists of.
-        buffer: its bytes.
-        seeker: calculates checksums.
     """
     size, tried = len(buffer), 0
     for number, item in enumerate(items):

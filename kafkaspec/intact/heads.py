@@ -185,8 +185,6 @@ def head_at(buffer: memoryview, position: int, magic: int | None = None) -> Head
     """Return what is at a place, read as a header.
 
     Args:
-        buffer: the bytes of a segment.
-        position: the place.
         magic: the magic to assume; by default the one that is there.
 
     Returns:
@@ -271,7 +269,6 @@ class Seeker:
     the rest are calculated from these sums.
 
     Args:
-        buffer: the bytes of a segment.
         core: the extension; without it, Python looks.
         offsets: those that entries are expected to have, others are looked for up to 1 MiB.
     """
@@ -307,7 +304,6 @@ class Seeker:
         """Return the first sound entry that begins at or after a place, None if there is none.
 
         Args:
-            start: the place.
             stop: the place before which it has to begin, None for the end.
         """
         stop, window = len(self._buffer) if stop is None else stop, _FIRST_WINDOW

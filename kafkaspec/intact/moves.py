@@ -43,9 +43,7 @@ def with_moves(
     Args:
         items: what the segment consists of.
         verdicts: the verdict on each run, None for all else.
-        base: base offset of the segment.
         limit: base offset of the next one, None for the last segment.
-        walker: reads headers.
     """
     candidates = _candidates(items, verdicts)
     if not candidates:

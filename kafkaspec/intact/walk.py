@@ -101,7 +101,6 @@ class Walker:
     """Divides a segment.
 
     Args:
-        segment: the segment.
         limit: offset before which its entries end, None for any.
     """
 
@@ -214,7 +213,6 @@ class Walker:
         """Return the headers of entries from a place on; None if there is no entry.
 
         Args:
-            position: the place.
             capacity: number of entries, at most.
             buffer: bytes up to the place at which they end, None for those of the segment.
         """
@@ -263,9 +261,6 @@ class Walker:
 
         Args:
             found: what there is before them.
-            headers: headers of more entries.
-            first: number of the first one.
-            stop: number of the one after the last.
             lows: their first offsets; of a compressed message the last one.
             split: whether to divide runs where offsets fall.
         """
@@ -321,8 +316,6 @@ class Walker:
         """Return a run in two: entries that end before an offset, and the others.
 
         Args:
-            run: the run.
-            offset: the offset.
             by_first: whether entries that only begin before the offset are also in the first part.
         """
         found: list[Item] = []

@@ -484,9 +484,7 @@ def payload_chunks(
     """Return a function that returns the payload after decompression, in parts of any size.
 
     Args:
-        batch: the entry.
         payload: what ``held_payload`` returns.
-        max_output: as of ``decompressed``.
     """
 
     def chunks() -> Iterator[Buffer]:
@@ -551,10 +549,6 @@ def payload_error(batch: Batch, reason: Reason, detail: str) -> KafkaSpecError:
 
 def held_payload(batch: Batch, max_output: int | None = None) -> Buffer | None:
     """Return the payload after decompression; None if it is too large to be held in memory.
-
-    Args:
-        batch: the entry.
-        max_output: as of ``decompressed``.
 
     Raises:
         KafkaSpecError: as ``decompressed``.

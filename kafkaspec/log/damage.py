@@ -82,7 +82,6 @@ def broken_entry(
     The position after it is None if the size of the batch is broken.
 
     Args:
-        segment: the segment.
         position: byte offset of an entry at or before the broken one.
         error: the error that reading raised. It is raised again if it has no position.
     """

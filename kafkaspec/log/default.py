@@ -90,7 +90,6 @@ class DefaultBatch(Batch):
 
         Args:
             payload: what ``held_payload`` returns.
-            max_output: as of ``records``.
             codec: reads them; that of the segment by default.
 
         Raises:

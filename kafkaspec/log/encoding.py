@@ -267,8 +267,6 @@ def batch_entry(batch: Any, records: bytes, codec: Codec, level: int | None) -> 
 
     Args:
         batch: its header, an object of the typed model, with the compression of the records.
-        records: its records, not compressed.
-        codec: the codec that writes.
         level: level of the compression, None for Kafka's default.
 
     Raises:

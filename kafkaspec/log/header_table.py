@@ -252,11 +252,7 @@ class HeaderTable:
             return error
 
     def wrong_checksum(self, first: int = 0) -> int | None:
-        """Return the number of the first entry whose checksum is wrong; None if all are right.
-
-        Args:
-            first: number of the entry to begin with.
-        """
+        """Return the number of the first entry whose checksum is wrong; None if all are right."""
         return next(self.wrong_checksums(range(first, len(self))), None)
 
     def wrong_checksums(
@@ -301,9 +297,6 @@ def of_scan(scan: Scan, segment: Entries, buffer: memoryview, start: int) -> Hea
     """Return the headers that a codec has scanned.
 
     Args:
-        scan: what it has found.
-        segment: the segment that contains the entries.
-        buffer: the bytes that it has scanned.
         start: position in the segment of the first byte of ``buffer``.
     """
     table = HeaderTable(segment, scan.count, _Scanned(scan, start), buffer, start)
@@ -317,10 +310,7 @@ def of_batches(
     """Return the headers of batches.
 
     Args:
-        segment: the segment that contains the batches.
-        buffer: bytes that contain all of them.
         start: position in the segment of the first byte of ``buffer``.
-        batches: the batches, consecutive.
     """
 
     def source(name: str) -> Column:

@@ -46,10 +46,8 @@ def header_tables(
 
     Args:
         segment: the segment; its codec reads the headers.
-        position: byte offset of an entry.
         few: whether the caller may stop soon.
         end: byte offset after the last entry to read, None for all.
-        most: headers of a table.
 
     Yields:
         Tables. After the last one comes an entry that the codec does not scan, whatever is wrong
@@ -83,9 +81,7 @@ def readable_headers(
 
     Args:
         segment: the segment; afterwards its ``tail`` says how it ends.
-        position: byte offset of an entry.
         end: byte offset after the last entry to read, None for all.
-        most: headers of a table.
 
     Raises:
         KafkaSpecError: ``changed``, ``unreadable``.
@@ -133,10 +129,7 @@ def sound_headers(
     """Yield the headers of all entries; see ``readable_headers``.
 
     Args:
-        segment: the segment.
-        position: byte offset of an entry.
         strict_tail: whether what the segment's ``tail`` refuses is an error too.
-        most: headers of a table.
 
     Raises:
         KafkaSpecError: an entry that cannot be parsed.
@@ -153,10 +146,6 @@ def read_headers(segment: Entries, position: int = 0) -> Iterator[HeaderTable]:
 
     Checksums are not verified. At the end, ``segment.tail`` says why the log ends there, as after
     ``Segment.batches``.
-
-    Args:
-        segment: the segment.
-        position: position of the first entry to read.
 
     Raises:
         KafkaSpecError: an entry cannot be parsed; raised after the entries before it.
@@ -210,12 +199,8 @@ def scanned(
     """Return the headers of regular entries in a buffer; None if the codec does not scan the first.
 
     Args:
-        segment: the segment that contains the entries.
-        buffer: bytes of it.
         start: position in the segment of the first byte of ``buffer``.
-        position: position in the segment of the first entry.
         capacity: number of entries, at most.
-        limit: see ``Codec.scan``.
     """
     scan = segment.codec.scan(buffer, position - start, capacity=capacity, limit=limit)
     return (
@@ -255,7 +240,6 @@ def divided(table: HeaderTable, most: int) -> Iterator[tuple[int, int]]:
     """Divide the entries of a table into ranges of at most so many bytes, or of one larger entry.
 
     Args:
-        table: the table.
         most: bytes of a range.
 
     Yields:
@@ -278,7 +262,6 @@ def divided_around(
     """Divide the entries of a table as ``divided`` does, around those that stand alone.
 
     Args:
-        table: the table.
         most: bytes of a range.
         alone: byte offsets of entries.
 
@@ -302,11 +285,6 @@ def divided_around(
 
 def skip(segment: Entries, position: int, offset: int) -> tuple[int, int]:
     """Skip entries that end below an offset. Only their headers are read.
-
-    Args:
-        segment: the segment.
-        position: byte offset of the entry to begin with.
-        offset: first wanted offset.
 
     Returns:
         The byte offset of an entry, and the number of skipped entries before it. It is the first

@@ -84,7 +84,6 @@ def shift_of(
 
     Args:
         found: what the messages have in common; None if they are not regular.
-        kind: kind of the wrapper.
         offset: offset of the wrapper.
         append_time: timestamp of the wrapper in ms if it has LogAppendTime, and so the timestamp of
             all its messages; None otherwise.
@@ -193,7 +192,6 @@ class LegacyBatch(Batch):
 
         Args:
             payload: what ``held_payload`` returns.
-            max_output: as of ``records``.
             verify: whether all checksums inside have to match.
 
         Raises:

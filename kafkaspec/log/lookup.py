@@ -170,8 +170,6 @@ def first_reaching(segment: Entries, offset: int, position: int) -> tuple[Batch 
     A broken entry before it is passed over, unless it may be the one that holds the offset.
 
     Args:
-        segment: the segment.
-        offset: the offset.
         position: byte offset of the entry to begin with, from ``start_position``.
 
     Raises:
@@ -308,7 +306,6 @@ def find_max_timestamp(
     """See ``Segment.find``.
 
     Args:
-        segment: the segment to search.
         known: the result of ``max_timestamp_so_far`` for it.
         use_index: whether the offset index is used to get there.
     """

@@ -228,14 +228,6 @@ def missing(
 class Account:
     """The records that a log does not deliver between two offsets, segment by segment.
 
-    Args:
-        log: the log.
-        low: the first offset that is wanted.
-        high: the offset after the last one.
-        log_start: the log start offset, None for any.
-        ends_only: see ``missing``.
-        judge: see ``missing``.
-
     Attributes:
         ends_only: whether only the ends of segments are read.
         inside: the gaps that are not loss.
@@ -276,7 +268,6 @@ class Account:
         """Return what is missing in a segment and after it; None if the file cannot be read.
 
         Args:
-            segment: the segment.
             check: whether batches in it are known to be damaged.
         """
         limit = self.around.next_base(segment.base_offset)
@@ -438,9 +429,7 @@ class _Extent:
     """The facts in the headers of a segment.
 
     Args:
-        segment: the segment.
         inside: takes gaps between batches; None for nothing.
-        log_start: the log start offset.
         ends_only: whether to read only the end.
         kept: its intact entries, to read no others; None for all.
 

@@ -38,10 +38,6 @@ def past_end(log: Partition, at: int) -> PastEnd:
 
     Segments are read from the last one back, up to one with a batch that a broker stamped before.
 
-    Args:
-        log: the partition.
-        at: the time, in ms since the Unix epoch.
-
     Raises:
         KafkaSpecError: a batch on the way cannot be read.
     """

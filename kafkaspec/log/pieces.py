@@ -62,7 +62,6 @@ class Records(Sequence[T]):
     """The records of a large batch: a sequence that is read again each time.
 
     Args:
-        count: number of records.
         runs: returns the records in lists, from the first one on.
     """
 
@@ -106,9 +105,6 @@ class Pieces:
     """The records of a batch in pieces, each of ``PIECE_BYTES`` or of one larger record.
 
     Args:
-        codec: the codec that reads them.
-        message: header of the batch.
-        origin: origin of the payload.
         chunks: returns the payload, after decompression, in parts of any size.
         memory_error: returns the error for a payload that takes more memory than there is.
 
@@ -249,7 +245,6 @@ class WrappedMessages:
     """The messages of a wrapper in pieces, each of ``PIECE_BYTES`` or of one larger message.
 
     Args:
-        codec: the codec that reads them.
         chunks: returns the payload, after decompression, in parts of any size.
         verify: whether all checksums have to match.
 

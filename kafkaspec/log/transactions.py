@@ -291,12 +291,7 @@ class Transactions:
         return min((each.first_offset for each in self.open.values()), default=None)
 
     def step(self, table: HeaderTable, *, aborted: bool = True) -> None:
-        """Take the next batches.
-
-        Args:
-            table: their headers.
-            aborted: whether to read their markers.
-        """
+        """Take the next batches."""
         if any(table.transactional):
             take = self._by_columns if "numpy" in sys.modules else self._by_rows
             take(table, aborted)
@@ -410,7 +405,6 @@ def markers(table: HeaderTable, rows: Sequence[int]) -> list[Marker | KafkaSpecE
     """Return what control batches say; None for one that is empty, or why it cannot be read.
 
     Args:
-        table: headers of batches.
         rows: numbers of the control batches among them, in order.
     """
     codec, known = table.segment.codec, dict[bytes | None, Marker]()
@@ -460,7 +454,6 @@ def marker_of(control: ControlRecord, origin: Origin) -> Marker:
 
     Args:
         control: first control record of a producer's batch.
-        origin: origin of the records.
 
     Raises:
         KafkaSpecError: the control record is of another kind.
@@ -572,11 +565,6 @@ def follow_transactions(
     segments: Iterable[Entries], start: int, before: Iterable[OpenTransaction]
 ) -> Transactions:
     """Follow the transactions of all batches that end at or after an offset.
-
-    Args:
-        segments: the segments in order.
-        start: the offset.
-        before: the transactions that are open there.
 
     Raises:
         KafkaSpecError: an entry that cannot be parsed.

@@ -30,10 +30,7 @@ def check_leader_epochs(
     """Check a leader epoch checkpoint.
 
     Args:
-        entries: entries in the order of the file.
-        log: log in the same directory.
         log_start_offset: first offset that a broker would deliver; lower offsets have no epoch.
-        place: the checkpoint.
     """
     wrong = first_negative(entries)
     if wrong is not None:

@@ -33,8 +33,6 @@ def check_ids(
 
     Args:
         others: properties of the other log directories of the broker, by path.
-        own: properties in the file.
-        place: the file.
     """
 
     def found(reason: R, key: str, message: str) -> Finding:

@@ -29,12 +29,8 @@ def verify_text(
     """Yield findings about a text file, then its result.
 
     Args:
-        path: path of the file.
-        kind: kind of the file.
-        area: area of findings about it.
         read: function that reads it; errors of entries are in the list that it returns.
         check: function that takes its content and yields findings, None if there is none.
-        partition: path of the partition directory for the result.
         severity: severity of the finding if it cannot be parsed.
     """
     place = Place(os.fspath(path), area)

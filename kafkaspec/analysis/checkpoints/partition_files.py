@@ -29,10 +29,8 @@ def verify_partition_file(
     """Check one text file of a partition.
 
     Args:
-        path: path of the file.
         kind: its kind, one of ``PARTITION_KINDS``.
         log: state of the log, None for a file that is checked on its own; receives the topic id.
-        partition: path of the directory for the result.
     """
     read, check = _CHECKS[kind]
     check = partial(check, LogState(path.parent) if log is None else log)

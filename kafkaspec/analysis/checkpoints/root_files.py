@@ -44,7 +44,6 @@ def verify_root_file(
     """Check one text file of a log directory.
 
     Args:
-        path: path of the file.
         kind: its kind, one of ``ROOT_KINDS``.
         logs: partitions of the log directory, None for a file that is checked on its own.
         others: ``meta.properties`` of other log directories of the same broker, by path.
