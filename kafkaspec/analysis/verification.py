@@ -41,7 +41,7 @@ from kafkaspec.intact.division import judge
 from kafkaspec.io.local import are_mapped, open_source, unmapped
 from kafkaspec.io.remote import as_path, exists
 from kafkaspec.jobs import in_processes
-from kafkaspec.log.missing import Account, Missing, Why
+from kafkaspec.log.missing import Account, Missing, MissingWhy
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -443,7 +443,7 @@ def _gone(items: Iterable[Missing]) -> Iterator[Finding]:
         if item.lost is not None:
             place = Place(item.file, Area.FILES, item.position, item.lost.start)
             found = replace(place.warning(R.MISSING_OFFSETS, item.message), offsets=item.lost)
-            yield replace(found, predicted=IN_DAMAGE) if item.reason is Why.BROKEN else found
+            yield replace(found, predicted=IN_DAMAGE) if item.reason is MissingWhy.BROKEN else found
 
 
 def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from kafkaspec import results
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.conversion.losses import Losses
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.log.missing import Missing, Why
+from kafkaspec.log.missing import Missing, MissingWhy
 from kafkaspec.results import as_json
 from kafkaspec.writing.carried import Carried
 
@@ -145,7 +145,7 @@ class PartitionResult:
 
     def note_missing(self, found: Iterable[Missing]) -> None:
         """Note what is missing; ``losses`` count what lies below the log start offset."""
-        self.missing += [item for item in found if item.reason is not Why.DELETED]
+        self.missing += [item for item in found if item.reason is not MissingWhy.DELETED]
 
     def damage(self, error: KafkaSpecError) -> None:
         """Count a batch that is left out, and list it if it is one of the first."""

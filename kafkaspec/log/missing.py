@@ -52,7 +52,7 @@ from kafkaspec.results import Finding, OffsetRange
 from kafkaspec.shown import some_of
 
 
-class Why(StrEnum):
+class MissingWhy(StrEnum):
     """Why something is not delivered. The list is closed."""
 
     CUT = "cut"
@@ -101,7 +101,7 @@ class Missing(Finding):
     """
 
     file: str
-    reason: Why
+    reason: MissingWhy
     is_loss: bool = True
     size: int = 0
     batches: int = 0
@@ -115,7 +115,7 @@ class Missing(Finding):
         return self.offsets if self.is_loss and self.reason in _LOST and self.count else None
 
     @property
-    def why(self) -> Why:
+    def why(self) -> MissingWhy:
         """``reason``, by the name that it had before 0.3."""
         return self.reason
 
@@ -145,7 +145,7 @@ class Missing(Finding):
         return f"{self.file}{place}: {self.message}"
 
 
-_LOST: Final = frozenset({Why.START, Why.BROKEN, Why.CUT, Why.END})
+_LOST: Final = frozenset({MissingWhy.START, MissingWhy.BROKEN, MissingWhy.CUT, MissingWhy.END})
 
 
 @checked
@@ -212,12 +212,14 @@ def missing(
     if isinstance(log, Partition) and start is not None:
         if whole and start > end and (log.last_base_offset or 0) < high:
             text = f"the log start offset {start} is after the end of the log, {end}: everything is"
-            yield Missing(file=str(log.path), reason=Why.LOG_START, message=f"{text} left out")
+            yield Missing(
+                file=str(log.path), reason=MissingWhy.LOG_START, message=f"{text} left out"
+            )
         yield from _deleted(log, low, start, None if ends_only else below)
     if inside.gaps:
         yield Missing(
             file=around.name,
-            reason=Why.COMPACTED,
+            reason=MissingWhy.COMPACTED,
             message=f"{inside.offsets} offsets are not there, as after compaction; "
             f"gaps: {inside.gaps}",
             is_loss=False,
@@ -293,19 +295,19 @@ def passed_over(log: Segment | Partition | LogDirectory) -> Iterator[Missing]:
         for partition in log.readable:
             if partition.state:
                 text = f"left out: {files.copy_text(partition.state)}"
-                yield _note(str(partition.path), Why.COPY, text)
+                yield _note(str(partition.path), MissingWhy.COPY, text)
     elif log.path is not None:
         holder = log.path if isinstance(log, Partition) else log.path.absolute().parent
         name = files.parse_partition(holder.absolute().name)
         if name is not None and name.state:
-            yield _note(place, Why.COPY, files.copy_text(name.state))
+            yield _note(place, MissingWhy.COPY, files.copy_text(name.state))
     if isinstance(log, Segment):
         return
     if log.folders:
         text = _not_read(log.folders, "folder")
         if isinstance(log, LogDirectory):
             text += "; no partition is named like this"
-        yield _note(place, Why.FOLDER, text)
+        yield _note(place, MissingWhy.FOLDER, text)
     if isinstance(log, LogDirectory):
         return
     for path in log.files:
@@ -315,11 +317,11 @@ def passed_over(log: Segment | Partition | LogDirectory) -> Iterator[Missing]:
                 "No broker starts with such a file"
             )
             is_loss = path.suffix in files.SEGMENTS
-            yield Missing(file=str(path), reason=Why.NAME, message=text, is_loss=is_loss)
+            yield Missing(file=str(path), reason=MissingWhy.NAME, message=text, is_loss=is_loss)
     left = [path for path in log.files if _is_leftover(path.name)]
     if left:
         text = f"{_not_read(left, 'segment')}; a broker was about to delete or rename it"
-        yield _note(place, Why.LEFTOVER, text)
+        yield _note(place, MissingWhy.LEFTOVER, text)
 
 
 def _is_leftover(name: str) -> bool:
@@ -332,7 +334,7 @@ def _not_read(paths: Sequence[Path], what: str) -> str:
     return f"{number} not read: {some_of([path.name for path in paths])}"
 
 
-def _note(file: str, why: Why, message: str) -> Missing:
+def _note(file: str, why: MissingWhy, message: str) -> Missing:
     return Missing(file=file, reason=why, message=message, is_loss=False)
 
 
@@ -347,14 +349,16 @@ def _log_start(partition: Partition, choice: LogStart) -> tuple[int | None, Miss
     except KafkaSpecError as error:
         text = f"it cannot be read, and nothing is left out because of it: {error.detail}"
         file = error.file or str(partition.path)
-        return None, Missing(file=file, reason=Why.LOG_START, message=text, position=error.position)
+        return None, Missing(
+            file=file, reason=MissingWhy.LOG_START, message=text, position=error.position
+        )
     first = partition.first_base_offset
     if listed is None or first is None or listed >= first:
         return listed, None
     text = f"the log start offset {listed} is before the first segment, {first}"
     return None, Missing(
         file=str(partition.path),
-        reason=Why.LOG_START,
+        reason=MissingWhy.LOG_START,
         message=text,
         is_loss=False,
         offsets=OffsetRange(listed, first),
@@ -370,7 +374,7 @@ def _deleted(log: Partition, low: int, start: int, below: int | None) -> Iterato
     if below != 0:
         yield Missing(
             file=str(log.path),
-            reason=Why.DELETED,
+            reason=MissingWhy.DELETED,
             message=f"{what}, in whole or in part, below the log start offset {start} left out",
             is_loss=False,
             offsets=OffsetRange(0, max(low, start)),
@@ -506,7 +510,7 @@ class _Extent:
                 self.lost.append(
                     Missing(
                         file=segment.name or "",
-                        reason=Why.BROKEN,
+                        reason=MissingWhy.BROKEN,
                         message=f"{offsets_text(self.end, first - 1)} missing: {text}",
                         offsets=OffsetRange(self.end, first),
                         position=position,
@@ -538,7 +542,7 @@ class _Extent:
         self.behind.append(
             Missing(
                 file=file,
-                reason=Why.BEHIND,
+                reason=MissingWhy.BEHIND,
                 message=f"{text} not delivered: intact batches with them come after bytes that "
                 "cannot be divided into batches; kafkaspec salvage gets them back",
                 offsets=OffsetRange(first, last + 1),
@@ -590,7 +594,7 @@ class _Extent:
             self.lost.append(
                 Missing(
                     file=self._segment.name or "",
-                    reason=Why.BROKEN,
+                    reason=MissingWhy.BROKEN,
                     message=f"{offsets_text(self.end, first - 1)} missing: {text}",
                     offsets=OffsetRange(self.end, first),
                     named=True,
@@ -735,7 +739,7 @@ class _Around:
         proofs = "; ".join(dict.fromkeys(text for _, text in claims))
         return Missing(
             file=str(partition.segment_paths[0]),
-            reason=Why.START,
+            reason=MissingWhy.START,
             message=f"{offsets_text(start, first - 1)} missing: {proofs}; "
             f"the first segment begins at {first}",
             offsets=OffsetRange(start, first),
@@ -753,7 +757,7 @@ class _Around:
         proofs = "; ".join(dict.fromkeys(text for _, text in claims))
         return Missing(
             file=self.name,
-            reason=Why.END,
+            reason=MissingWhy.END,
             message=f"there is no segment, and offsets up to {end - 1} are missing: {proofs}",
             offsets=OffsetRange(0, end),
             named=True,
@@ -882,7 +886,11 @@ def _after(segment: Segment, extent: _Extent, around: _Around, inside: _Gaps) ->
         text += "; the log ends there"
     return Missing(
         file=segment.name or "",
-        reason=Why.TAIL if upto == end else Why.END if following is None else Why.CUT,
+        reason=MissingWhy.TAIL
+        if upto == end
+        else MissingWhy.END
+        if following is None
+        else MissingWhy.CUT,
         message=text,
         is_loss=is_loss,
         offsets=OffsetRange(end, upto if upto > end else None if following is None else end + 1),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from kafkaspec.files.names import LOG_START_OFFSETS
-from kafkaspec.log.missing import Missing, Why, missing
+from kafkaspec.log.missing import Missing, MissingWhy, missing
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import LogStart
@@ -51,7 +51,7 @@ def report_missing(log: TopicLog, span: OffsetSpan, options: ReadOptions) -> lis
     """
     lost = []
     for item in missing_in(log, span, log_start=options.log_start):
-        if item.reason is Why.END and _is_there_now(log, item):
+        if item.reason is MissingWhy.END and _is_there_now(log, item):
             continue
         if item.is_loss and not _delivers_all(item):
             if options.on_error == "raise" and options.fail_on_data_loss:
@@ -67,7 +67,7 @@ def _delivers_all(item: Missing) -> bool:
     A broker may be writing the batch at the end of a log. Nothing is left out because of a
     checkpoint that cannot be read.
     """
-    return item.reason is Why.TAIL or PurePath(item.file).name == LOG_START_OFFSETS
+    return item.reason is MissingWhy.TAIL or PurePath(item.file).name == LOG_START_OFFSETS
 
 
 def _is_there_now(log: TopicLog, lost: Missing) -> bool:
@@ -75,4 +75,4 @@ def _is_there_now(log: TopicLog, lost: Missing) -> bool:
     now = replace(log, opened=Partition(log.directory, mapped=False))
     now.opened.log_start_offset = log.first_offset
     again = missing_in(now, OffsetSpan(*(lost.offsets or (None, None))))
-    return all(item.reason is not Why.END for item in again)
+    return all(item.reason is not MissingWhy.END for item in again)

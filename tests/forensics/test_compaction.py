@@ -12,7 +12,7 @@ import kafkaspec as ks
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import offset_checkpoint
 from kafkaspec.forensics.cleaner.compaction import compaction
-from kafkaspec.forensics.cleaner.dirty import Bound, NotYet
+from kafkaspec.forensics.cleaner.dirty import DirtyBound, NotYet
 from kafkaspec.forensics.cleaner.settings import Settings
 from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.log.partition import Partition
@@ -82,7 +82,7 @@ def test_the_active_segment_does_not_supersede(partition: Path, tmp_path: Path) 
     kept = list(Partition(out).records())
     active = Partition(partition).last_base_offset
     assert active is not None
-    assert found.dirty.bound is Bound.ACTIVE
+    assert found.dirty.bound is DirtyBound.ACTIVE
     closed = [record for record in Partition(partition).records() if record.offset < active]
     last = {record.key: record for record in closed}
     assert [r for r in kept if r.offset < active] == sorted(last.values(), key=lambda r: r.offset)
@@ -116,7 +116,7 @@ def test_why_not_yet(partition: Path, settings: dict[str, str], why: NotYet | No
     found = compaction(LogView(Partition(partition)), Settings(settings), NOW)
     assert found.dirty.not_yet is why
     if "min.compaction.lag.ms" in settings:
-        assert found.dirty.bound is Bound.LAG
+        assert found.dirty.bound is DirtyBound.LAG
         assert found.dirty.holder is not None
 
 

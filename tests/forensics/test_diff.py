@@ -11,8 +11,12 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.forensics.replicas.comparison import Comparison, DifferenceKind, compare_replicas
-from kafkaspec.forensics.replicas.truncation import Epochs, truncation
+from kafkaspec.forensics.replicas.comparison import (
+    DifferenceKind,
+    ReplicaComparison,
+    compare_replicas,
+)
+from kafkaspec.forensics.replicas.truncation import ReplicaEpochs, truncation
 from kafkaspec.log.partition import Partition
 from tests.cli.helpers import lines, run
 from tests.extent import examples
@@ -23,7 +27,7 @@ REPLICAS = Path(__file__).with_name("replicas")
 """Two brokers of 4.3.1 after an unclean election; see ``tests/kafka/test_replicas.py``."""
 
 
-def _compare(a: Path, b: Path) -> Comparison:
+def _compare(a: Path, b: Path) -> ReplicaComparison:
     with Partition(a) as first, Partition(b) as second:
         return compare_replicas(first, second)
 
@@ -231,12 +235,12 @@ def _history(chance: random.Random, rounds: int) -> tuple[list[list[tuple[int, i
     return logs, leaders
 
 
-def _epochs(log: list[tuple[int, int]]) -> Epochs:
+def _epochs(log: list[tuple[int, int]]) -> ReplicaEpochs:
     entries: list[EpochEntry] = []
     for epoch, offset in log:
         if not entries or entries[-1].epoch != epoch:
             entries.append(EpochEntry(epoch, offset))
-    return Epochs(entries, len(log))
+    return ReplicaEpochs(entries, len(log))
 
 
 def test_after_truncation_a_follower_has_a_prefix_of_the_leader() -> None:

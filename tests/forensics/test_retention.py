@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.forensics.cleaner.retention import Hold, Rule, retention
+from kafkaspec.forensics.cleaner.retention import Hold, RetentionRule, retention
 from kafkaspec.forensics.cleaner.settings import Settings
 from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.log.partition import Partition
@@ -65,7 +65,7 @@ def test_a_future_timestamp_holds_all_later_segments(partition: Path) -> None:
 def test_every_assumption_is_named(partition: Path) -> None:
     settings = Settings({"cleanup.policy": "delete", "retention.ms": str(DAY)})
     found = retention(LogView(Partition(partition)), settings, NOW)
-    assert [fate.rule for fate in found.fates] == [Rule.TIME] * 4
+    assert [fate.rule for fate in found.fates] == [RetentionRule.TIME] * 4
     assert {item.name: item.why for item in found.assumptions} == {
         "clock": "the time that was asked for",
         "cleanup.policy": "given",

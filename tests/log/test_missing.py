@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.log.missing import Missing, Why, missing
+from kafkaspec.log.missing import Missing, MissingWhy, missing
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from tests.goldens import GOLDEN, VERSIONS, distinct
@@ -69,7 +69,7 @@ def test_every_cut_of_every_segment_is_seen(logs: Path) -> None:
                     # Also at the very end: the high watermark knows.
                     last = batches[-1].last_offset
                     assert item.offsets == (ends[begin], last + 1), (size, suffixes)
-                    assert item.reason is (Why.END if path == paths[-1] else Why.CUT)
+                    assert item.reason is (MissingWhy.END if path == paths[-1] else MissingWhy.CUT)
                 path.write_bytes(data)
     assert losses(partition) == []
 
@@ -86,7 +86,7 @@ def test_a_segment_that_is_gone_is_missing_unless_the_log_was_compacted(logs: Pa
     for path in partition.glob("*12.*"):
         path.unlink()
     (item,) = losses(partition)
-    assert (item.reason, item.offsets) == (Why.CUT, (12, 24))
+    assert (item.reason, item.offsets) == (MissingWhy.CUT, (12, 24))
     for name, is_loss in (("segments 0 24", False), ("segments 0 23", True), ("other 0 99", True)):
         (logs / "cleaner-offset-checkpoint").write_text(f"0\n1\n{name}\n")
         assert bool(losses(partition)) == is_loss, name
@@ -97,12 +97,12 @@ def test_a_segment_that_is_gone_is_missing_unless_the_log_was_compacted(logs: Pa
     data = path.read_bytes()
     path.write_bytes(data[: first.end] + data[second.end :])
     proof, _ = losses(partition)
-    assert (proof.reason, proof.offsets) == (Why.BROKEN, (3, 6))
+    assert (proof.reason, proof.offsets) == (MissingWhy.BROKEN, (3, 6))
     for index in partition.glob(f"{path.stem}.*index"):
         index.unlink()  # the cleaner makes them again
     assert losses(partition) == []
     (note,) = missing(Partition(partition))
-    assert (note.reason, note.offsets) == (Why.COMPACTED, (3, 24))
+    assert (note.reason, note.offsets) == (MissingWhy.COMPACTED, (3, 24))
 
 
 def test_an_index_without_its_segment_is_seen_in_a_compacted_log(logs: Path) -> None:
@@ -111,7 +111,7 @@ def test_an_index_without_its_segment_is_seen_in_a_compacted_log(logs: Path) -> 
     (logs / "cleaner-offset-checkpoint").write_text("0\n1\nsegments 0 99\n")
     (partition / f"{12:020d}.log").unlink()
     (item,) = losses(partition)
-    assert (item.reason, item.offsets) == (Why.CUT, (12, 24))
+    assert (item.reason, item.offsets) == (MissingWhy.CUT, (12, 24))
     assert f"{12:020d}.index is there without its segment" in item.message
 
 
@@ -130,7 +130,7 @@ def test_indexes_and_snapshots_say_that_the_last_segment_is_gone(logs: Path) -> 
         for path in kept.keys() - set(proofs):
             path.unlink()
         (item,) = losses(partition)
-        assert (item.reason, item.offsets) == (Why.END, (36, end))
+        assert (item.reason, item.offsets) == (MissingWhy.END, (36, end))
         assert all(path.name in item.message for path in proofs)
         for path, data in kept.items():
             path.write_bytes(data)
@@ -138,7 +138,7 @@ def test_indexes_and_snapshots_say_that_the_last_segment_is_gone(logs: Path) -> 
     for path in indexes:  # the first 4 KiB of a segment have no entry
         path.write_bytes(b"")
     (item,) = losses(partition)
-    assert (item.reason, item.offsets) == (Why.TAIL, (36, None))
+    assert (item.reason, item.offsets) == (MissingWhy.TAIL, (36, None))
     assert item.is_loss
 
 
@@ -148,7 +148,7 @@ def test_a_torn_end_is_a_loss_and_zeros_are_a_note(tmp_path: Path) -> None:
     for tail, is_loss in ((entries[:30], True), (entries[:5], True), (bytes(4096), False)):
         path.write_bytes(entries + tail)
         (item,) = missing(Segment(path))
-        assert (item.is_loss, item.reason, item.offsets) == (is_loss, Why.TAIL, (2, None))
+        assert (item.is_loss, item.reason, item.offsets) == (is_loss, MissingWhy.TAIL, (2, None))
         assert (item.position, item.size) == (len(entries), len(tail))
         (same,) = missing(Segment(entries + tail, name=str(path)))  # a buffer
         assert (same.is_loss, same.position, same.size) == (is_loss, item.position, item.size)
@@ -157,26 +157,26 @@ def test_a_torn_end_is_a_loss_and_zeros_are_a_note(tmp_path: Path) -> None:
 def test_the_log_start_offset_is_counted_and_checked(logs: Path) -> None:
     partition, checkpoint = logs / PLAIN, logs / "log-start-offset-checkpoint"
 
-    def found(**options: object) -> list[tuple[Why, bool]]:
+    def found(**options: object) -> list[tuple[MissingWhy, bool]]:
         items = missing(Partition(partition), **options)  # type: ignore[arg-type]
         return [(item.reason, item.is_loss) for item in items]
 
     end = Partition(partition).log_end_offset
     for listed, expected in (
-        (14, [(Why.DELETED, False)]),
-        (end, [(Why.DELETED, False)]),  # everything was deleted
-        (end + 1, [(Why.LOG_START, True), (Why.DELETED, False)]),
+        (14, [(MissingWhy.DELETED, False)]),
+        (end, [(MissingWhy.DELETED, False)]),  # everything was deleted
+        (end + 1, [(MissingWhy.LOG_START, True), (MissingWhy.DELETED, False)]),
     ):
         checkpoint.write_text(f"0\n1\nsegments 0 {listed}\n")
         assert found(log_start="checkpoint") == expected, listed
         assert found(log_start="ignore") == []
         assert found(log_start=listed) == expected, listed
     checkpoint.write_text("0\n2\nsegments 0 14\n")  # cannot be read
-    assert found(log_start="checkpoint") == [(Why.LOG_START, True)]
+    assert found(log_start="checkpoint") == [(MissingWhy.LOG_START, True)]
     checkpoint.write_text("0\n1\nsegments 0 3\n")
     for path in partition.glob(f"{0:020d}.*"):
         path.unlink()
-    assert found(log_start="checkpoint") == [(Why.LOG_START, False)]
+    assert found(log_start="checkpoint") == [(MissingWhy.LOG_START, False)]
     (item,) = missing(Partition(partition), log_start="checkpoint")
     assert item.offsets == (3, 12)
 

@@ -22,14 +22,14 @@ from kafkaspec.cli.report import (
 )
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.forensics.replicas.comparison import (
-    Comparison,
-    Difference,
     Extent,
+    LogDifference,
+    ReplicaComparison,
     ReplicaLog,
     Truncation,
     compare_replicas,
 )
-from kafkaspec.forensics.replicas.entries import Side
+from kafkaspec.forensics.replicas.entries import ReplicaSide
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
@@ -49,7 +49,7 @@ class _Copy(NamedTuple):
 
 
 OUTPUT = Output(
-    difference=line(LinePlace, Difference),
+    difference=line(LinePlace, LogDifference),
     truncation=line(
         LinePlace,
         Truncation,
@@ -171,7 +171,7 @@ def _elections(a: ReplicaLog, b: ReplicaLog, counts: Inputs) -> list[UncleanElec
 
 
 def _report(
-    report: Reporter, place: LinePlace, found: Comparison, elections: list[UncleanElection]
+    report: Reporter, place: LinePlace, found: ReplicaComparison, elections: list[UncleanElection]
 ) -> None:
     for each in found.differences:
         report.line("difference", place, each)
@@ -191,7 +191,7 @@ def _report(
     report.line("partition", place, found, a=_copy(found.a), b=_copy(found.b))
 
 
-def _copy(side: Side) -> _Copy:
+def _copy(side: ReplicaSide) -> _Copy:
     path = side.log.path
     assert path is not None
     return _Copy(path, side.first_offset, side.end_offset, side.entries)
@@ -208,7 +208,7 @@ _COLUMNS: dict[str, Column] = {
 }
 
 
-def _print(report: Reporter, found: Comparison, elections: list[UncleanElection]) -> None:
+def _print(report: Reporter, found: ReplicaComparison, elections: list[UncleanElection]) -> None:
     for name, side in (("A", found.a), ("B", found.b)):
         first = side.first_offset
         end = "nothing" if first is None else f"{first} to {side.end_offset - 1}"
@@ -233,7 +233,7 @@ def _entries(count: int) -> str:
     return count_text(count, "entry", "entries")
 
 
-def _content(item: Difference, extent: Extent | None) -> str:
+def _content(item: LogDifference, extent: Extent | None) -> str:
     if extent is None:
         return "-" if item.records is None else f"{count_text(item.records, 'record')}"
     epochs = f"{extent.first_epoch}"

@@ -36,7 +36,7 @@ from kafkaspec.files import names
 from kafkaspec.results import Assumption, as_json
 
 if TYPE_CHECKING:
-    from kafkaspec.forensics.doctor import Diagnosis, Loss, Trouble
+    from kafkaspec.forensics.doctor import Diagnosis, PartitionLoss, Trouble
 
 _BEFORE = {
     "damaged": "Damaged, and not looked at by the start",
@@ -177,7 +177,7 @@ def _headline(diagnosis: Diagnosis) -> str:
     return " ".join(parts)
 
 
-def _lost(kind: str, found: Sequence[Loss]) -> str:
+def _lost(kind: str, found: Sequence[PartitionLoss]) -> str:
     """Return what happens to some partitions in the same way."""
     many = count_text(len(found), "partition")
     offsets = sum(each.size or 0 for loss in found for each in loss.offsets)
@@ -191,14 +191,14 @@ def _lost(kind: str, found: Sequence[Loss]) -> str:
     return f"{text} ({_named(found)})"
 
 
-def _named(found: Sequence[Loss]) -> str:
+def _named(found: Sequence[PartitionLoss]) -> str:
     """Return partitions by name with the offsets that are concerned, as many as a line takes."""
     shown = [_with_offsets(loss) for loss in found[:_PLACES]]
     rest = len(found) - len(shown)
     return ", ".join([*shown, f"{rest:,} more"] if rest else shown)
 
 
-def _with_offsets(loss: Loss) -> str:
+def _with_offsets(loss: PartitionLoss) -> str:
     name = f"{loss.topic}-{loss.partition}"
     ranges = [str(each) for each in loss.offsets if each.size != 0]
     return " ".join([name, " and ".join(ranges[:_PLACES])]).rstrip()

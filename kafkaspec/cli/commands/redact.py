@@ -22,7 +22,7 @@ from kafkaspec.cli.options import (
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, Way, Where
+from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, PartMatch, Way
 from kafkaspec.forensics.redaction.running import (
     RedactedEntry,
     RedactedPartition,
@@ -92,7 +92,9 @@ def _ranges(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> t
     return tuple(found)
 
 
-def _matches(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[Where, ...]:
+def _matches(
+    _: click.Context, __: click.Parameter, values: tuple[str, ...]
+) -> tuple[PartMatch, ...]:
     found = []
     for value in values:
         name, equals, text = value.partition("=")
@@ -104,7 +106,7 @@ def _matches(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
             pattern = re.compile(text.encode("utf-8", "surrogateescape"))
         except re.error as error:
             raise click.BadParameter(f"{text!r} is not a regular expression: {error}") from None
-        found.append(Where(Part(part), pattern, header if colon else None))
+        found.append(PartMatch(Part(part), pattern, header if colon else None))
     return tuple(found)
 
 
@@ -134,7 +136,7 @@ def redact_command(
         callback=_ranges,
         metavar="A-B",
     ),
-    matches: tuple[Where, ...] = option(
+    matches: tuple[PartMatch, ...] = option(
         "--match",
         "Records that match.",
         former="--where",

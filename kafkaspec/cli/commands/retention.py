@@ -27,14 +27,14 @@ from kafkaspec.cli.report import (
     Reporter,
     line,
 )
-from kafkaspec.forensics.cleaner.retention import Fate, Hold, Holder, Retention, retention
+from kafkaspec.forensics.cleaner.retention import Hold, Holder, Retention, SegmentFate, retention
 from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.results import OffsetRange
 
 OUTPUT = Output(
     segment=line(
         LinePlace,
-        Fate,
+        SegmentFate,
         file=str,
         position=int,
         offsets=OffsetRange,
@@ -137,7 +137,7 @@ def _show(report: Reporter, view: LogView, result: Retention) -> None:
     report.assume(result.assumptions)
 
 
-def _text(fate: Fate) -> str:
+def _text(fate: SegmentFate) -> str:
     if fate.rule is not None:
         return f"deleted: {fate.rule}"
     text = f"stays: {fate.hold}"

@@ -36,7 +36,7 @@ from kafkaspec.forensics.salvage import (
     Added,
     Fate,
     LostOffsets,
-    OpenTransaction,
+    OpenInOutput,
     SalvagedPartition,
     SalvageReport,
     Stretch,
@@ -49,7 +49,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
 
 _STRETCH = line(LinePlace, {"file": str}, Stretch, without=("fate",))
-_TRANSACTION = line(LinePlace, OpenTransaction)
+_TRANSACTION = line(LinePlace, OpenInOutput)
 
 OUTPUT = Output(
     lost_offsets=line(LinePlace, {"file": str | None}, LostOffsets, without=("segment",)),
@@ -232,7 +232,7 @@ def _ids(paths: Sequence[Path]) -> Any:
 _STATES: Final = {"open": "open", "unknown": "outcome not known"}
 
 
-def _transactions(item: SalvagedPartition) -> list[tuple[str, OpenTransaction]]:
+def _transactions(item: SalvagedPartition) -> list[tuple[str, OpenInOutput]]:
     """Return the transactions that are open, or ended in a way that is not known."""
     return [*(("open", each) for each in item.open), *(("unknown", each) for each in item.unknown)]
 

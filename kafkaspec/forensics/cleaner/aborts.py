@@ -77,7 +77,7 @@ class _Aborted:
         self.seen = False
 
 
-class Transactions:
+class AbortedRanges:
     """The transactions of the batches so far.
 
     Attributes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.errors import unreadable
 from kafkaspec.forensics.cleaner.dirty import Dirty, dirty
-from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, Note, Pass, Rule
+from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, CleanerRule, Note, Pass
 from kafkaspec.forensics.cleaner.settings import CLEANUP_POLICY, Settings
 from kafkaspec.forensics.cleaner.view import CLOCK, LogView, SegmentView
 from kafkaspec.forensics.cleaner.writing import copy_files, write_cleaned
@@ -43,7 +43,7 @@ class Compaction:
     keys: int
     full: bool
     records: int
-    removed: dict[Rule, int]
+    removed: dict[CleanerRule, int]
     batches: dict[Action, int]
     horizons: int
     horizon: int

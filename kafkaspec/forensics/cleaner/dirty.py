@@ -16,7 +16,7 @@ from kafkaspec.forensics.cleaner.settings import COMPACT, Settings
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 
 
-class Bound(StrEnum):
+class DirtyBound(StrEnum):
     """A limit of the cleaner."""
 
     ACTIVE = "active segment"
@@ -54,7 +54,7 @@ class Dirty:
     checkpoint: int | None
     first_dirty: int
     first_uncleanable: int
-    bound: Bound
+    bound: DirtyBound
     holder: SegmentView | None
     clean_bytes: int
     cleanable_bytes: int
@@ -91,17 +91,17 @@ def dirty(log: LogView, settings: Settings, now: int, profile: Profile) -> Dirty
     active = log.segments[-1]
     closed = log.segments[:-1]
 
-    bound, offset = Bound.ACTIVE, active.base_offset
+    bound, offset = DirtyBound.ACTIVE, active.base_offset
     stable = log.last_stable_offset if profile.batch_horizons else log.partition.last_stable_offset
     if stable < offset:
-        bound = Bound.STABLE if stable < log.high_watermark else Bound.HIGH_WATERMARK
+        bound = DirtyBound.STABLE if stable < log.high_watermark else DirtyBound.HIGH_WATERMARK
         offset = stable
     lag, holder = settings.number("min.compaction.lag.ms"), None
     if lag > 0:
         for segment in _from(closed, first, active):
             if segment.largest.value > now - lag:
                 if segment.base_offset < offset:
-                    bound, offset, holder = Bound.LAG, segment.base_offset, segment
+                    bound, offset, holder = DirtyBound.LAG, segment.base_offset, segment
                 break
     offset = max(first, offset)
     left = _from(closed, offset, active)

@@ -25,7 +25,7 @@ from kafkaspec.columns.wanted import BATCH_POSITION, Wanted
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
-from kafkaspec.forensics.cleaner.aborts import AbortIndex, Transactions
+from kafkaspec.forensics.cleaner.aborts import AbortedRanges, AbortIndex
 from kafkaspec.forensics.cleaner.dirty import Dirty, between
 from kafkaspec.forensics.cleaner.settings import Settings
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
@@ -42,7 +42,7 @@ _INDEXES: Final = (files.OFFSET_INDEX, files.TIME_INDEX)
 _BATCHES: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
 
 
-class Rule(StrEnum):
+class CleanerRule(StrEnum):
     """Why a record goes."""
 
     SUPERSEDED = "superseded"
@@ -87,7 +87,7 @@ class Removed:
     """A record that goes."""
 
     offset: int
-    rule: Rule
+    rule: CleanerRule
     newest: int | None
     position: int
 
@@ -129,7 +129,7 @@ class Pass:
         self._aborts = AbortIndex(log.segments, log.log_start)
         self.latest, self.full = NONE, False
         self.full_at: tuple[SegmentView, int, int] | None = None
-        self.counts: Counter[Rule] = Counter()
+        self.counts: Counter[CleanerRule] = Counter()
         self.actions: Counter[Action] = Counter()
         self.records = self.horizons = 0
         expires = settings.number("producer.id.expiration.ms")
@@ -141,14 +141,14 @@ class Pass:
         before = between(log.segments, 0, found.first_dirty)
         self._legacy_horizon = before[-1].modified - self._retention if before else 0
         self._build()
-        self._transactions = Transactions()
+        self._transactions = AbortedRanges()
 
     # -- the table of keys ------------------------------------------------------------------
 
     def _build(self) -> None:
         start, end = self._dirty.first_dirty, self._dirty.first_uncleanable
         segments = between(self._log.segments, start, end)
-        transactions = Transactions()
+        transactions = AbortedRanges()
         transactions.add(self._aborts.between(start, end))
         for number, segment in enumerate(segments):
             following = segments[number + 1].base_offset if number + 1 < len(segments) else end
@@ -160,7 +160,7 @@ class Pass:
                     return
             self.latest = following - 1
 
-    def _put_segment(self, segment: Segment, transactions: Transactions) -> tuple[int, int] | None:
+    def _put_segment(self, segment: Segment, transactions: AbortedRanges) -> tuple[int, int] | None:
         """Put the keys of a segment; return its begin and where the table is full, or None."""
         start = self._dirty.first_dirty
         begin = start_position(segment, start)[0]
@@ -206,7 +206,7 @@ class Pass:
                 return
 
     @staticmethod
-    def _marker(headers: HeaderTable, number: int, transactions: Transactions) -> bool:
+    def _marker(headers: HeaderTable, number: int, transactions: AbortedRanges) -> bool:
         return transactions.marker(
             headers.last_offset[number],
             headers.producer_id[number],
@@ -323,10 +323,12 @@ class Pass:
         verdicts = rows.of(headers.position[number])
         self.records += len(verdicts)
         if discarded:
-            self._count(Rule.ABORTED, len(verdicts))
+            self._count(CleanerRule.ABORTED, len(verdicts))
             if removed is not None:
                 place = headers.position[number]
-                removed.extend(Removed(each, Rule.ABORTED, None, place) for each in rows.offsets)
+                removed.extend(
+                    Removed(each, CleanerRule.ABORTED, None, place) for each in rows.offsets
+                )
             return self._without(headers, number)
         is_batch = headers.magic[number] in _BATCHES
         converts = self._profile.cleaner_converts and not is_batch
@@ -365,15 +367,15 @@ class Pass:
         """Count the records that go, by rule."""
         keyless = verdicts.translate(_KEYLESS).count(1)
         superseded = verdicts.translate(_SUPERSEDED).count(1)
-        self._count(Rule.KEYLESS, keyless)
-        self._count(Rule.SUPERSEDED, superseded)
-        self._count(Rule.TOMBSTONE, keep.count(0) - keyless - superseded)
+        self._count(CleanerRule.KEYLESS, keyless)
+        self._count(CleanerRule.SUPERSEDED, superseded)
+        self._count(CleanerRule.TOMBSTONE, keep.count(0) - keyless - superseded)
         if removed is None:
             return
         for row, verdict in enumerate(verdicts):
             if not keep[row]:
                 rule = _rule_of(verdict)
-                newest = rows.newest[row] if rule is Rule.SUPERSEDED else None
+                newest = rows.newest[row] if rule is CleanerRule.SUPERSEDED else None
                 removed.append(Removed(rows.offsets[row], rule, newest, position))
 
     def _control_batch(
@@ -401,10 +403,10 @@ class Pass:
             stays = record.offset > self.latest or record.offset >= self.table.newest_of(key)
         if not stays:
             if control is not None:
-                self._count(Rule.MARKER, 1)
+                self._count(CleanerRule.MARKER, 1)
                 if removed is not None:
                     place = headers.position[number]
-                    removed.append(Removed(control.record.offset, Rule.MARKER, None, place))
+                    removed.append(Removed(control.record.offset, CleanerRule.MARKER, None, place))
             return self._without(headers, number)
         if not (self._profile.batch_horizons and idle and horizon is None):
             return None
@@ -440,7 +442,7 @@ class Pass:
             and headers.last_offset[number] + 1 == self._dirty.first_uncleanable
         )
 
-    def _count(self, rule: Rule, number: int) -> None:
+    def _count(self, rule: CleanerRule, number: int) -> None:
         if number:
             self.counts[rule] += number
 
@@ -525,10 +527,10 @@ _KEPT_TOMBSTONE: Final = {
 }
 
 
-def _rule_of(verdict: int) -> Rule:
+def _rule_of(verdict: int) -> CleanerRule:
     if verdict & KeyVerdict.KEYLESS:
-        return Rule.KEYLESS
-    return Rule.SUPERSEDED if verdict & KeyVerdict.SUPERSEDED else Rule.TOMBSTONE
+        return CleanerRule.KEYLESS
+    return CleanerRule.SUPERSEDED if verdict & KeyVerdict.SUPERSEDED else CleanerRule.TOMBSTONE
 
 
 def _integers(columns: Columns, name: str) -> memoryview:

@@ -17,7 +17,7 @@ from kafkaspec.log.lookup import find_max_timestamp
 from kafkaspec.results import Assumption, Strength
 
 
-class Rule(StrEnum):
+class RetentionRule(StrEnum):
     """A rule by which a segment goes."""
 
     START = "start"
@@ -61,7 +61,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class SegmentFate:
     """The fate of a segment.
 
     Attributes:
@@ -74,7 +74,7 @@ class Fate:
     """
 
     segment: SegmentView
-    rule: Rule | None
+    rule: RetentionRule | None
     hold: Hold | None = None
     due: bool = False
     holder: Holder | None = None
@@ -94,7 +94,7 @@ class Retention:
         assumptions: what it depends on.
     """
 
-    fates: tuple[Fate, ...]
+    fates: tuple[SegmentFate, ...]
     log_start: int
     log_end: int
     rolls: bool
@@ -102,12 +102,12 @@ class Retention:
     assumptions: tuple[Assumption, ...]
 
     @property
-    def deleted(self) -> list[Fate]:
+    def deleted(self) -> list[SegmentFate]:
         """The segments that go."""
         return [fate for fate in self.fates if fate.rule is not None]
 
     @property
-    def held(self) -> list[Fate]:
+    def held(self) -> list[SegmentFate]:
         """The segments that would go by themselves, but for an earlier one, or a future time."""
         return [fate for fate in self.fates if fate.hold is Hold.FUTURE or fate.due]
 
@@ -136,7 +136,7 @@ def retention(
     bytes_kept = settings.number("retention.bytes") if deletes else -1
     most_ms = settings.number("retention.ms") if deletes else -1
     left, start = list(log.segments), log.log_start
-    rules: dict[int, Rule] = {}
+    rules: dict[int, RetentionRule] = {}
     over = 0
 
     def by_start(_: SegmentView, following: SegmentView | None) -> bool:
@@ -152,7 +152,7 @@ def retention(
     def by_time(segment: SegmentView, _: SegmentView | None) -> bool:
         return _is_old(segment, now, most_ms)
 
-    def apply(rule: Rule, goes: Callable[[SegmentView, SegmentView | None], bool]) -> None:
+    def apply(rule: RetentionRule, goes: Callable[[SegmentView, SegmentView | None], bool]) -> None:
         nonlocal left, start
         count = _deletable(left, log.high_watermark, goes)
         for segment in left[:count]:
@@ -161,21 +161,21 @@ def retention(
             start = max(start, left[count].base_offset if count < len(left) else log.log_end)
         left = left[count:]
 
-    order = (Rule.START, Rule.SIZE, Rule.TIME)
+    order = (RetentionRule.START, RetentionRule.SIZE, RetentionRule.TIME)
     for rule in order if rules_of.start_first else reversed(order):
         over = sum(segment.size for segment in left) - bytes_kept
-        if rule is Rule.START:
+        if rule is RetentionRule.START:
             apply(rule, by_start)
-        elif rule is Rule.SIZE and bytes_kept >= 0 and over >= 0:
+        elif rule is RetentionRule.SIZE and bytes_kept >= 0 and over >= 0:
             apply(rule, by_size)
-        elif rule is Rule.TIME and most_ms >= 0:
+        elif rule is RetentionRule.TIME and most_ms >= 0:
             apply(rule, by_time)
 
     fates = []
     for segment in log.segments:
         why = rules.get(segment.base_offset)
         if why is not None:
-            fates.append(Fate(segment, why))
+            fates.append(SegmentFate(segment, why))
             continue
         first = bool(left) and segment is left[0]
         fates.append(_kept(log, segment, now, most_ms, first=first, deletes=deletes))
@@ -217,15 +217,15 @@ def _deletable(
 
 def _kept(
     log: LogView, segment: SegmentView, now: int, most_ms: int, *, first: bool, deletes: bool
-) -> Fate:
+) -> SegmentFate:
     if not deletes:
-        return Fate(segment, None, Hold.POLICY)
+        return SegmentFate(segment, None, Hold.POLICY)
     active = segment is log.segments[-1]
     future = segment.largest.value > now and most_ms >= 0
     holder = _holder(log, segment) if future and segment.largest.source != "file time" else None
     due = _is_old(segment, now, most_ms) and log.high_watermark >= segment.following
     if active and not segment.size:
-        return Fate(segment, None, Hold.EMPTY)
+        return SegmentFate(segment, None, Hold.EMPTY)
     goes_at = segment.largest.value + most_ms + 1 if most_ms >= 0 else None
     if log.high_watermark < segment.following:
         hold, goes_at = Hold.HIGH_WATERMARK, None
@@ -235,7 +235,7 @@ def _kept(
         hold = Hold.EARLIER
     else:
         hold = Hold.LIMITS
-    return Fate(segment, None, hold, due and not first, holder, None if due else goes_at)
+    return SegmentFate(segment, None, hold, due and not first, holder, None if due else goes_at)
 
 
 def _holder(log: LogView, segment: SegmentView) -> Holder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kafkaspec.forensics.doctor.diagnosis import diagnose
-from kafkaspec.forensics.doctor.losses import Loss, LossKind, losses
+from kafkaspec.forensics.doctor.losses import LossKind, PartitionLoss, losses
 from kafkaspec.forensics.doctor.troubles import (
     Diagnosis,
     DirectoryFate,
@@ -17,8 +17,8 @@ __all__ = [
     "Diagnosis",
     "DirectoryFate",
     "Effect",
-    "Loss",
     "LossKind",
+    "PartitionLoss",
     "SegmentOutcome",
     "Trouble",
     "TroubleKind",

@@ -42,7 +42,7 @@ _KINDS: Final = {
 
 
 @dataclass(slots=True)
-class Loss:
+class PartitionLoss:
     """The fate of data of one partition.
 
     Attributes:
@@ -60,14 +60,14 @@ class Loss:
     offsets: list[OffsetRange] = field(default_factory=list)
 
 
-def losses(troubles: Iterable[Trouble], offline: Iterable[Path]) -> list[Loss]:
+def losses(troubles: Iterable[Trouble], offline: Iterable[Path]) -> list[PartitionLoss]:
     """Return what is lost, the worst first, by partition in the order of the directories.
 
     Args:
         troubles: what was found.
         offline: log directories that the broker gives up: nothing happens to their partitions.
     """
-    found: dict[tuple[LossKind, str, int], Loss] = {}
+    found: dict[tuple[LossKind, str, int], PartitionLoss] = {}
     given_up = tuple(offline)
     for trouble in troubles:
         kind = _KINDS.get(trouble.reason)
@@ -76,7 +76,7 @@ def losses(troubles: Iterable[Trouble], offline: Iterable[Path]) -> list[Loss]:
         if any(root in Path(trouble.file).parents for root in given_up):
             continue
         key = (kind, trouble.topic, trouble.partition)
-        loss = found.setdefault(key, Loss(*key))
+        loss = found.setdefault(key, PartitionLoss(*key))
         loss.size += trouble.size or 0
         if trouble.offsets is not None:
             loss.offsets.append(trouble.offsets)

@@ -36,7 +36,7 @@ _KINDS: Final = {
     FindingReason.DIRECTORY_ID: TroubleKind.DIRECTORY_ID,
 }
 
-Offsets = dict[tuple[str, int], int]
+_Offsets = dict[tuple[str, int], int]
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Root:
     path: Path
     stopped_cleanly: bool | None = None
     meta: MetaProperties | None = None
-    offsets: dict[str, Offsets] = field(default_factory=dict)
+    offsets: dict[str, _Offsets] = field(default_factory=dict)
     troubles: list[Trouble] = field(default_factory=list)
     children: list[Path] = field(default_factory=list)
     has_meta: bool = False

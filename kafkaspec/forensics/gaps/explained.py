@@ -21,8 +21,7 @@ from kafkaspec.forensics.headers import Column, named
 from kafkaspec.forensics.keys import aborted_of, is_aborted, newest_offsets
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.missing import Missing
-from kafkaspec.log.missing import Why as MissingWhy
+from kafkaspec.log.missing import Missing, MissingWhy
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import AbortedTransactions
@@ -35,7 +34,7 @@ _FILLED: Final = (
     "an empty batch without producer and time, as salvage puts in the place of lost offsets"
 )
 
-Row = tuple[int, int, int, GapKind, Why, Strength, str, str | None]
+GapRow = tuple[int, int, int, GapKind, Why, Strength, str, str | None]
 """First and last offset, number, kind, why, strength, detail and file."""
 
 
@@ -48,7 +47,7 @@ class Explained:
     strength: Column
     producer: Column
     details: dict[int, str] = field(default_factory=dict)
-    more: list[Row] = field(default_factory=list)
+    more: list[GapRow] = field(default_factory=list)
 
     def set(self, chosen: Any, why: Why, strength: Strength) -> None:
         """Give some ranges a reason."""
@@ -228,7 +227,7 @@ _COPIED: Final = shown_name(
 
 def before_and_after(
     log: Partition | Segment, stop: int | None, around: list[Missing], rows: Columns
-) -> list[Row]:
+) -> list[GapRow]:
     """Return what is missing before the first segment and after the last batch.
 
     Args:
@@ -237,7 +236,7 @@ def before_and_after(
     """
     if not isinstance(log, Partition) or log.first_base_offset is None:
         return []
-    found: list[Row] = []
+    found: list[GapRow] = []
     first = log.first_base_offset
     gone = [item for item in around if item.reason is MissingWhy.START]
     try:

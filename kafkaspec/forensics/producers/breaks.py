@@ -17,7 +17,13 @@ import numpy as np
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.headers import Column, Unread, segment_paths, tables
-from kafkaspec.forensics.producers.sequences import Break, Follows, ProducerVerdict, Rows, Runs
+from kafkaspec.forensics.producers.sequences import (
+    Break,
+    Follows,
+    ProducerVerdict,
+    SequenceRows,
+    SequenceRuns,
+)
 from kafkaspec.layout import names
 from kafkaspec.layout.sequences import LARGEST_SEQUENCE
 from kafkaspec.log.batch import NONE, Batch
@@ -128,7 +134,7 @@ def _content(record: Record) -> tuple[Any, ...]:
 
 
 def breaks_of(
-    log: Partition | Segment, runs: Runs, expiration_ms: int, compacted: int
+    log: Partition | Segment, runs: SequenceRuns, expiration_ms: int, compacted: int
 ) -> Iterator[Break]:
     """Yield what the breaks between runs mean.
 
@@ -204,7 +210,7 @@ def _forgot(expired: bool | None, detail: str) -> str:
 
 
 def _of_repeat(
-    repeats: Repeats, rows: Rows, row: int, count: int
+    repeats: Repeats, rows: SequenceRows, row: int, count: int
 ) -> tuple[ProducerVerdict, Strength, str]:
     """Return whether the numbers of a run that repeat have the same records as before."""
     equal, different, unknown = repeats.compared(

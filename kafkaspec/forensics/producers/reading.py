@@ -21,7 +21,7 @@ from kafkaspec.forensics.headers import (
     tables,
 )
 from kafkaspec.forensics.producers.breaks import breaks_of
-from kafkaspec.forensics.producers.sequences import Break, Runs, SequenceWalk, SnapshotCheck
+from kafkaspec.forensics.producers.sequences import Break, SequenceRuns, SequenceWalk, SnapshotCheck
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
@@ -100,7 +100,7 @@ def read_producers(
     )
 
 
-def _table(runs: Runs, paths: list[str]) -> pa.Table:
+def _table(runs: SequenceRuns, paths: list[str]) -> pa.Table:
     rows, made = runs.rows, []
     for item in RUNS:
         if item.name == "follows":

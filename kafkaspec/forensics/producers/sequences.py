@@ -269,10 +269,10 @@ _LAST: Final = frozenset({"last_sequence", "last_offset", "last_timestamp", "hol
 _SUMS: Final = frozenset({"batches", "records"})
 
 
-Rows = dict[str, Column]
+SequenceRows = dict[str, Column]
 
 
-class Runs(NamedTuple):
+class SequenceRuns(NamedTuple):
     """The runs of sequence numbers of a log.
 
     Attributes:
@@ -280,7 +280,7 @@ class Runs(NamedTuple):
         numbers: how many numbers it leaves out or repeats.
     """
 
-    rows: Rows
+    rows: SequenceRows
     follows: Any
     numbers: Column
     before: Column
@@ -297,7 +297,7 @@ class SequenceWalk:
         """
         self._log, self._check = log, check
         self._group_offsets = isinstance(log, Partition) and log.topic == Topic.CONSUMER_OFFSETS
-        self._parts: list[Rows] = []
+        self._parts: list[SequenceRows] = []
         self._holes = 0
         self._end: int | None = None
         self._file = -1
@@ -346,7 +346,7 @@ class SequenceWalk:
                 begin = end
         self._add({name: column[begin:] for name, column in parts.items()})
 
-    def _add(self, rows: Rows) -> None:
+    def _add(self, rows: SequenceRows) -> None:
         if len(rows["file"]):
             self._parts.append(_reduced(rows))
             if self._check is not None:
@@ -358,14 +358,14 @@ class SequenceWalk:
             self._check.end(self._end)
 
     @property
-    def runs(self) -> Runs:
+    def runs(self) -> SequenceRuns:
         """The runs so far."""
-        rows: Rows = {name: np.empty(0, np.int64) for name in _NAMES}
+        rows: SequenceRows = {name: np.empty(0, np.int64) for name in _NAMES}
         if self._parts:
             rows = _reduced(
                 {name: np.concatenate([part[name] for part in self._parts]) for name in rows}
             )
-        return Runs(rows, *_followed(rows, self._group_offsets))
+        return SequenceRuns(rows, *_followed(rows, self._group_offsets))
 
 
 class SequenceHoles:
@@ -392,7 +392,7 @@ class SequenceHoles:
         }
 
 
-def _reduced(rows: Rows) -> Rows:
+def _reduced(rows: SequenceRows) -> SequenceRows:
     """Join rows of the same producer and epoch whose numbers continue; by producer, in order."""
     order = np.argsort(rows["producer_id"], kind="stable")
     producer, epoch = rows["producer_id"][order], rows["epoch"][order]
@@ -406,7 +406,7 @@ def _reduced(rows: Rows) -> Rows:
     return joined_rows(rows, order, begins, _LAST, _SUMS)
 
 
-def _followed(rows: Rows, group_offsets: bool) -> tuple[Any, Column, Column]:
+def _followed(rows: SequenceRows, group_offsets: bool) -> tuple[Any, Column, Column]:
     """Return how each run follows, the numbers it leaves out or repeats, and the last one before.
 
     Sequence numbers begin at 0 again after the largest one: they are counted on instead, and a

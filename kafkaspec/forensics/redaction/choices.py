@@ -43,7 +43,7 @@ class Way(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class PartMatch:
     """Records of which a part matches a regular expression.
 
     Attributes:
@@ -80,7 +80,7 @@ class Chosen:
 
     keys: frozenset[bytes] = frozenset()
     offsets: tuple[range, ...] = ()
-    where: tuple[Where, ...] = ()
+    where: tuple[PartMatch, ...] = ()
     every: bool = False
 
     def has(self, record: Record) -> bool:

@@ -11,8 +11,8 @@ from typing import ClassVar, Final, Literal
 from kafkaspec.arrow import provider
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.forensics.replicas.entries import EntryPlace, Pair, Relation, Side, different
-from kafkaspec.forensics.replicas.truncation import Epochs, Step, truncation
+from kafkaspec.forensics.replicas.entries import EntryPlace, Pair, Relation, ReplicaSide, different
+from kafkaspec.forensics.replicas.truncation import ReplicaEpochs, TruncationStep, truncation
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
@@ -88,7 +88,7 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference(Finding):
+class LogDifference(Finding):
     """A range of offsets in which two logs differ; ``message`` explains it.
 
     Attributes:
@@ -149,7 +149,7 @@ class Truncation:
     offset: int
     end_offset: int
     high_watermark: int | None
-    steps: tuple[Step, ...]
+    steps: tuple[TruncationStep, ...]
     agrees: bool
 
     @property
@@ -164,7 +164,7 @@ class Truncation:
 
 
 @dataclass
-class Comparison:
+class ReplicaComparison:
     """How two copies of a partition differ.
 
     Attributes:
@@ -178,9 +178,9 @@ class Comparison:
         errors: entries and files of A and B that cannot be read.
     """
 
-    a: Side
-    b: Side
-    differences: list[Difference] = field(default_factory=list)
+    a: ReplicaSide
+    b: ReplicaSide
+    differences: list[LogDifference] = field(default_factory=list)
     divergence: int | None = None
     leader: Name = "a"
     truncations: list[Truncation] = field(default_factory=list)
@@ -204,7 +204,9 @@ class Comparison:
 
 
 @checked
-def compare_replicas(a: ReplicaLog, b: ReplicaLog, *, leader: Name | None = None) -> Comparison:
+def compare_replicas(
+    a: ReplicaLog, b: ReplicaLog, *, leader: Name | None = None
+) -> ReplicaComparison:
     """Compare two copies of a partition byte by byte, and say what a follower would do.
 
     Each batch is the same in all replicas: a follower appends the bytes that the leader sent. What
@@ -226,7 +228,7 @@ def compare_replicas(a: ReplicaLog, b: ReplicaLog, *, leader: Name | None = None
         KafkaSpecError: a file cannot be read, or a checkpoint.
         ImportError: a cleaner was there, and PyArrow is not installed.
     """
-    found = Comparison(Side(a), Side(b))
+    found = ReplicaComparison(ReplicaSide(a), ReplicaSide(b))
     sorter = _Sorter(found, _log_start(found.a), _log_start(found.b), _cleaner(a), _cleaner(b))
     for pair in different(found.a, found.b):
         sorter.add(pair)
@@ -240,13 +242,13 @@ class _Sorter:
     """Sorts what differs into kinds, and joins neighbours of one kind."""
 
     def __init__(
-        self, found: Comparison, start_a: int, start_b: int, cleaner_a: int, cleaner_b: int
+        self, found: ReplicaComparison, start_a: int, start_b: int, cleaner_a: int, cleaner_b: int
     ) -> None:
         self._found = found
         self._starts = {Relation.ONLY_A: start_b, Relation.ONLY_B: start_a}
         self._cleaners = cleaner_a, cleaner_b
-        self._differences: list[Difference] = []
-        self._cleaned: Difference | None = None
+        self._differences: list[LogDifference] = []
+        self._cleaned: LogDifference | None = None
 
     def add(self, pair: Pair) -> None:
         """Add entries that are not the same."""
@@ -262,7 +264,7 @@ class _Sorter:
         else:
             self._differences.append(_joined(None, kind, pair))
 
-    def finish(self) -> list[Difference]:
+    def finish(self) -> list[LogDifference]:
         """Return all differences."""
         differences = []
         for each in self._differences:
@@ -290,7 +292,7 @@ class _Sorter:
             return None
         return DifferenceKind.CHANGED if _intact(a) and _intact(b) else DifferenceKind.DAMAGED
 
-    def _reason(self, item: Difference) -> tuple[Strength, str]:
+    def _reason(self, item: LogDifference) -> tuple[Strength, str]:
         only = "A" if item.b is None else "B"
         other = "B" if item.b is None else "A"
         if item.kind is DifferenceKind.LOG_START:
@@ -313,7 +315,7 @@ class _Sorter:
             return Strength.PROOF, text
         return Strength.PROOF, "a checksum is wrong: " + self._damaged(item)
 
-    def _damaged(self, item: Difference) -> str:
+    def _damaged(self, item: LogDifference) -> str:
         places = {"A": item.a, "B": item.b}
         logs = {"A": self._found.a.log, "B": self._found.b.log}
         wrong = [
@@ -323,7 +325,7 @@ class _Sorter:
         ]
         return " and ".join(wrong) + (" is damaged" if len(wrong) == 1 else " are damaged")
 
-    def _compare_records(self, span: Difference) -> list[Difference]:
+    def _compare_records(self, span: LogDifference) -> list[LogDifference]:
         provider()  # says what is not installed
         from kafkaspec.forensics.replicas.compacted import compare_cleaned
 
@@ -353,7 +355,7 @@ class _Sorter:
             ):
                 strength = Strength.UNKNOWN if kind is DifferenceKind.MISSING else Strength.PROOF
                 for each in _runs(offsets):
-                    item = Difference(
+                    item = LogDifference(
                         reason=kind,
                         message=why,
                         offsets=OffsetRange(each[0], each[-1] + 1),
@@ -364,11 +366,11 @@ class _Sorter:
         return result
 
 
-def _joined(item: Difference | None, kind: DifferenceKind, pair: Pair) -> Difference:
+def _joined(item: LogDifference | None, kind: DifferenceKind, pair: Pair) -> LogDifference:
     """Return a difference with one more pair in it, a new one if there is none yet."""
     first, last = pair.first_offset, pair.last_offset
     if item is None:
-        item = Difference(
+        item = LogDifference(
             reason=kind,
             message="",
             offsets=OffsetRange(first, last + 1),
@@ -392,7 +394,7 @@ def _with(extent: Extent | None, place: EntryPlace | None) -> Extent | None:
     return extent
 
 
-def _alike(last: Difference, pair: Pair) -> bool:
+def _alike(last: LogDifference, pair: Pair) -> bool:
     """Return whether a pair belongs to the difference before it."""
     if last.kind is DifferenceKind.DIVERGED:
         return True
@@ -401,7 +403,7 @@ def _alike(last: Difference, pair: Pair) -> bool:
     return sides and (near or last.kind in LEGAL) and last.kind is not DifferenceKind.DAMAGED
 
 
-def _overlap(found: Comparison, pair: Pair) -> bool:
+def _overlap(found: ReplicaComparison, pair: Pair) -> bool:
     """Return whether the other log has an entry with some of the offsets of a lone one."""
     if pair.relation is Relation.BOTH:
         return False
@@ -443,7 +445,7 @@ def _runs(offsets: Iterable[int]) -> list[list[int]]:
     return runs
 
 
-def _log_start(side: Side) -> int:
+def _log_start(side: ReplicaSide) -> int:
     listed = side.log.log_start_offset if isinstance(side.log, Partition) else None
     return max(listed or 0, side.first_offset or 0)
 
@@ -455,13 +457,13 @@ def _cleaner(log: ReplicaLog) -> int:
 # -- truncation ------------------------------------------------------------------------------------
 
 
-def _truncate(found: Comparison, leader: Name | None) -> None:
+def _truncate(found: ReplicaComparison, leader: Name | None) -> None:
     """Add what followers do; nothing where the logs are alike, or one is not a broker's."""
     if not found.differences or any(
         isinstance(side.log.path, RemotePath) for side in (found.a, found.b)
     ):
         return
-    sides: dict[Name, Side] = {"a": found.a, "b": found.b}
+    sides: dict[Name, ReplicaSide] = {"a": found.a, "b": found.b}
     epochs = {name: _epochs(side) for name, side in sides.items()}
     if leader is None:
         ranks = {name: (_latest(each), each.end_offset) for name, each in epochs.items()}
@@ -494,13 +496,13 @@ def _truncate(found: Comparison, leader: Name | None) -> None:
         found.truncations.append(Truncation(each, offset, end, mark, tuple(steps), agrees))
 
 
-def _latest(epochs: Epochs) -> int:
+def _latest(epochs: ReplicaEpochs) -> int:
     return NONE if epochs.latest is None else epochs.latest
 
 
-def _epochs(side: Side) -> Epochs:
+def _epochs(side: ReplicaSide) -> ReplicaEpochs:
     """Return the epochs of a log as a broker has them after it started."""
     listed: tuple[EpochEntry, ...] = ()
     if isinstance(side.log, Partition):
         listed = side.log.leader_epochs
-    return Epochs(listed or side.epochs, side.end_offset).truncated(side.end_offset)
+    return ReplicaEpochs(listed or side.epochs, side.end_offset).truncated(side.end_offset)

@@ -76,7 +76,7 @@ class Pair:
 
 
 @dataclass
-class Side:
+class ReplicaSide:
     """One of two logs, while it is read.
 
     Attributes:
@@ -199,7 +199,7 @@ class Side:
                 latest = epoch
 
 
-def different(a: Side, b: Side) -> Iterator[Pair]:
+def different(a: ReplicaSide, b: ReplicaSide) -> Iterator[Pair]:
     """Yield the entries that are not the same in two logs; both are read to their ends.
 
     Entries are the same if all their bytes are.
@@ -221,7 +221,7 @@ def different(a: Side, b: Side) -> Iterator[Pair]:
             yield _alone(relation, side)
 
 
-def _pair(a: Side, b: Side) -> Pair:
+def _pair(a: ReplicaSide, b: ReplicaSide) -> Pair:
     first, second = a.place, b.place
     if first.last_offset < second.last_offset:
         return _alone(Relation.ONLY_A, a)
@@ -232,7 +232,7 @@ def _pair(a: Side, b: Side) -> Pair:
     return Pair(Relation.BOTH, first, second)
 
 
-def _alone(relation: Relation, side: Side) -> Pair:
+def _alone(relation: Relation, side: ReplicaSide) -> Pair:
     place = side.place
     side.move(1)
     if relation is Relation.ONLY_A:

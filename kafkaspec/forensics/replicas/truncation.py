@@ -14,7 +14,7 @@ from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TruncationStep:
     """One question of the follower.
 
     Attributes:
@@ -30,7 +30,7 @@ class Step:
     offset: int
 
 
-class Epochs:
+class ReplicaEpochs:
     """The leader epochs of a log, as a running broker has them."""
 
     def __init__(self, entries: Sequence[EpochEntry], end_offset: int) -> None:
@@ -56,27 +56,29 @@ class Epochs:
             return None
         return (self._epochs[after - 1] if after else epoch), self._starts[after]
 
-    def truncated(self, end_offset: int) -> Epochs:
+    def truncated(self, end_offset: int) -> ReplicaEpochs:
         """Return the epochs of the log that ends at an offset; those that begin there are gone."""
         pairs = zip(self._epochs, self._starts, strict=True)
         kept = [EpochEntry(epoch, start) for epoch, start in pairs if start < end_offset]
-        return Epochs(kept, end_offset)
+        return ReplicaEpochs(kept, end_offset)
 
-    def elected(self, epoch: int) -> Epochs:
+    def elected(self, epoch: int) -> ReplicaEpochs:
         """Return the epochs after this log's broker was elected: the new one begins at the end."""
         pairs = zip(self._epochs, self._starts, strict=True)
         entries = [EpochEntry(each, start) for each, start in pairs]
-        return Epochs([*entries, EpochEntry(epoch, self.end_offset)], self.end_offset)
+        return ReplicaEpochs([*entries, EpochEntry(epoch, self.end_offset)], self.end_offset)
 
 
-def truncation(follower: Epochs, leader: Epochs, high_watermark: int) -> tuple[int, list[Step]]:
+def truncation(
+    follower: ReplicaEpochs, leader: ReplicaEpochs, high_watermark: int
+) -> tuple[int, list[TruncationStep]]:
     """Return the offset that a follower truncates its log to, and how it finds it.
 
     Args:
         high_watermark: of the follower, which it truncates to if it knows no epoch, or the leader
             none like it.
     """
-    steps: list[Step] = []
+    steps: list[TruncationStep] = []
     while follower.latest is not None:
         asked, end = follower.latest, follower.end_offset
         answer = leader.end_of(asked)
@@ -89,7 +91,7 @@ def truncation(follower: Epochs, leader: Epochs, high_watermark: int) -> tuple[i
             # Unless both mean the same epoch, the follower asks again, for its next lower one.
             offset = min(own_end, leader_end, end) if done else min(own_end, end)
         found, found_end = answer or (None, None)
-        steps.append(Step(asked, found, found_end, offset))
+        steps.append(TruncationStep(asked, found, found_end, offset))
         if done:
             return offset, steps
         follower = follower.truncated(offset)

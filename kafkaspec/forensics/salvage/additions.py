@@ -26,7 +26,7 @@ from kafkaspec.files import names as files
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.forensics.salvage.plan import SalvagedPiece, SegmentPlan, entries_of
-from kafkaspec.forensics.salvage.report import Added, LostOffsets, OpenTransaction
+from kafkaspec.forensics.salvage.report import Added, LostOffsets, OpenInOutput
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
@@ -173,7 +173,7 @@ class Outcomes:
 
     plans: Sequence[SegmentPlan]
     ended: list[Ended] = field(default_factory=list)
-    unknown: list[OpenTransaction] = field(default_factory=list)
+    unknown: list[OpenInOutput] = field(default_factory=list)
     _open: dict[int, _Open] = field(default_factory=dict)
     _markers: set[int] = field(default_factory=set)
 
@@ -247,7 +247,7 @@ class Outcomes:
             if not self._lost.is_told(lost):
                 why = _NO_INDEX.format(lost.first_offset, lost.last_offset)
                 self.unknown.append(
-                    OpenTransaction(producer_id, transaction.epoch, transaction.first, why)
+                    OpenInOutput(producer_id, transaction.epoch, transaction.first, why)
                 )
                 return
 
@@ -263,7 +263,7 @@ def kept_entries(
                 yield from entries_of(segment, chosen)
 
 
-Markers = Literal["none", "abort", "state"]
+AddedMarkers = Literal["none", "abort", "state"]
 """What to do with a transaction that is open, if offsets after it are lost. ``none``: leave it
 open. ``abort`` it. ``state``: end it as its coordinator knows."""
 
@@ -351,7 +351,7 @@ def additions(
     decide: Decide | None,
     fill: Fill,
     ended: Sequence[Addition] = (),
-) -> tuple[list[Addition], list[OpenTransaction], list[str]]:
+) -> tuple[list[Addition], list[OpenInOutput], list[str]]:
     """Return the entries to add, the transactions that stay open, and what could not be filled.
 
     Args:
@@ -360,7 +360,7 @@ def additions(
     """
     rooms = _rooms(plans, {item.added.first_offset for item in ended})
     made = [*ended]
-    left: list[OpenTransaction] = []
+    left: list[OpenInOutput] = []
     for entry in transactions:
         outcome = "no markers were asked for; --markers does" if decide is None else decide(entry)
         number = bisect_right(rooms, entry.last_offset, key=attrgetter("first"))
@@ -369,7 +369,7 @@ def additions(
             outcome = "no offset after it is lost, so that its marker was not lost"
         if isinstance(outcome, str) or room is None:
             left.append(
-                OpenTransaction(
+                OpenInOutput(
                     entry.producer_id, entry.producer_epoch, entry.current_txn_first_offset,
                     str(outcome),
                 )

@@ -132,7 +132,7 @@ class LostOffsets:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenTransaction:
+class OpenInOutput:
     """A transaction that no marker in the output ends.
 
     Attributes:
@@ -180,14 +180,14 @@ class SalvagedPartition:
     segments: tuple[SalvagedSegment, ...]
     lost: tuple[LostOffsets, ...]
     added: tuple[Added, ...]
-    open: tuple[OpenTransaction, ...]
+    open: tuple[OpenInOutput, ...]
     old_end: int
     new_end: int
     cut: str = ""
     assumptions: tuple[Assumption, ...] = ()
     notes: tuple[Missing, ...] = ()
     unreadable: tuple[KafkaSpecError, ...] = ()
-    unknown: tuple[OpenTransaction, ...] = ()
+    unknown: tuple[OpenInOutput, ...] = ()
     deleted: int = 0
 
     @property

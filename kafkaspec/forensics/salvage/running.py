@@ -18,10 +18,10 @@ from kafkaspec.conversion.cut import cut_entry
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of, unreadable
 from kafkaspec.files import names
 from kafkaspec.forensics.salvage.additions import (
+    AddedMarkers,
     Addition,
     Decide,
     Fill,
-    Markers,
     Outcomes,
     aborts,
     additions,
@@ -42,7 +42,7 @@ from kafkaspec.forensics.salvage.unproven import UnprovenFile
 from kafkaspec.io.local import FileReading, copied, read_beside
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.headers import read_headers
-from kafkaspec.log.missing import Account, Missing, Why, passed_over
+from kafkaspec.log.missing import Account, Missing, MissingWhy, passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -66,7 +66,7 @@ def salvage(
     *,
     repair: Collection[Repair] = (),
     fill: Fill = "tail",
-    markers: Markers = "none",
+    markers: AddedMarkers = "none",
     ambiguous: bool = False,
     transaction_ids: Any = None,
     unproven: str | PathLike[str] | None = None,
@@ -92,7 +92,7 @@ def salvage(
             it the fields back that no checksum covers.
         fill: lost offsets that get an empty batch: ``none``; ``tail``, those at the end, so that
             the broker does not give them out again; ``all``.
-        markers: see ``kafkaspec.forensics.salvage.additions.Markers``.
+        markers: see ``kafkaspec.forensics.salvage.additions.AddedMarkers``.
         ambiguous: whether to keep entries that may be inside a value, if their offsets fit.
         transaction_ids: with ``state``, the table of ``kafkaspec.state.transactions``.
         unproven: a new file for the records that can be read of entries that stay broken, as JSON
@@ -322,9 +322,9 @@ class _Salvage:
             with closing(Segment(plan.path)) as segment:
                 found = account.of(segment, check=True) or []
             for item in found:
-                if item.reason is Why.BROKEN and not item.size:
+                if item.reason is MissingWhy.BROKEN and not item.size:
                     plan.lose_between(item)
-                if item.lost and item.lost.end and item.reason in (Why.CUT, Why.END):
+                if item.lost and item.lost.end and item.reason in (MissingWhy.CUT, MissingWhy.END):
                     end = max(end, item.lost.end)
                     self._lose(plan, item, item.lost.end)
         return before, end

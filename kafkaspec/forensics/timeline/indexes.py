@@ -14,7 +14,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.forensics.headers import Column, Unread, segment_paths, tables
-from kafkaspec.forensics.timeline.walk import ABORTED, Rows
+from kafkaspec.forensics.timeline.walk import ABORTED, TransactionRows
 from kafkaspec.layout import names
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -65,7 +65,7 @@ def stable_offsets(first: Column, marker: Column, ends: Column) -> Column:
 
 
 def check_index(
-    log: Partition | Segment, rows: Rows, end: int, unread: Unread
+    log: Partition | Segment, rows: TransactionRows, end: int, unread: Unread
 ) -> tuple[list[IndexFinding], int]:
     """Compare the transaction indexes with the ABORT markers."""
     found: list[IndexFinding] = []
@@ -150,7 +150,7 @@ def _entries(path: Path) -> dict[str, Column]:
 def _of_known(
     path: Path,
     columns: dict[str, Column],
-    rows: Rows,
+    rows: TransactionRows,
     aborts: Column,
     stable: Column,
     at: Column,

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.headers import EPOCH, NAMED, Unread, named, segment_paths, tables
 from kafkaspec.forensics.timeline.indexes import IndexFinding, check_index
-from kafkaspec.forensics.timeline.walk import OPEN, OUTCOMES, UNKNOWN, Rows, TimelineRows
+from kafkaspec.forensics.timeline.walk import OPEN, OUTCOMES, UNKNOWN, TimelineRows, TransactionRows
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -141,7 +141,7 @@ def _assumptions(log: Partition | Segment, end: int) -> list[Assumption]:
     return [Assumption("high watermark", str(end), why)]
 
 
-def _transactions(rows: Rows, paths: list[str]) -> pa.Table:
+def _transactions(rows: TransactionRows, paths: list[str]) -> pa.Table:
     timed = (rows["first_timestamp"] >= 0) & (rows["marker_timestamp"] >= 0)
     arrays = []
     for item in TIMELINE:

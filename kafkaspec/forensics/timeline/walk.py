@@ -38,7 +38,7 @@ _SUMS: Final = frozenset({"batches", "records"})
 
 _Parts = dict[str, Column]
 """Data of a producer without a marker of it in between, or a marker, in each row."""
-Rows = dict[str, Column]
+TransactionRows = dict[str, Column]
 """A transaction in each row, by first offset, those without data by their marker."""
 
 
@@ -66,7 +66,7 @@ class TimelineRows:
             self._parts.append(part)
 
     @property
-    def transactions(self) -> Rows:
+    def transactions(self) -> TransactionRows:
         """The transactions; ``outcome`` is a number of ``OUTCOMES``."""
         parts = self._parts
         return _rows(
@@ -136,7 +136,7 @@ def _grouped(parts: _Parts) -> _Parts:
     return joined_rows(parts, order, begins, _ENDS, _SUMS)
 
 
-def _rows(parts: _Parts) -> Rows:
+def _rows(parts: _Parts) -> TransactionRows:
     """Return the transactions of grouped parts: data with the marker after it, or one alone."""
     kind, producer = parts["kind"], parts["producer_id"]
     is_data = kind == _DATA
