@@ -103,14 +103,10 @@ def _inserted(
 
 
 class _Part(NamedTuple):
-    """A field of a type.
+    """A field of a type: its names in the model and in JSON, and what shows it or an item.
 
-    Attributes:
-        id: its name in the model.
-        name: its name in JSON.
-        show: makes a value of JSON of it, or of an item; None for what is collected by itself.
-        may_miss: whether None says that a version has no such field.
-        null_since: first version in which None is null all the same.
+    ``may_miss``: whether None says that a version has no such field; from ``null_since``, it is
+    null all the same.
     """
 
     id: str

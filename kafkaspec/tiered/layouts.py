@@ -89,15 +89,7 @@ class Objects:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPlace:
-    """The directory of a partition.
-
-    Attributes:
-        path: of the directory.
-        layout: who wrote it.
-        topic: name of the topic.
-        topic_id: id of the topic.
-        partition: number of the partition.
-    """
+    """The directory of a partition, and who wrote it."""
 
     path: Path
     layout: ObjectLayout

@@ -34,13 +34,7 @@ _MOST_MOUNTED: Final = 16
 
 @dataclass(frozen=True)
 class ShownFile:
-    """A file as it is shown.
-
-    Attributes:
-        size: function that returns the number of its bytes.
-        open: function that opens it.
-        path: object that has its bytes, None for one that is made up.
-    """
+    """A file as it is shown: its size, what opens it, and the object that has its bytes, if any."""
 
     size: Callable[[], int]
     open: Callable[[], Ranges]

@@ -33,14 +33,7 @@ class WriterSchema:
 
 @dataclass(frozen=True, slots=True)
 class ReaderTarget:
-    """A type of values that a column holds.
-
-    Attributes:
-        name: full name of the record or message; empty for what has none.
-        definition: the schema as which values are read.
-        message: full name of the message, for Protobuf.
-        id: id of the schema in the registry, None if it has none.
-    """
+    """A type of values that a column holds: a record, or a message of Protobuf, of a schema."""
 
     name: str
     definition: Definition

@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The bytes of a binary array.
-
-    Attributes:
-        data: the bytes of all rows.
-        starts: where the bytes of each row begin in ``data``.
-        sizes: how many they are; 0 for a null.
-        present: which rows are not nulls.
-    """
+    """The bytes of a binary array: where each row begins, and how many it has, 0 for a null."""
 
     data: Octets
     starts: Integers

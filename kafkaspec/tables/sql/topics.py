@@ -29,14 +29,7 @@ _PER_MILLISECOND: Final = 1000
 
 @dataclass
 class Scans:
-    """The counts of a query's scans.
-
-    Attributes:
-        requests: what was asked for, by topic.
-        errors: errors that ended a scan.
-        untimed: number of timestamps that DuckDB does not have, which are null.
-        reports: what was decoded, by topic.
-    """
+    """The counts of a query's scans. ``untimed``: timestamps that DuckDB does not have; null."""
 
     requests: list[tuple[str | None, Request]] = field(default_factory=list)
     errors: list[KafkaSpecError] = field(default_factory=list)

@@ -46,13 +46,7 @@ class AvroRows:
 
 
 class Payloads:
-    """The bytes of many payloads (binary, without nulls), and which of them are bad.
-
-    Attributes:
-        begins: position of each payload.
-        rows: all of them.
-        bad: which rows are not to be used.
-    """
+    """The bytes of many payloads (binary, without nulls): where they begin, and which are bad."""
 
     def __init__(self, array: pa.Array, output: int, items: int) -> None:
         _, offsets, content = array.buffers()

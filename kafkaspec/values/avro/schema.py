@@ -67,15 +67,7 @@ _SIZES = {Logical.UUID: 16, Logical.DURATION: 12}
 
 @dataclass(eq=False, slots=True)
 class AvroField:
-    """A field of a record.
-
-    Attributes:
-        name: its name.
-        node: its type.
-        aliases: names that it may have in other schemas.
-        has_default: whether there is a default, which may be null.
-        default: the default as JSON.
-    """
+    """A field of a record, with names that it has in other schemas, and its default as JSON."""
 
     name: str
     node: AvroNode
@@ -86,20 +78,10 @@ class AvroField:
 
 @dataclass(eq=False, slots=True)
 class AvroNode:
-    """A type of a schema. Recursion makes circles of nodes.
+    """A type of a schema, perhaps named. Recursion makes circles of nodes.
 
-    Attributes:
-        kind: its type.
-        name: full name of a named type.
-        aliases: full names that a named type may have in other schemas.
-        logical: logical type, where it fits the type.
-        precision: of a decimal.
-        scale: of a decimal.
-        size: bytes of a fixed type.
-        symbols: of an enumeration.
-        default: default symbol of an enumeration.
-        fields: of a record.
-        children: items of an array, values of a map, branches of a union.
+    ``logical`` is there where it fits the type. ``children`` are items of an array, values of a
+    map, or branches of a union.
     """
 
     kind: AvroKind

@@ -36,13 +36,7 @@ _SAMPLE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ColumnOrigin:
-    """The schema with which some values were written.
-
-    Attributes:
-        key: what their frames say; None for bare values.
-        id: id of the schema in the registry, None if it has none.
-        message: full name of the message, for Protobuf.
-    """
+    """The schema with which values were written: what frames say, its id, a message of Protobuf."""
 
     key: SchemaKey | None = None
     id: int | None = None
@@ -51,14 +45,7 @@ class ColumnOrigin:
 
 @dataclass(slots=True)
 class ColumnPart:
-    """Rows of one schema.
-
-    Attributes:
-        rows: their numbers, ascending.
-        origin: the schema.
-        target: number of their type among the targets of the plan.
-        values: what they hold.
-    """
+    """Rows of one schema, and their values; ``target`` is their type among those of the plan."""
 
     rows: Integers
     origin: ColumnOrigin

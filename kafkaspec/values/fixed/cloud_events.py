@@ -35,9 +35,6 @@ class CloudEventsDecoder:
 
     JSON data is JSON text in ``data``, other data are in ``data_bytes``; attributes that are none
     of the specification are in ``extensions``.
-
-    Attributes:
-        bounds: limits.
     """
 
     bounds: Bounds

@@ -70,10 +70,7 @@ class SuffixedKeyDecoder:
 class _PartsDecoder:
     """Decodes rows to structs of their parts.
 
-    Attributes:
-        read: returns the parts of a payload, by name.
-        parts: the type of each part, or the decoder of its bytes.
-        path: path of the bytes within a payload, by the name of the part.
+    ``parts`` are types, or the decoders of bytes, whose place in a payload ``path`` names.
     """
 
     read: Callable[[bytes], dict[str, Any]]

@@ -100,14 +100,7 @@ UUID_SIZE: Final = len(UUID(int=0).bytes)
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A frame of a fixed size.
-
-    Attributes:
-        octets: the bytes that it begins with.
-        key_at: where what names the schema begins.
-        key_size: how many bytes that takes.
-        is_number: whether it is a big-endian number; else bytes.
-    """
+    """A frame of a fixed size: the bytes that it begins with, then the key, a number or bytes."""
 
     octets: tuple[int, ...]
     key_at: int

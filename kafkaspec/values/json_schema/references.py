@@ -19,15 +19,7 @@ _DATA = frozenset({"enum", "const", "default", "examples"})
 
 @dataclass(eq=False, slots=True)
 class Document:
-    """A text with schemas.
-
-    Attributes:
-        root: the whole of it.
-        base: its own id, "" for none.
-        imports: what its references name.
-        schemas: schemas in it with an id, by that, without anything else.
-        anchors: schemas in it that have a name, by that.
-    """
+    """A text with schemas, its imports by name, and what in it has an id or an anchor."""
 
     root: Any
     base: str = ""

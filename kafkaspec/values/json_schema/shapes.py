@@ -198,12 +198,7 @@ class Null(Shape):
 
 
 class JsonText(Shape):
-    """Values of any type, as JSON text.
-
-    Attributes:
-        is_object: whether they are objects.
-        is_free: whether the schema says nothing about them.
-    """
+    """Values of any type, or objects, as JSON text; ``is_free`` if the schema says nothing."""
 
     type = pa.string()
 

@@ -30,12 +30,7 @@ _BOUNDS = Bounds()
 
 
 class ProtobufDecoder:
-    """Decodes messages of one type; see ``kafkaspec.values.decoded.Decoder``.
-
-    Attributes:
-        message: full name of the message.
-        order: how the index list was understood that chose the message.
-    """
+    """Decodes messages of one type, which an index list chose by an order of messages."""
 
     def __init__(
         self, schema: ProtobufSchema, message: str, order: Order, options: Options, way: DecodingWay

@@ -30,14 +30,9 @@ What = TypeVar("What")
 
 @dataclass(frozen=True, slots=True)
 class Heads(Generic[What]):
-    """Payloads without what they begin with.
+    """Payloads without what they begin with; null in rows of no group.
 
-    Attributes:
-        values: different beginnings.
-        groups: an int32 array: for each row its place in ``values``, -1 for a null payload and for
-            a row that failed.
-        payloads: what follows, null in rows of no group.
-        failures: why a row has no beginning.
+    ``groups`` has for each row its place in ``values``, -1 for a null and for one that failed.
     """
 
     values: tuple[What, ...]

@@ -96,14 +96,7 @@ class Meaning(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """A message that becomes a single value.
-
-    Attributes:
-        type: type of the value.
-        meaning: what the message says.
-        descriptor: descriptor of the message.
-        parts: number, shape and type of the fields that say it; none for JSON text.
-    """
+    """A message that becomes a single value; ``parts`` are its fields, none for JSON text."""
 
     type: pa.DataType
     meaning: Meaning
@@ -113,18 +106,10 @@ class Special:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a message, which is a column.
+    """A field of a message, which is a column, or an extension of it.
 
-    Attributes:
-        column: the column, with its name.
-        number: the number on the wire.
-        shape: how often it is there.
-        node: type of the value, or of each value of a list or map.
-        key: type of the keys of a map.
-        required: whether a message without it is not valid.
-        default: whether an absent field has the default of the schema.
-        extension: descriptor of an extension, None for other fields.
-        descriptor: descriptor of the field; of a map, of its entries.
+    ``node`` is the type of the value, or of each value of a list or map; ``default`` whether an
+    absent field has the default of the schema; ``descriptor`` of a map that of its entries.
     """
 
     column: pa.Field
@@ -140,15 +125,9 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class ProtobufRecord:
-    """A message, as a struct.
+    """A message, as a struct of fields, then of cases, then of unknown fields.
 
-    Attributes:
-        type: a struct of fields, then of cases, then of unknown fields.
-        fields: fields.
-        oneofs: each ``oneof``: its name, its number, and names of members by number.
-        cases: whether each of them has a column with the name of the member that is set.
-        unknown: whether there is a column of unknown fields.
-        descriptor: descriptor of the message.
+    ``oneofs`` has of each its name, its number, and names of members by number.
     """
 
     type: pa.DataType

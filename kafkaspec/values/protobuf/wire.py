@@ -68,14 +68,8 @@ _SIZES = {WireKind.I64: 8, WireKind.I32: 4}
 class Member:
     """A field as it is on the wire.
 
-    Attributes:
-        number: its number.
-        name: its name, for people.
-        kind: what it has.
-        repeated: whether it is a list.
-        inner: number of the layout of its message; -1 if it has none.
-        width: bytes of columns that each value takes beside its own bytes; 0 if the message that
-            it is part of has counted them.
+    ``inner`` is the number of the layout of its message, -1 for none. ``width``: bytes of columns
+    that each value takes beside its own bytes; 0 if the message around it has counted them.
     """
 
     number: int
@@ -223,13 +217,7 @@ def read_varint(payload: bytes, begin: int, end: int, most: int, what: str) -> t
 
 
 class _Walk:
-    """A walk over all fields of a message, and of those in it.
-
-    Attributes:
-        failure: what is wrong; None if nothing is.
-        width: bytes of columns that the message takes.
-        known: whether one of its own fields is among them.
-    """
+    """A walk over all fields of a message, and of those in it: its failure, or its width."""
 
     def __init__(self, payload: bytes, rules: Rules) -> None:
         self._payload = payload

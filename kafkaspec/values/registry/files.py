@@ -100,15 +100,7 @@ def read_files(place: Path, replay: Replay) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A schema in a file.
-
-    Attributes:
-        name: path of the file, or of a file in a descriptor set.
-        type: type of the schema.
-        text: the schema.
-        names: by which others import it.
-        imports: what it imports, or may import.
-    """
+    """A schema in a file, the names by which others import it, and what it may import."""
 
     name: str
     type: SchemaType
