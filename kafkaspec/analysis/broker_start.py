@@ -35,7 +35,7 @@ from kafkaspec.broker.loading import (
 )
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.broker.recovery import Recovery
-from kafkaspec.broker.segment_run import Settings
+from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.broker.text_files import stopped_cleanly
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
@@ -106,7 +106,7 @@ class BrokerStart:
         log = self.log
         if log is None:
             return Load()
-        settings = Settings(get_profile(DEFAULT_PROFILE), self._interval)
+        settings = RunSettings(get_profile(DEFAULT_PROFILE), self._interval)
         segments = list(zip(log.base_offsets, log.segment_paths, strict=True))
         try:
             return Loader(segments, self.snapshots, settings, clean=clean).load()

@@ -21,7 +21,7 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.model import Record
 
 if TYPE_CHECKING:
-    from kafkaspec.analysis.parts import Survey
+    from kafkaspec.analysis.parts import PartSurvey
     from kafkaspec.codecs.native.core import Core
     from kafkaspec.columns.inspection import Inspected
     from kafkaspec.log.batch import Batch
@@ -71,7 +71,7 @@ class EntryCheck(Generic[Entry]):
         return self._place.found(severity, reason, f"entry {number}: {text}", position, offset)
 
     @abstractmethod
-    def resume(self, start: int, before: Survey) -> None:
+    def resume(self, start: int, before: PartSurvey) -> None:
         """Begin at the byte offset ``start``, as if the batches of ``before`` had been checked."""
 
     def unread(self, end: int) -> Iterator[Finding]:
@@ -253,7 +253,7 @@ class OffsetIndexCheck(IndexCheck[OffsetIndexEntry]):
             Severity.ERROR if beyond else Severity.WARNING,
         )
 
-    def resume(self, start: int, before: Survey) -> None:
+    def resume(self, start: int, before: PartSurvey) -> None:
         self._skip(start, "position")
         self._last_offset = before.last_offset
 
@@ -294,7 +294,7 @@ class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
         self._latest = max(self._latest, batch.max_timestamp)
         self._last_offset = batch.last_offset
 
-    def resume(self, start: int, before: Survey) -> None:
+    def resume(self, start: int, before: PartSurvey) -> None:
         self._skip(before.highest_first, "offset")
         self._last_offset, self._latest = before.last_offset, before.latest
         self._has_untimed = before.has_untimed

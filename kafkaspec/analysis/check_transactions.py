@@ -15,7 +15,7 @@ from kafkaspec.layout.names import LAST_OFFSET
 
 if TYPE_CHECKING:
     from kafkaspec.analysis.check_order import Header
-    from kafkaspec.analysis.parts import Survey
+    from kafkaspec.analysis.parts import PartSurvey
     from kafkaspec.columns.inspection import Inspected
 
 
@@ -67,7 +67,7 @@ class TransactionIndexCheck(EntryCheck[Entry]):
                 text = f"last stable offset {stable} is after its marker"
                 yield self._found(number, R.TRANSACTION_RANGE, text)
 
-    def resume(self, start: int, before: Survey) -> None:
+    def resume(self, start: int, before: PartSurvey) -> None:
         while self._next < self._count:
             if self._entry(self._next).last_offset > before.highest_last:
                 break

@@ -15,7 +15,7 @@ from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
-Content = Sequence[Record] | KafkaSpecError
+ReadRecords = Sequence[Record] | KafkaSpecError
 """The records of a batch, or the error that reading them raised."""
 
 _SHOWN: Final = 40
@@ -24,7 +24,7 @@ _MOST_FIELDS: Final = 1000
 """Most fields of a batch or record that are compared after the first one that differs."""
 
 
-def content_of(batch: Batch) -> Content:
+def content_of(batch: Batch) -> ReadRecords:
     """Return the records of a batch, or the error that reading them raises."""
     try:
         return batch.records()
@@ -54,7 +54,7 @@ class CodecComparison:
         self._first = first
         self._file = file
 
-    def check(self, item: Batch | KafkaSpecError, content: Content | None) -> Iterator[Finding]:
+    def check(self, item: Batch | KafkaSpecError, content: ReadRecords | None) -> Iterator[Finding]:
         """Compare a result of the first codec with those of the others.
 
         Args:
@@ -122,7 +122,7 @@ def _items_differ(item: Batch | KafkaSpecError, other: Batch | KafkaSpecError | 
     return _errors_differ(item, other, "reads it")
 
 
-def _contents_differ(content: Content, other: Content) -> str:
+def _contents_differ(content: ReadRecords, other: ReadRecords) -> str:
     if isinstance(content, KafkaSpecError) or isinstance(other, KafkaSpecError):
         return _errors_differ(content, other, "reads the records")
     if content == other:

@@ -1,7 +1,7 @@
 """Verification in parts that can be read at the same time, on other machines too.
 
 A part is a segment or a piece of one. Its verification needs the state after the parts before it,
-which comes from a ``Survey`` of each. A survey reads headers and markers only; joined in order,
+which comes from a ``PartSurvey`` of each. A survey reads headers and markers only; joined in order,
 surveys are the state after one pass over the log. So findings and totals are those of one pass.
 One thing is not carried over: record timestamps above that in the header of their batch, which are
 a separate finding.
@@ -48,7 +48,7 @@ WHOLE = BatchSpan()
 
 
 @dataclass(slots=True)
-class Survey:
+class PartSurvey:
     """The state that the batches of a part leave for the next part.
 
     Attributes:
@@ -72,7 +72,7 @@ class Survey:
     latest: int = -1
     has_untimed: bool = False
 
-    def follow(self, before: Survey, *, same_segment: bool) -> None:
+    def follow(self, before: PartSurvey, *, same_segment: bool) -> None:
         """Take over the state of the previous part. ``before`` cannot be used afterwards."""
         self.order.follow(before.order)
         if not same_segment:
@@ -88,13 +88,13 @@ class Survey:
 
 def survey(
     path: Path, span: BatchSpan, codec: str, *, group_offsets: bool = False, mapped: bool = True
-) -> Survey:
+) -> PartSurvey:
     """Survey the headers and transaction markers of a part.
 
     Args:
         mapped: whether it is mapped into memory, if that is possible.
     """
-    found = Survey(LogOrder(group_offsets=group_offsets))
+    found = PartSurvey(LogOrder(group_offsets=group_offsets))
     file = os.fspath(path)
     base = names.parse_segment(path.name)
     try:
@@ -115,7 +115,7 @@ def survey(
     return found
 
 
-def _note(found: Survey, batch: Batch, base: int | None, file: str) -> None:
+def _note(found: PartSurvey, batch: Batch, base: int | None, file: str) -> None:
     first = stored_offset(batch)
     for _ in found.order.check(batch, first, base, file):
         pass  # reported when the part itself is verified

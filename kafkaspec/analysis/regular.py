@@ -69,14 +69,14 @@ _HEADER: Final = (
     names.IS_CONTROL,
     names.NUM_RECORDS,
 )
-"""Columns of the fields of a ``Row`` after the first one."""
+"""Columns of the fields of a ``HeaderRow`` after the first one."""
 
 
 _DECODED: Final = (Compare(names.IS_CONTROL, "!=", 0), Compare(UNDECODED, "==", 0))
 """The condition for an entry of data of an internal topic."""
 
 
-class Row(NamedTuple):
+class HeaderRow(NamedTuple):
     """The header of a batch in a table; a ``Header`` for ``LogOrder``."""
 
     kind: EntryKind
@@ -149,10 +149,10 @@ class RegularPart(Inspected):
             return self.end
         return self.start + self.column(POSITION)[number]
 
-    def row(self, number: int) -> Row:
+    def row(self, number: int) -> HeaderRow:
         """Return the header of a batch."""
         position, *fields = [column[number] for column in self._header]
-        return Row(KINDS[self.column(names.MAGIC)[number]], self.start + position, *fields)
+        return HeaderRow(KINDS[self.column(names.MAGIC)[number]], self.start + position, *fields)
 
     @cached_property
     def _header(self) -> list[memoryview]:

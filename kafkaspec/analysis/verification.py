@@ -32,7 +32,7 @@ from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report
 from kafkaspec.analysis.verify_index import verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_remote_index import verify_remote_index
-from kafkaspec.analysis.verify_segment import Event, SegmentVerifier, VerifyChecks
+from kafkaspec.analysis.verify_segment import SegmentVerifier, VerifyChecks, VerifyEvent
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError, unreadable
@@ -116,7 +116,7 @@ def verify_events(
     elsewhere: Elsewhere = nowhere,
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
     jobs: int = 1,
-) -> Iterator[Event]:
+) -> Iterator[VerifyEvent]:
     """Check everything under a path. Nothing is ever written.
 
     Args:
@@ -152,7 +152,7 @@ def verify_events(
     return _bounded(check(place, options))
 
 
-def _bounded(events: Iterator[Event | Settled]) -> Iterator[Event]:
+def _bounded(events: Iterator[VerifyEvent | Settled]) -> Iterator[VerifyEvent]:
     """Count findings into results, and replace too many alike ones by their number."""
     counts: dict[str, Counter[Severity]] = {}
     alike: dict[str, Counter[R]] = {}  # by file: a log directory has many
@@ -177,10 +177,10 @@ def _bounded(events: Iterator[Event | Settled]) -> Iterator[Event]:
 
 
 def _spread(
-    events: Iterator[Event | Settled],
+    events: Iterator[VerifyEvent | Settled],
     counts: dict[str, Counter[Severity]],
     alike: dict[str, Counter[R]],
-) -> Iterator[Event]:
+) -> Iterator[VerifyEvent]:
     """Yield the events; those that settled parts held back are only counted."""
     for event in events:
         if not isinstance(event, Settled):
@@ -196,7 +196,7 @@ def _spread(
         yield from event.results
 
 
-def _directories(path: Path, options: VerifyChecks) -> Iterator[Event | Settled]:
+def _directories(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Settled]:
     top, *partitions = read_directories(path)
     if top.is_partition:
         yield from _partition(top, options)
@@ -229,7 +229,7 @@ def _directories(path: Path, options: VerifyChecks) -> Iterator[Event | Settled]
 
 def _partitions(
     directories: Sequence[Directory], options: VerifyChecks
-) -> Iterator[tuple[LogState, Iterable[Event | Settled]]]:
+) -> Iterator[tuple[LogState, Iterable[VerifyEvent | Settled]]]:
     """Yield the state of each partition, which is complete after its events, and these."""
     groups = groups_of(directories, options.part_bytes) if options.jobs > 1 else []
     if not are_worth_processes(groups) or options.elsewhere is not nowhere:
@@ -274,7 +274,7 @@ def _report_progress(items: Iterable[Settled], options: VerifyChecks) -> None:
 
 def _partition(
     directory: Directory, options: VerifyChecks, log: LogState | None = None
-) -> Iterator[Event | Settled]:
+) -> Iterator[VerifyEvent | Settled]:
     partition = os.fspath(directory.path) if directory.is_partition else ""
     log = log_state(directory.path) if log is None else log
     if directory.error is not None:
@@ -333,7 +333,9 @@ def _partition(
     yield from _others(directory, partition, seen, options)
 
 
-def _alone(path: Path, options: VerifyChecks, partition: str = "") -> Iterator[Event | Settled]:
+def _alone(
+    path: Path, options: VerifyChecks, partition: str = ""
+) -> Iterator[VerifyEvent | Settled]:
     """Verify a segment or KRaft snapshot without the state of other segments."""
     done = options.elsewhere(path)
     if done is not None:
@@ -344,8 +346,8 @@ def _alone(path: Path, options: VerifyChecks, partition: str = "") -> Iterator[E
 
 
 def _guarded(
-    path: Path, kind: FileKind, partition: str, events: Iterable[Event]
-) -> Iterator[Event]:
+    path: Path, kind: FileKind, partition: str, events: Iterable[VerifyEvent]
+) -> Iterator[VerifyEvent]:
     """Yield the events of a file, and a finding about it if the file system refuses something."""
     try:
         yield from events
@@ -416,7 +418,9 @@ class _Gone:
             return nullcontext(self._log)
         return closing(self._log.open_segment(path))
 
-    def added(self, path: Path, events: Iterable[Event | Settled]) -> Iterator[Event | Settled]:
+    def added(
+        self, path: Path, events: Iterable[VerifyEvent | Settled]
+    ) -> Iterator[VerifyEvent | Settled]:
         """Yield the events of a segment, and before its result what is missing in it."""
         wrong, told = False, False
         for event in events:
@@ -460,7 +464,7 @@ def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
 
 def _others(
     directory: Directory, partition: str, seen: set[str], options: VerifyChecks
-) -> Iterator[Event]:
+) -> Iterator[VerifyEvent]:
     """Yield files whose content is not checked, each with the reason for it."""
     for kind in _INDEX_KINDS:
         for path in directory.of(kind):
@@ -498,7 +502,7 @@ def _others(
             yield _not_read(path, FileKind.UNKNOWN, partition)
 
 
-def _leftover(path: Path, partition: str) -> Iterator[Event]:
+def _leftover(path: Path, partition: str) -> Iterator[VerifyEvent]:
     text = "a broker was about to delete or rename it; it was not checked"
     yield Place(os.fspath(path), Area.FILES).info(R.LEFTOVER, text)
     yield _not_read(path, FileKind.LEFTOVER, partition)
@@ -508,7 +512,7 @@ def _not_read(path: Path, kind: FileKind, partition: str) -> FileResult:
     return FileResult(file=os.fspath(path), kind=kind, partition=partition, size=size_of(path))
 
 
-def _single_file(path: Path, options: VerifyChecks) -> Iterator[Event | Settled]:
+def _single_file(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Settled]:
     name = names.parse_segment(path.name)
     kind = kind_of(path.name)
     log = path if name is None else path.with_name(name.sibling(names.LOG))

@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
-from kafkaspec.analysis.compare import Content
+from kafkaspec.analysis.compare import ReadRecords
 from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind
-from kafkaspec.analysis.verify_segment import Event, SegmentVerifier, VerifyChecks
+from kafkaspec.analysis.verify_segment import SegmentVerifier, VerifyChecks, VerifyEvent
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.batch import Batch, crc_error, ignored_bytes
@@ -20,7 +20,7 @@ from kafkaspec.log.batch import Batch, crc_error, ignored_bytes
 
 def verify_message_sets(
     paths: Sequence[Path], options: VerifyChecks, partition: str = ""
-) -> Iterator[Event]:
+) -> Iterator[VerifyEvent]:
     """Yield findings about the segments of a log in order, and a result for each."""
     for path, following in pairwise(paths):
         yield from _join(path, following)
@@ -58,7 +58,7 @@ class _Verifier(SegmentVerifier):
     def _open_sidecars(self, stack: ExitStack) -> Iterator[Finding]:
         yield from ()
 
-    def _take(self, batch: Batch, content: Content | None) -> Iterator[Finding]:
+    def _take(self, batch: Batch, content: ReadRecords | None) -> Iterator[Finding]:
         offset = batch.base_offset
         in_set = Place(self._file, Area.MESSAGE_SET, batch.position, offset)
         if content is None:

@@ -19,12 +19,12 @@ from kafkaspec.analysis.check_messages import check_messages
 from kafkaspec.analysis.check_order import Header, LogOrder
 from kafkaspec.analysis.check_producers import check_producers
 from kafkaspec.analysis.check_wrapper import check_slack, check_wrapper
-from kafkaspec.analysis.compare import CodecComparison, Content, content_of
+from kafkaspec.analysis.compare import CodecComparison, ReadRecords, content_of
 from kafkaspec.analysis.compare_sidecars import compare_sidecar
 from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
-from kafkaspec.analysis.parts import WHOLE, BatchSpan, Elsewhere, Survey, nowhere
+from kafkaspec.analysis.parts import WHOLE, BatchSpan, Elsewhere, PartSurvey, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.analysis.regular import PART_BYTES, RegularPart, RegularReader, Row
+from kafkaspec.analysis.regular import PART_BYTES, HeaderRow, RegularPart, RegularReader
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
@@ -42,7 +42,7 @@ from kafkaspec.log.transactions import read_marker
 from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Record
 
-Event = Finding | FileResult
+VerifyEvent = Finding | FileResult
 """An event of verification: a finding, or the result of a file that is done."""
 
 _PROGRESS_STEP = 1 << 20
@@ -98,7 +98,7 @@ class SegmentVerifier:
         partition: str = "",
         is_last: bool = True,
         span: BatchSpan = WHOLE,
-        before: Survey | None = None,
+        before: PartSurvey | None = None,
         start: BrokerStart | None = None,
     ) -> None:
         """Remember the arguments; nothing is opened yet.
@@ -133,7 +133,7 @@ class SegmentVerifier:
         kraft = self._name is None and names.is_log(self._path.name)
         return FileKind.KRAFT_SNAPSHOT if kraft else FileKind.SEGMENT
 
-    def run(self) -> Iterator[Event]:
+    def run(self) -> Iterator[VerifyEvent]:
         """Yield findings, then the results of the segment and of its indexes."""
         actions: set[BrokerAction] = set()
         for event in self._run():
@@ -150,7 +150,7 @@ class SegmentVerifier:
         if self._result.partition and self._is_last and self._span.end is None:
             yield from check_producers(self._start, has_producers=self._order.has_producers)
 
-    def _run(self) -> Iterator[Event]:
+    def _run(self) -> Iterator[VerifyEvent]:
         with ExitStack() as stack:
             problems = self._open_sidecars(stack)
             if self._before is None:
@@ -217,7 +217,7 @@ class SegmentVerifier:
 
     # -- the log ------------------------------------------------------------------------------
 
-    def _read_log(self, stack: ExitStack) -> Iterator[Event]:
+    def _read_log(self, stack: ExitStack) -> Iterator[VerifyEvent]:
         segment, *others = (
             stack.enter_context(open_segment(self._path, codec, self._options))
             for codec in self._options.codecs
@@ -358,7 +358,9 @@ class SegmentVerifier:
             yield replace(finding, entry=row.position) if self._is_in(finding) else finding
         self._taken(part, number, number + 1)
 
-    def _ordered(self, part: RegularPart, first: int, stop: int) -> Iterator[tuple[Finding, Row]]:
+    def _ordered(
+        self, part: RegularPart, first: int, stop: int
+    ) -> Iterator[tuple[Finding, HeaderRow]]:
         """Check a run against the earlier batches, and yield findings and the batches they have."""
         order, row = self._order, part.row(first)
         for finding in order.check(row, row.base_offset, self._base, self._file):
@@ -401,7 +403,7 @@ class SegmentVerifier:
             self._options.progress(self._end - self._reported, self._file)
         self._reported = self._end
 
-    def _take(self, batch: Batch, content: Content | None) -> Iterator[Finding]:
+    def _take(self, batch: Batch, content: ReadRecords | None) -> Iterator[Finding]:
         yield from check_header(batch, self._file)
         records: Sequence[Record] = ()
         first_offset = stored_offset(batch)
@@ -437,7 +439,7 @@ class SegmentVerifier:
         """Whether a finding is about a place in an entry of the log."""
         return finding.file == self._file and finding.position is not None
 
-    def _count(self, batch: Batch, content: Content | None) -> None:
+    def _count(self, batch: Batch, content: ReadRecords | None) -> None:
         result = self._result
         result.batches += 1
         result.magics[magic_name(batch)] += 1

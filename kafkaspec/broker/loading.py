@@ -19,7 +19,7 @@ from kafkaspec.broker import recovery
 from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.recovery import Recovery
-from kafkaspec.broker.segment_run import SegmentRun, Settings, refused_entry
+from kafkaspec.broker.segment_run import RunSettings, SegmentRun, refused_entry
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
@@ -101,7 +101,7 @@ class LoadedSegment:
         return Segment(self.path, codec=self.codec)
 
     def start(
-        self, settings: Settings, state: ProducerState, known: bool, epochs: LeaderEpochs
+        self, settings: RunSettings, state: ProducerState, known: bool, epochs: LeaderEpochs
     ) -> SegmentRun:
         """Return a new pass over the segment; see ``SegmentRun``."""
         return SegmentRun(settings, self.open(), state, known, epochs, self.snapshots)
@@ -256,7 +256,7 @@ class Loader:
         self,
         segments: Sequence[tuple[int, Path]],
         snapshots: Snapshots,
-        settings: Settings,
+        settings: RunSettings,
         epochs: LeaderEpochs | None = None,
         *,
         clean: bool = False,

@@ -25,7 +25,7 @@ from kafkaspec.log.header_table import HeaderTable
 
 
 @dataclass(slots=True)
-class Marker:
+class EndMarker:
     """The end of a transaction, from its control record."""
 
     aborted: bool
@@ -253,7 +253,7 @@ def transaction_index(aborted: Iterable[AbortedTransaction]) -> bytes:
     return serialize_array(key, columns)
 
 
-def read_marker(headers: HeaderTable, number: int) -> Marker | None:
+def read_marker(headers: HeaderTable, number: int) -> EndMarker | None:
     """Return the marker of a producer's control batch; None if compaction emptied the batch.
 
     The marker is read once and kept in ``headers``.
@@ -263,16 +263,16 @@ def read_marker(headers: HeaderTable, number: int) -> Marker | None:
     """
     if number not in headers.known:
         headers.known[number] = _read_marker(headers.batch(number))
-    marker: Marker | None = headers.known[number]
+    marker: EndMarker | None = headers.known[number]
     return marker
 
 
-def _read_marker(batch: Batch) -> Marker | None:
+def _read_marker(batch: Batch) -> EndMarker | None:
     found = batch.marker()
     return None if found is None else marker_of(found, payload_origin(batch))
 
 
-def marker_of(control: ControlRecord, origin: Origin) -> Marker:
+def marker_of(control: ControlRecord, origin: Origin) -> EndMarker:
     """Return the marker of a control record; see ``kafkaspec.log.transactions.marker_of``."""
     marker = transactions.marker_of(control, origin)
-    return Marker(marker.aborts, marker.coordinator_epoch, control.record.timestamp)
+    return EndMarker(marker.aborts, marker.coordinator_epoch, control.record.timestamp)

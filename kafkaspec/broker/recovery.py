@@ -15,7 +15,7 @@ from typing import Any, Final
 from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.headers import KINDS as HEADERS
-from kafkaspec.broker.producer_state import Marker, marker_of, read_marker
+from kafkaspec.broker.producer_state import EndMarker, marker_of, read_marker
 from kafkaspec.codecs import Origin
 from kafkaspec.codecs.headers import HeaderScan
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
@@ -220,7 +220,7 @@ def unreadable_marker(headers: HeaderTable, count: int) -> tuple[int, KafkaSpecE
     return None
 
 
-def _lenient_marker(headers: HeaderTable, number: int) -> Marker | None:
+def _lenient_marker(headers: HeaderTable, number: int) -> EndMarker | None:
     """Return the marker in the first record of its batch; None if the batch has no records.
 
     Raises:

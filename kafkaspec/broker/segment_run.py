@@ -22,7 +22,7 @@ from kafkaspec.log.segment import Segment
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunSettings:
     """Settings for rebuilding indexes.
 
     Attributes:
@@ -67,7 +67,7 @@ class SegmentRun:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: RunSettings,
         segment: Segment,
         state: ProducerState,
         known: bool,

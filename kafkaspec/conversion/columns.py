@@ -113,7 +113,7 @@ class RecordRows:
         return [Record(*row) for row in rows]
 
 
-class MessageColumns(RecordRows):
+class ConvertedColumns(RecordRows):
     """Columns of messages of one kind.
 
     Attributes:
@@ -178,7 +178,7 @@ class Slice(Sequence[Record]):
 
 def read_wrapped(
     core: Core, batch: LegacyBatch, payload: Buffer, shift: Shift
-) -> MessageColumns | None:
+) -> ConvertedColumns | None:
     """Return the messages in a regular wrapper with their inner offsets and its append time.
 
     None if a message has another magic than the wrapper, or fields that no conversion knows.
@@ -186,7 +186,7 @@ def read_wrapped(
     table = scan(core, payload, capacity=shift.count)
     if set(table.column(MAGIC)) != {batch.magic} or _plain(table, batch.kind) < table.count:
         return None
-    found = MessageColumns(core, payload, table, table.count)
+    found = ConvertedColumns(core, payload, table, table.count)
     if not found.complete or found.offsets[0] < 0 or shift.base_offset < 0:
         return None
     if shift.timestamp is not None:
@@ -206,7 +206,7 @@ def are_plain(core: Core, messages: Iterable[Buffer], kind: EntryKind) -> bool:
     return True
 
 
-def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> MessageColumns | None:
+def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> ConvertedColumns | None:
     """Return the messages with CreateTime and offsets that increase from ``after`` on.
 
     The bytes may end within an entry. None if fewer than ``least`` are there, or one has a wrong
@@ -228,7 +228,7 @@ def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> Mess
     rows = min(rows, _plain(table, form))
     if rows < least:
         return None
-    found = MessageColumns(core, entries, table, rows)
+    found = ConvertedColumns(core, entries, table, rows)
     return found if found.complete else None
 
 

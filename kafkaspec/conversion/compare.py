@@ -22,9 +22,9 @@ from kafkaspec.columns.memory import AnyColumn, BytesColumn, Columns, IntegerCol
 from kafkaspec.columns.wanted import POSITION, SIZE
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.fields import header_names
-from kafkaspec.conversion.partition import PartitionConversion, Progress
-from kafkaspec.conversion.report import Comparison
-from kafkaspec.conversion.sides import HIDDEN, OwnValues, Rows, Sides
+from kafkaspec.conversion.partition import FileProgress, PartitionConversion
+from kafkaspec.conversion.report import SideComparison
+from kafkaspec.conversion.sides import HIDDEN, OwnValues, SideRows, Sides
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
@@ -40,11 +40,11 @@ def compare(
     codec: Codec,
     *,
     low: int | None,
-    progress: Progress | None = None,
-) -> Comparison:
+    progress: FileProgress | None = None,
+) -> SideComparison:
     """Compare the converted part of the input, from offset ``low`` on, with the output."""
     sides = Sides(conversion, choices, codec, low, progress)
-    result = Comparison(columns=tuple(sides.columns))
+    result = SideComparison(columns=tuple(sides.columns))
     if not _compare_entries(sides, result):
         result.records = 0
         try:
@@ -68,7 +68,7 @@ class _Entry(NamedTuple):
     values: tuple[Any, ...]
 
 
-def _compare_entries(sides: Sides, result: Comparison) -> bool:
+def _compare_entries(sides: Sides, result: SideComparison) -> bool:
     """Compare entry by entry, and return whether each became one entry with the same records.
 
     Only batches are compared here, since messages are faster to compare in columns.
@@ -147,7 +147,7 @@ def _unpacked(entry: _Entry, payload: bytes, sides: Sides) -> bytes:
     return compressions.decompress(entry.compression, payload, magic=magic, **sides.bound)
 
 
-def _compare_headers(sides: Sides, result: Comparison, entry: _Entry, made: _Entry) -> None:
+def _compare_headers(sides: Sides, result: SideComparison, entry: _Entry, made: _Entry) -> None:
     base_offset = entry.base_offset + sides.shift
     if sides.first is not None:
         base_offset = sides.first + result.records
@@ -168,7 +168,7 @@ def _compare_headers(sides: Sides, result: Comparison, entry: _Entry, made: _Ent
 # -- records ---------------------------------------------------------------------------------------
 
 
-def _compare_records(sides: Sides, result: Comparison) -> None:
+def _compare_records(sides: Sides, result: SideComparison) -> None:
     """Compare record by record."""
     source, target = sides.expected(), sides.made()
     while rows := min(source.left(), target.left()):
@@ -184,7 +184,7 @@ def _compare_records(sides: Sides, result: Comparison) -> None:
 
 
 def _compare_rows(
-    sides: Sides, result: Comparison, source: Rows, target: Rows, number: int
+    sides: Sides, result: SideComparison, source: SideRows, target: SideRows, number: int
 ) -> None:
     one, other = source.chunk, target.chunk
     mine, others = (range(side.first, side.first + number) for side in (source, target))

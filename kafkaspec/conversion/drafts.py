@@ -14,7 +14,7 @@ from kafkaspec._generated.python.model.recordbatch import CompressionType, Times
 from kafkaspec.codecs import Codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.columns import Slice
-from kafkaspec.conversion.fields import RecordValues, Values, encode_records, entry_names
+from kafkaspec.conversion.fields import FieldValues, RecordValues, encode_records, entry_names
 from kafkaspec.conversion.losses import Losses
 from kafkaspec.conversion.offsets import Offsets
 from kafkaspec.layout import EntryKind, names
@@ -57,7 +57,7 @@ class Traits:
     control: bool = False
     leader_epoch: int = NONE
     delete_horizon: int | None = None
-    others: Values = ()
+    others: FieldValues = ()
 
     @property
     def is_grouped(self) -> bool:

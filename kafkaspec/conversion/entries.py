@@ -20,8 +20,8 @@ from kafkaspec.codecs import Codec, Origin
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, Waiting, write
 from kafkaspec.conversion.fields import (
+    FieldValues,
     RecordValues,
-    Values,
     carried,
     carried_record,
     entry_names,
@@ -30,9 +30,9 @@ from kafkaspec.conversion.fields import (
     record_values,
     refuse_entry_fields,
 )
-from kafkaspec.conversion.kept import Kept
+from kafkaspec.conversion.kept import KeptBatches
 from kafkaspec.conversion.losses import Loss, Losses
-from kafkaspec.conversion.messages import Messages
+from kafkaspec.conversion.messages import ToMessages
 from kafkaspec.conversion.offsets import Offsets, check_rising
 from kafkaspec.conversion.regrouped import Regrouped
 from kafkaspec.conversion.runs import Runs
@@ -101,8 +101,8 @@ class EntryConverter:
             high=self._high,
             outcomes=markers is not None,
         )
-        self.runs, self.kept = Runs(shared), Kept(shared)
-        self.regrouped, self.messages = Regrouped(shared), Messages(shared)
+        self.runs, self.kept = Runs(shared), KeptBatches(shared)
+        self.regrouped, self.messages = Regrouped(shared), ToMessages(shared)
         self.took = False
         self._untimely = 0  # records of the batch that are out of the range of timestamps
 
@@ -417,7 +417,7 @@ class EntryConverter:
         kind: EntryKind,
         compression: CompressionType,
         own: list[RecordValues] | None,
-    ) -> tuple[Values, list[RecordValues] | None]:
+    ) -> tuple[FieldValues, list[RecordValues] | None]:
         """Return the unknown fields of an entry and its records to carry over; count the others.
 
         The header of a single message is that of its record.

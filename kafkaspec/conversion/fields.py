@@ -29,7 +29,7 @@ from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.messageset import PAYLOAD, MessageSetBatch, codec_of
 from kafkaspec.model import Buffer, Record
 
-Values = tuple[tuple[str, Any], ...]
+FieldValues = tuple[tuple[str, Any], ...]
 """Fields that differ from their default, by dotted name, in the order of the layout."""
 
 RecordValues = Mapping[str, Any]
@@ -169,13 +169,13 @@ def _default(item: Field[Any]) -> Any:
 # -- headers --------------------------------------------------------------------------------------
 
 
-def header_values(kind: EntryKind, message: Any) -> Values:
+def header_values(kind: EntryKind, message: Any) -> FieldValues:
     """Return the fields of a header that no conversion knows, except those with their default."""
     return _reader(own_fields(kind).header)(message)
 
 
 @cache
-def _reader(own: tuple[OwnField, ...]) -> Callable[[Any], Values]:
+def _reader(own: tuple[OwnField, ...]) -> Callable[[Any], FieldValues]:
     if not own:
         return lambda _: ()
     get = attrgetter(
@@ -183,7 +183,7 @@ def _reader(own: tuple[OwnField, ...]) -> Callable[[Any], Values]:
     )  # two or more names: returns a tuple
     defaults = (own[0].default, *(field.default for field in own))
 
-    def read(item: Any) -> Values:
+    def read(item: Any) -> FieldValues:
         found = get(item)
         if found == defaults:
             return ()
@@ -198,7 +198,7 @@ def _kept(value: Any) -> Any:
     return bytes(value) if isinstance(value, memoryview) else value
 
 
-def carried(values: Values, source: EntryKind, target: EntryKind) -> Values:
+def carried(values: FieldValues, source: EntryKind, target: EntryKind) -> FieldValues:
     """Return the fields of a header that another format has a place for."""
     if target is source:
         return values

@@ -17,7 +17,7 @@ from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.entries import header_size, put_headers
 from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.wanted import POSITION, SIZE
-from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, ByRanges, Range
+from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, BatchRange, ByRanges
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
@@ -33,7 +33,7 @@ _RATIO: Final = 4
 class Made:
     """The first ``count`` batches converted, with their old offsets, and where each ends."""
 
-    source: Range
+    source: BatchRange
     count: int
     data: bytearray
     ends: array[int]
@@ -60,7 +60,7 @@ class Made:
         return self.source.table.column(names.LAST_OFFSET)[self.count - 1]
 
 
-class Kept(ByRanges):
+class KeptBatches(ByRanges):
     """The fast path for batches that stay batches. It writes the same bytes as that of entries."""
 
     @property
@@ -109,7 +109,7 @@ class Kept(ByRanges):
 
     # -- converting -------------------------------------------------------------------------
 
-    def convert(self, source: Range) -> Made:
+    def convert(self, source: BatchRange) -> Made:
         """Return the batches with their new compression and leader epoch; for any thread.
 
         It ends before a batch that cannot be converted here.
@@ -131,7 +131,7 @@ class Kept(ByRanges):
         return Made(source, written, data, made)
 
     def _payloads(
-        self, core: Core, source: Range, kind: EntryKind, count: int
+        self, core: Core, source: BatchRange, kind: EntryKind, count: int
     ) -> tuple[bytearray, array[int]]:
         """Return the payloads of the first batches, as they are to be stored.
 
@@ -189,7 +189,7 @@ class Kept(ByRanges):
                 break
         return compressions.spaced(made, gap)
 
-    def _changed(self, core: Core, kind: EntryKind, source: Range, count: int) -> EntryTable:
+    def _changed(self, core: Core, kind: EntryKind, source: BatchRange, count: int) -> EntryTable:
         """Return the headers of the first batches with their new values."""
         table = replace(source.table, count=count)
         assert source.compressions is not None

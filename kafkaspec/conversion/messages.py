@@ -6,13 +6,13 @@ from itertools import groupby
 
 from kafkaspec.conversion.drafts import Shared, write
 from kafkaspec.conversion.losses import Loss
-from kafkaspec.conversion.regrouped import Chunk, Groups, Regrouped
+from kafkaspec.conversion.regrouped import Regrouped, _Chunk, _Groups
 from kafkaspec.layout import EntryKind
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.model import Buffer
 
 
-class Messages(Regrouped):
+class ToMessages(Regrouped):
     """The fast path from batches to messages. It writes the same bytes as that of entries.
 
     Each batch becomes a message for each record, or one wrapper.
@@ -34,12 +34,12 @@ class Messages(Regrouped):
     def _takes(self, kind: EntryKind) -> bool:
         return True
 
-    def group(self, chunk: Chunk) -> Groups:
+    def group(self, chunk: _Chunk) -> _Groups:
         """Return the messages of a chunk, as many as there are; what they lose is counted."""
         self._count(chunk)
         return super().group(chunk)
 
-    def _count(self, chunk: Chunk) -> None:
+    def _count(self, chunk: _Chunk) -> None:
         rows, parts, kind, add = chunk.rows, chunk.parts, self._choices.kind, self._losses.add
         assert self._core is not None
         assert kind is not None
@@ -56,7 +56,7 @@ class Messages(Regrouped):
                 if timed:
                     add(Loss.TIMESTAMPS, batches=1, records=timed)
 
-    def write(self, groups: Groups) -> Buffer:
+    def write(self, groups: _Groups) -> Buffer:
         """Return the bytes of messages; for any thread."""
         rows, parts, kind = groups.rows, groups.parts, self._choices.kind
         assert kind is not None

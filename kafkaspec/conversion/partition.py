@@ -17,7 +17,7 @@ from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
 from kafkaspec.conversion.losses import Loss
-from kafkaspec.conversion.regrouped import Chunk, Groups, Regrouped
+from kafkaspec.conversion.regrouped import Regrouped, _Chunk, _Groups
 from kafkaspec.conversion.report import Damage, PartitionResult, TailNote
 from kafkaspec.conversion.runs import RUN_BYTES
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
@@ -33,7 +33,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import Markers
 from kafkaspec.writing.segment_writer import SegmentWriter
 
-Progress = Callable[[str, int], None]
+FileProgress = Callable[[str, int], None]
 """Called with the name of a file and the number of bytes read from it since the last call."""
 
 _APPEND_BYTES: Final = 1 << 20
@@ -64,7 +64,7 @@ class PartitionConversion:
         codec: Codec,
         *,
         log_start_offset: int | None = None,
-        progress: Progress | None = None,
+        progress: FileProgress | None = None,
         jobs: int = 1,
     ) -> None:
         """Prepare to convert; read all transactions first if the plan needs their outcomes."""
@@ -231,7 +231,7 @@ class PartitionConversion:
         if not path.available:
             return position
 
-        def grouped(read: Iterator[tuple[list[Chunk], bool]]) -> Iterator[Groups]:
+        def grouped(read: Iterator[tuple[list[_Chunk], bool]]) -> Iterator[_Groups]:
             nonlocal position
             for chunks, whole in read:
                 for chunk in chunks:

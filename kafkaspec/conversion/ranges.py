@@ -28,7 +28,7 @@ BEFORE_ALL: Final = -LARGEST_OFFSET - 2
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class BatchRange:
     """Regular batches that follow one another.
 
     Attributes:
@@ -73,13 +73,13 @@ class ByRanges(ABC):
     def _regular(
         self, table: EntryTable, kind: EntryKind, after: int | None
     ) -> tuple[int, Sequence[int] | None]:
-        """Return the number of leading batches that are regular, and ``Range.compressions``."""
+        """Return the number of leading regular batches, and ``BatchRange.compressions``."""
 
     def _takes(self, kind: EntryKind) -> bool:
         """Return whether batches of a kind are converted here."""
         return self._choices.kind in (None, kind)
 
-    def ranges(self, segment: Segment, position: int, after: int | None) -> Iterator[Range]:
+    def ranges(self, segment: Segment, position: int, after: int | None) -> Iterator[BatchRange]:
         """Yield the batches from a position on, up to the first one that is not regular.
 
         ``after`` is the last offset before it, None if there is none.
@@ -101,7 +101,7 @@ class ByRanges(ABC):
             if count:
                 after = table.column(names.LAST_OFFSET)[count - 1]
                 found = replace(table, count=count)
-                yield Range(buffer, start, found, compressions, segment.max_output)
+                yield BatchRange(buffer, start, found, compressions, segment.max_output)
             if count < table.count:
                 return
             position = start + table.position

@@ -26,7 +26,7 @@ from kafkaspec.columns.wanted import OF_BATCH, POSITION, SIZE, Wanted
 from kafkaspec.conversion.columns import RecordRows, Slice
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, write
 from kafkaspec.conversion.fields import default_columns, fields_outside, holds_only, own_fields
-from kafkaspec.conversion.ranges import KNOWN, ByRanges, Range
+from kafkaspec.conversion.ranges import KNOWN, BatchRange, ByRanges
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
@@ -71,7 +71,7 @@ last one, first timestamp, number of rows; and of how many numbers that makes.""
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class _Parts:
     """Parts ``first`` to ``end`` of columns of ``_PART`` numbers, one column after the other."""
 
     numbers: memoryview
@@ -93,7 +93,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class _Chunk:
     """Records of regular batches in columns.
 
     Attributes:
@@ -104,7 +104,7 @@ class Chunk:
     """
 
     rows: RecordRows
-    parts: Parts
+    parts: _Parts
     batches: int
     start: int
     end: int
@@ -113,7 +113,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class _Groups:
     """New batches of the rows of a chunk.
 
     Attributes:
@@ -123,7 +123,7 @@ class Groups:
 
     before: bytes
     rows: RecordRows
-    parts: Parts
+    parts: _Parts
     kind: EntryKind
 
 
@@ -167,7 +167,7 @@ class Regrouped(ByRanges):
             return count, table.column(names.COMPRESSION)[:count]
         return count, array("q", [wanted]) * count
 
-    def read(self, source: Range) -> tuple[list[Chunk], bool]:
+    def read(self, source: BatchRange) -> tuple[list[_Chunk], bool]:
         """Return the records of a range, and whether those are all; for any thread.
 
         It ends before a batch that cannot be converted here.
@@ -176,7 +176,7 @@ class Regrouped(ByRanges):
         assert core is not None
         kind, count = source.kind, source.intact(core)
         places, sizes = table.column(POSITION), table.column(SIZE)
-        chunks: list[Chunk] = []
+        chunks: list[_Chunk] = []
         if not count:
             return chunks, False
         data = source.buffer[places[0] : places[count - 1] + sizes[count - 1]]
@@ -203,8 +203,14 @@ class Regrouped(ByRanges):
         return chunks, done == table.count
 
     def _chunk(
-        self, core: Core, source: Range, kind: EntryKind, columns: Columns, done: int, count: int
-    ) -> tuple[Chunk, bool] | None:
+        self,
+        core: Core,
+        source: BatchRange,
+        kind: EntryKind,
+        columns: Columns,
+        done: int,
+        count: int,
+    ) -> tuple[_Chunk, bool] | None:
         """Return the records of some batches, and whether those are all of the columns.
 
         The columns begin with batch ``done``; ``count`` batches have the right checksum.
@@ -236,9 +242,9 @@ class Regrouped(ByRanges):
             return None
         end = bounds[batches]
         places, octets, last = table.column(POSITION), table.column(SIZE), done + batches - 1
-        chunk = Chunk(
+        chunk = _Chunk(
             rows,
-            Parts(room, 0, parts),
+            _Parts(room, 0, parts),
             batches,
             source.start + places[done],
             source.start + places[last] + octets[last],
@@ -248,7 +254,7 @@ class Regrouped(ByRanges):
         return chunk, end == columns.rows
 
     def _traits(
-        self, source: Range, kind: EntryKind, done: int, count: int
+        self, source: BatchRange, kind: EntryKind, done: int, count: int
     ) -> tuple[Sequence[int], Sequence[int]]:
         """Return compression and leader epoch of the new batches of some batches."""
         assert source.compressions is not None
@@ -263,7 +269,7 @@ class Regrouped(ByRanges):
 
     # -- grouping ---------------------------------------------------------------------------
 
-    def settle(self, chunk: Chunk) -> bool:
+    def settle(self, chunk: _Chunk) -> bool:
         """Give records their new offsets; return False, and change none, if one is too large."""
         offsets, rows, count = self._offsets, chunk.rows, chunk.parts[-1].last
         if offsets.renumbers:
@@ -283,7 +289,7 @@ class Regrouped(ByRanges):
         self._core.module.adjust(rows.offsets, 0, count, False, shift)
         return True
 
-    def group(self, chunk: Chunk) -> Groups:
+    def group(self, chunk: _Chunk) -> _Groups:
         """Return the new batches that a chunk completes; its last records wait for more.
 
         Without a limit, each batch stays one.
@@ -293,7 +299,7 @@ class Regrouped(ByRanges):
         if limit is None:
             flushed = b"".join(waiting.flush())
             self._joined(rows, parts, 0, 0)
-            return Groups(flushed, rows, parts, kind)
+            return _Groups(flushed, rows, parts, kind)
         before: list[bytes] = []
         start = 0
         for number in range(len(parts)):
@@ -305,13 +311,13 @@ class Regrouped(ByRanges):
                 waiting.take()
                 break
         else:
-            return Groups(b"".join(before), rows, Parts(parts.numbers, 0, 0), kind)
+            return _Groups(b"".join(before), rows, _Parts(parts.numbers, 0, 0), kind)
         last = start + self._joined(rows, parts, start, limit) - 1
-        final = Parts(parts.numbers, last, last + 1)[0]
+        final = _Parts(parts.numbers, last, last + 1)[0]
         before += waiting.put(self._draft(rows, kind, final), limit)
-        return Groups(b"".join(before), rows, Parts(parts.numbers, start, last), kind)
+        return _Groups(b"".join(before), rows, _Parts(parts.numbers, start, last), kind)
 
-    def _joined(self, rows: RecordRows, parts: Parts, start: int, limit: int) -> int:
+    def _joined(self, rows: RecordRows, parts: _Parts, start: int, limit: int) -> int:
         """Put parts together from one on, in their place; return how many that makes."""
         assert self._core is not None
         number: int = self._core.module.joined(
@@ -336,7 +342,7 @@ class Regrouped(ByRanges):
 
     # -- writing ----------------------------------------------------------------------------
 
-    def write(self, groups: Groups) -> Buffer:
+    def write(self, groups: _Groups) -> Buffer:
         """Return the bytes of new batches; for any thread."""
         core, rows, kind, parts = self._core, groups.rows, groups.kind, groups.parts
         if not parts:
@@ -385,7 +391,7 @@ class Regrouped(ByRanges):
             return pieces[0], stops
         return bytearray().join(pieces), stops
 
-    def _headers(self, kind: EntryKind, parts: Parts) -> EntryTable:
+    def _headers(self, kind: EntryKind, parts: _Parts) -> EntryTable:
         """Return the headers of new batches."""
         assert self._core is not None
         table, count = blank_table(self._core, len(parts)), len(parts)

@@ -54,7 +54,7 @@ class TailNote:
 
 
 @dataclass(slots=True)
-class Comparison:
+class SideComparison:
     """Result of comparing input and output record by record.
 
     Attributes:
@@ -118,7 +118,7 @@ class PartitionResult:
     unread: list[Damage] = field(default_factory=list)
     tails: list[TailNote] = field(default_factory=list)
     missing: list[Missing] = field(default_factory=list)
-    comparison: Comparison | None = None
+    comparison: SideComparison | None = None
     findings: list[Finding] = field(default_factory=list)
     ALSO: ClassVar = ("clean", "verified")
 

@@ -15,7 +15,7 @@ from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.conversion.choices import ChoiceOptions, Choices
 from kafkaspec.conversion.compare import compare
 from kafkaspec.conversion.offsets import Offsets
-from kafkaspec.conversion.partition import PartitionConversion, Progress
+from kafkaspec.conversion.partition import FileProgress, PartitionConversion
 from kafkaspec.conversion.report import ConversionReport, PartitionResult
 from kafkaspec.errors import KafkaSpecError, none_of
 from kafkaspec.intact.division import judge
@@ -45,7 +45,7 @@ def convert(
     *,
     codec: Codec | str | None = None,
     check: bool = True,
-    progress: Progress | None = None,
+    progress: FileProgress | None = None,
     jobs: int = 1,
     **choices: Unpack[ChoiceOptions],
 ) -> ConversionReport:
@@ -187,7 +187,7 @@ def _convert(
     plan: Choices,
     codec: Codec,
     check: bool,
-    progress: Progress | None,
+    progress: FileProgress | None,
     jobs: int,
 ) -> tuple[PartitionResult, Path | None, Offsets]:
     """Return the result of a partition, the producer snapshot left out, and the offsets."""

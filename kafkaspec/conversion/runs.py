@@ -9,7 +9,7 @@ from typing import Final
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.broker.settings import BATCH_BYTES
 from kafkaspec.codecs import Buffer
-from kafkaspec.conversion.columns import MessageColumns, Slice, read_run, read_wrapped
+from kafkaspec.conversion.columns import ConvertedColumns, Slice, read_run, read_wrapped
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, write
 from kafkaspec.conversion.fields import carried, header_values
 from kafkaspec.conversion.losses import Loss
@@ -41,7 +41,7 @@ class Runs:
         """Whether there is a fast path."""
         return self._core is not None
 
-    def read(self, entries: Buffer, after: int | None) -> MessageColumns | None:
+    def read(self, entries: Buffer, after: int | None) -> ConvertedColumns | None:
         """Return the messages at the start of ``entries``, if all of them can be converted here."""
         if self._core is None:
             return None
@@ -58,7 +58,7 @@ class Runs:
         self._offsets.begin(first)
         return found if self._fits(first, last) else None
 
-    def convert(self, found: MessageColumns, entries: Buffer) -> Iterator[Buffer]:
+    def convert(self, found: ConvertedColumns, entries: Buffer) -> Iterator[Buffer]:
         """Yield the entries that messages become; ``entries`` are the bytes that they came from."""
         kind = self._choices.kind or found.kind
         compression = self._choices.codec_id or CompressionType.NONE
@@ -115,7 +115,7 @@ class Runs:
         epoch = self._choices.leader_epoch
         return NONE if epoch is None or not kind.has_leader_epochs else epoch
 
-    def _is_timely(self, found: MessageColumns) -> bool:
+    def _is_timely(self, found: ConvertedColumns) -> bool:
         """Return whether all timestamps are in the range."""
         low, high = self._choices.start_timestamp, self._choices.end_timestamp
         return all(is_timely(bound(found.timestamps), low, high) for bound in (min, max))
@@ -125,7 +125,7 @@ class Runs:
         shift = self._offsets.shift
         return not shift or (first + shift >= 0 and last + shift <= LARGEST_OFFSET)
 
-    def _bytes(self, found: MessageColumns, entries: Buffer) -> Buffer:
+    def _bytes(self, found: ConvertedColumns, entries: Buffer) -> Buffer:
         """Return the messages with only their offsets changed."""
         with memoryview(entries) as view:
             data = bytearray(view[: found.end])
@@ -135,7 +135,7 @@ class Runs:
                 put_offset(data, position, offset)
         return data
 
-    def _move(self, found: MessageColumns, shift: int) -> None:
+    def _move(self, found: ConvertedColumns, shift: int) -> None:
         offsets = found.offsets
         if self._offsets.renumbers:
             first = self._offsets.take(found.rows)
@@ -146,7 +146,7 @@ class Runs:
                 offsets[row] += shift
 
     def _count(
-        self, found: MessageColumns, kind: EntryKind, unused: int, *, wrapped: bool = False
+        self, found: ConvertedColumns, kind: EntryKind, unused: int, *, wrapped: bool = False
     ) -> None:
         if unused:
             records = found.rows if wrapped else unused
@@ -157,7 +157,7 @@ class Runs:
                 batches = 1 if wrapped else timed
                 self._losses.add(Loss.TIMESTAMPS, batches=batches, records=timed)
 
-    def _groups(self, found: MessageColumns, traits: Traits) -> Iterator[Buffer]:
+    def _groups(self, found: ConvertedColumns, traits: Traits) -> Iterator[Buffer]:
         """Yield batches or wrappers of many messages; the last messages wait for more."""
         limit = self._choices.batch_bytes or BATCH_BYTES
         first = 0
@@ -187,7 +187,7 @@ class Runs:
         return write(draft, self._codec, self._choices.level)
 
 
-def _draft(found: MessageColumns, traits: Traits, first: int, last: int) -> Draft:
+def _draft(found: ConvertedColumns, traits: Traits, first: int, last: int) -> Draft:
     timestamp = found.timestamps[first] if traits.kind.has_record_sets else NO_TIMESTAMP
     return Draft(
         traits=traits,

@@ -29,7 +29,7 @@ from kafkaspec.conversion.fields import (
     values_of_messages,
 )
 from kafkaspec.conversion.losses import Loss
-from kafkaspec.conversion.partition import PartitionConversion, Progress
+from kafkaspec.conversion.partition import FileProgress, PartitionConversion
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch, held_payload
@@ -80,7 +80,7 @@ class Sides:
         choices: Choices,
         codec: Codec,
         low: int | None,
-        progress: Progress | None,
+        progress: FileProgress | None,
     ) -> None:
         """Prepare to read both sides; see ``compare``."""
         self.choices = choices
@@ -136,16 +136,16 @@ class Sides:
         most = self.choices.max_output
         return {} if most is None else {"max_output": most}
 
-    def expected(self) -> Rows:
+    def expected(self) -> SideRows:
         """Return the converted records of the input as the output must have them."""
-        return Rows(self, self.source(), self.low, self.choices.end_offset, is_source=True)
+        return SideRows(self, self.source(), self.low, self.choices.end_offset, is_source=True)
 
-    def made(self) -> Rows:
+    def made(self) -> SideRows:
         """Return the records of the output."""
-        return Rows(self, self.target(), None, None, is_source=False)
+        return SideRows(self, self.target(), None, None, is_source=False)
 
 
-class Rows:
+class SideRows:
     """The records of one side in columns, a chunk at a time.
 
     Attributes:

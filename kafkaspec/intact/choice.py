@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from typing import Final
 
 from kafkaspec.intact.heads import LENGTH_BYTES, SMALLEST, Head
-from kafkaspec.intact.walk import Broken, Gap, Item, Run
+from kafkaspec.intact.walk import Broken, Gap, IntactRun, Item
 from kafkaspec.layout import varints
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
@@ -82,7 +82,7 @@ def choose(
     limit: int | None,
     bound: int,
     buffer: memoryview,
-    is_indexed: Callable[[Run], bool],
+    is_indexed: Callable[[IntactRun], bool],
 ) -> list[RunVerdict]:
     """Return a verdict for each run, in order.
 
@@ -92,7 +92,7 @@ def choose(
         bound: offset that none of the segment reaches.
         is_indexed: function that returns whether an index has an entry of a run.
     """
-    runs = [item for item in items if isinstance(item, Run)]
+    runs = [item for item in items if isinstance(item, IntactRun)]
     if len(runs) == len(items) == 1:
         inside = base <= runs[0].first <= runs[0].last < bound
         if inside:
@@ -137,7 +137,7 @@ def _is_displaced(items: Sequence[Item], base: int) -> bool:
     """
     if any(isinstance(item, Broken) and item.is_part for item in items):
         return True
-    firsts = [item.first for item in items if isinstance(item, Run)]
+    firsts = [item.first for item in items if isinstance(item, IntactRun)]
     return bool(firsts) and firsts[0] > base and base in firsts
 
 
@@ -155,7 +155,7 @@ class _Node:
         falls: whether their offsets fall somewhere, as those of a segment in a value do not.
     """
 
-    run: Run
+    run: IntactRun
     support: Support
     start: int
     size: int
@@ -165,7 +165,7 @@ class _Node:
 
 
 def _nodes(
-    items: Sequence[Item], size: int, is_indexed: Callable[[Run], bool], *, displaced: bool
+    items: Sequence[Item], size: int, is_indexed: Callable[[IntactRun], bool], *, displaced: bool
 ) -> list[_Node]:
     found: list[_Node] = []
     first = 0
@@ -174,7 +174,7 @@ def _nodes(
         while stop < len(items) and not isinstance(items[stop], Gap):
             stop += 1
         after = items[stop] if stop < len(items) else None
-        runs = [item for item in items[first:stop] if isinstance(item, Run)]
+        runs = [item for item in items[first:stop] if isinstance(item, IntactRun)]
         if runs:
             start, end = items[first].start, items[stop - 1].end
             claimed = _claimed(items[stop - 1], after)
@@ -197,10 +197,14 @@ def _nodes(
 
 def _claimed(before: Item, after: Item | None) -> Head | None:
     """Return a header after an entry that has the next offset, None if there is no such header."""
-    if not isinstance(before, Run | Broken) or not isinstance(after, Gap) or after.head is None:
+    if (
+        not isinstance(before, IntactRun | Broken)
+        or not isinstance(after, Gap)
+        or after.head is None
+    ):
         return None
     head, last = after.head, None
-    if isinstance(before, Run):
+    if isinstance(before, IntactRun):
         last = before.last
     elif before.head is not None:
         last = before.head.last
@@ -238,9 +242,9 @@ def _path(
 ) -> list[RunVerdict]:
     """Return verdicts by the path with the most bytes on which bytes and offsets agree."""
     top = LARGEST_OFFSET + 1 if limit is None else limit
-    before = Run(0, 0, base - 1, base - 1, 0, set(), -1)
+    before = IntactRun(0, 0, base - 1, base - 1, 0, set(), -1)
     begin = _Node(before, Support.KNOWN, 0, 0, _claimed(before, leading))
-    end = _Node(Run(size, size, top, top, 0, set(), -1), Support.KNOWN, size, 0, None)
+    end = _Node(IntactRun(size, size, top, top, 0, set(), -1), Support.KNOWN, size, 0, None)
     every = [begin, *nodes, end]
     within = [0, *accumulate(node.run.end - node.run.start for node in every)]
     near = max(_LEAST_NEAR, _MOST_PAIRS // len(every))

@@ -20,7 +20,7 @@ from kafkaspec.intact.choice import RunVerdict, choose
 from kafkaspec.intact.extents import with_extents, with_parts
 from kafkaspec.intact.heads import head_at
 from kafkaspec.intact.moves import with_moves
-from kafkaspec.intact.walk import Gap, Item, Run, Walker
+from kafkaspec.intact.walk import Gap, IntactRun, Item, Walker
 from kafkaspec.log.damage import Kept, KeptRange
 from kafkaspec.log.segment import Segment
 
@@ -50,12 +50,12 @@ class Division:
         walker = Walker(segment, self.bound)
         self.buffer = walker.buffer
         items = walker.items()
-        if segment.size and (len(items) > 1 or not isinstance(items[0], Run)):
+        if segment.size and (len(items) > 1 or not isinstance(items[0], IntactRun)):
             items = with_extents(items, self.buffer)
             items = with_parts(items, self.buffer, walker.seeker)
         self.items = items
         chosen = iter(choose(items, base, limit, self.bound, self.buffer, self._is_indexed))
-        verdicts = [next(chosen) if isinstance(item, Run) else None for item in items]
+        verdicts = [next(chosen) if isinstance(item, IntactRun) else None for item in items]
         self.verdicts: list[RunVerdict | None] = with_moves(items, verdicts, base, limit, walker)
 
     @cached_property
@@ -63,7 +63,7 @@ class Division:
         """Positions and offsets of the offset index; nothing where it is not sound."""
         return _index_of(self._path) if isinstance(self._path, Path) else ((), ())
 
-    def _is_indexed(self, run: Run) -> bool:
+    def _is_indexed(self, run: IntactRun) -> bool:
         """Return whether the offset index has an entry of a run: a place and an offset in it."""
         places, offsets = self.index
         number = bisect_left(places, max(run.start, 1))
@@ -76,13 +76,13 @@ class Division:
         return False
 
     @property
-    def kept(self) -> list[Run]:
+    def kept(self) -> list[IntactRun]:
         """The runs that are kept, in the order of the file."""
         found = zip(self.items, self.verdicts, strict=True)
         return [
             item
             for item, verdict in found
-            if isinstance(item, Run) and verdict is not None and verdict.keeps
+            if isinstance(item, IntactRun) and verdict is not None and verdict.keeps
         ]
 
 
@@ -97,7 +97,7 @@ def claimed_end(end: int, items: Iterable[Item]) -> int:
         items: what comes after it.
     """
     for item in items:
-        head = None if isinstance(item, Run) else item.head
+        head = None if isinstance(item, IntactRun) else item.head
         if head is None:
             break
         if head.count is None:

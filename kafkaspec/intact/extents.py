@@ -9,7 +9,7 @@ from typing import Final
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.intact.crc import joined
 from kafkaspec.intact.heads import Head, Seeker, head_at
-from kafkaspec.intact.walk import Broken, Gap, Item, Run
+from kafkaspec.intact.walk import Broken, Gap, IntactRun, Item
 
 _LARGEST_EXTENT: Final = 1 << 27
 """Bytes of an entry whose size is wrong, at most."""
@@ -116,7 +116,7 @@ def _plausible(buffer: memoryview, position: int) -> Head | None:
 
 def _leads(head: Head, after: list[Item]) -> bool:
     """Return whether the entry with the next offset comes first after the end of an entry."""
-    return bool(after) and isinstance(after[0], Run) and after[0].first == head.last + 1
+    return bool(after) and isinstance(after[0], IntactRun) and after[0].first == head.last + 1
 
 
 def _is_whole(head: Head, left: int, size: int, seeker: Seeker) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 from kafkaspec._generated.python.model.recordbatch import TimestampType
 from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNORDERED, RunVerdict
 from kafkaspec.intact.heads import head_at
-from kafkaspec.intact.walk import Broken, Gap, Item, Run, Walker
+from kafkaspec.intact.walk import Broken, Gap, IntactRun, Item, Walker
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NONE
 from kafkaspec.results import Strength
@@ -86,7 +86,7 @@ class _Moves:
         self._walker = walker
         self._why = dict.fromkeys(candidates, NO_HOLE)
         kept = [n for n, verdict in enumerate(verdicts) if verdict is not None and verdict.keeps]
-        self._placed = [run for n in kept if isinstance(run := items[n], Run)]
+        self._placed = [run for n in kept if isinstance(run := items[n], IntactRun)]
         """Runs in the order of their offsets."""
         self._moved: dict[int, int] = {}
         """Numbers of those that are moved, by their byte offset."""
@@ -117,7 +117,7 @@ class _Moves:
     def _place(self, number: int) -> None:
         """Put a run where its offsets are free."""
         run = self._items[number]
-        assert isinstance(run, Run)
+        assert isinstance(run, IntactRun)
         place = bisect_right(self._placed, run.last, key=_AT_FIRST)
         if place and self._placed[place - 1].last >= run.first:
             self._why[number] = REPEATED
@@ -148,12 +148,12 @@ class _Moves:
                     found[run.start] = NO_HOLE
         return found
 
-    def _strengths(self) -> Iterator[tuple[Run, Strength]]:
+    def _strengths(self) -> Iterator[tuple[IntactRun, Strength]]:
         for run, sides in self._sides():
             is_strong = all(sides) and run.count > 1
             yield run, Strength.STRONG if is_strong else Strength.LIKELY
 
-    def _sides(self) -> Iterator[tuple[Run, tuple[bool, bool]]]:
+    def _sides(self) -> Iterator[tuple[IntactRun, tuple[bool, bool]]]:
         """Yield each run, and whether it goes with those that have offsets before and after it.
 
         It does if no offset is missing between them, or if bytes beside one of both are lost.
@@ -190,7 +190,7 @@ class _Moves:
             for item in self._items
         )  # fmt: skip
 
-    def _beside(self) -> list[Run]:
+    def _beside(self) -> list[IntactRun]:
         return sorted(self._placed, key=attrgetter("start"))
 
     def _holes(self) -> list[tuple[int, int]]:
@@ -199,7 +199,9 @@ class _Moves:
         pairs = zip(before, self._placed, strict=False)
         return [(last + 1, run.first - 1) for last, run in pairs if last + 1 < run.first]
 
-    def _may_be_wrong(self, run: Run, beside: list[Run], holes: list[tuple[int, int]]) -> bool:
+    def _may_be_wrong(
+        self, run: IntactRun, beside: list[IntactRun], holes: list[tuple[int, int]]
+    ) -> bool:
         """Return whether an entry may be where it was, with another offset than it had.
 
         No checksum covers the offset. It may if offsets between its neighbors in the file are free;
@@ -260,7 +262,7 @@ def _falls(before: tuple[int, int], now: tuple[int, int]) -> bool:
 def _claims(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
     """Yield the offsets that the headers of broken entries have."""
     for item in items:
-        head = None if isinstance(item, Run) else item.head
+        head = None if isinstance(item, IntactRun) else item.head
         if head is None or not head.is_plausible:
             continue
         if head.count is not None and head.count == head.last - head.first + 1:

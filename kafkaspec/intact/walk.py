@@ -32,7 +32,7 @@ _DATA: Final = re.compile(rb"[^\0]")
 
 
 @dataclass(slots=True)
-class Run:
+class IntactRun:
     """Sound entries that touch each other and whose offsets rise.
 
     Attributes:
@@ -94,7 +94,7 @@ class Gap:
     zeros: bool = False
 
 
-Item = Run | Broken | Gap
+Item = IntactRun | Broken | Gap
 
 
 class Walker:
@@ -143,12 +143,12 @@ class Walker:
             position = gap.end = following.position
         return self._bounded(found)
 
-    def run_of(self, start: int, end: int) -> list[Run]:
+    def run_of(self, start: int, end: int) -> list[IntactRun]:
         """Return the runs of sound entries between two places."""
         found: list[Item] = []
         for headers, stop in self.headers(start, end):
             self._add(found, headers, 0, stop, split=False)
-        return [item for item in found if isinstance(item, Run)]
+        return [item for item in found if isinstance(item, IntactRun)]
 
     def headers(self, start: int, end: int) -> Iterator[tuple[HeaderTable, int]]:
         """Yield headers of sound entries between two places, and how many of them are before it."""
@@ -204,7 +204,7 @@ class Walker:
         if not self.seeker.is_sound(head):
             return False
         assert head is not None
-        before = next((item.last for item in reversed(found) if isinstance(item, Run)), -1)
+        before = next((item.last for item in reversed(found) if isinstance(item, IntactRun)), -1)
         return head.first > before
 
     def _headers(
@@ -266,8 +266,8 @@ class Walker:
         """
         low, start = lows[0], headers.position[first]
         before = found[-1] if found else None
-        joins = isinstance(before, Run) and before.end == start
-        if isinstance(before, Run) and joins and before.last >= low:
+        joins = isinstance(before, IntactRun) and before.end == start
+        if isinstance(before, IntactRun) and joins and before.last >= low:
             joins = False
             top = bisect_right(lows, before.last)
             if split and self._splits < _MOST_SPLITS:
@@ -279,7 +279,7 @@ class Walker:
                     found.append(self._run(headers, first, first + top, lows[:top]))
                     first, lows = first + top, lows[top:]
         run = self._run(headers, first, stop, lows)
-        if joins and isinstance(before, Run):
+        if joins and isinstance(before, IntactRun):
             if before.epoch > headers.leader_epoch[first]:
                 run.odd.insert(0, start)
             before.is_dense = before.is_dense and run.is_dense and before.last + 1 == run.first
@@ -290,7 +290,7 @@ class Walker:
         else:
             found.append(run)
 
-    def _run(self, headers: HeaderTable, first: int, stop: int, lows: Sequence[int]) -> Run:
+    def _run(self, headers: HeaderTable, first: int, stop: int, lows: Sequence[int]) -> IntactRun:
         epochs = headers.leader_epoch[first:stop]
         odd = [
             headers.position[first + number]
@@ -300,7 +300,7 @@ class Walker:
         spans = sum(headers.last_offset[first:stop]) - sum(lows)
         if headers.first_offset[first] == UNKNOWN:
             low = headers.first_offset_of(first)
-        return Run(
+        return IntactRun(
             headers.position[first],
             headers.position[stop - 1] + headers.size[stop - 1],
             low,
@@ -312,7 +312,7 @@ class Walker:
             spans + stop - first >= last - lows[0] + 1 or any(headers.compression[first:stop]),
         )
 
-    def _divided(self, run: Run, offset: int, *, by_first: bool = False) -> list[Run]:
+    def _divided(self, run: IntactRun, offset: int, *, by_first: bool = False) -> list[IntactRun]:
         """Return a run in two: entries that end before an offset, and the others.
 
         Args:
@@ -329,7 +329,7 @@ class Walker:
                 self._add(found, headers, 0, place, split=False)
             if place < stop:
                 rest = self.run_of(headers.position[place], run.end)
-                return [item for item in (*found, *rest) if isinstance(item, Run)]
+                return [item for item in (*found, *rest) if isinstance(item, IntactRun)]
         return [run]
 
     def _bounded(self, found: list[Item]) -> list[Item]:
@@ -341,13 +341,13 @@ class Walker:
         limit, items = self._limit, list[Item]()
         inside = list[Item]()
         for item in found:
-            if isinstance(item, Run) and item.first < self._base <= item.last:
+            if isinstance(item, IntactRun) and item.first < self._base <= item.last:
                 inside += self._divided(item, self._base, by_first=True)
             else:
                 inside.append(item)
         inside, apart, top = [], inside, -1
         for item in apart:
-            if not isinstance(item, Run):
+            if not isinstance(item, IntactRun):
                 inside.append(item)
                 continue
             if item.first <= top < item.last and self._splits < _MOST_SPLITS:
@@ -357,7 +357,11 @@ class Walker:
                 inside.append(item)
             top = max(top, item.last)
         for item in inside:
-            if limit is not None and isinstance(item, Run) and item.first < limit <= item.last:
+            if (
+                limit is not None
+                and isinstance(item, IntactRun)
+                and item.first < limit <= item.last
+            ):
                 items += self._divided(item, limit)
             else:
                 items.append(item)
@@ -365,10 +369,10 @@ class Walker:
 
     def _opened(self, items: list[Item]) -> list[Item]:
         """Divide runs in which offsets are missing at those with which other runs begin."""
-        firsts = sorted({item.first for item in items if isinstance(item, Run)})
+        firsts = sorted({item.first for item in items if isinstance(item, IntactRun)})
         found = list[Item]()
         for item in items:
-            if not isinstance(item, Run) or item.is_dense:
+            if not isinstance(item, IntactRun) or item.is_dense:
                 found.append(item)
                 continue
             inner = firsts[bisect_right(firsts, item.first) : bisect_right(firsts, item.last)]
@@ -377,7 +381,7 @@ class Walker:
             found += self._divided_at(item, inner)
         return found
 
-    def _divided_at(self, run: Run, offsets: Sequence[int]) -> list[Run]:
+    def _divided_at(self, run: IntactRun, offsets: Sequence[int]) -> list[IntactRun]:
         """Return a run in parts, by halves, so that its entries are read a few times only."""
         middle = len(offsets) // 2
         parts = self._divided(run, offsets[middle]) if offsets else [run]

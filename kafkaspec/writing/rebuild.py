@@ -27,7 +27,7 @@ from kafkaspec.broker.loading import (
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.broker.recovery import Recovery
-from kafkaspec.broker.segment_run import SegmentRun, Settings
+from kafkaspec.broker.segment_run import RunSettings, SegmentRun
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of
 from kafkaspec.files import names
@@ -42,7 +42,7 @@ from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuild_epochs import rebuilt_checkpoint
-from kafkaspec.writing.rebuild_files import SegmentFiles
+from kafkaspec.writing.rebuild_files import RebuiltFiles
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, RebuiltSegment
 
 Progress = Callable[[int, str], None]
@@ -94,7 +94,7 @@ def rebuild_indexes(
         if progress is not None:
             progress(done, name)
 
-    settings = Settings(
+    settings = RunSettings(
         get_profile(profile) if isinstance(profile, str) else profile,
         index_interval_bytes,
         advance,
@@ -157,7 +157,7 @@ def rebuild_into(
     Raises:
         KafkaSpecError: ``unreadable``.
     """
-    settings = Settings(
+    settings = RunSettings(
         get_profile(profile) if isinstance(profile, str) else profile,
         index_interval_bytes,
         progress,
@@ -198,7 +198,7 @@ class _Log:
 
 @dataclass(frozen=True, slots=True)
 class _Rebuild:
-    settings: Settings
+    settings: RunSettings
     put: Callable[[str, bytes], None]
     aside: DirectoryAside | None
     jobs: int
@@ -279,7 +279,7 @@ class _Rebuild:
                 # Where a partition begins without a snapshot, a broker assumes no producers.
                 known = loaded.run.known or (log.whole and is_first)
                 end = _end_of(loaded, loaded.run) if known else None
-                done = SegmentFiles(loaded.run, end, log.log_start).result(prefix, self.put)
+                done = RebuiltFiles(loaded.run, end, log.log_start).result(prefix, self.put)
                 if loaded.recovery in (Recovery.CUTS, Recovery.EMPTIES):
                     log.epochs.truncate_from_end(loaded.run.next_offset)
                 loaded.run = None  # and its mapping

@@ -66,7 +66,7 @@ class _Made:
     why: str = ""
 
 
-class SegmentFiles:
+class RebuiltFiles:
     """The files beside a segment.
 
     Args:

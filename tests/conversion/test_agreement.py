@@ -14,7 +14,7 @@ from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.compare import compare
 from kafkaspec.conversion.partition import PartitionConversion
-from kafkaspec.conversion.report import Comparison
+from kafkaspec.conversion.report import SideComparison
 from kafkaspec.model import Record
 from tests.conversion.test_regrouped import regular
 from tests.conversion.ways import log
@@ -83,7 +83,7 @@ NAMED = {
 }
 
 
-def _both(conversion: PartitionConversion, plan: Choices) -> Comparison:
+def _both(conversion: PartitionConversion, plan: Choices) -> SideComparison:
     """What columns of the core say, and what record objects of the Python codec say too."""
     found, again = (
         compare(conversion, plan, get_codec(name), low=plan.start_offset)

@@ -14,8 +14,8 @@ from kafkaspec import compression as compressions
 from kafkaspec.codecs import get_codec
 from kafkaspec.conversion import ranges
 from kafkaspec.conversion.choices import Choices
-from kafkaspec.conversion.kept import Kept
-from kafkaspec.conversion.messages import Messages
+from kafkaspec.conversion.kept import KeptBatches
+from kafkaspec.conversion.messages import ToMessages
 from kafkaspec.conversion.partition import PartitionConversion
 from kafkaspec.conversion.regrouped import Regrouped
 from kafkaspec.errors import KafkaSpecError
@@ -99,9 +99,9 @@ def check(
     source = directory / f"{0:020d}.log"
     source.write_bytes(data)
     with monkeypatch.context() as slow:
-        slow.setattr(Kept, "available", False)
+        slow.setattr(KeptBatches, "available", False)
         slow.setattr(Regrouped, "available", False)
-        slow.setattr(Messages, "available", False)
+        slow.setattr(ToMessages, "available", False)
         expected = outcome(source, directory / "slow", 1, plan)
     for number, (most, jobs) in enumerate([(1 << 20, 1), (2000, 1), (600, 3)]):
         monkeypatch.setattr(ranges, "RANGE_BYTES", most)

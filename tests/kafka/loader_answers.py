@@ -13,7 +13,7 @@ from kafkaspec.analysis import Area, BrokerAction, verify
 from kafkaspec.broker.loading import Loader, find_snapshots
 from kafkaspec.broker.profiles import get_profile
 from kafkaspec.broker.recovery import Recovery
-from kafkaspec.broker.segment_run import Settings
+from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.files.names import PRODUCER_SNAPSHOT
 from kafkaspec.log.partition import Partition
 from tests.kafka.loader_cases import Case
@@ -107,7 +107,7 @@ def ours(directory: Path, version: str, *, clean: bool) -> Answer:
     segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
     snapshots = find_snapshots(partition.snapshot_paths)
     load = Loader(
-        segments, snapshots, Settings(profile, INDEX_INTERVAL_BYTES), clean=clean, now=0
+        segments, snapshots, RunSettings(profile, INDEX_INTERVAL_BYTES), clean=clean, now=0
     ).load()
     if load.error is not None:
         return Answer("refuses")

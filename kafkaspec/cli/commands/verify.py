@@ -13,7 +13,7 @@ from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.analysis.report import LOG_KINDS, FileResult, Report, Totals
 from kafkaspec.analysis.verification import codecs_of, verify_events
-from kafkaspec.analysis.verify_segment import Event
+from kafkaspec.analysis.verify_segment import VerifyEvent
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import progress_bar, stdout_console, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
@@ -185,7 +185,7 @@ def _verified(
 
 
 def _keep(
-    event: Event, report: Report, reporter: Reporter, *, keep: bool, quiet: bool = False
+    event: VerifyEvent, report: Report, reporter: Reporter, *, keep: bool, quiet: bool = False
 ) -> None:
     """Print an event as JSON, or keep it for the report, or both."""
     is_file = isinstance(event, FileResult)

@@ -14,7 +14,7 @@ from typing import Final
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
-from kafkaspec.broker.segment_run import Settings
+from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid, quorum_state
@@ -61,7 +61,7 @@ def diagnose(
         KafkaSpecError: ``unreadable``: a directory cannot be listed.
         ValueError: there is no such profile.
     """
-    settings = Settings(get_profile(profile), index_interval_bytes, progress)
+    settings = RunSettings(get_profile(profile), index_interval_bytes, progress)
     return _Diagnosing(directories, clean, profile, settings, quick=quick).run()
 
 
@@ -71,7 +71,7 @@ class _Diagnosing:
         directories: Sequence[str | Path],
         clean: bool | None,
         profile: str,
-        settings: Settings,
+        settings: RunSettings,
         *,
         quick: bool,
     ) -> None:

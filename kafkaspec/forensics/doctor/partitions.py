@@ -17,7 +17,7 @@ from kafkaspec.broker.listing import LoaderFiles, list_files
 from kafkaspec.broker.loading import Load, LoadedSegment, Loader
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.recovery import Recovery
-from kafkaspec.broker.segment_run import Settings
+from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.broker.text_files import FileFault, first_negative
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
@@ -86,7 +86,7 @@ class Examination:
         path: Path,
         name: PartitionName,
         stop: Stop,
-        settings: Settings,
+        settings: RunSettings,
         *,
         whole: bool = False,
     ) -> None:

@@ -25,7 +25,7 @@ from kafkaspec.forensics.salvage.unproven import UnprovenReader, UnprovenRecord
 from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNCLEAR, UNORDERED, RunVerdict
 from kafkaspec.intact.division import Division, claimed_end
 from kafkaspec.intact.heads import Head, head_at
-from kafkaspec.intact.walk import Broken, Gap, Item, Run, Walker
+from kafkaspec.intact.walk import Broken, Gap, IntactRun, Item, Walker
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.damage import Kept, KeptRange
@@ -197,7 +197,7 @@ class _Planner:
         following = self._following(items, verdicts)
         self._beside = self._beside_kept(items, verdicts)
         for item, after in zip(items, following, strict=True):
-            if isinstance(item, Run):
+            if isinstance(item, IntactRun):
                 self._run(item, verdicts[id(item)], after)
             elif isinstance(item, Broken):
                 self._broken(item, after)
@@ -216,13 +216,13 @@ class _Planner:
 
     def _following(
         self, items: Sequence[Item], verdicts: dict[int, RunVerdict]
-    ) -> list[Run | None]:
+    ) -> list[IntactRun | None]:
         """Return for each item the next run that is kept."""
-        found: list[Run | None] = []
-        after: Run | None = None
+        found: list[IntactRun | None] = []
+        after: IntactRun | None = None
         for item in reversed(items):
             found.append(after)
-            if isinstance(item, Run):
+            if isinstance(item, IntactRun):
                 verdict = verdicts[id(item)]
                 after = item if verdict.keeps and not verdict.is_moved else after
         return found[::-1]
@@ -271,7 +271,7 @@ class _Planner:
 
     # -- what becomes of bytes ----------------------------------------------------------------
 
-    def _run(self, run: Run, verdict: RunVerdict, after: Run | None) -> None:
+    def _run(self, run: IntactRun, verdict: RunVerdict, after: IntactRun | None) -> None:
         if verdict.is_moved:
             self._move(run, verdict.strength)
             return
@@ -298,7 +298,7 @@ class _Planner:
         )  # fmt: skip
         self._open.append((stretch, run))
 
-    def _keep(self, run: Run, strength: Strength) -> None:
+    def _keep(self, run: IntactRun, strength: Strength) -> None:
         self._close(run.first)
         self._plan.is_dense = self._plan.is_dense and run.is_dense
         batches = all(KINDS[magic].has_record_sets for magic in run.magics)
@@ -316,7 +316,7 @@ class _Planner:
             self._kept(run, start, run.end, run.last, strength, batches)
         self._last = max(run.last, last)
 
-    def _move(self, run: Run, strength: Strength) -> None:
+    def _move(self, run: IntactRun, strength: Strength) -> None:
         """Note entries whose place in the output is not that in the segment."""
         stretch = Stretch(
             run.start, run.end - run.start, Fate.KEPT, strength, run.first, run.last, run.count,
@@ -329,7 +329,7 @@ class _Planner:
         )
 
     def _kept(
-        self, run: Run, start: int, end: int, last: int, strength: Strength, batches: bool
+        self, run: IntactRun, start: int, end: int, last: int, strength: Strength, batches: bool
     ) -> int:
         whole = start == run.start and end == run.end
         head = None if start == run.start else head_at(self._buffer, start)
@@ -367,7 +367,7 @@ class _Planner:
         )
         self._last = head.last
 
-    def _broken(self, broken: Broken, after: Run | None) -> None:
+    def _broken(self, broken: Broken, after: IntactRun | None) -> None:
         if self._how and broken.start in self._beside and not broken.is_part:
             found = repaired(
                 self._buffer, broken, self._last, self._limit(after), self._epoch(after), self._how
@@ -426,10 +426,10 @@ class _Planner:
 
     # -- offsets ------------------------------------------------------------------------------
 
-    def _limit(self, after: Run | None) -> int:
+    def _limit(self, after: IntactRun | None) -> int:
         return self._bound if after is None else after.first
 
-    def _epoch(self, after: Run | None) -> int | None:
+    def _epoch(self, after: IntactRun | None) -> int | None:
         """Return the leader epoch before and after a place, None if they differ or are unknown."""
         before = self._plan.pieces[-1].epoch if self._plan.pieces else None
         head = None if after is None else head_at(self._buffer, after.start)
@@ -478,7 +478,7 @@ class _Planner:
 
 def _within(stretch: Stretch, item: Item, first: int, limit: int | None) -> Stretch:
     """Return a stretch without offsets that its header cannot have had."""
-    if isinstance(item, Run) or stretch.first_offset is None or stretch.last_offset is None:
+    if isinstance(item, IntactRun) or stretch.first_offset is None or stretch.last_offset is None:
         return stretch
     if stretch.first_offset >= first and (limit is None or stretch.last_offset < limit):
         return stretch

@@ -11,7 +11,7 @@ from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.intact.crc import flipped_bit
 from kafkaspec.intact.heads import Head, head_at
-from kafkaspec.intact.walk import Broken, Run
+from kafkaspec.intact.walk import Broken, IntactRun
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import (
     ENTRY,
@@ -83,7 +83,7 @@ def repaired(
     return None
 
 
-def moved(buffer: memoryview, run: Run, last: int, limit: int) -> Repaired | None:
+def moved(buffer: memoryview, run: IntactRun, last: int, limit: int) -> Repaired | None:
     """Return a sound entry with another base offset, which no checksum covers."""
     head = head_at(buffer, run.start)
     if head is None:

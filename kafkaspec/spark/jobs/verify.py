@@ -23,8 +23,8 @@ from kafkaspec.analysis.findings import Finding
 from kafkaspec.analysis.parts import (
     WHOLE,
     BatchSpan,
+    PartSurvey,
     Settled,
-    Survey,
     settled,
     spans_of,
     survey,
@@ -70,7 +70,7 @@ class VerifyUnit:
         log: path of the directory whose segments are one log; "" for a KRaft snapshot.
         group_offsets: see ``LogOrder``.
         codecs: names of those that read it.
-        before: pickled ``Survey`` of what lies before it in the log; of nothing, if empty.
+        before: pickled ``PartSurvey`` of what lies before it in the log; of nothing, if empty.
         begins: whether it is the first part of its segment.
         place: number of the path that was given, as logs can lie below several of them.
         size: about how many bytes it has.
@@ -226,10 +226,10 @@ def _is_followed(units: Sequence[VerifyUnit], number: int) -> bool:
     return unit.path == following.path or (unit.log != "" and unit.log == following.log)
 
 
-def informed(units: Sequence[VerifyUnit], surveys: dict[int, Survey]) -> list[VerifyUnit]:
+def informed(units: Sequence[VerifyUnit], surveys: dict[int, PartSurvey]) -> list[VerifyUnit]:
     """Return the units with their initial state; a segment that cannot be split is one unit."""
     made: list[VerifyUnit] = []
-    running: Survey | None = None
+    running: PartSurvey | None = None
     for _, group in groupby(range(len(units)), lambda number: _file(units[number])):
         numbers = list(group)
         unit = units[numbers[0]]
@@ -256,7 +256,7 @@ def _file(unit: VerifyUnit) -> tuple[int, str]:
     return unit.place, unit.path
 
 
-def look(unit: VerifyUnit) -> Survey:
+def look(unit: VerifyUnit) -> PartSurvey:
     """Return the survey of a unit, in a task."""
     path, codec = as_path(unit.path), unit.codecs[0]
     return survey(path, unit.span, codec, group_offsets=unit.group_offsets, mapped=False)
@@ -264,7 +264,7 @@ def look(unit: VerifyUnit) -> Survey:
 
 def check(unit: VerifyUnit) -> Settled:
     """Verify a unit, in a task."""
-    before: Survey | None = pickle.loads(unit.before) if unit.before else None
+    before: PartSurvey | None = pickle.loads(unit.before) if unit.before else None
     order = before.order if before is not None else LogOrder(group_offsets=unit.group_offsets)
     verifier = SegmentVerifier(
         as_path(unit.path),
