@@ -11,7 +11,7 @@ from kafkaspec.codecs.native import NativeCodec
 from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, ListColumn
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import Wanted
-from kafkaspec.log.columnar import ByteLayout as PublicLayout
+from kafkaspec.log.options import ByteLayout as PublicLayout
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from kafkaspec.codecs.native import NativeCodec
-from kafkaspec.log.columnar import CHUNK_BYTES
+from kafkaspec.log.options import CHUNK_BYTES
 
 MEMCPY = "memcpy"
 CRC = "CRC"

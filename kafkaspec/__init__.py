@@ -5,10 +5,8 @@ Names are imported when they are first used, so that ``import kafkaspec`` stays 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from kafkaspec import provider as _provider
 from kafkaspec.lazy import attach
 
 if TYPE_CHECKING:
@@ -40,10 +38,3 @@ if TYPE_CHECKING:
     __all__: list[str]
 else:
     __getattr__, __dir__, __all__ = attach(__name__)
-
-# The one place above all layers: it hands the upper one to the lower one, which cannot import it.
-_provider.hand_in(lambda: import_module("kafkaspec.arrow").provider())
-_provider.hand_in_typed(lambda: import_module("kafkaspec.values.reading"))
-_provider.hand_in_files(
-    "tiered", lambda rest: import_module("kafkaspec.tiered.mount").open_url(rest)
-)

@@ -11,6 +11,7 @@ from functools import cache, wraps
 from inspect import Parameter, isclass, signature
 from types import NoneType, UnionType
 from typing import (
+    Annotated,
     Any,
     Final,
     Literal,
@@ -36,8 +37,30 @@ FORMER_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 """Options with former words, and what these are now. Python, the command and Spark accept them with
 a warning until the next minor version."""
 
-FORMER_NAMES: Final = {"errors": "on_value_error", "on_message": "on_value_error"}
+FORMER_NAMES: Final = {
+    "control": "include_control",
+    "errors": "on_value_error",
+    "on_message": "on_value_error",
+}
 """Former names of options, likewise; where an option still has such a name, it is another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Meaning and names of an option, beside its type: ``Annotated[type, Option(...)]``.
+
+    Attributes:
+        text: what it does, in a sentence: the help of the command, and the tables in the docs.
+        command: its name in the command, "" if it has none.
+        spark: its name in Spark, likewise.
+        more: what only readers of the API have to know.
+    """
+
+    text: str
+    command: str = ""
+    spark: str = ""
+    more: str = ""
+
 
 T = TypeVar("T", bound=Callable[..., Any])
 
@@ -109,17 +132,19 @@ def checked(item: Any = None, *, own: bool = False) -> Any:
     if item is None:
         return lambda function: _checked(function, function.__name__, own=own)
     if isclass(item):
-        call = _checked(item.__init__, item.__name__)
+        call = _checked(item.__init__, item.__name__, homes=item.__mro__)
         call.__module__ = item.__module__
         setattr(item, "__init__", call)  # noqa: B010  # a type checker lets no method be replaced
         return item
     return _checked(item, item.__qualname__.removesuffix(".__init__").rpartition(".")[2])
 
 
-def _checked(function: Callable[..., Any], name: str, *, own: bool = False) -> Callable[..., Any]:
+def _checked(
+    function: Callable[..., Any], name: str, *, own: bool = False, homes: tuple[type, ...] = ()
+) -> Callable[..., Any]:
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        rules = _rules(call, own)
+        rules = _rules(call, own, homes)
         for option in rules.former.keys() & options.keys():
             now = rules.former[option]
             deprecated(f"the option {option!r} of {name}()", repr(now))
@@ -185,9 +210,14 @@ class _Rules:
 
 
 @cache
-def _rules(function: Callable[..., Any], own: bool) -> _Rules:
-    """Return the rules of a function as it is called, of its ``**options`` unless left alone."""
-    space = vars(sys.modules[function.__module__])
+def _rules(function: Callable[..., Any], own: bool, homes: tuple[type, ...] = ()) -> _Rules:
+    """Return the rules of a function as it is called, of its ``**options`` unless left alone.
+
+    A class has the attributes of its bases too, whose annotations have the names of their modules.
+    """
+    space: dict[str, Any] = {}
+    for module in (*(base.__module__ for base in reversed(homes)), function.__module__):
+        space |= vars(sys.modules[module])
     by_name: dict[str, _Rule] = {}
     names: list[str] = []
     positional: list[str] = []
@@ -211,9 +241,20 @@ def _rules(function: Callable[..., Any], own: bool) -> _Rules:
     return _Rules(by_name, tuple(names), tuple(positional), closed, former)
 
 
-def former_names(function: Callable[..., Any]) -> Mapping[str, str]:
-    """Return what the former names of options of a function are now."""
-    return _rules(function, False).former
+@cache
+def options_of(keys: type) -> Mapping[str, tuple[Any, Option]]:
+    """Return the types of the options of a typed dictionary, and what it says of them."""
+    return {
+        name: (kind.__origin__, kind.__metadata__[0])
+        for name, kind in get_type_hints(keys, include_extras=True).items()
+        if get_origin(kind) is Annotated
+    }
+
+
+def names_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of all that a function takes, former ones too."""
+    rules = _rules(function, False)
+    return (*rules.names, *rules.former)
 
 
 def _evaluated(annotation: object, space: Mapping[str, object]) -> object:

@@ -16,11 +16,10 @@ import kafkaspec as ks
 from kafkaspec.arrow.schema import Request, RequestOptions
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.conversion.choices import ChoiceOptions, Choices
-from kafkaspec.log.columnar import BatchOptions, TypedOptions
 from kafkaspec.log.encoding import EncodeOptions
-from kafkaspec.log.entries import Entries, SegmentOptions
-from kafkaspec.log.selection import Selection, Target
-from kafkaspec.log.selection import SelectionOptions as Selected
+from kafkaspec.log.entries import Entries
+from kafkaspec.log.options import FindOptions, RecordOptions, SegmentOptions
+from kafkaspec.log.selection import Selection
 from kafkaspec.options import FORMER_WORDS
 from kafkaspec.spark import jobs
 from kafkaspec.times import Time
@@ -263,12 +262,10 @@ def plain(found: dict[str, Any]) -> dict[str, Any]:
     ("keys", "function", "without"),
     [
         (SegmentOptions, Entries, ("base_offset", "name")),
-        (Selected, Selection, ("start_offset", "control", "aborted")),
-        (Target, ks.Partition.find, ()),
+        (RecordOptions, Selection, ("start_offset", "aborted")),
+        (FindOptions, ks.Partition.find, ()),
         (ChoiceOptions, Choices, ()),
         (EncodeOptions, ks.encode, ("magic", "compression")),
-        (BatchOptions, ks.Log.to_batches, ()),
-        (TypedOptions, ks.Log.to_typed, ()),
     ],
 )
 def test_an_option_has_the_same_type_wherever_it_is_named(
@@ -281,4 +278,5 @@ def test_the_options_of_a_request_are_its_attributes() -> None:
     attributes = get_type_hints(Request, localns={"Where": Where})
     attributes.pop("columns")
     attributes.pop("where")
+    attributes.pop("apart")  # which readers of columns ask for
     assert plain(get_type_hints(RequestOptions)) == attributes

@@ -21,13 +21,16 @@ from typing import Any, Final, get_type_hints
 
 import kafkaspec
 import kafkaspec.spark
+from kafkaspec.arrow.schema import Request
 from kafkaspec.conversion.choices import ChoiceOptions, Choices
 from kafkaspec.log.batch import FORMER
 from kafkaspec.log.encoding import EncodeOptions
-from kafkaspec.log.entries import Entries, SegmentOptions
-from kafkaspec.log.selection import Selection, SelectionOptions, Target
+from kafkaspec.log.entries import Entries
+from kafkaspec.log.options import FindOptions
+from kafkaspec.options import options_of
 from kafkaspec.spark import jobs
 from kafkaspec.spark.named import ReadNames
+from kafkaspec.values.reading.request import planned
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "api.md"
 
@@ -60,11 +63,9 @@ _NAME = re.compile(r"\b[A-Z]\w+\b")
 _EXPLAINED: Final[dict[type, Any]] = {
     ChoiceOptions: Choices,
     EncodeOptions: kafkaspec.encode,
-    SelectionOptions: Selection,
-    SegmentOptions: Entries.__init__,
-    Target: kafkaspec.Partition.find,
+    FindOptions: kafkaspec.Partition.find,
 }
-"""What explains the options of a typed dictionary; ``to_batches`` and ``to_typed`` others."""
+"""What explains the options of a typed dictionary that do not say it themselves."""
 _FORMER: Final = {
     kafkaspec.Batch: set(FORMER),
     kafkaspec.KafkaSpecError: {"offset", "inner_offset"},
@@ -151,7 +152,7 @@ class _Linked:
             deep: whether classes in it are results.
             only_data: whether they are only if they do nothing but hold data.
         """
-        for name in sorted(set(_NAME.findall(str(annotation)))):
+        for name in sorted(set(_NAME.findall(_shown(annotation)))):
             home = _home(module, name)
             if home is None:
                 continue
@@ -247,8 +248,12 @@ def _signature(name: str, signature: inspect.Signature) -> str:
 
 
 def _shown(annotation: object) -> str:
-    """Return the text of an annotation, as it is in the source."""
-    return str(getattr(annotation, "__forward_arg__", annotation))
+    """Return the text of an annotation, as it is in the source, without what is said beside it."""
+    text = str(getattr(annotation, "__forward_arg__", annotation))
+    if not text.startswith("Annotated["):
+        return text
+    annotated: Any = ast.parse(text, mode="eval").body
+    return ast.unparse(annotated.slice.elts[0])
 
 
 def _default(value: object, own: bool) -> str:
@@ -421,9 +426,17 @@ def _options(keys: type, linked: _Linked) -> list[str]:
     for base in reversed(keys.__mro__):
         rows += list(inspect.get_annotations(base).items())
     named = {name: _shown(kind) for name, kind in rows}
-    texts = _said(_EXPLAINED.get(keys, kafkaspec.Log.to_batches))
-    texts = _said(kafkaspec.Log.to_typed) | texts
-    lines = [_meaning(keys), "", "| option | type | meaning |", "|---|---|---|"]
+    texts = _said(_EXPLAINED.get(keys, "")) | {
+        name: _markdown(f"{option.text} {option.more}".strip())
+        for name, (_, option) in options_of(keys).items()
+    }
+    lines = [_meaning(keys), "", "| option | type | default | meaning |", "|---|---|---|---|"]
+    defaults = {
+        name: f"`{_escaped(_default(each.default, own=True))}`"
+        for function in (Entries, planned, _EXPLAINED.get(keys, Request))
+        for name, each in inspect.signature(function).parameters.items()
+        if each.default is not each.empty
+    }
     if not named.keys() <= texts.keys():  # the data source's, which a page of the guide explains
         lines = [lines[0], "", "| option | type |", "|---|---|"]
         left_out = [f"`{name}`" for name in get_type_hints(ReadNames) if name not in named]
@@ -431,7 +444,8 @@ def _options(keys: type, linked: _Linked) -> list[str]:
             return [f"The options of [`ReadNames`](#readnames) but for {', '.join(left_out)}."]
         return lines + [f"| `{name}` | `{_escaped(kind)}` |" for name, kind in named.items()]
     return lines + [
-        f"| `{name}` | `{_escaped(kind)}` | {texts[name]} |" for name, kind in named.items()
+        f"| `{name}` | `{_escaped(kind)}` | {defaults.get(name, '')} | {texts[name]} |"
+        for name, kind in named.items()
     ]
 
 

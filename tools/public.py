@@ -20,7 +20,7 @@ import kafkaspec
 from kafkaspec.cli.main import main as command
 from kafkaspec.cli.options import FormerName
 from kafkaspec.log.batch import FORMER
-from kafkaspec.options import former_names
+from kafkaspec.options import names_of
 from tools.api import members
 from tools.specgen.document import file_text, parsed
 
@@ -60,7 +60,7 @@ def _members(class_: type) -> Iterator[str]:
                 yield f"{name}({argument.strip('*')})"
         found = getattr(class_, name, None)
         if isinstance(found, FunctionType):
-            yield from (f"{name}({option})" for option in former_names(found))
+            yield from (f"{name}({option})" for option in names_of(found))
 
 
 def _commands(group: click.Command, path: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from benchmarks.data import MIB, Shape, segment_file
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
 from benchmarks.timing import Candidate, measure
 from kafkaspec.columns.memory import Layout
-from kafkaspec.log.columnar import ByteLayout as PublicLayout
+from kafkaspec.log.options import ByteLayout as PublicLayout
 
 _GATE = 1.15
 _COLUMNS, _PUBLIC = "columns", "`to_batches`"

@@ -192,7 +192,7 @@ def _read(
     reader = Reader(
         segment,
         sources_of(request),
-        request.wanted,
+        request,
         layout=Layout.VIEW if request.layout == "view" else Layout.BINARY,
         allocate=allocate,
         unpacked=request.unpacked,

@@ -18,10 +18,8 @@ from kafkaspec.layout import FieldLayout, Kind, names
 from kafkaspec.layout.kinds import KINDS, header_fields, value_names
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE
 from kafkaspec.log.batch import TIMESTAMP_TYPES as STORED_TIMESTAMP_TYPES
-from kafkaspec.log.columnar import CHUNK_BYTES, ByteLayout, ColumnOptions, HeaderKeys
-from kafkaspec.log.lookup import Isolation
-from kafkaspec.log.selection import LogStart
-from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
+from kafkaspec.log.options import ByteLayout, ColumnOptions, HeaderKeys
+from kafkaspec.log.transactions import AbortedTransactions
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError
 from kafkaspec.times import with_milliseconds
@@ -175,7 +173,7 @@ class ColumnPlace:
 
 @checked
 @dataclass(frozen=True)
-class Request:
+class Request(Wanted):
     """Request for columns and rows; see ``Columnar.to_batches``.
 
     ``progress`` is called with the name of a file and the number of bytes just read from it.
@@ -183,10 +181,7 @@ class Request:
     ``compact`` frees the unused part of buffers with copied bytes, at the cost of another copy of
     some of them. Use it for tables, which keep their record batches.
 
-    ``start_position`` and ``end_position`` are the byte positions of the first entry to read and of
-    the first one not to read, for callers that read a segment in parts. ``aborted`` are
-    transactions to leave out; see ``Partition.resolve``. ``on_unreadable`` says what happens with a
-    partition or segment that cannot be read at all.
+    ``on_unreadable`` says what happens with a partition or segment that cannot be read at all.
 
     ``unpacked`` is called with the position of each entry that was decompressed, and the bytes of
     its records before and after.
@@ -197,22 +192,10 @@ class Request:
     """
 
     columns: tuple[str, ...]
-    start_offset: int | None = None
-    end_offset: int | None = None
-    start_timestamp: int | None = None
-    end_timestamp: int | None = None
     layout: ByteLayout = "view"
-    max_bytes: int = CHUNK_BYTES
-    include_control: bool = False
     header_keys: HeaderKeys = "string"
     compact: bool = False
-    start_position: int = 0
-    end_position: int | None = None
-    isolation: Isolation = "read_uncommitted"
-    log_start: LogStart = "ignore"
-    on_error: OnError = "raise"
     on_unreadable: OnError = "raise"
-    aborted: AbortedTransactions = NO_TRANSACTIONS
     progress: Callable[[str, int], None] | None = None
     unpacked: Unpacked | None = None
     jobs: int = 1
@@ -240,20 +223,6 @@ class Request:
     def by_offset(self) -> bool:
         """Whether records are chosen by their offsets."""
         return self.start_offset is not None or self.end_offset is not None
-
-    @property
-    def wanted(self) -> Wanted:
-        """The selection for a reader of columns."""
-        return Wanted(
-            start_offset=self.start_offset,
-            end_offset=self.end_offset,
-            start_timestamp=self.start_timestamp,
-            include_control=self.include_control,
-            max_bytes=self.max_bytes,
-            aborted=self.aborted,
-            start_position=self.start_position,
-            end_position=self.end_position,
-        )
 
     @property
     def schema(self) -> pa.Schema:

@@ -79,7 +79,7 @@ class Inputs:
         options = {} if selection is None else dict(selection)
         if options.get("on_error") == "skip":
             options["on_error"] = self.cannot_decode
-        wanted = Selection(control=True, **options)
+        wanted = Selection(include_control=True, **options)
         self._wanted = wanted if where is None else where.narrowed(wanted)
         self._where = where
         self._current: Segment | Partition | None = None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import click
 
-from kafkaspec.arrow import provider
 from kafkaspec.broker.profiles import DEFAULT_PROFILE
 from kafkaspec.cli.console import note
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
@@ -20,10 +19,10 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import cores
-from kafkaspec.log.lookup import Isolation
-from kafkaspec.log.selection import LogStart
+from kafkaspec.log.options import Isolation, LogStart
 from kafkaspec.options import FORMER_WORDS, words_of
 from kafkaspec.policy import CrcPolicy, RaiseOrSkip
+from kafkaspec.provider import provider
 from kafkaspec.release import parse_release
 from kafkaspec.shown import without_credentials
 from kafkaspec.tiered.mount import SCHEME

@@ -21,9 +21,9 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
 from kafkaspec.log.lookup import Found
+from kafkaspec.log.options import LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart
 from kafkaspec.model import Record
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError, report

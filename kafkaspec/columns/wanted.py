@@ -10,8 +10,9 @@ from typing import Final
 
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
-from kafkaspec.log.columnar import CHUNK_BYTES
-from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
+from kafkaspec.log.options import CHUNK_BYTES
+from kafkaspec.log.selection import Selection
+from kafkaspec.options import checked
 
 OF_BATCH: Final = "batch."
 """Prefix of columns that repeat a field of the header of a record's entry."""
@@ -33,18 +34,16 @@ LOWEST, HIGHEST = -LARGEST_OFFSET - 1, LARGEST_OFFSET
 """Bounds of 64 bits, between which every offset and every timestamp lies."""
 
 
+@checked
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Selection of records of a segment; some others may be read too, see ``Columns.cut``.
+class Wanted(Selection):
+    """Selection for a reader, which may read some other records too, see ``Columns.cut``.
+
+    The batch that reaches ``end_offset`` is the last one. Of timestamps only the smallest counts:
+    batches that end before are skipped, with ``apart`` no control batches.
 
     Attributes:
-        start_offset: smallest offset to read.
-        end_offset: first offset not to read; the batch that reaches it is the last one read.
-        start_timestamp: batches whose largest timestamp in ms is smaller are skipped; with
-            ``apart`` no control batches.
-        include_control: whether to read control records.
         max_bytes: most bytes of Kafka data in a chunk.
-        aborted: transactions whose batches are not read.
         start_position: byte position of the first entry to read.
         end_position: byte position of the first entry not to read, None for the end.
         apart: whether entries of which columns do not say everything are for the caller, see
@@ -52,12 +51,7 @@ class Wanted:
             that the core does not decode.
     """
 
-    start_offset: int | None = None
-    end_offset: int | None = None
-    start_timestamp: int | None = None
-    include_control: bool = False
     max_bytes: int = CHUNK_BYTES
-    aborted: AbortedTransactions = NO_TRANSACTIONS
     start_position: int = 0
     end_position: int | None = None
     apart: bool = False

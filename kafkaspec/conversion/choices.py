@@ -14,8 +14,8 @@ from kafkaspec.layout import EntryKind
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import LOG_APPEND_TIME, NONE, Batch
-from kafkaspec.log.lookup import Isolation
-from kafkaspec.log.selection import LogStart, is_timely
+from kafkaspec.log.options import Isolation, LogStart
+from kafkaspec.log.selection import is_timely
 from kafkaspec.model import Record
 from kafkaspec.options import checked, one_of
 from kafkaspec.policy import RaiseOrSkip
@@ -84,7 +84,7 @@ class Choices:
             offset on. For partitions.
         aborted: see ``AbortedChoice``.
         on_error: see ``kafkaspec.policy.ErrorPolicy``.
-        log_start: see ``kafkaspec.log.selection.LogStart``.
+        log_start: see ``kafkaspec.log.options.LogStart``.
         max_output: most bytes that one batch may decompress to, None for the default bound.
 
     Raises:

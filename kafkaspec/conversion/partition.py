@@ -25,10 +25,10 @@ from kafkaspec.files import names
 from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.jobs import in_order
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.columnar import CHUNK_BYTES
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import readable_headers
+from kafkaspec.log.options import CHUNK_BYTES
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import Markers
 from kafkaspec.writing.segment_writer import SegmentWriter

@@ -17,10 +17,12 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.io.window import Reading
-from kafkaspec.provider import files_of
+from kafkaspec.provider import provider
 from kafkaspec.shown import without_credentials
 
 _SEPARATOR: Final = "://"
+TIERED: Final = "tiered"
+"""Scheme of segments in remote storage, which an upper layer shows as files."""
 _T = TypeVar("_T")
 
 
@@ -425,9 +427,9 @@ def _within(filesystem: Any, url: str) -> tuple[_Files, str]:
 
 def _resolved(url: str) -> tuple[_Files, str]:
     scheme, _, rest = url.partition(_SEPARATOR)
-    own = files_of(scheme)
-    if own is not None:
-        return own(rest)
+    if scheme == TIERED:
+        found: tuple[_Files, str] = provider(TIERED).open_url(rest)
+        return found
     try:
         from fsspec.core import url_to_fs
     except ModuleNotFoundError:

@@ -9,7 +9,7 @@ from typing import Self, Unpack
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.columnar import Columnar
 from kafkaspec.log.lookup import Found
-from kafkaspec.log.selection import SelectionOptions
+from kafkaspec.log.options import RecordOptions
 from kafkaspec.model import Record
 from kafkaspec.times import Time
 
@@ -23,11 +23,7 @@ class Log(Columnar, ABC):
 
     @abstractmethod
     def records(
-        self,
-        start_offset: int | None = None,
-        *,
-        control: bool = False,
-        **options: Unpack[SelectionOptions],
+        self, start_offset: int | None = None, **options: Unpack[RecordOptions]
     ) -> Iterator[Record]:
         """Yield the records in order; see ``Segment.records``."""
 

@@ -1,98 +1,19 @@
-"""The columns of a log. The layer above makes them and is registered here.
-
-``kafkaspec`` itself, which knows all layers, registers ``kafkaspec.arrow``. So this layer imports
-nothing from above, and PyArrow is loaded when columns are first used.
-"""
+"""The columns of a log. An upper layer makes them, and PyArrow is loaded on first use."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from kafkaspec.log.lookup import Isolation
-from kafkaspec.log.selection import LogStart, SelectionOptions
+from kafkaspec.log.options import RangeOptions, SchemaOptions, TableOptions, TypedOptions
 from kafkaspec.options import checked
-from kafkaspec.policy import ErrorPolicy, OnError, RaiseOrColumn
-from kafkaspec.provider import provider, typed_provider
-from kafkaspec.times import Time
+from kafkaspec.policy import RaiseOrColumn
+from kafkaspec.provider import provider
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ByteLayout = Literal["view", "binary"]
-"""``view``: keys and values point into the file, or into memory that was decompressed, and are
-never copied. ``binary``: they are copied into new memory, which all of Arrow's functions
-take (``take``, ``filter`` and ``sort`` do not take views yet)."""
-
-HeaderKeys = Literal["string", "strict", "binary"]
-"""Header keys that are not UTF-8. ``string``: each malformed sequence becomes U+FFFD, as a
-Java consumer shows it. ``strict``: they are an error. ``binary``: keys are bytes, as stored."""
-
-CHUNK_BYTES = 8 << 20
-"""Default number of bytes of a record batch."""
-
-
-Evolve = Literal["latest", "each"] | int
-"""Which schema a column has. ``latest``: the newest version of the subject that is not deleted;
-values of older ones are read as it. ``each``: that with which each value was written, so that
-record batches differ. A number: this version of the subject."""
-
-
-class RangeOptions(SelectionOptions, total=False):
-    """Options of ``to_batches`` that choose records."""
-
-    start_offset: int | None
-    max_bytes: int
-
-
-class ColumnOptions(RangeOptions, total=False):
-    """Options of ``to_batches`` that choose records, and say what their columns hold."""
-
-    layout: ByteLayout
-    include_control: bool
-    header_keys: HeaderKeys
-
-
-class BatchOptions(ColumnOptions, total=False):
-    """Options of ``to_batches`` but for the columns."""
-
-    where: str | None
-
-
-class DecodingOptions(TypedDict, total=False):
-    """Options of ``to_typed`` that say how keys and values are decoded, of any topic."""
-
-    key: str
-    value_schema: Any
-    key_schema: Any
-    evolve: Evolve
-    on_value_error: ErrorPolicy
-    raw: bool
-    unwrap: bool
-    secrets: bool
-    values: Any
-
-
-class TypedOptions(DecodingOptions, total=False):
-    """Options of ``to_typed`` that say how keys and values are decoded."""
-
-    value: str
-    schemas: Any
-    topic: str | None
-    report: Any
-
-
-class TableOptions(BatchOptions, TypedOptions, total=False):
-    """Options of ``to_arrow`` but for the columns: those of ``to_batches`` and ``to_typed``."""
-
-
-class SchemaOptions(TableOptions, total=False):
-    """Options of ``value_schema``: those of ``to_typed``."""
-
-    columns: Sequence[str] | None
-
-
-_TYPED = frozenset({"value", "key", "schemas", "value_schema", "key_schema", "evolve", "topic"})
+_TYPED = TypedOptions.__annotations__.keys()
 """Options that ask for typed columns."""
 
 
@@ -117,22 +38,7 @@ class Columnar:
 
     @checked
     def to_batches(
-        self,
-        columns: Sequence[str] | None = None,
-        *,
-        start_offset: int | None = None,
-        end_offset: int | None = None,
-        start_timestamp: Time | None = None,
-        end_timestamp: Time | None = None,
-        layout: ByteLayout = "view",
-        max_bytes: int = CHUNK_BYTES,
-        include_control: bool = False,
-        header_keys: HeaderKeys = "string",
-        isolation: Isolation = "read_uncommitted",
-        log_start: LogStart = "ignore",
-        on_error: OnError = "raise",
-        where: str | None = None,
-        **typed: Unpack[TypedOptions],
+        self, columns: Sequence[str] | None = None, **options: Unpack[TableOptions]
     ) -> pa.RecordBatchReader:
         """Return the records as a stream of record batches, which are made one at a time.
 
@@ -142,26 +48,9 @@ class Columnar:
 
         Args:
             columns: names in the wanted order; only these are built.
-            start_offset: smallest offset; found through the offset index.
-            end_offset: first offset to leave out. Nothing is read after the batch that reaches
-                it.
-            start_timestamp: smallest timestamp, see ``kafkaspec.times.Time``. Batches whose header
-                says that they end before are not read, as Kafka's own lookup does.
-            end_timestamp: first timestamp to leave out. With a range of timestamps, records
-                without a timestamp are left out.
-            layout: layout of keys and values, see ``ByteLayout``.
-            max_bytes: bytes of Kafka data in a record batch.
-            include_control: whether to include control records, which no consumer sees.
-                ``control_type`` distinguishes them from data.
-            header_keys: see ``HeaderKeys``.
-            isolation: ``read_committed`` leaves out aborted transactions, and ends at the last
-                stable offset. For partitions and log directories.
-            log_start: see ``kafkaspec.log.selection.LogStart``.
-            on_error: see ``kafkaspec.policy.OnError``.
-            where: a condition on the records: ``"key = 'a' and timestamp >= '2026-01-01'"``.
-                Offsets, timestamps, topics and partitions that cannot fulfil it are not read.
-            typed: how keys and values are decoded, as ``to_typed`` takes it: ``value``, ``key``,
-                ``schemas`` ... With any of these it returns what ``to_typed`` returns.
+            options: which records, and how they become columns. With one that says how keys and
+                values are decoded, ``value``, ``key``, ``schemas`` ..., the result is that of
+                ``to_typed``.
 
         Raises:
             KafkaSpecError: while reading: as ``records`` raises it, after the same records.
@@ -169,44 +58,14 @@ class Columnar:
                 a segment.
             ImportError: PyArrow is not installed.
         """
-        options: dict[str, Any] = {
-            "columns": columns,
-            "start_offset": start_offset,
-            "end_offset": end_offset,
-            "start_timestamp": start_timestamp,
-            "end_timestamp": end_timestamp,
-            "max_bytes": max_bytes,
-            "include_control": include_control,
-            "header_keys": header_keys,
-            "isolation": isolation,
-            "log_start": log_start,
-            "on_error": on_error,
-            "where": where,
-        }
-        if typed:
-            typed.setdefault("value", "bytes")
-            return self.to_typed(**options, **typed)
-        return provider().read(self, layout=layout, **options)
+        if _TYPED & options.keys():
+            options.setdefault("value", "bytes")
+            return self.to_typed(columns, **options)
+        return provider().read(self, columns=columns, **options)
 
     @checked
     def to_typed(
-        self,
-        columns: Sequence[str] | None = None,
-        *,
-        value: str = "decode",
-        key: str = "bytes",
-        schemas: Any = None,
-        value_schema: Any = None,
-        key_schema: Any = None,
-        evolve: Evolve = "latest",
-        on_value_error: ErrorPolicy = "column",
-        raw: bool = False,
-        unwrap: bool = False,
-        secrets: bool = False,
-        values: Any = None,
-        topic: str | None = None,
-        report: Any = None,
-        **options: Unpack[BatchOptions],
+        self, columns: Sequence[str] | None = None, **options: Unpack[TableOptions]
     ) -> pa.RecordBatchReader:
         """Return the records of one topic with typed keys and values.
 
@@ -218,36 +77,7 @@ class Columnar:
         Args:
             columns: names, as ``to_batches`` takes them, and ``value_schema_id``,
                 ``value_message``, ``value_error``, ``value_raw``, or those of ``key``.
-            value: what values are. ``bytes``: as they are. ``decode``: by the schemas that they
-                name; how they do it is found out from a sample of the topic. ``auto``: as
-                ``decode`` if all of the sample is so, else text if it is that, else bytes.
-                ``avro``, ``protobuf``, ``json-schema``: with ``value_schema``. Or a format without
-                a schema: ``text``, ``json``, ``long`` ..., see
-                ``kafkaspec.values.fixed.FIXED_FORMATS``.
-            key: what keys are, likewise.
-            schemas: a ``SchemaLog``, or a path that ``SchemaLog.open`` takes; by default, that of
-                the log, which finds ``_schemas`` beside it.
-            value_schema: schema of values: ``FILE``, ``FILE#MESSAGE``, ``SUBJECT``,
-                ``SUBJECT@VERSION``, one that a ``SchemaLog`` gives, or its definition. With
-                ``decode``, that as which they are read.
-            key_schema: schema of keys, likewise.
-            evolve: schema of the columns. ``latest``: the newest one of the topic's subject; what
-                was written with older ones is resolved. Of several types of records in a topic,
-                each is a field of a struct. A number: this version. ``each``: that with which a
-                row was written: the result is an iterator of record batches that differ, each of
-                the rows of one schema.
-            on_value_error: what happens with a row that has no key or value for another reason than
-                that it is null. ``column``: it stays, with a column that says why. ``skip``: it is
-                left out. ``raise``: ends with an error.
-            raw: whether ``value_raw`` and ``key_raw`` have the bytes, among the default columns.
-            unwrap: whether values that are envelopes of Debezium become the rows that they are
-                about: ``row``, ``op``, ``ts_ms`` and ``source``.
-            secrets: whether configurations of Connect show passwords and keys.
-            values: ``kafkaspec.values.options.Options``: enumerations, unions, limits ...
-            topic: which topic of a log directory to read, if it has several.
-            report: a ``kafkaspec.values.reading.ValueReport``, which is filled: what was decided,
-                and how many rows have no value.
-            options: the other options of ``to_batches``.
+            options: as ``to_batches`` takes them. ``value`` is ``decode`` by default.
 
         Raises:
             KafkaSpecError: while reading, as ``to_batches``; with ``raise``, for the first row
@@ -256,24 +86,7 @@ class Columnar:
                 schemas, or a schema cannot be read.
             ImportError: the extra ``values`` is not installed.
         """
-        return typed_provider().read(
-            self,
-            columns=columns,
-            value=value,
-            key=key,
-            schemas=schemas,
-            value_schema=value_schema,
-            key_schema=key_schema,
-            evolve=evolve,
-            on_value_error=on_value_error,
-            raw=raw,
-            unwrap=unwrap,
-            secrets=secrets,
-            values=values,
-            topic=topic,
-            report=report,
-            **options,
-        )
+        return provider("typed").read(self, columns=columns, **options)
 
     @checked
     def value_schema(self, **options: Unpack[SchemaOptions]) -> pa.Schema:
@@ -281,7 +94,7 @@ class Columnar:
 
         Rows are looked at to find out how they are framed, and of which types they are.
         """
-        return typed_provider().schema_of(self, **options)
+        return provider("typed").schema_of(self, **options)
 
     @checked
     def to_arrow(
@@ -327,7 +140,7 @@ class Columnar:
             ValueError: no topic has records of that name.
             ImportError: PyArrow is not installed.
         """
-        return provider().read_messages(
+        return provider("messages").read_messages(
             self, name, release=release, on_value_error=on_value_error, **options
         )
 

@@ -17,9 +17,8 @@ from kafkaspec.io.remote import as_path, is_directory
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
-from kafkaspec.log.entries import SegmentOptions
+from kafkaspec.log.options import FindOptions, Isolation, RecordOptions, SegmentOptions
 from kafkaspec.log.partition import Partition
-from kafkaspec.log.selection import SelectionOptions, Target
 from kafkaspec.model import Record
 from kafkaspec.options import UnknownNameError, checked, not_there
 from kafkaspec.times import Time, milliseconds
@@ -175,11 +174,7 @@ class LogDirectory(Log):
 
     @checked
     def records(
-        self,
-        start_offset: int | None = None,
-        *,
-        control: bool = False,
-        **options: Unpack[SelectionOptions],
+        self, start_offset: int | None = None, **options: Unpack[RecordOptions]
     ) -> Iterator[Record]:
         """Yield the records of the current partitions, one partition after the other.
 
@@ -190,14 +185,13 @@ class LogDirectory(Log):
 
         Args:
             start_offset: smallest wanted offset of each partition.
-            control: whether to include control records, which no consumer sees.
             options: see ``Partition.records``.
 
         Raises:
             KafkaSpecError: a batch cannot be read.
         """
         for partition in self._delivered():
-            yield from partition.records(start_offset, control=control, **options)
+            yield from partition.records(start_offset, **options)
 
     @checked
     def find(
@@ -207,7 +201,7 @@ class LogDirectory(Log):
         timestamp: Time | None = None,
         max_timestamp: bool = False,
         plain: bool = False,
-        isolation: lookup.Isolation = "read_uncommitted",
+        isolation: Isolation = "read_uncommitted",
         use_index: bool = True,
     ) -> lookup.Found:
         """Return the earliest answer of any current partition, or the latest for ``max_timestamp``.
@@ -252,7 +246,7 @@ class LogDirectory(Log):
         return replace(best, scanned_batches=sum(found.scanned_batches for found in answers))
 
     @checked
-    def find_each(self, **target: Unpack[Target]) -> Iterator[tuple[Partition, lookup.Found]]:
+    def find_each(self, **target: Unpack[FindOptions]) -> Iterator[tuple[Partition, lookup.Found]]:
         """Yield each current partition and its answer; takes what ``Partition.find`` takes."""
         for partition in self._delivered():
             yield partition, partition.find(**target)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePath
-from typing import Literal, TypedDict
+from typing import Literal
 
 from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.compression import default_bound
@@ -27,18 +27,6 @@ from kafkaspec.log.formats import FORMATS, Format, FormatName, format_of
 from kafkaspec.model import Buffer
 from kafkaspec.options import checked
 from kafkaspec.policy import CrcPolicy, TailPolicy
-
-
-class SegmentOptions(TypedDict, total=False):
-    """The options with which a segment is opened; see ``Segment``."""
-
-    codec: Codec | str | None
-    crc: CrcPolicy
-    tail: TailPolicy
-    max_output: int | None
-    mapped: bool
-    log_format: FormatName | None
-
 
 _ZEROS_AT_ONCE = 16 << 20
 

@@ -105,10 +105,6 @@ class Found:
         return self.record.timestamp if self.record else None
 
 
-Isolation = Literal["read_uncommitted", "read_committed"]
-"""A consumer's isolation level: all records, or none of transactions that are still open."""
-
-
 def below(found: Found, last_stable_offset: int) -> Found:
     """Return the answer under ``read_committed``: none at or after the last stable offset.
 

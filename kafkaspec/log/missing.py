@@ -44,9 +44,9 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.lookup import start_position
+from kafkaspec.log.options import LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart
 from kafkaspec.options import checked
 from kafkaspec.results import Finding, OffsetRange
 from kafkaspec.shown import some_of

@@ -12,7 +12,7 @@ from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.io.remote import as_path, is_directory, remote_path
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.entries import SegmentOptions
+from kafkaspec.log.options import SegmentOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked

@@ -8,7 +8,7 @@ from functools import cached_property
 from operator import attrgetter
 from os import PathLike
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError, unreadable
@@ -22,10 +22,15 @@ from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
-from kafkaspec.log.entries import SegmentOptions
 from kafkaspec.log.headers import sound_headers
+from kafkaspec.log.options import (
+    Isolation,
+    LogStart,
+    RecordOptions,
+    SegmentOptions,
+)
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart, SelectionOptions, W, selection_of
+from kafkaspec.log.selection import W, selection_of
 from kafkaspec.log.transactions import (
     AbortedTransactions,
     OpenTransaction,
@@ -333,46 +338,37 @@ class Partition(Log):
 
     @checked
     def records(
-        self,
-        start_offset: int | None = None,
-        *,
-        control: bool = False,
-        **options: Unpack[SelectionOptions],
+        self, start_offset: int | None = None, **options: Unpack[RecordOptions]
     ) -> Iterator[Record]:
         """Yield the records of all segments in order, one batch decompressed at a time.
 
         Args:
             start_offset: smallest wanted offset; found through the index.
-            control: whether to include control records, which no consumer sees.
             options: ``end_offset``, ``start_timestamp``, ``end_timestamp``, ``isolation``,
                 ``log_start``, ``on_error``; see ``kafkaspec.log.selection.Selection``.
 
         Raises:
             KafkaSpecError: a batch cannot be read.
         """
-        wanted = self.resolve(selection_of(start_offset, control=control, **options))
+        wanted = self.resolve(selection_of(start_offset, **options))
         for segment in self.segments_from(wanted.start_offset, wanted.end_offset):
             yield from segment.select(wanted)
 
     def resolve(self, wanted: W) -> W:
         """Return a selection with what this partition decides: its log start and transactions.
 
-        Args:
-            wanted: a ``Selection``, or anything with such attributes.
-
         Raises:
             KafkaSpecError: a segment cannot be read, and ``on_error`` is ``raise``.
         """
-        given: Any = wanted
-        start, end, aborted = given.start_offset, given.end_offset, given.aborted
-        log_start = self.log_start_of(given.log_start)
+        start, end, aborted = wanted.start_offset, wanted.end_offset, wanted.aborted
+        log_start = self.log_start_of(wanted.log_start)
         if log_start is not None:
             start = log_start if start is None else max(start, log_start)
-        if given.isolation == "read_committed":
+        if wanted.isolation == "read_committed":
             aborted = self.aborted_transactions(start)
-            stable = self.stable_offset(strict=given.on_error == "raise")
+            stable = self.stable_offset(strict=wanted.on_error == "raise")
             end = stable if end is None or (stable is not None and stable < end) else end
-        return replace(given, start_offset=start, end_offset=end, aborted=aborted)  # type: ignore[no-any-return]
+        return replace(wanted, start_offset=start, end_offset=end, aborted=aborted)
 
     def aborted_transactions(self, start_offset: int | None = None) -> AbortedTransactions:
         """Return the aborted transactions with markers from the segment of an offset on.
@@ -409,7 +405,7 @@ class Partition(Log):
         timestamp: Time | None = None,
         max_timestamp: bool = False,
         plain: bool = False,
-        isolation: lookup.Isolation = "read_uncommitted",
+        isolation: Isolation = "read_uncommitted",
         log_start: LogStart | None = None,
         use_index: bool = True,
     ) -> lookup.Found:

@@ -13,10 +13,10 @@ from kafkaspec.log.base import Log
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.entries import Entries
 from kafkaspec.log.headers import HEADERS_AT_ONCE, scanned, skip
+from kafkaspec.log.options import RecordOptions
 from kafkaspec.log.pieces import WHOLE_BYTES, runs_of
 from kafkaspec.log.selection import (
     Selection,
-    SelectionOptions,
     check_isolation,
     chosen,
     first_position,
@@ -77,17 +77,12 @@ class Segment(Entries, Log):
 
     @checked
     def records(
-        self,
-        start_offset: int | None = None,
-        *,
-        control: bool = False,
-        **options: Unpack[SelectionOptions],
+        self, start_offset: int | None = None, **options: Unpack[RecordOptions]
     ) -> Iterator[Record]:
         """Return the records in order, one batch decompressed at a time.
 
         Args:
             start_offset: smallest wanted offset; found through the index.
-            control: whether to include control records, which no consumer sees.
             options: ``end_offset``, ``start_timestamp``, ``end_timestamp``, ``on_error``; see
                 ``kafkaspec.log.selection.Selection``.
 
@@ -95,7 +90,7 @@ class Segment(Entries, Log):
             KafkaSpecError: a batch cannot be read.
             ValueError: ``read_committed``, which needs a partition.
         """
-        wanted = selection_of(start_offset, control=control, **options)
+        wanted = selection_of(start_offset, **options)
         check_isolation(wanted.isolation)
         return self.select(wanted)
 

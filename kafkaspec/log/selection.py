@@ -10,48 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Literal, TypedDict, TypeVar, Unpack
+from typing import TypeVar, Unpack
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import Entries
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import skip
-from kafkaspec.log.lookup import Isolation, start_position
+from kafkaspec.log.lookup import start_position
+from kafkaspec.log.options import Isolation, LogStart, RecordOptions
 from kafkaspec.log.pieces import runs_of
 from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.model import Record
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError, report
-from kafkaspec.times import Time, with_milliseconds
-
-LogStart = Literal["checkpoint", "ignore"] | int
-"""First offset of a partition to deliver. ``checkpoint``: the log start offset in the checkpoint of
-its broker, as a broker does, since records below it were deleted. ``ignore``: whatever is there. A
-number: this offset."""
-
-
-class SelectionOptions(TypedDict, total=False):
-    """The options of ``records``, next to the first offset and ``control``; see ``Selection``."""
-
-    end_offset: int | None
-    start_timestamp: Time | None
-    end_timestamp: Time | None
-    isolation: Isolation
-    log_start: LogStart
-    on_error: OnError
-
-
-class Target(TypedDict, total=False):
-    """The target and the options of ``Partition.find``."""
-
-    offset: int | None
-    timestamp: Time | None
-    max_timestamp: bool
-    plain: bool
-    isolation: Isolation
-    log_start: LogStart | None
-    use_index: bool
+from kafkaspec.times import with_milliseconds
 
 
 @checked
@@ -65,7 +38,7 @@ class Selection:
         start_timestamp: smallest timestamp in ms since the Unix epoch.
         end_timestamp: first timestamp to leave out. With a range of timestamps, records without a
             timestamp are left out.
-        control: whether to include control records, which no consumer sees.
+        include_control: whether to include control records, which no consumer sees.
         isolation: ``read_committed`` leaves out aborted transactions, and ends at the last stable
             offset. For partitions only.
         log_start: see ``LogStart``. For partitions only.
@@ -77,7 +50,7 @@ class Selection:
     end_offset: int | None = None
     start_timestamp: int | None = None
     end_timestamp: int | None = None
-    control: bool = False
+    include_control: bool = False
     isolation: Isolation = "read_uncommitted"
     log_start: LogStart = "ignore"
     on_error: OnError = "raise"
@@ -110,11 +83,9 @@ class Selection:
         return is_timely(record.timestamp, self.start_timestamp, self.end_timestamp)
 
 
-def selection_of(
-    start_offset: int | None = None, *, control: bool = False, **options: Unpack[SelectionOptions]
-) -> Selection:
+def selection_of(start_offset: int | None = None, **options: Unpack[RecordOptions]) -> Selection:
     """Return the selection that the options of ``records`` ask for."""
-    return Selection(start_offset=start_offset, control=control, **with_milliseconds(options))
+    return Selection(start_offset=start_offset, **with_milliseconds(options))
 
 
 def is_timely(timestamp: int, earliest: int | None, end: int | None) -> bool:
@@ -128,8 +99,7 @@ def is_timely(timestamp: int, earliest: int | None, end: int | None) -> bool:
     )
 
 
-W = TypeVar("W")
-"""A selection, or a request for columns, which has the same attributes."""
+W = TypeVar("W", bound=Selection)
 
 
 def check_isolation(isolation: Isolation) -> None:
@@ -202,7 +172,7 @@ def left_out(table: HeaderTable, wanted: Selection) -> bytearray:
     marks = bytearray(wanted.aborted.left_out(table) or len(table))
     if table.has_messages(0, len(table)):
         return marks[:0]
-    if not wanted.control:
+    if not wanted.include_control:
         for entry in compress(range(len(table)), table.control):
             marks[entry] = 1
     end = wanted.end_offset
@@ -237,7 +207,7 @@ def selected(segment: Entries, wanted: Selection) -> Iterator[tuple[Batch, Seque
 
 def _may_hold(batch: Batch, wanted: Selection, is_set: bool) -> bool:
     if batch.is_control:
-        return wanted.control
+        return wanted.include_control
     earliest = wanted.start_timestamp
     if earliest is not None and is_set and batch.max_timestamp < earliest:
         return False

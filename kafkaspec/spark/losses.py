@@ -10,9 +10,9 @@ from pathlib import PurePath
 
 from kafkaspec.files.names import LOG_START_OFFSETS
 from kafkaspec.log.missing import Missing, MissingWhy, missing
+from kafkaspec.log.options import LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart
 from kafkaspec.spark.offsets import OffsetSpan, report_loss
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.paths import LOGGER, TopicLog

@@ -81,7 +81,7 @@ class ReadOptions:
         max_bytes: about how many bytes of files a task reads.
         max_offsets: most offsets of a micro-batch of a stream; 0 for no limit.
         fail_on_data_loss: whether missing data is an error.
-        headers, batch, control: whether to read such columns, or records.
+        headers, batch, include_control: whether to read such columns, or records.
         committed: isolation level ``read_committed``.
         check_crcs: whether the CRC of each batch is computed and compared.
         on_error: what happens with damaged data; ``mode`` in Spark.
@@ -117,7 +117,7 @@ class ReadOptions:
     fail_on_data_loss: bool = True
     headers: bool = False
     batch: bool = False
-    control: bool = False
+    include_control: bool = False
     committed: bool = False
     check_crcs: bool = True
     on_error: ErrorPolicy = "raise"
@@ -179,7 +179,7 @@ def _of_topic(options: ReadOptions) -> ReadOptions:
         topic = kind_of_record(options.messages, options.release).topic
     except ValueError as error:
         raise OptionError(f"option messages: {error}") from None
-    if options.pattern is not None or options.control:
+    if options.pattern is not None or options.include_control:
         raise OptionError(
             "option messages cannot be combined with subscribePattern or includeControl"
         )
@@ -353,7 +353,7 @@ _TABLE: Final[Table] = {
     "failOnDataLoss": ("fail_on_data_loss", flag),
     "includeHeaders": ("headers", flag),
     "includeBatch": ("batch", flag),
-    "includeControl": ("control", flag),
+    "includeControl": ("include_control", flag),
     # Settings of Kafka's consumer, with Spark's prefix for such or without.
     "kafka.isolation.level": ("committed", _COMMITTED),
     "isolation.level": ("committed", _COMMITTED),

@@ -103,7 +103,7 @@ def _batches(
         end_offset=piece.end_offset,
         layout="binary",
         max_bytes=KAFKA_BYTES if _WIDE.intersection(needed) else NARROW_KAFKA_BYTES,
-        include_control=options.control,
+        include_control=options.include_control,
         start_position=piece.start,
         aborted=piece.aborted,
         on_error="raise" if options.on_error == "raise" else errors.append,

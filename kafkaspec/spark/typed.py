@@ -153,7 +153,7 @@ def with_types(options: ReadOptions, schema: StructType | None = None) -> ReadOp
     given = {"key": options.key_decode or BYTES, "value": options.value_decode or BYTES}
     if set(given.values()) == {BYTES}:
         return options
-    if options.messages is not None or options.control:
+    if options.messages is not None or options.include_control:
         raise OptionError(
             "options value.decode and key.decode cannot be combined with messages or includeControl"
         )

@@ -22,7 +22,7 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.names import UNUSED
-from kafkaspec.log.columnar import RangeOptions
+from kafkaspec.log.options import RangeOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import Outcome

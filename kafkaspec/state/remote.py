@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.layout.kinds import shown_name
-from kafkaspec.log.columnar import RangeOptions
+from kafkaspec.log.options import RangeOptions
 from kafkaspec.options import checked
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key, columns_of
 from kafkaspec.state.latest import TopicSource

@@ -18,8 +18,8 @@ from kafkaspec.arrow.messages.topics import ERROR, kind_of_record, read_messages
 from kafkaspec.arrow.reading import AnyLog, default_columns, record_batches
 from kafkaspec.arrow.schema import DEFAULT_OWN, WITHOUT_COLUMN, request_of
 from kafkaspec.arrow.where.condition import Where
-from kafkaspec.log.columnar import CHUNK_BYTES, ColumnOptions, RangeOptions
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.options import CHUNK_BYTES, ColumnOptions, RangeOptions
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.topics import another_topic
 from kafkaspec.model import Buffer

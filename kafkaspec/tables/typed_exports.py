@@ -9,8 +9,8 @@ from typing import Any, Unpack
 
 from kafkaspec.arrow.reading import AnyLog
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.columnar import DecodingOptions
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.options import DecodingOptions
 from kafkaspec.options import checked
 from kafkaspec.output.atomic import DirectoryAside
 from kafkaspec.output.places import check_output

@@ -18,14 +18,14 @@ from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names, segment_manifest
 from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.files.segment_manifest import SegmentManifest
-from kafkaspec.io.remote import Opened, Ranges, RemotePath, Status, address, as_path
+from kafkaspec.io.remote import TIERED, Opened, Ranges, RemotePath, Status, address, as_path
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.tiered import layouts
 from kafkaspec.tiered.keys import KeyRing, Keys
 from kafkaspec.tiered.layouts import FoundObjects, Level, ObjectLayout, ObjectPlace, Objects
 from kafkaspec.tiered.objects import PlainRanges, SegmentRanges, index_bytes, index_size
 
-SCHEME: Final = "tiered"
+SCHEME: Final = TIERED
 _ROOT: Final = f"{SCHEME}://"
 _MARK: Final = "!"
 _MOST_MANIFESTS: Final = 4096

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from kafkaspec.log.columnar import Evolve
+from kafkaspec.log.options import Evolve
 from kafkaspec.options import checked
 from kafkaspec.policy import ErrorPolicy
 from kafkaspec.values.definition import Definition, SchemaError

@@ -284,7 +284,7 @@ class SegmentWriter:
         self._check_open()
         magic = min(self.profile.magic, CURRENT) if magic is None else magic
         for batch in table.to_batches() if hasattr(table, "to_batches") else [table]:
-            made = provider().encode_columns(
+            made = provider("encoding").encode_columns(
                 batch,
                 codec=self._codec,
                 magic=magic,

@@ -100,7 +100,7 @@ def test_preallocated_indexes_hold_no_more_than_rebuilt_ones(folder: Path, codec
         index_of_times = TimeIndex(path, codec=codec)
         assert index_of_times.sanity_check() == []
         segment = Segment(path.with_suffix(".log"))
-        times = {record.timestamp for record in segment.records(control=True)}
+        times = {record.timestamp for record in segment.records(include_control=True)}
         assert {entry.timestamp for entry in index_of_times.entries} <= times, path
     assert padded >= 5
 

@@ -10,7 +10,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.codecs import codec_names
-from kafkaspec.log.columnar import ByteLayout
+from kafkaspec.log.options import ByteLayout
 from tests import goldens
 from tests.arrow import forge
 from tests.loops import each

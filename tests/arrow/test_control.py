@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.log.columnar import ByteLayout
+from kafkaspec.log.options import ByteLayout
 from tests import goldens
 from tests.arrow.test_columns import CODECS, LAYOUTS, plain, records, rows_of
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.log.columnar import ByteLayout
+from kafkaspec.log.options import ByteLayout
 from kafkaspec.policy import CrcPolicy, TailPolicy
 from tests import goldens
 from tests.arrow import forge

@@ -12,7 +12,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.codecs import codec_names
-from kafkaspec.log.columnar import CHUNK_BYTES
+from kafkaspec.log.options import CHUNK_BYTES
 from tests.arrow import forge
 
 pytest.importorskip("pyarrow")

@@ -44,5 +44,5 @@ def test_all_columns_are_compared_without_pyarrow_too(
         found.append(done.stdout)
     assert found[0] == found[1]
     assert "producer_epoch" in found[0]
-    records = list(ks.Partition(tmp_path / "with-0", codec="python").records(control=True))
+    records = list(ks.Partition(tmp_path / "with-0", codec="python").records(include_control=True))
     assert f"records={len(records)}," in found[0]

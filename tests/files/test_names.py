@@ -214,7 +214,7 @@ def test_records_of_a_log_directory_come_partition_by_partition(tmp_path: Path) 
     (tmp_path / "a-2" / f"{2:020d}.log").write_bytes(forge.batch(2, [marker], attributes=0x30))
     with LogDirectory(tmp_path) as directory:
         assert [record.value for record in directory.records()] == [b"0", b"1", b"2", b"3"]
-        assert len(list(directory.records(control=True))) == 5
+        assert len(list(directory.records(include_control=True))) == 5
     for version in ("4.3.1", "0.10.2.2"):
         with LogDirectory(GOLDEN / version / "logs") as directory:
             expected = [

@@ -83,8 +83,8 @@ def test_shape_without_content(version: str, tmp_path: Path) -> None:
         assert result.is_whole, path
         assert _batches(out) == _batches(path), path
         with Partition(path) as log, Partition(out) as new:
-            old_records = list(log.records(control=True))
-            new_records = list(new.records(control=True))
+            old_records = list(log.records(include_control=True))
+            new_records = list(new.records(include_control=True))
         pairs = list(zip(old_records, new_records, strict=True))
         for old, now in pairs:
             assert (old.offset, old.timestamp) == (now.offset, now.timestamp)

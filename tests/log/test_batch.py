@@ -101,7 +101,7 @@ def test_records_of_a_segment_leave_control_records_out(codec: Codec) -> None:
     )
     segment = Segment(data, codec=codec)
     assert [record.offset for record in segment.records()] == [0]
-    assert [record.offset for record in segment.records(control=True)] == [0, 1]
+    assert [record.offset for record in segment.records(include_control=True)] == [0, 1]
     plain, control, empty = segment.batches()
     assert plain.control_records() == empty.control_records() == []
     (decoded,) = control.control_records()

@@ -124,11 +124,11 @@ def test_plain_by_timestamp_in_a_partition(directory: Path) -> None:
 @each("directory", DIRECTORIES, label)
 def test_records_from_an_offset_on(directory: Path) -> None:
     partition = Partition(directory)
-    everything = list(partition.records(control=True))
+    everything = list(partition.records(include_control=True))
     last = everything[-1].offset if everything else 0
     for offset in sample(-1, last + 1, most(directory) // 3):
         expected = [record for record in everything if record.offset >= offset]
-        assert list(partition.records(offset, control=True)) == expected
+        assert list(partition.records(offset, include_control=True)) == expected
 
 
 def first_at(seen: list[Seen], timestamp: int, plain: bool) -> tuple[int | None, Record | None]:

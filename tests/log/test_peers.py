@@ -204,4 +204,6 @@ def test_we_read_their_messages(magic: int, compression: str, builder: Any, code
 def test_kafka_python_reads_the_same_from_golden_files(directory: Directory) -> None:
     for golden in directory.files:
         data = golden.path.read_bytes()
-        assert as_read_by_kafka_python(data) == list(Segment(data).records(control=True)), golden
+        assert as_read_by_kafka_python(data) == list(Segment(data).records(include_control=True)), (
+            golden
+        )

@@ -61,7 +61,7 @@ def test_read_committed_is_what_was_committed(version: str, path: Path) -> None:
 def test_ranges_are_what_a_filter_leaves() -> None:
     for name in ("transactions-0", "compacted-0", "create-time-gzip-0"):
         partition = Partition(GOLDEN / "4.3.1" / "logs" / name)
-        everything = list(partition.records(control=True))
+        everything = list(partition.records(include_control=True))
         controls = {item.offset for item in everything} - {
             item.offset for item in partition.records()
         }

@@ -61,7 +61,7 @@ def _one_by_one(
 def _streamed(data: bytes, codec: str, control: bool) -> tuple[list[Record], KafkaSpecError | None]:
     found: list[Record] = []
     try:
-        found.extend(Segment(data, codec=codec).records(control=control))
+        found.extend(Segment(data, codec=codec).records(include_control=control))
     except KafkaSpecError as error:
         return found, error
     return found, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from typing import Any as Anything
-from typing import Final, TypeVar
+from typing import Final
 
 import pyarrow as pa
 
@@ -13,11 +13,9 @@ from kafkaspec.arrow.where.evaluation import WhereProgram
 from kafkaspec.arrow.where.parser import parse
 from kafkaspec.arrow.where.ranges import ValueRange, ValueRanges, ranges_of
 from kafkaspec.arrow.where.tree import All, Any, Not, WhereError, WhereNode, column_of, operands
+from kafkaspec.log.selection import W
 
 __all__ = ["Where", "WhereError"]
-
-W = TypeVar("W", bound=Anything)
-"""What has the attributes of ``kafkaspec.log.selection.Selection`` for offsets and timestamps."""
 
 Truth = bool | None
 _ALL: Final = frozenset((True, False, None))
@@ -64,7 +62,7 @@ class Where:
 
     def narrowed(self, wanted: W) -> W:
         """Return a selection, or a request, with no more offsets and timestamps than needed."""
-        bounds: dict[str, int | None] = {}
+        bounds: dict[str, Anything] = {}
         for what, found in (("offset", self._ranges.offset), ("timestamp", self._ranges.timestamp)):
             start, end = f"start_{what}", f"end_{what}"
             both = found & ValueRange(getattr(wanted, start), getattr(wanted, end))

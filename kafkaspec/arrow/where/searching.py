@@ -13,9 +13,10 @@ from kafkaspec.arrow.where.condition import Where
 from kafkaspec.codecs import get_codec
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.lookup import Found
+from kafkaspec.log.options import LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart, Selection
+from kafkaspec.log.selection import Selection
 from kafkaspec.model import Record
 from kafkaspec.policy import OnError
 
@@ -65,7 +66,7 @@ def find_where(
     """
     where = condition(text)
     matching = Matching(where, codec)
-    wanted = where.narrowed(Selection(control=True, log_start=log_start, on_error=on_error))
+    wanted = where.narrowed(Selection(include_control=True, log_start=log_start, on_error=on_error))
     if isinstance(log, Segment):
         place = place_of(log)
         if where.may_be_in(place.topic, place.partition):
@@ -101,7 +102,7 @@ class Matching:
             end_offset=wanted.end_offset,
             start_timestamp=wanted.start_timestamp,
             end_timestamp=wanted.end_timestamp,
-            include_control=wanted.control,
+            include_control=wanted.include_control,
             header_keys="binary",
             on_error=wanted.on_error,
             aborted=wanted.aborted,

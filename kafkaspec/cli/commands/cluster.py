@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.arrow import provider
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
     count_text,
@@ -25,6 +24,7 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.provider import provider
 
 if TYPE_CHECKING:
     from kafkaspec.state.cluster import Cluster

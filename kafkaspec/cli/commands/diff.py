@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import click
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.arrow import provider
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import Column, count_text, iso, note, say
 from kafkaspec.cli.inputs import Inputs
@@ -33,6 +32,7 @@ from kafkaspec.forensics.replicas.entries import ReplicaSide
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
+from kafkaspec.provider import provider
 from kafkaspec.results import Assumption, OffsetRange
 
 if TYPE_CHECKING:

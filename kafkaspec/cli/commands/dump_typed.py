@@ -19,9 +19,9 @@ from kafkaspec.cli.options import wrong_usage
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.lookup import Found
+from kafkaspec.log.options import LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart
 from kafkaspec.options import not_there
 from kafkaspec.shown import printable
 from kafkaspec.tables.json_values import json_lines, json_values

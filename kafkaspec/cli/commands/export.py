@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from kafkaspec.arrow import provider
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import count_text, note, progress_bar, size_text, warn
 from kafkaspec.cli.exits import USAGE
@@ -39,6 +38,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.policy import CrcPolicy, RaiseOrColumn
+from kafkaspec.provider import provider
 from kafkaspec.tables import FORMATS, TableFormat
 
 _EPILOG = f"""

@@ -36,9 +36,9 @@ from kafkaspec.jobs import in_processes
 from kafkaspec.log.batch import magic_name
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.lookup import Found
+from kafkaspec.log.options import LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.selection import LogStart
 from kafkaspec.messages.topics import topic_of
 from kafkaspec.shown import printable
 

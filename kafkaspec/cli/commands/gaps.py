@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kafkaspec.arrow import provider
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import MORE, Column, count_text, warn
 from kafkaspec.cli.inputs import Inputs, place_of, place_text
@@ -18,6 +17,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.provider import provider
 from kafkaspec.results import Assumption, Strength
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import Any, Final
 import click
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.arrow import provider
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import count_text, iso, new_table, stdout_console
 from kafkaspec.cli.internal import (
@@ -26,6 +25,7 @@ from kafkaspec.cli.options import (
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.provider import provider
 
 _STATE: Final = "kafkaspec.state"
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.arrow import provider
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
     Column,
@@ -29,6 +28,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.partitions.fitting import Placement
 from kafkaspec.log.partition import Partition
 from kafkaspec.options import not_there
+from kafkaspec.provider import provider
 from kafkaspec.results import Assumption
 from kafkaspec.shown import printable
 

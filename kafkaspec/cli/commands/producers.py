@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kafkaspec.arrow import provider
 from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
@@ -21,6 +20,7 @@ from kafkaspec.cli.options import (
     wrong_usage,
 )
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line
+from kafkaspec.provider import provider
 from kafkaspec.results import Assumption
 
 if TYPE_CHECKING:

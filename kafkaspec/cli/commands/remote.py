@@ -8,7 +8,6 @@ from typing import Final
 import click
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.arrow import provider
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
     Column,
@@ -26,6 +25,7 @@ from kafkaspec.cli.options import (
     wrong_usage,
 )
 from kafkaspec.cli.report import Output, Reporter, line
+from kafkaspec.provider import provider
 from kafkaspec.results import Assumption, OffsetRange, Strength
 
 _JOIN: Final = "kafkaspec.forensics.remote_objects"

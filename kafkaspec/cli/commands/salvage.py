@@ -10,7 +10,6 @@ import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.files import segment_bytes as bytes_of
-from kafkaspec.arrow import provider
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
@@ -46,6 +45,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.provider import provider
 from kafkaspec.results import Assumption
 
 _STRETCH = line(LinePlace, {"file": str}, Stretch, without=("fate",))

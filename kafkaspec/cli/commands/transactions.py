@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.arrow import provider
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import MORE, Column, count_text
 from kafkaspec.cli.inputs import place_of, place_text
@@ -28,6 +27,7 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line, rows_of
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.provider import provider
 from kafkaspec.results import Assumption, Strength
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import ClassVar, Final, Literal
 
-from kafkaspec.arrow import provider
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.forensics.replicas.entries import EntryPlace, Pair, Relation, ReplicaSide, different
@@ -18,6 +17,7 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
+from kafkaspec.provider import provider
 from kafkaspec.results import Assumption, Finding, OffsetRange, Strength
 
 ReplicaLog = Partition | Segment

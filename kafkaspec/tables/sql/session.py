@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kafkaspec.arrow.reading import AnyLog, partitions_of, place_of
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS
-from kafkaspec.log.columnar import BatchOptions
+from kafkaspec.log.options import BatchOptions
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError

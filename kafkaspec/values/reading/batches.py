@@ -15,8 +15,8 @@ from kafkaspec.arrow.reading import AnyLog, default_columns, record_batches
 from kafkaspec.arrow.schema import COLUMNS, RequestOptions, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.log.columnar import TypedOptions
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.options import TypedOptions
 from kafkaspec.log.segment import Segment
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.decoding.column import ColumnParts, ValueColumn

@@ -11,8 +11,8 @@ from typing import Final
 from kafkaspec.arrow.reading import AnyLog, place_of
 from kafkaspec.arrow.schema import COLUMNS
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.columnar import Evolve
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.options import Evolve
 from kafkaspec.log.partition import Partition
 from kafkaspec.policy import ErrorPolicy
 from kafkaspec.values.decoded import Code
