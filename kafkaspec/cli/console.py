@@ -339,7 +339,7 @@ def limited(
     )
 
 
-Column = str | Callable[[Any], Any]
+TableColumn = str | Callable[[Any], Any]
 """What a column shows of a row: ``name:form`` of a member, or what a function returns."""
 _FORMS: Final[dict[str, Callable[[Any], str]]] = {
     "": str, ",": "{:,}".format, "iso": iso, "size": size_text
@@ -347,7 +347,7 @@ _FORMS: Final[dict[str, Callable[[Any], str]]] = {
 
 
 def print_table(
-    columns: Mapping[str, Column],
+    columns: Mapping[str, TableColumn],
     rows: Sequence[T],
     matters: Callable[[T], bool] | None = None,
     *,
@@ -380,7 +380,7 @@ def print_table(
         say(more.format(len(rest)))
 
 
-def _cell(row: Any, column: Column) -> Any:
+def _cell(row: Any, column: TableColumn) -> Any:
     form = ""
     if isinstance(column, str):
         name, _, form = column.partition(":")

@@ -30,7 +30,7 @@ from typing import (
 
 import click
 
-from kafkaspec.cli.console import Column, note, print_json, print_table, say, stdout_console
+from kafkaspec.cli.console import TableColumn, note, print_json, print_table, say, stdout_console
 from kafkaspec.results import Assumption, OffsetRange, as_json, member_types
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ class Reporter:
 
     def table(
         self,
-        columns: Mapping[str, Column],
+        columns: Mapping[str, TableColumn],
         rows: Sequence[T],
         matters: Callable[[T], bool] | None = None,
         **options: Any,

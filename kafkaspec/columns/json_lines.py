@@ -34,7 +34,7 @@ freed, and takes pages of less from the system again and again."""
 _AT_ONCE: Final = 1 << 20
 """Bytes of lines that are made at once; a longer line is made alone."""
 
-Column = tuple[Any, ...]
+LineColumn = tuple[Any, ...]
 """A column as ``json_lines`` of the extension takes it."""
 
 
@@ -117,7 +117,7 @@ class Lines:
         self._plan = tuple(plan)
 
     def of(
-        self, columns: Sequence[Column | None], rows: int, first: int = 0
+        self, columns: Sequence[LineColumn | None], rows: int, first: int = 0
     ) -> Iterator[memoryview]:
         """Yield the lines of some rows, many at a time; each time in new memory.
 
@@ -163,7 +163,7 @@ class JsonLines(Lines):
         super().__init__(core, (*plan, (end, 0, (), LineForm.JSON)), base64=base64)
 
     def of(
-        self, columns: Sequence[Column | None], rows: int, first: int = 0
+        self, columns: Sequence[LineColumn | None], rows: int, first: int = 0
     ) -> Iterator[memoryview]:
         """Yield the lines as ``Lines.of`` does; a column for each field without text."""
         return super().of((*columns, None), rows, first)
@@ -176,7 +176,7 @@ def numbers(
     *,
     where: Buffer | None = None,
     among: int = 0,
-) -> Column:
+) -> LineColumn:
     """Return a column of 64-bit integers.
 
     Args:
@@ -192,7 +192,7 @@ def numbers(
 
 def strings(
     layout: Layout, main: Buffer, data: Iterable[Any], at: int = 0, validity: Buffer | None = None
-) -> Column:
+) -> LineColumn:
     """Return a column of byte strings.
 
     Args:
@@ -205,7 +205,9 @@ def strings(
     return (at, validity, int(layout), main, tuple(data))
 
 
-def pairs(offsets: Buffer, items: int, keys: Column, values: Column, at: int = 0) -> Column:
+def pairs(
+    offsets: Buffer, items: int, keys: LineColumn, values: LineColumn, at: int = 0
+) -> LineColumn:
     """Return a column of lists of pairs.
 
     Args:
@@ -218,7 +220,7 @@ def pairs(offsets: Buffer, items: int, keys: Column, values: Column, at: int = 0
     return (at, offsets, items, keys, values)
 
 
-def column_of(columns: Columns, name: str) -> Column:
+def column_of(columns: Columns, name: str) -> LineColumn:
     """Return a column of a reader."""
     column = columns.columns[name]
     if isinstance(column, IntegerColumn):
@@ -234,7 +236,7 @@ def column_of(columns: Columns, name: str) -> Column:
     return pairs(column.offsets, column.items, _strings(columns, keys), _strings(columns, values))
 
 
-def _strings(columns: Columns, column: BytesColumn) -> Column:
+def _strings(columns: Columns, column: BytesColumn) -> LineColumn:
     data = columns.sources if columns.layout is Layout.VIEW else (column.data or b"",)
     validity = column.validity if column.nulls else None
     return strings(columns.layout, column.main, data, validity=validity)

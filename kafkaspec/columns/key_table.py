@@ -42,7 +42,7 @@ GONE: Final = KeyVerdict.SUPERSEDED | KeyVerdict.KEYLESS
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedKeys:
     """The verdicts of the table on some records.
 
     Attributes:
@@ -116,7 +116,7 @@ class KeyTable:
             self._state[:] = array("q", [len(self._known), row])
         return last
 
-    def judge(self, columns: Columns, latest: int) -> Judged:
+    def judge(self, columns: Columns, latest: int) -> JudgedKeys:
         """Return what happens to rows by their keys.
 
         Args:
@@ -134,7 +134,7 @@ class KeyTable:
                 self._table, digests, validity, _validity(value), offsets, rows, latest, newest,
                 verdicts,
             )  # fmt: skip
-            return Judged(verdicts, newest)
+            return JudgedKeys(verdicts, newest)
         for row in range(rows):
             newest[row] = -1
             verdicts[row] = KeyVerdict.AFTER if offsets[row] > latest else KeyVerdict.KEYLESS
@@ -144,7 +144,7 @@ class KeyTable:
                 verdicts[row] = KeyVerdict.SUPERSEDED if offsets[row] < newest[row] else 0
         for row in null_rows(_validity(value), rows):
             verdicts[row] |= KeyVerdict.VALUELESS
-        return Judged(verdicts, newest)
+        return JudgedKeys(verdicts, newest)
 
     def newest_of(self, key: bytes) -> int:
         """Return the last offset that has a key, -1 for none."""

@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkaspec.codecs.native.core import Column, Core
+from kafkaspec.codecs.native.core import Core, CoreColumn
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -172,7 +172,7 @@ class ColumnSet:
         """Capacity: number of rows, then number of items of each list."""
         return (self.rows, *self._items)
 
-    def _new(self, column: Column) -> Any:
+    def _new(self, column: CoreColumn) -> Any:
         count = self.rows if column.list < 0 else self._items[column.list]
         if column.kind == self.integers:
             return self._allocate(8 * count)
@@ -254,7 +254,7 @@ class ColumnSet:
                 lists[column.list].children[column.name.rpartition(".")[2]] = made
         return found
 
-    def _column(self, column: Column) -> AnyColumn:
+    def _column(self, column: CoreColumn) -> AnyColumn:
         output = self.outputs[column.number]
         if column.kind == self.integers:
             return IntegerColumn(output)
@@ -292,14 +292,14 @@ def _counts(core: Core) -> tuple[int, int]:
 
 
 @cache
-def _closure(core: Core, names: tuple[str, ...]) -> list[Column]:
+def _closure(core: Core, names: tuple[str, ...]) -> list[CoreColumn]:
     """Return the named columns; for a list also its byte columns, for a part of a list the list.
 
     Raises:
         ValueError: the core has no column of that name.
     """
     module = core.module
-    found: dict[str, Column] = {}
+    found: dict[str, CoreColumn] = {}
     for name in names:
         if name not in core.columns:
             known = ", ".join(core.columns)

@@ -17,7 +17,7 @@ from kafkaspec.columns.json_lines import (
     KEPT_BYTES,
     PIECES_AHEAD,
     RANGE_BYTES,
-    Column,
+    LineColumn,
     LineForm,
     LinePiece,
     Lines,
@@ -313,7 +313,7 @@ def _bytes(columns: Columns, name: str) -> list[bytes | None]:
     return found
 
 
-def _texts(texts: Sequence[str | None]) -> Column:
+def _texts(texts: Sequence[str | None]) -> LineColumn:
     validity = None
     if None in texts:
         validity = bytearray(b"\xff") * ((len(texts) + 7) // 8)
@@ -327,7 +327,7 @@ def _texts(texts: Sequence[str | None]) -> Column:
     return strings(Layout.BINARY, ends, (joined.encode(),), validity=validity)
 
 
-def _column(columns: Columns, item: _Shown | None) -> Column | None:
+def _column(columns: Columns, item: _Shown | None) -> LineColumn | None:
     if item is None:
         return None
     if not item.where:

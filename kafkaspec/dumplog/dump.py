@@ -9,7 +9,7 @@ from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.dumplog.columns import has_columns, read_lines
 from kafkaspec.dumplog.families import family_of
 from kafkaspec.dumplog.indexes import IndexLines, aborted_lines, snapshot_lines
-from kafkaspec.dumplog.logs import Gaps, LogLines, Reports, head_of, tail_line
+from kafkaspec.dumplog.logs import LogLines, OffsetGaps, Reports, head_of, tail_line
 from kafkaspec.dumplog.options import DumpOptions, OnFinding
 from kafkaspec.dumplog.releases import NEWEST
 from kafkaspec.errors import KafkaSpecError
@@ -79,7 +79,7 @@ class Dump:
 
     def _log(self, path: Path, name: str) -> Iterator[str | Buffer]:
         yield head_of(self._family, path) + "\n"
-        gaps = Gaps(self._family, name, self._reports.gaps)
+        gaps = OffsetGaps(self._family, name, self._reports.gaps)
         with (
             Segment(path, codec=self._codec, crc="ignore") as log,
             Segment(path, codec=self._codec) as strict,
@@ -95,7 +95,7 @@ class Dump:
                 yield tail_line(self._family, self._options, path, tail, self._found)
 
     def _by_columns(
-        self, log: Segment, strict: Segment, gaps: Gaps, lines: LogLines
+        self, log: Segment, strict: Segment, gaps: OffsetGaps, lines: LogLines
     ) -> Iterator[str | Buffer]:
         for part in read_lines(self._family, self._options, strict, self._jobs):
             if isinstance(part, list):

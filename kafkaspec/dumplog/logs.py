@@ -70,7 +70,7 @@ class Reports:
                 yield from (text.format(*pair) for pair in order(pairs))
 
 
-class Gaps:
+class OffsetGaps:
     """Finds offsets of a log that do not follow each other, as the tool does."""
 
     def __init__(self, family: Family, file: str, pairs: Pairs) -> None:
@@ -140,7 +140,7 @@ class LogLines:
         options: DumpOptions,
         log: Segment,
         strict: Segment,
-        gaps: Gaps,
+        gaps: OffsetGaps,
         found: OnFinding,
     ) -> None:
         self._family = family

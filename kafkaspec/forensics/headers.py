@@ -23,11 +23,11 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import OpenTransaction
 
-Column = NDArray[np.int64]
+PerBatch = NDArray[np.int64]
 """A number for each batch."""
 
 
-def first_timestamps(table: HeaderTable) -> Column:
+def first_timestamps(table: HeaderTable) -> PerBatch:
     """Return the time of the first record of each batch; -1 where the cleaner wrote another there.
 
     A batch with a delete horizon has that in its place.
@@ -44,19 +44,19 @@ SEQUENCE: Final = SIMPLE["sequence"][0]
 """Type of a column of sequence numbers."""
 
 
-def named(numbers: Column, texts: Sequence[str]) -> pa.Array:
+def named(numbers: PerBatch, texts: Sequence[str]) -> pa.Array:
     """Return a column of texts by their numbers, null for negative ones."""
     indices = pa.array(numbers.astype(np.int32), mask=numbers < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(texts or [""], pa.string()))
 
 
 def joined_rows(
-    rows: dict[str, Column],
+    rows: dict[str, PerBatch],
     order: NDArray[np.intp],
     begins: NDArray[np.bool_],
     ends: Container[str],
     sums: Container[str],
-) -> dict[str, Column]:
+) -> dict[str, PerBatch]:
     """Join rows that come one after the other in an order.
 
     Args:

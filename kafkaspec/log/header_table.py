@@ -38,7 +38,7 @@ SIZE: Final = "size"
 CRC: Final = "crc"
 """Names of columns of every entry: where it is in the segment, its bytes, its stored checksum."""
 
-Column = Sequence[int]
+EntryNumbers = Sequence[int]
 """A number for each entry, in a buffer of signed 64-bit integers."""
 
 _BATCHES: Final = frozenset(magic for magic, kind in KINDS.items() if kind.has_record_sets)
@@ -60,7 +60,7 @@ class _Listed:
     def __set_name__(self, owner: type[Any], attribute: str) -> None:
         self._attribute = attribute
 
-    def __get__(self, table: HeaderTable, owner: type[Any]) -> Column:
+    def __get__(self, table: HeaderTable, owner: type[Any]) -> EntryNumbers:
         column = table.__dict__[self._attribute] = table.list(self._name)
         return column
 
@@ -105,7 +105,7 @@ class HeaderTable:
         self,
         segment: Entries,
         count: int,
-        source: Callable[[str], Column],
+        source: Callable[[str], EntryNumbers],
         buffer: memoryview,
         start: int,
         batches: Sequence[Batch] | None = None,
@@ -120,14 +120,14 @@ class HeaderTable:
         self.known: dict[int, Any] = {}
         self._count = count
         self._source = source
-        self._columns: dict[str, Column] = {}
+        self._columns: dict[str, EntryNumbers] = {}
 
     def __len__(self) -> int:
         return self._count
 
     # -- columns ----------------------------------------------------------------------------
 
-    def list(self, name: str) -> Column:
+    def list(self, name: str) -> EntryNumbers:
         """Return a column."""
         found = self._columns.get(name)
         if found is None:
@@ -182,12 +182,12 @@ class HeaderTable:
         packed = not self.magics <= _BATCHES and any(self.compression)
         return packed and any(_wraps(self.magic, self.compression))
 
-    def replaced(self, columns: Mapping[str, Column]) -> HeaderTable:
+    def replaced(self, columns: Mapping[str, EntryNumbers]) -> HeaderTable:
         """Return the same entries with other numbers in some columns."""
         known = {name: _packed(column) for name, column in columns.items()}
         return self._with(lambda name: known[name] if name in known else self.list(name))
 
-    def _with(self, source: Callable[[str], Column]) -> HeaderTable:
+    def _with(self, source: Callable[[str], EntryNumbers]) -> HeaderTable:
         return HeaderTable(self.segment, self._count, source, self.buffer, self.start, self.batches)
 
     def opened(self) -> HeaderTable:
@@ -198,13 +198,13 @@ class HeaderTable:
         if not self.has_wrappers:
             return self
 
-        def source(name: str) -> Column:
+        def source(name: str) -> EntryNumbers:
             return self._contents[name] if name in IN_WRAPPERS else self.list(name)
 
         return self._with(source)
 
     @cached_property
-    def _contents(self) -> Mapping[str, Column]:
+    def _contents(self) -> Mapping[str, EntryNumbers]:
         """First offsets and numbers of records, with compressed messages read."""
         firsts, counts = (array("q", self.list(name)) for name in IN_WRAPPERS)
         for number in compress(range(len(self)), _wraps(self.magic, self.compression)):
@@ -313,7 +313,7 @@ def of_batches(
         start: position in the segment of the first byte of ``buffer``.
     """
 
-    def source(name: str) -> Column:
+    def source(name: str) -> EntryNumbers:
         return array("q", map(_OF_BATCH[name], batches))
 
     return HeaderTable(segment, len(batches), source, buffer, start, batches)
@@ -323,7 +323,7 @@ def joined(tables: Sequence[HeaderTable]) -> HeaderTable:
     """Return one table of tables that come one after the other, with the same buffer."""
     first = tables[0]
 
-    def source(name: str) -> Column:
+    def source(name: str) -> EntryNumbers:
         return array("q", [value for table in tables for value in table.list(name)])
 
     return HeaderTable(first.segment, sum(map(len, tables)), source, first.buffer, first.start)
@@ -336,10 +336,10 @@ class _Scanned:
         self._scan = scan
         self._start = start
 
-    def __call__(self, name: str) -> Column:
+    def __call__(self, name: str) -> EntryNumbers:
         scan = self._scan
         if name == POSITION:
-            places: Column = scan.column(POSITION)
+            places: EntryNumbers = scan.column(POSITION)
             return array("q", [at + self._start for at in places]) if self._start else places
         if name == CRC:
             return self._checksums()
@@ -361,14 +361,14 @@ class _Scanned:
         return _packed(column)
 
     @cached_property
-    def _magic(self) -> Column:
+    def _magic(self) -> EntryNumbers:
         return self._scan.column(names.MAGIC)
 
     @cached_property
     def _magics(self) -> frozenset[int]:
         return _distinct(self._magic)
 
-    def _own(self, name: str) -> Column:
+    def _own(self, name: str) -> EntryNumbers:
         """Return a column as it is stored."""
         column = self._scan.column(name)
         if name not in CONDITIONS:
@@ -379,17 +379,17 @@ class _Scanned:
         rows = zip(column, flags, strict=True)
         return [value if flag else NONE for value, flag in rows]
 
-    def _other(self, name: str) -> Column:
+    def _other(self, name: str) -> EntryNumbers:
         """Return what entries have that lack a column."""
         value = STAND_INS[name]
         if isinstance(value, int):
             return self._constant(value)
         return self(value) if value in STAND_INS else self._scan.column(value)
 
-    def _constant(self, value: int) -> Column:
+    def _constant(self, value: int) -> EntryNumbers:
         return array("q", (value,)) * self._scan.count
 
-    def _checksums(self) -> Column:
+    def _checksums(self) -> EntryNumbers:
         fields = {magic: _RULES[magic].field for magic in self._magics}
         columns = {field: self._scan.column(field) for field in fields.values()}
         if len(columns) == 1:
@@ -397,23 +397,23 @@ class _Scanned:
         return array("q", [columns[fields[magic]][row] for row, magic in enumerate(self._magic)])
 
 
-def _wraps(magic: Column, compression: Column) -> Iterator[bool]:
+def _wraps(magic: EntryNumbers, compression: EntryNumbers) -> Iterator[bool]:
     """Return which entries are compressed messages."""
     rows = zip(magic, compression, strict=True)
     return (bool(codec) and number not in _BATCHES for number, codec in rows)
 
 
-def is_constant(column: Column) -> bool:
+def is_constant(column: EntryNumbers) -> bool:
     """Return whether all values of a column are the same, without looking at each."""
     data, width = bytes(column), array("q").itemsize
     return data[width:] == data[:-width]
 
 
-def _distinct(column: Column) -> frozenset[int]:
+def _distinct(column: EntryNumbers) -> frozenset[int]:
     return frozenset(column[:1] if is_constant(column) else column)
 
 
-def _packed(column: Column) -> Column:
+def _packed(column: EntryNumbers) -> EntryNumbers:
     return column if isinstance(column, array | memoryview) else array("q", column)
 
 

@@ -15,7 +15,7 @@ from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.files.checkpoints.log_directory import Checkpoints, Offsets
+from kafkaspec.files.checkpoints.log_directory import Checkpoints, PartitionOffsets
 from kafkaspec.files.snapshots import ProducerSnapshot
 from kafkaspec.io.remote import as_path, is_directory
 from kafkaspec.layout.framing import LARGEST_OFFSET
@@ -526,7 +526,7 @@ class Partition(Log):
     def __repr__(self) -> str:
         return f"<Partition {self.path}: {len(self.segment_paths)} segments>"
 
-    def _listed(self, offsets: Offsets) -> int | None:
+    def _listed(self, offsets: PartitionOffsets) -> int | None:
         if self.topic is None or self.partition is None:
             return None
         return offsets.get((self.topic, self.partition))

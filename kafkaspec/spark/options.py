@@ -29,7 +29,7 @@ class _Typed(Protocol):
 
     @property
     def columns(self) -> Mapping[str, Any]:
-        """The columns by name, as ``kafkaspec.spark.schema.Column``."""
+        """The columns by name, as ``kafkaspec.spark.schema.SparkColumn``."""
 
     def needed(self, sources: Sequence[str]) -> list[str]:
         """Return the columns to read."""

@@ -14,7 +14,7 @@ from typing import Final
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.files.checkpoints.log_directory import Checkpoints, Offsets
+from kafkaspec.files.checkpoints.log_directory import Checkpoints, PartitionOffsets
 from kafkaspec.io.remote import as_path
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import passed_over
@@ -142,14 +142,14 @@ def find_logs(paths: str | Iterable[str], *, log_start: bool = True) -> list[Top
     return logs
 
 
-def _log_starts(directory: Path) -> Offsets:
+def _log_starts(directory: Path) -> PartitionOffsets:
     try:
         return Checkpoints(directory).log_start_offsets
     except KafkaSpecError:  # the beginning of the segments counts, as for a broker
         return {}
 
 
-def _from_start(log: TopicLog, listed: Offsets) -> TopicLog:
+def _from_start(log: TopicLog, listed: PartitionOffsets) -> TopicLog:
     start = listed.get((log.topic or "", -1 if log.partition is None else log.partition))
     return log if start is None or start <= log.first_offset else replace(log, start_offset=start)
 

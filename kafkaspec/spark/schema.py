@@ -61,7 +61,7 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 
 @dataclass(frozen=True)
-class Column:
+class SparkColumn:
     """A column.
 
     Attributes:
@@ -78,18 +78,18 @@ class Column:
         return from_arrow_type(self.arrow)
 
 
-def _of(source: str) -> Column:
-    return Column(source, spark_arrow(SIMPLE[source][0]))
+def _of(source: str) -> SparkColumn:
+    return SparkColumn(source, spark_arrow(SIMPLE[source][0]))
 
 
 _RECORD: Final = {
-    "key": Column("key", pa.binary()),
-    "value": Column("value", pa.binary()),
-    "topic": Column("", pa.string()),
-    "partition": Column("", pa.int32()),
+    "key": SparkColumn("key", pa.binary()),
+    "value": SparkColumn("value", pa.binary()),
+    "topic": SparkColumn("", pa.string()),
+    "partition": SparkColumn("", pa.int32()),
     "offset": _of("offset"),
     "timestamp": _of("timestamp"),
-    "timestampType": Column("timestamp_type", pa.int32()),
+    "timestampType": SparkColumn("timestamp_type", pa.int32()),
 }
 _BATCH: Final = {
     "baseOffset": _of("batch_base_offset"),
@@ -98,19 +98,23 @@ _BATCH: Final = {
     "producerEpoch": _of("producer_epoch"),
     "sequence": _of("sequence"),
     "isTransactional": _of("transactional"),
-    "isControl": Column("control_type", pa.bool_()),
+    "isControl": SparkColumn("control_type", pa.bool_()),
     "magic": _of("magic"),
     "compression": _of("compression"),
-    "file": Column("", pa.string()),
+    "file": SparkColumn("", pa.string()),
     "position": _of("batch_position"),
 }
 BATCH_COLUMNS: Final = tuple(_BATCH)
 """The columns that ``includeBatch`` adds."""
 
-COLUMNS: Final[dict[str, Column]] = {**_RECORD, "headers": Column("headers", HEADERS), **_BATCH}
+COLUMNS: Final[dict[str, SparkColumn]] = {
+    **_RECORD,
+    "headers": SparkColumn("headers", HEADERS),
+    **_BATCH,
+}
 _SPELLED: Final = {name.lower(): name for name in COLUMNS}
 
-CORRUPT: Final = Column("", pa.string())
+CORRUPT: Final = SparkColumn("", pa.string())
 """The column that says what was found, in mode ``PERMISSIVE``."""
 
 
@@ -152,18 +156,18 @@ class WantedColumns:
         """Return a record batch with the names that Spark expects."""
         return batch if self.given == self.names else batch.rename_columns(list(self.given))
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> SparkColumn:
         """Return the column of that name."""
         return column(name, self.corrupt, self.content)
 
 
-def columns_of(content: RecordContent) -> dict[str, Column]:
+def columns_of(content: RecordContent) -> dict[str, SparkColumn]:
     """Return all columns: with typed keys and values, if they are decoded."""
     if content is None:
         return COLUMNS
     if isinstance(content, tuple):
         return _of_messages(content)
-    found: dict[str, Column] = {}
+    found: dict[str, SparkColumn] = {}
     for name, item in COLUMNS.items():
         own = {key: each for key, each in content.columns.items() if key.startswith(f"{name}_")}
         found |= {name: content.columns.get(name, item)} | own
@@ -171,17 +175,19 @@ def columns_of(content: RecordContent) -> dict[str, Column]:
 
 
 @cache
-def _of_messages(messages: MessageChoice) -> dict[str, Column]:
+def _of_messages(messages: MessageChoice) -> dict[str, SparkColumn]:
     kind = kind_of_record(*messages)
     typed = {"key": kind.key, "value": kind.value}
     return {
-        name: Column(name, spark_nested(type_of_layouts(typed[name]))) if name in typed else item
+        name: SparkColumn(name, spark_nested(type_of_layouts(typed[name])))
+        if name in typed
+        else item
         for name, item in COLUMNS.items()
         if typed.get(name, True)
     }
 
 
-def column(name: str, corrupt: str | None = None, content: RecordContent = None) -> Column:
+def column(name: str, corrupt: str | None = None, content: RecordContent = None) -> SparkColumn:
     """Return a column."""
     known = columns_of(content)
     name = spelled(name, corrupt, known)
@@ -191,7 +197,7 @@ def column(name: str, corrupt: str | None = None, content: RecordContent = None)
 
 
 def spelled(
-    name: str, corrupt: str | None = None, columns: Mapping[str, Column] | None = None
+    name: str, corrupt: str | None = None, columns: Mapping[str, SparkColumn] | None = None
 ) -> str:
     """Return the name of a column as it is documented; Spark ignores letter case."""
     known = COLUMNS if columns is None else columns

@@ -24,7 +24,7 @@ from kafkaspec.shown import some_of, without_credentials
 from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import LOGGER, find_logs
-from kafkaspec.spark.schema import Column
+from kafkaspec.spark.schema import SparkColumn
 from kafkaspec.spark.value_types import as_spark, spark_value
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.decoding.column import ColumnParts
@@ -73,12 +73,12 @@ class TypedRead:
         self._registry = registry
         self._state = _state(registry)
         self._decoding: dict[Side, Decoding] = {}
-        self._own: dict[Side, dict[str, Column]] = {}
+        self._own: dict[Side, dict[str, SparkColumn]] = {}
         for side, plan in plans.items():
             added = set(added_columns(plan)) - {errors != "column" and ERROR.format(side)}
             kinds = {name: kind for name, kind in beside(side).items() if name in added}
             kinds = {side: _kind(plan), **kinds}
-            self._own[side] = {name: Column(name, kind) for name, kind in kinds.items()}
+            self._own[side] = {name: SparkColumn(name, kind) for name, kind in kinds.items()}
         self.columns = {name: each for own in self._own.values() for name, each in own.items()}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def _fitting(
         return plan
 
     def fits(plan: Plan) -> bool:
-        own = Column(side, _kind(plan)).spark
+        own = SparkColumn(side, _kind(plan)).spark
         return bool(own.simpleString() == asked[0].simpleString())
 
     if fits(plan):

@@ -31,7 +31,7 @@ _KINDS: Final = {
 """Types of columns that are not numbers of 64 bits."""
 
 StatsRow = dict[str, Any]
-PartitionName = tuple[Any, ...]
+StatsName = tuple[Any, ...]
 
 
 LINES: Final = ("producer", "transaction", "gap", "size", "time", "error")
@@ -94,7 +94,7 @@ class Figures:
     def heaviest(self, place: Sequence[str] = LOG) -> list[StatsRow]:
         """Return the heaviest keys, at most ``SHOWN_KEYS`` of a log or topic, with bounds."""
         slack = {key: total["slack"] or 0 for key, total in self._by("segments", place).items()}
-        found: defaultdict[PartitionName, list[StatsRow]] = defaultdict(list)
+        found: defaultdict[StatsName, list[StatsRow]] = defaultdict(list)
         for row in self.rows("heaviest", place):
             at = tuple(row[name] for name in place)
             row["at_most"] = row["count"] + slack[at] - row.pop("credit")
@@ -105,7 +105,7 @@ class Figures:
             chosen += [row for row in rows[:SHOWN_KEYS] if row["count"] > 1]
         return chosen
 
-    def _by(self, name: str, place: Sequence[str]) -> dict[PartitionName, StatsRow]:
+    def _by(self, name: str, place: Sequence[str]) -> dict[StatsName, StatsRow]:
         """Return sums of a table over everything but the log, by log."""
         shape = TABLES[name]
         bare = type(shape)({}, shape.values)
@@ -161,9 +161,9 @@ class Figures:
             row["errors"] = (counted.get("errors") or 0) + (log.get("errors") or 0)
             yield row
 
-    def _lists(self, place: Sequence[str]) -> defaultdict[PartitionName, StatsRow]:
+    def _lists(self, place: Sequence[str]) -> defaultdict[StatsName, StatsRow]:
         """Return magics, codecs, timestamp types and the number of producers."""
-        found: defaultdict[PartitionName, StatsRow] = defaultdict(
+        found: defaultdict[StatsName, StatsRow] = defaultdict(
             lambda: {"magics": [], "codecs": [], "timestamp_types": [], "producers": 0}
         )
         for row in self.rows("codecs", place):
@@ -180,13 +180,13 @@ class Figures:
             found[tuple(row[key] for key in place)]["producers"] += 1
         return found
 
-    def _steps(self, place: Sequence[str]) -> dict[PartitionName, StatsRow]:
+    def _steps(self, place: Sequence[str]) -> dict[StatsName, StatsRow]:
         """Return how often a timestamp is below that of the record before, and the largest step.
 
         Segments count in the order of their base offsets.
         """
-        found: dict[PartitionName, StatsRow] = {}
-        ends: dict[PartitionName, int] = {}
+        found: dict[StatsName, StatsRow] = {}
+        ends: dict[StatsName, int] = {}
         for row in self.part["segments"].sort_by(
             [(name, "ascending") for name in (*LOG, "base_offset", "file")]
         ).to_pylist():  # fmt: skip

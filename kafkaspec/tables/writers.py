@@ -204,7 +204,9 @@ class JsonLinesWriter:
         """Do nothing: all lines are written already."""
 
 
-def _in_core(name: str, array: pa.Array) -> tuple[json_lines.LineField, json_lines.Column | None]:
+def _in_core(
+    name: str, array: pa.Array
+) -> tuple[json_lines.LineField, json_lines.LineColumn | None]:
     """Return a field of a line, and its column as the core takes it."""
     kind = array.type
     if pa.types.is_null(kind):
@@ -235,7 +237,7 @@ def _in_core(name: str, array: pa.Array) -> tuple[json_lines.LineField, json_lin
     )
 
 
-def _strings(array: pa.Array) -> json_lines.Column:
+def _strings(array: pa.Array) -> json_lines.LineColumn:
     validity, main, *data = array.buffers()
     binary = pa.types.is_binary(array.type) or pa.types.is_string(array.type)
     layout = Layout.BINARY if binary else Layout.VIEW

@@ -18,8 +18,8 @@ from kafkaspec.codecs import codec_names
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.json_lines import (
     NULL,
-    Column,
     JsonLines,
+    LineColumn,
     LineField,
     LineForm,
     numbers,
@@ -81,13 +81,13 @@ def validity_of(values: Sequence[bytes | None]) -> bytes:
     return bytes(bits)
 
 
-def offsets_of(values: Sequence[bytes | None]) -> Column:
+def offsets_of(values: Sequence[bytes | None]) -> LineColumn:
     ends = array("i", accumulate((len(value or b"") for value in values), initial=0))
     data = b"".join(value or b"" for value in values)
     return strings(Layout.BINARY, ends, (data,), validity=validity_of(values))
 
 
-def views_of(values: Sequence[bytes | None]) -> Column:
+def views_of(values: Sequence[bytes | None]) -> LineColumn:
     """Views in Arrow's layout; long values are in two buffers."""
     main, data = bytearray(), (bytearray(b"x"), bytearray())
     for row, value in enumerate(values):
@@ -102,7 +102,7 @@ def views_of(values: Sequence[bytes | None]) -> Column:
     return strings(Layout.VIEW, main, data, validity=validity_of(values))
 
 
-def text_of(lines: JsonLines, columns: list[Column], rows: int) -> bytes:
+def text_of(lines: JsonLines, columns: list[LineColumn], rows: int) -> bytes:
     return b"".join(lines.of(columns, rows))
 
 

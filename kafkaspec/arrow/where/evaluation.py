@@ -21,12 +21,12 @@ from kafkaspec.arrow.where.tree import (
     Among,
     Any,
     Call,
-    Column,
     Fits,
     IsNull,
     Literal,
     Not,
     Operand,
+    WhereColumn,
     WhereComparison,
     WhereError,
     WhereNode,
@@ -213,7 +213,7 @@ class WhereProgram:
                        operand.at)  # fmt: skip
         return kind, values
 
-    def _column(self, column: Column) -> tuple[pa.DataType, _Values]:
+    def _column(self, column: WhereColumn) -> tuple[pa.DataType, _Values]:
         path = column.path
         names = self._schema.names
         count = next((n for n in range(len(path), 0, -1) if ".".join(path[:n]) in names), 0)
@@ -258,7 +258,7 @@ class WhereProgram:
         return pa.string(), lambda batch: _texts(values(batch))
 
     def _header(self, call: Call, name: str) -> tuple[pa.DataType, _Values]:
-        kind, values = self._column(Column(("headers",), call.at))
+        kind, values = self._column(WhereColumn(("headers",), call.at))
         if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
             self._fail(f"headers are {kind}", call.at)
         key = name.encode("utf-8", "surrogateescape")

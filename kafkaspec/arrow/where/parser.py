@@ -29,13 +29,13 @@ from kafkaspec.arrow.where.tree import (
     Among,
     Any,
     Call,
-    Column,
     Fits,
     Is,
     IsNull,
     Literal,
     Not,
     Operand,
+    WhereColumn,
     WhereComparison,
     WhereError,
     WhereNode,
@@ -250,7 +250,7 @@ class _Parser:
             return self._call(token)
         while self._take("."):
             path.append(self._name())
-        return Column(tuple(path), token.at)
+        return WhereColumn(tuple(path), token.at)
 
     def _name(self) -> str:
         token = self._token

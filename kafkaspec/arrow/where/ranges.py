@@ -11,9 +11,9 @@ from kafkaspec.arrow.where.tree import (
     All,
     Among,
     Any,
-    Column,
     Literal,
     Not,
+    WhereColumn,
     WhereComparison,
     WhereNode,
 )
@@ -97,7 +97,7 @@ def ranges_of(node: WhereNode, *, negated: bool = False) -> ValueRanges:
 
 
 def _of_comparison(sign: str, column: object, literal: object) -> ValueRanges:
-    if not isinstance(column, Column) or not isinstance(literal, Literal):
+    if not isinstance(column, WhereColumn) or not isinstance(literal, Literal):
         return ValueRanges()
     value = literal.value
     if column.path == ("offset",) and isinstance(value, int | Decimal):

@@ -42,7 +42,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class WhereColumn:
     """A column, or a field within one: ``value.address.city``."""
 
     path: tuple[str, ...]
@@ -54,11 +54,11 @@ class Call:
     """A function: ``length(key)``, ``header('id')``."""
 
     function: str
-    argument: Column | Call | Literal
+    argument: WhereColumn | Call | Literal
     at: int
 
 
-Operand = Literal | Column | Call
+Operand = Literal | WhereColumn | Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +142,13 @@ def operands(node: WhereNode) -> Iterator[Operand]:
         yield node.operand
 
 
-def column_of(operand: Operand) -> Column | None:
+def column_of(operand: Operand) -> WhereColumn | None:
     """Return the column that an operand is made of, None for a literal."""
     while isinstance(operand, Call):
         if operand.function in OF_HEADERS:
-            return Column(("headers",), operand.at)
+            return WhereColumn(("headers",), operand.at)
         operand = operand.argument
-    return operand if isinstance(operand, Column) else None
+    return operand if isinstance(operand, WhereColumn) else None
 
 
 OF_HEADERS = ("header", "has_header")

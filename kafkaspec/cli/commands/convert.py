@@ -15,7 +15,7 @@ from kafkaspec.broker.settings import SEGMENT_BYTES
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
-    Column,
+    TableColumn,
     count_text,
     progress_bar,
     size_text,
@@ -208,7 +208,7 @@ _TEXTS: Final = {
     Loss.UNUSED_BYTES: "bytes after the value, which nobody reads, left out",
 }
 _FIELD: Final = "{} lost: the format has no place for it"
-_COLUMNS: Final[dict[str, Column]] = {
+_COLUMNS: Final[dict[str, TableColumn]] = {
     "partition": lambda each: os.path.basename(os.path.abspath(each.source)),
     ">segments": lambda each: f"{each.segments} -> {each.written_segments}",
     ">batches": lambda each: f"{each.taken:,} of {each.batches:,}",

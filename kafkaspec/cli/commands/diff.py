@@ -10,7 +10,7 @@ import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import Column, count_text, iso, note, say
+from kafkaspec.cli.console import TableColumn, count_text, iso, note, say
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import wrong_usage
 from kafkaspec.cli.report import (
@@ -197,7 +197,7 @@ def _copy(side: ReplicaSide) -> _Copy:
     return _Copy(path, side.first_offset, side.end_offset, side.entries)
 
 
-_COLUMNS: dict[str, Column] = {
+_COLUMNS: dict[str, TableColumn] = {
     "differs": "kind",
     ">offsets": lambda each: f"{each.first_offset} to {each.last_offset}",
     "A": lambda each: _content(each, each.a),

@@ -12,7 +12,7 @@ import click
 
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
-    Column,
+    TableColumn,
     count_text,
     limited,
     note,
@@ -235,7 +235,7 @@ def _show(report: Reporter, diagnosis: Diagnosis) -> None:
         note(f"{count_text(len(diagnosis.outcomes), 'partition')}, {found}")
 
 
-_CHANGED: Final[dict[str, Column]] = {
+_CHANGED: Final[dict[str, TableColumn]] = {
     "directory": lambda item: str(item.path),
     "becomes": lambda item: "" if item.becomes == item.path.name else item.becomes,
     ">segments": lambda item: sum(each.size is not None for each in item.segments),

@@ -21,8 +21,8 @@ from kafkaspec.columns.json_lines import (
     NULL,
     PIECES_AHEAD,
     RANGE_BYTES,
-    Column,
     JsonLines,
+    LineColumn,
     LineField,
     column_of,
     numbers,
@@ -310,7 +310,7 @@ class JsonMaker:
             yield from self._lines.of(found, stop, first)
 
 
-def _column(columns: Columns, item: _Shown) -> Column:
+def _column(columns: Columns, item: _Shown) -> LineColumn:
     found = columns.columns[item.source]
     if not item.where:
         return column_of(columns, item.source)

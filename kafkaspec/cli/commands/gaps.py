@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import MORE, Column, count_text, warn
+from kafkaspec.cli.console import MORE, TableColumn, count_text, warn
 from kafkaspec.cli.inputs import Inputs, place_of, place_text
 from kafkaspec.cli.options import Paths, wrong_usage
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line
@@ -118,7 +118,7 @@ def _print(report: Reporter, name: str, result: Gaps) -> None:
     grouped = result.ranges.group_by(["kind", "why", "strength"], use_threads=False).aggregate(
         [("missing", "count"), ("missing", "sum"), ("first_offset", "min"), ("last_offset", "max")]
     )
-    columns: dict[str, Column] = {
+    columns: dict[str, TableColumn] = {
         f"missing in {name}": "kind",
         "why": _why,
         "proof": "strength",

@@ -10,7 +10,7 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
-    Column,
+    TableColumn,
     count_text,
     iso,
     note,
@@ -151,7 +151,7 @@ def _is_wrong(keys: TopicKeys) -> bool:
     return bool(len(keys.misplaced)) or any(item.growth for item in keys.placements)
 
 
-_COLUMNS: Final[dict[str, Column]] = {
+_COLUMNS: Final[dict[str, TableColumn]] = {
     ">partition": "partition",
     ">with key": "keyed:,",
     ">without": "null_keys:,",
@@ -190,7 +190,7 @@ def _show(report: Reporter, keys: TopicKeys) -> None:
         report.say(f"{what}: {', '.join(best.partitioners) or best.hash} ({best.strength})")
         if best.before is not None:
             report.say(f"  before, it had {count_text(best.before, 'partition')}")
-    unknown: dict[str, Column] = {} if best else dict.fromkeys(_KNOWN, lambda _: None)
+    unknown: dict[str, TableColumn] = {} if best else dict.fromkeys(_KNOWN, lambda _: None)
     report.table(_COLUMNS | unknown, keys.placements, most=len(keys.placements))
     for row in keys.misplaced.slice(0, _SHOWN).to_pylist():
         place = f"{place_text(row)}, offset {row['offset']}"

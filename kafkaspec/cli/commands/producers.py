@@ -11,7 +11,7 @@ from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
     MORE,
-    Column,
+    TableColumn,
     count_text,
 )
 from kafkaspec.cli.inputs import Inputs, place_of, place_text
@@ -92,7 +92,7 @@ def producers_command(
 
 
 def _print(report: Reporter, name: str, result: Producers, rows: Sequence[Producer]) -> None:
-    columns: dict[str, Column] = {
+    columns: dict[str, TableColumn] = {
         f"producer in {name}": "producer_id",
         ">epochs": lambda row: "-".join(map(str, sorted({row["first_epoch"], row["last_epoch"]}))),
         ">batches": "batches:,",

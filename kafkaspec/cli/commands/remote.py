@@ -10,7 +10,7 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
-    Column,
+    TableColumn,
     count_text,
 )
 from kafkaspec.cli.internal import (
@@ -123,7 +123,7 @@ def remote_command(
     report.finish(logs, count_text(len(rows), "segment"), segments=len(rows))
 
 
-_COLUMNS: Final[dict[str, Column]] = {
+_COLUMNS: Final[dict[str, TableColumn]] = {
     "partition": lambda row: f"{row['topic']}-{row['partition']}",
     ">first offset": "start_offset",
     ">last offset": "end_offset",

@@ -12,7 +12,7 @@ from kafkaspec.cli.commands.cleaning import (
     views,
 )
 from kafkaspec.cli.console import (
-    Column,
+    TableColumn,
     count_text,
     iso,
     size_text,
@@ -91,7 +91,7 @@ def retention_command(
     report.finish(inputs, deleted=deleted, held=held)
 
 
-_COLUMNS: dict[str, Column] = {
+_COLUMNS: dict[str, TableColumn] = {
     "segment": lambda fate: fate.segment.path.name,
     ">size": lambda fate: size_text(fate.segment.size),
     "largest timestamp": lambda fate: (

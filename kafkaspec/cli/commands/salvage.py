@@ -13,7 +13,7 @@ from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
-    Column,
+    TableColumn,
     count_text,
     limited,
     progress_bar,
@@ -242,7 +242,7 @@ def _totals(report: SalvageReport) -> dict[Fate, int]:
 
 
 _Row = tuple[SalvagedPartition, str, Stretch]
-_COLUMNS: Final[dict[str, Column]] = {
+_COLUMNS: Final[dict[str, TableColumn]] = {
     "segment": lambda row: _short(row[1], row[0]),
     ">byte": lambda row: f"{row[2].position:,}",
     ">size": lambda row: size_text(row[2].size),

@@ -10,7 +10,7 @@ import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import MORE, Column, count_text
+from kafkaspec.cli.console import MORE, TableColumn, count_text
 from kafkaspec.cli.inputs import place_of, place_text
 from kafkaspec.cli.internal import (
     EVENT,
@@ -135,7 +135,7 @@ def transactions_command(
     report.finish(logs, text, transactional_ids=len(id_rows), open=opened)
 
 
-_IDS: Final[dict[str, Column]] = {
+_IDS: Final[dict[str, TableColumn]] = {
     "transactional id": "transactional_id",
     "state": "state",
     ">producer": "producer_id",
@@ -145,7 +145,7 @@ _IDS: Final[dict[str, Column]] = {
         f"{item['topic']}:{','.join(map(str, item['partition_ids']))}" for item in row["partitions"]
     ),
 }
-_TRANSACTIONS: Final[dict[str, Column]] = {
+_TRANSACTIONS: Final[dict[str, TableColumn]] = {
     ">first offset": "first_offset",
     ">last": "last_offset",
     ">marker": "marker",
@@ -161,7 +161,7 @@ _TRANSACTIONS: Final[dict[str, Column]] = {
 _VERDICTS: Final = {
     "open": "goes on", "ending": "marker on the way", "hanging": "hangs", "unknown": "not known",
 }  # fmt: skip
-_OPEN: Final[dict[str, Column]] = {
+_OPEN: Final[dict[str, TableColumn]] = {
     "open in": lambda row: f"{row['topic']}-{row['partition']}",
     ">producer": "producer_id",
     ">epoch": "producer_epoch",
@@ -232,7 +232,7 @@ def _show_partitions(logs: Logs, ids: Any, complete: bool, report: Reporter) -> 
     if shown:
         rare = Outcome.UNKNOWN
         several = any(timeline.outcomes[rare] for _, timeline in shown)
-        columns: dict[str, Column] = {
+        columns: dict[str, TableColumn] = {
             "partition": lambda item: item[0],
             ">transactions": lambda item: f"{len(item[1].transactions):,}",
         }

@@ -20,7 +20,7 @@ DEFAULT_PACKAGE = PACKAGE
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class CoreColumn:
     """A column that the core can fill.
 
     Attributes:
@@ -115,7 +115,7 @@ class Core:
     def __init__(self, module: ModuleType) -> None:
         self.module = module
         self.columns = {
-            name: Column(name, number, kind, index, list_)
+            name: CoreColumn(name, number, kind, index, list_)
             for number, (name, kind, index, list_) in enumerate(module.COLUMNS)
         }
         self.kinds = {
@@ -169,7 +169,7 @@ class Core:
                 text |= 1 << column.index
         return text
 
-    def children(self, column: Column) -> list[Column]:
+    def children(self, column: CoreColumn) -> list[CoreColumn]:
         """Return the columns inside a list."""
         return [child for child in self.columns.values() if child.list == column.index]
 

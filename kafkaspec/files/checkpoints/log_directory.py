@@ -14,7 +14,7 @@ from kafkaspec.files.checkpoints.meta_properties import MetaProperties
 from kafkaspec.io.remote import as_path
 
 T = TypeVar("T")
-Offsets = dict[tuple[str, int], int]
+PartitionOffsets = dict[tuple[str, int], int]
 """Offsets by topic and partition."""
 
 
@@ -34,22 +34,22 @@ class Checkpoints:
         self._path = as_path(path)
 
     @cached_property
-    def high_watermarks(self) -> Offsets:
+    def high_watermarks(self) -> PartitionOffsets:
         """First offsets that were not known to be on all in-sync replicas."""
         return self._offsets(names.HIGH_WATERMARKS)
 
     @cached_property
-    def recovery_points(self) -> Offsets:
+    def recovery_points(self) -> PartitionOffsets:
         """First offsets that were not known to be flushed to disk."""
         return self._offsets(names.RECOVERY_POINTS)
 
     @cached_property
-    def log_start_offsets(self) -> Offsets:
+    def log_start_offsets(self) -> PartitionOffsets:
         """First offsets that are delivered, if not the base offset of the first segment."""
         return self._offsets(names.LOG_START_OFFSETS)
 
     @cached_property
-    def cleaner_offsets(self) -> Offsets:
+    def cleaner_offsets(self) -> PartitionOffsets:
         """First offsets that compaction has not reached."""
         return self._offsets(names.CLEANER_OFFSETS)
 
@@ -63,7 +63,7 @@ class Checkpoints:
         """The flag of a clean stop, None if the broker is running or was not stopped cleanly."""
         return self._of(names.CLEAN_SHUTDOWN, clean_shutdown.read)
 
-    def _offsets(self, name: str) -> Offsets:
+    def _offsets(self, name: str) -> PartitionOffsets:
         entries = self._of(name, offset_checkpoint.read) or ()
         listed = offset_checkpoint.by_partition(entries)
         return {key: entry.offset for key, entry in listed.items()}

@@ -16,8 +16,8 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
-from kafkaspec.forensics.gaps.ranges import GAPS, KIND_NUMBERS, Columns, GapKind, Why
-from kafkaspec.forensics.headers import Column, named
+from kafkaspec.forensics.gaps.ranges import GAPS, KIND_NUMBERS, GapColumns, GapKind, Why
+from kafkaspec.forensics.headers import PerBatch, named
 from kafkaspec.forensics.keys import aborted_of, is_aborted, newest_offsets
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.batch import NONE
@@ -42,10 +42,10 @@ GapRow = tuple[int, int, int, GapKind, Why, Strength, str, str | None]
 class Explained:
     """Missing ranges in columns of numbers, and what is said of each; ``more`` are others."""
 
-    rows: Columns
-    why: Column
-    strength: Column
-    producer: Column
+    rows: GapColumns
+    why: PerBatch
+    strength: PerBatch
+    producer: PerBatch
     details: dict[int, str] = field(default_factory=dict)
     more: list[GapRow] = field(default_factory=list)
 
@@ -85,7 +85,7 @@ class Explained:
         return made.sort_by("first_offset")
 
 
-def divided(rows: Columns, around: list[Missing]) -> Columns:
+def divided(rows: GapColumns, around: list[Missing]) -> GapColumns:
     """Return missing ranges, divided where what is lost begins or ends inside one.
 
     Compaction may have left the rest of such a range.
@@ -125,11 +125,11 @@ def divided(rows: Columns, around: list[Missing]) -> Columns:
 
 
 def explain(
-    rows: Columns,
+    rows: GapColumns,
     compacted: int,
     aborted: AbortedTransactions,
     around: list[Missing],
-    owners: Columns,
+    owners: GapColumns,
 ) -> Explained:
     """Return what the log shows of the reasons of missing ranges.
 
@@ -167,7 +167,7 @@ def explain(
     return found
 
 
-def _covered(aborted: AbortedTransactions, first: Column, last: Column) -> Any:
+def _covered(aborted: AbortedTransactions, first: PerBatch, last: PerBatch) -> Any:
     """Return which ranges lie in that of an aborted transaction, whoever's."""
     begins, markers = (
         np.frombuffer(column, np.int64) for column in (aborted.first_offsets, aborted.markers)
@@ -178,7 +178,7 @@ def _covered(aborted: AbortedTransactions, first: Column, last: Column) -> Any:
     return (place >= 0) & (reached[place] >= last)
 
 
-def _name_owners(found: Explained, between: Any, owners: Columns) -> None:
+def _name_owners(found: Explained, between: Any, owners: GapColumns) -> None:
     """Name the producer of gaps that its sequence numbers leave out, one for each offset."""
     gaps = np.flatnonzero(between)
     starts = found.rows["first_offset"][gaps]
@@ -226,7 +226,7 @@ _COPIED: Final = shown_name(
 
 
 def before_and_after(
-    log: Partition | Segment, stop: int | None, around: list[Missing], rows: Columns
+    log: Partition | Segment, stop: int | None, around: list[Missing], rows: GapColumns
 ) -> list[GapRow]:
     """Return what is missing before the first segment and after the last batch.
 
@@ -363,7 +363,7 @@ _HELD: Final = pa.schema([
 ])  # fmt: skip
 
 
-def _held(other: Partition | Segment, first: Column, last: Column) -> pa.Table:
+def _held(other: Partition | Segment, first: PerBatch, last: PerBatch) -> pa.Table:
     """Return the records of a copy in some ranges; ``legal`` are those that no key keeps.
 
     Control records, aborted ones, those without a key, and tombstones go by themselves.

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.headers import NAMED, Column
+from kafkaspec.forensics.headers import NAMED, PerBatch
 from kafkaspec.results import Assumption
 
 
@@ -126,6 +126,6 @@ class Gaps:
         return len(self.unexplained)
 
 
-Columns = dict[str, Column]
+GapColumns = dict[str, PerBatch]
 KIND_NUMBERS: Final = {kind: number for number, kind in enumerate(GapKind)}
 """What stands for kinds in columns of numbers."""

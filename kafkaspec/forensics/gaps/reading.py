@@ -12,8 +12,8 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.forensics.gaps.explained import ask_other, before_and_after, divided, explain
-from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, Columns, GapKind, Gaps
-from kafkaspec.forensics.headers import Column, Unread, open_before, segment_paths, tables
+from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, GapColumns, GapKind, Gaps
+from kafkaspec.forensics.headers import PerBatch, Unread, open_before, segment_paths, tables
 from kafkaspec.forensics.producers.sequences import SequenceHoles
 from kafkaspec.forensics.timeline.indexes import index_paths
 from kafkaspec.intact.division import judge
@@ -40,10 +40,10 @@ class GapWalk:
         cleaned: whether a batch has fewer records than offsets, as only a cleaner leaves it.
     """
 
-    found: list[Columns] = field(default_factory=list)
+    found: list[GapColumns] = field(default_factory=list)
     end: int | None = None
     cleaned: bool = False
-    data: list[Columns] = field(default_factory=list)
+    data: list[GapColumns] = field(default_factory=list)
     """Runs of records of transactions of one producer."""
     _before: tuple[int, int] = (NONE, 0)
     """File of the batch before a table, and whether it is data in a transaction."""
@@ -101,8 +101,8 @@ class GapWalk:
         self._before = table.file, int(is_data)
 
     def _add(
-        self, kind: GapKind, table: HeaderTable, rows: Column, first: Column, last: Column,
-        **more: Column,
+        self, kind: GapKind, table: HeaderTable, rows: PerBatch, first: PerBatch, last: PerBatch,
+        **more: PerBatch,
     ) -> None:  # fmt: skip
         nothing = np.zeros(len(rows), np.int64)
         columns = {
@@ -119,7 +119,7 @@ class GapWalk:
         self.found.append(columns | more)
 
     def _note_data(
-        self, first: Column, last: Column, count: Column, producer: Column, chosen: Column
+        self, first: PerBatch, last: PerBatch, count: PerBatch, producer: PerBatch, chosen: PerBatch
     ) -> None:
         """Note the batches of transactions, one row for those that follow each other."""
         rows = np.flatnonzero(chosen & (count > 0))
@@ -141,7 +141,7 @@ class GapWalk:
             }
         )
 
-    def _withheld(self, aborted: AbortedTransactions) -> Columns:
+    def _withheld(self, aborted: AbortedTransactions) -> GapColumns:
         """Return the records of aborted transactions: ranges of one producer each."""
         wanted = ("first_offset", "last_offset", "missing", "aborted")
         columns = {
@@ -150,7 +150,7 @@ class GapWalk:
         kept = aborted.among(columns["aborted"], columns["first_offset"])
         return {name: column[kept] for name, column in columns.items()}
 
-    def joined(self, aborted: AbortedTransactions) -> Columns:
+    def joined(self, aborted: AbortedTransactions) -> GapColumns:
         """Return all that was found, and the ranges of aborted transactions."""
         wanted = (
             "first_offset", "last_offset", "missing", "kind", "file", "position", "transactional",

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.headers import Column, Unread, segment_paths, tables
+from kafkaspec.forensics.headers import PerBatch, Unread, segment_paths, tables
 from kafkaspec.forensics.producers.sequences import (
     Break,
     Follows,
@@ -61,7 +61,7 @@ class Repeats:
     earlier one that has its first number.
     """
 
-    def __init__(self, log: Partition | Segment, producers: Column) -> None:
+    def __init__(self, log: Partition | Segment, producers: PerBatch) -> None:
         """Read where the batches of some producers are."""
         self._log = log
         self._left = _COMPARED
@@ -70,7 +70,7 @@ class Repeats:
         if len(producers):
             self._collect(producers)
 
-    def _collect(self, ids: Column) -> None:
+    def _collect(self, ids: PerBatch) -> None:
         for table in tables(self._log, Unread()):
             wanted = np.isin(table.numpy(names.PRODUCER_ID), ids)
             wanted &= table.numpy(names.BASE_SEQUENCE) > NONE

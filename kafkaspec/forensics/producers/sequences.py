@@ -17,7 +17,7 @@ from kafkaspec.broker.loading import read_snapshot
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files import snapshots
-from kafkaspec.forensics.headers import Column, first_timestamps, joined_rows
+from kafkaspec.forensics.headers import PerBatch, first_timestamps, joined_rows
 from kafkaspec.layout import names
 from kafkaspec.layout.sequences import LARGEST_SEQUENCE, shorter_way
 from kafkaspec.log.batch import NONE
@@ -103,7 +103,7 @@ class SnapshotCheck:
         self.compared = 0
         self.compacted = -1
         self._log = log
-        self._recent: list[dict[str, Column]] = []
+        self._recent: list[dict[str, PerBatch]] = []
         self._known: dict[int, ProducerEntry] = {}
         self._snapshots: dict[int, Path] = {}
         self._first = 0
@@ -119,7 +119,7 @@ class SnapshotCheck:
         except KafkaSpecError:
             self._has_checkpoint = False
 
-    def take(self, rows: dict[str, Column]) -> None:
+    def take(self, rows: dict[str, PerBatch]) -> None:
         """Take the next runs of producers."""
         if self._snapshots:
             self._recent.append(rows)
@@ -269,7 +269,7 @@ _LAST: Final = frozenset({"last_sequence", "last_offset", "last_timestamp", "hol
 _SUMS: Final = frozenset({"batches", "records"})
 
 
-SequenceRows = dict[str, Column]
+SequenceRows = dict[str, PerBatch]
 
 
 class SequenceRuns(NamedTuple):
@@ -282,8 +282,8 @@ class SequenceRuns(NamedTuple):
 
     rows: SequenceRows
     follows: Any
-    numbers: Column
-    before: Column
+    numbers: PerBatch
+    before: PerBatch
 
 
 class SequenceWalk:
@@ -379,7 +379,7 @@ class SequenceHoles:
         self._walk.take(table)
 
     @property
-    def owners(self) -> dict[str, Column]:
+    def owners(self) -> dict[str, PerBatch]:
         """The producers and the ranges of offsets, of which some are there."""
         rows, follows, numbers, _ = self._walk.runs
         gaps = np.flatnonzero(follows == Follows.GAP)
@@ -406,7 +406,7 @@ def _reduced(rows: SequenceRows) -> SequenceRows:
     return joined_rows(rows, order, begins, _LAST, _SUMS)
 
 
-def _followed(rows: SequenceRows, group_offsets: bool) -> tuple[Any, Column, Column]:
+def _followed(rows: SequenceRows, group_offsets: bool) -> tuple[Any, PerBatch, PerBatch]:
     """Return how each run follows, the numbers it leaves out or repeats, and the last one before.
 
     Sequence numbers begin at 0 again after the largest one: they are counted on instead, and a

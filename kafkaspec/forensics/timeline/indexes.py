@@ -13,7 +13,7 @@ import numpy as np
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
-from kafkaspec.forensics.headers import Column, Unread, segment_paths, tables
+from kafkaspec.forensics.headers import PerBatch, Unread, segment_paths, tables
 from kafkaspec.forensics.timeline.walk import ABORTED, TransactionRows
 from kafkaspec.layout import names
 from kafkaspec.log.partition import Partition
@@ -48,7 +48,7 @@ class IndexFinding(Finding):
     offset: int
 
 
-def stable_offsets(first: Column, marker: Column, ends: Column) -> Column:
+def stable_offsets(first: PerBatch, marker: PerBatch, ends: PerBatch) -> PerBatch:
     """Return the last stable offset after each of some markers.
 
     Args:
@@ -60,7 +60,7 @@ def stable_offsets(first: Column, marker: Column, ends: Column) -> Column:
     reached = np.maximum.accumulate(marker) if len(marker) else marker
     place = np.searchsorted(reached, ends, side="right")
     still = np.append(first, np.iinfo(np.int64).max)[place]
-    stable: Column = np.minimum(still, ends + 1)
+    stable: PerBatch = np.minimum(still, ends + 1)
     return stable
 
 
@@ -82,7 +82,7 @@ def check_index(
     aborts, stable = aborts[by_marker], stable[by_marker]
     markers = rows["marker"][aborts]
     bare = rows["marker"][~data & (rows["outcome"] == ABORTED)]
-    listed: list[Column] = []
+    listed: list[PerBatch] = []
     without: set[int] = set()
     left: list[tuple[str, int, int, int]] = []
     for number, path in paths_of_indexes:
@@ -141,7 +141,7 @@ def _without_marker(file: str, entry: int, offset: int, text: str) -> IndexFindi
     )
 
 
-def _entries(path: Path) -> dict[str, Column]:
+def _entries(path: Path) -> dict[str, PerBatch]:
     """Return the entries of a transaction index in columns."""
     columns = TransactionIndex(path).columns()
     return {name: np.array(values, np.int64) for name, values in columns.items()}
@@ -149,11 +149,11 @@ def _entries(path: Path) -> dict[str, Column]:
 
 def _of_known(
     path: Path,
-    columns: dict[str, Column],
+    columns: dict[str, PerBatch],
     rows: TransactionRows,
-    aborts: Column,
-    stable: Column,
-    at: Column,
+    aborts: PerBatch,
+    stable: PerBatch,
+    at: PerBatch,
     known: Any,
 ) -> Iterator[IndexFinding]:
     """Yield what the entries for markers with data say otherwise than the log."""
@@ -203,7 +203,7 @@ def index_paths(log: Partition | Segment) -> Iterator[tuple[int, Path | None]]:
             yield number, None
 
 
-def _held(log: Partition | Segment, offsets: Column) -> set[int]:
+def _held(log: Partition | Segment, offsets: PerBatch) -> set[int]:
     """Return those of some offsets at which the log has a batch that is not emptied."""
     found: set[int] = set()
     for table in tables(log, Unread()) if len(offsets) else ():

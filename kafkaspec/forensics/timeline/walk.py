@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.headers import Column, Unread, first_timestamps, joined_rows, open_before
+from kafkaspec.forensics.headers import PerBatch, Unread, first_timestamps, joined_rows, open_before
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.header_table import POSITION, HeaderTable
@@ -36,9 +36,9 @@ _OF_OPEN: Final = ("producer_id", "epoch", "first_offset", "last_timestamp")
 _ENDS: Final = frozenset({"last_epoch", "last_offset", "last_timestamp"})
 _SUMS: Final = frozenset({"batches", "records"})
 
-_Parts = dict[str, Column]
+_Parts = dict[str, PerBatch]
 """Data of a producer without a marker of it in between, or a marker, in each row."""
-TransactionRows = dict[str, Column]
+TransactionRows = dict[str, PerBatch]
 """A transaction in each row, by first offset, those without data by their marker."""
 
 
@@ -149,10 +149,10 @@ def _rows(parts: _Parts) -> TransactionRows:
     marker = np.where(ended[begins], begins + 1, np.where(is_data[begins], NONE, begins))
     has_marker, has_data = marker >= 0, is_data[begins]
 
-    def of_marker(name: str) -> Column:
+    def of_marker(name: str) -> PerBatch:
         return np.where(has_marker, parts[name][marker], NONE) if count else parts[name]
 
-    def of_data(name: str) -> Column:
+    def of_data(name: str) -> PerBatch:
         return np.where(has_data, parts[name][begins], NONE) if count else parts[name]
 
     rows = {

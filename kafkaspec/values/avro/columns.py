@@ -51,7 +51,7 @@ _DURATION = pa.struct([(name, pa.uint32()) for name in _MONTHS.names or ()])
 
 
 @dataclass(eq=False, slots=True)
-class Column:
+class AvroColumn:
     """A column, or a part of one.
 
     Attributes:
@@ -68,13 +68,13 @@ class Column:
     node: AvroNode
     type: pa.DataType
     stored: pa.DataType
-    children: list[Column] = field(default_factory=list)
+    children: list[AvroColumn] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     json: bool = False
     width: int = 8
 
 
-def column_of(node: AvroNode, options: Options) -> Column:
+def column_of(node: AvroNode, options: Options) -> AvroColumn:
     column = _Builder(options).column(node, 0)
     if column.width > _ROW:
         raise SchemaError(f"a row of the schema takes more than {_ROW} bytes")
@@ -87,7 +87,7 @@ class _Builder:
         self._count = 0
         self._path: dict[int, int] = {}
 
-    def column(self, node: AvroNode, level: int) -> Column:
+    def column(self, node: AvroNode, level: int) -> AvroColumn:
         self._count += 1
         if self._count > COLUMNS:
             raise SchemaError(f"the schema has more than {COLUMNS} columns")
@@ -104,35 +104,35 @@ class _Builder:
                     types = pa.list_(child.type), pa.list_(child.stored)
                 else:
                     types = pa.map_(pa.string(), child.type), pa.map_(pa.string(), child.stored)
-                return Column(node, *types, [child], width=8)
+                return AvroColumn(node, *types, [child], width=8)
             case AvroKind.ENUM:
                 text = self._options.enums == "text"
                 seen = pa.dictionary(pa.int32(), pa.string()) if text else pa.int32()
-                return Column(node, seen, pa.int32())
+                return AvroColumn(node, seen, pa.int32())
             case _:
                 return _leaf(node)
 
-    def _record(self, node: AvroNode, level: int) -> Column:
+    def _record(self, node: AvroNode, level: int) -> AvroColumn:
         within = self._path.get(id(node), 0)
         if within > self._options.recursion:
             if not self._options.recursion:
                 raise SchemaError(
                     f"the record {node.name} is within itself: say how many levels become columns"
                 )
-            return Column(node, pa.string(), pa.string(), json=True)
+            return AvroColumn(node, pa.string(), pa.string(), json=True)
         self._path[id(node)] = within + 1
         children = [self.column(item.node, level + 1) for item in node.fields]
         self._path[id(node)] = within
         return _struct(node, children, [item.name for item in node.fields])
 
-    def _union(self, node: AvroNode, level: int) -> Column:
+    def _union(self, node: AvroNode, level: int) -> AvroColumn:
         branches = [child for child in node.children if child.kind != AvroKind.NULL]
         children = [self.column(child, level + 1) for child in branches]
         if not children:
-            return Column(node, pa.null(), pa.null())
+            return AvroColumn(node, pa.null(), pa.null())
         if len(children) == 1:
             (child,) = children
-            return Column(node, child.type, child.stored, children, width=child.width)
+            return AvroColumn(node, child.type, child.stored, children, width=child.width)
         names: list[str] = []
         for branch in branches:
             short = branch.full_name.rpartition(".")[2]
@@ -149,9 +149,9 @@ class _Builder:
         return column
 
 
-def _struct(node: AvroNode, children: list[Column], names: list[str]) -> Column:
+def _struct(node: AvroNode, children: list[AvroColumn], names: list[str]) -> AvroColumn:
     pairs = list(zip(names, children, strict=True))
-    return Column(
+    return AvroColumn(
         node,
         pa.struct([(name, child.type) for name, child in pairs]),
         pa.struct([(name, child.stored) for name, child in pairs]),
@@ -161,31 +161,31 @@ def _struct(node: AvroNode, children: list[Column], names: list[str]) -> Column:
     )
 
 
-def _leaf(node: AvroNode) -> Column:
+def _leaf(node: AvroNode) -> AvroColumn:
     if node.kind == AvroKind.FIXED and node.logical is None:
         kind = pa.binary(node.size) if node.size <= _LONG_FIXED else pa.binary()
-        return Column(node, kind, kind, width=max(8, node.size))
+        return AvroColumn(node, kind, kind, width=max(8, node.size))
     if node.logical == Logical.DURATION:
-        return Column(node, _DURATION, pa.binary(_MONTHS.itemsize), width=_MONTHS.itemsize)
+        return AvroColumn(node, _DURATION, pa.binary(_MONTHS.itemsize), width=_MONTHS.itemsize)
     if node.logical == Logical.UUID and node.kind == AvroKind.FIXED:
-        return Column(node, pa.uuid(), pa.binary(node.size), width=node.size)
+        return AvroColumn(node, pa.uuid(), pa.binary(node.size), width=node.size)
     if node.logical == Logical.DECIMAL:
         return _decimal(node)
     plain = _PLAIN[node.kind]
     if node.logical in _TIMES:
-        return Column(node, _TIMES[node.logical], plain)
-    return Column(node, plain, _BITS.get(node.kind, plain))
+        return AvroColumn(node, _TIMES[node.logical], plain)
+    return AvroColumn(node, plain, _BITS.get(node.kind, plain))
 
 
-def _decimal(node: AvroNode) -> Column:
+def _decimal(node: AvroNode) -> AvroColumn:
     if node.precision > WIDE_DECIMAL:
-        return Column(node, pa.binary(), pa.binary())
+        return AvroColumn(node, pa.binary(), pa.binary())
     make = pa.decimal128 if node.precision <= 38 else pa.decimal256
     seen = make(node.precision, node.scale)
-    return Column(node, seen, pa.binary(seen.byte_width), width=seen.byte_width)
+    return AvroColumn(node, seen, pa.binary(seen.byte_width), width=seen.byte_width)
 
 
-def finish(array: pa.Array, column: Column) -> pa.Array:
+def finish(array: pa.Array, column: AvroColumn) -> pa.Array:
     """Return an array of ``column.stored``, without an offset, in the type that users see."""
     seen = column.type
     if array.type == seen:
@@ -228,7 +228,7 @@ def _durations(array: pa.Array) -> pa.Array:
     return pa.StructArray.from_arrays(children, fields=list(_DURATION), mask=array.is_null())
 
 
-def _dense(array: pa.Array, column: Column) -> pa.Array:
+def _dense(array: pa.Array, column: AvroColumn) -> pa.Array:
     """Make a dense union of a struct of which one field is set; a null is one of the first type."""
     codes = np.zeros(len(array), np.int8)
     absent = np.asarray(array.is_null())

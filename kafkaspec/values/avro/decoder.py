@@ -8,7 +8,7 @@ import pyarrow as pa
 from kafkaspec.arrow.messages.reference import varint
 from kafkaspec.values.avro.buffers import GiveUpError, Numbers, Payloads
 from kafkaspec.values.avro.bulk import BulkPlan, NoPlanError, Planner
-from kafkaspec.values.avro.columns import Column, column_of, finish
+from kafkaspec.values.avro.columns import AvroColumn, column_of, finish
 from kafkaspec.values.avro.compiling import Compiler
 from kafkaspec.values.avro.reading import Read, ReadingState, read_bytes, read_payload
 from kafkaspec.values.avro.schema import AvroKind, AvroNode, parse
@@ -46,7 +46,9 @@ def compile_avro(
     return AvroDecoder(writer, column, read, _plan(writer, wanted, column, chosen), chosen)
 
 
-def _plan(writer: AvroNode, wanted: AvroNode, column: Column, options: Options) -> BulkPlan | None:
+def _plan(
+    writer: AvroNode, wanted: AvroNode, column: AvroColumn, options: Options
+) -> BulkPlan | None:
     try:
         return Planner(wanted, options.bounds.depth).plan(writer, AvroTarget(wanted, column))
     except (NoPlanError, SchemaError, RecursionError):
@@ -70,7 +72,12 @@ class AvroDecoder:
     """Decodes payloads, all at once where the schema has a plan, and else one by one."""
 
     def __init__(
-        self, writer: AvroNode, column: Column, read: Read, plan: BulkPlan | None, options: Options
+        self,
+        writer: AvroNode,
+        column: AvroColumn,
+        read: Read,
+        plan: BulkPlan | None,
+        options: Options,
     ) -> None:
         self._column = column
         self._read = read

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kafkaspec.values.avro.columns import Column
+from kafkaspec.values.avro.columns import AvroColumn
 from kafkaspec.values.avro.reading import double_bits, double_of, fields_of, float_bits, float_of
 from kafkaspec.values.avro.schema import NESTING, AvroField, AvroKind, AvroNode, Logical
 
@@ -26,7 +26,7 @@ class AvroTarget:
     """The column that values of a type become; None if they become JSON."""
 
     node: AvroNode
-    column: Column | None
+    column: AvroColumn | None
 
     def child(self, number: int) -> AvroTarget:
         """Return the form of a field, an item or a branch."""
@@ -117,7 +117,7 @@ _JSON: dict[AvroKind, Callable[[Any], Any]] = {
     AvroKind.BYTES: _latin,
     AvroKind.FIXED: _latin,
 }
-_NULL = Column(AvroNode(AvroKind.NULL), pa.null(), pa.null(), width=1)
+_NULL = AvroColumn(AvroNode(AvroKind.NULL), pa.null(), pa.null(), width=1)
 
 
 def _decimal(precision: int, width: int) -> Callable[[bytes], bytes]:

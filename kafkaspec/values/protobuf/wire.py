@@ -65,7 +65,7 @@ _SIZES = {WireKind.I64: 8, WireKind.I32: 4}
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class _Member:
     """A field as it is on the wire.
 
     ``inner`` is the number of the layout of its message, -1 for none. ``width``: bytes of columns
@@ -89,7 +89,7 @@ class Rules:
 
     def __init__(self, schema: ProtobufSchema, name: str, bounds: Bounds) -> None:
         self.bounds = bounds
-        self.messages: list[Mapping[int, Member]] = []
+        self.messages: list[Mapping[int, _Member]] = []
         places: dict[str, int] = {name: 0}
         order = [schema.descriptor(name)]
         for descriptor in order:  # grows
@@ -107,7 +107,7 @@ class Rules:
                 inner = part.message_type
                 counted = part.is_repeated or (inner is not None and inner.full_name in endless)
                 width = 8 if inner is None else widths[inner.full_name]
-                members[part.number] = Member(
+                members[part.number] = _Member(
                     part.number,
                     f"[{part.full_name}]" if part.is_extension else names[part.number],
                     _KINDS.get(part.type, WireKind.VARINT),
@@ -261,7 +261,7 @@ class _Walk:
 
     def _field(
         self,
-        member: Member | None,
+        member: _Member | None,
         number: int,
         wire: int,
         begin: int,
@@ -304,7 +304,7 @@ class _Walk:
         return at
 
     def _inner(
-        self, member: Member | None, begin: int, at: int, end: int, group: int, level: int
+        self, member: _Member | None, begin: int, at: int, end: int, group: int, level: int
     ) -> int:
         """Pass a message or group within another one; return where it ends."""
         if member is not None:
@@ -314,7 +314,7 @@ class _Walk:
             raise PayloadError(Code.DEPTH, reason, begin)
         return self._message(-1 if member is None else member.inner, at, end, group, level + 1)
 
-    def _packed(self, member: Member, at: int, end: int) -> None:
+    def _packed(self, member: _Member, at: int, end: int) -> None:
         """Count the values of a list that stand without tags."""
         size = _SIZES.get(member.kind)
         if size is None:
@@ -327,7 +327,7 @@ class _Walk:
             raise PayloadError(Code.MALFORMED, reason, at)
         self._count(member, (end - at) // size, at)
 
-    def _count(self, member: Member, items: int, at: int) -> None:
+    def _count(self, member: _Member, items: int, at: int) -> None:
         """Count items of lists, and the columns that they take."""
         self.known = True
         self.width = min(self.width + member.width * items, WIDEST)
