@@ -214,9 +214,11 @@ def _plain(batch: pa.RecordBatch, first_offset: int | None) -> _Columns:
     if stamps is not None and pa.types.is_timestamp(stamps.type):
         given["timestamp"] = stamps.cast(pa.timestamp("ms", stamps.type.tz))
     headers = column("headers", _HEADERS)
+    pairs = headers.flatten()
+    if pairs.null_count or pc.struct_field(pairs, "key").null_count:
+        raise ValueError("column headers has a header without a key")
     if headers.null_count or "headers" not in given or not len(headers):
-        lists = [item or [] for item in headers.to_pylist()]
-        headers = pa.array(lists, _HEADERS)
+        headers = _without_nulls(headers)
     return _Columns(
         offset=column("offset", pa.int64()),
         timestamp=_aligned(pc.fill_null(column("timestamp", pa.int64()), NO_TIMESTAMP)),
@@ -225,6 +227,15 @@ def _plain(batch: pa.RecordBatch, first_offset: int | None) -> _Columns:
         headers=headers,
         appended=_appended(given.get("timestamp_type")),
     )
+
+
+def _without_nulls(lists: pa.Array) -> pa.Array:
+    """Return lists, of which the null ones are empty."""
+    items = lists.flatten()  # of lists that are not null
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    ends = pc.cumulative_sum(lengths).cast(pa.int32())
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    return pa.ListArray.from_arrays(offsets, pa.concat_arrays([items, items.slice(0, 0)]))
 
 
 def _appended(types: pa.Array | None) -> pa.Array | None:

@@ -22,7 +22,6 @@ _TYPES: Final = pa.array(TIMESTAMP_TYPES)
 _NO_TYPE: Final = -1
 """Of records of magic 0. Written in another magic, they have CreateTime and no time."""
 _TYPE_COLUMN: Final = "timestamp_type"
-_PAIR: Final = pa.struct([("key", pa.binary()), ("value", pa.binary())])
 
 
 def spelled(names: Sequence[str]) -> list[str]:
@@ -117,15 +116,13 @@ def _values(places: list[pa.Array], rows: list[int]) -> list[tuple[str | None, i
 
 
 def record_columns(batch: pa.RecordBatch, keep: bool) -> pa.RecordBatch:
-    """Return the columns of records in the types that the writer of segments takes."""
+    """Return the columns of records as the writer of segments takes them."""
     given = {name: batch.column(name) for name in batch.schema.names}
-    octets = [name for name in ("key", "value") if name in given]
-    made = {name: _cast(given[name], pa.binary(), name) for name in octets}
+    made = {name: given[name] for name in ("key", "value", "headers") if name in given}
     if keep:
         made["offset"] = _known(_cast(given["offset"], pa.int64(), "offset"), "offset")
     if "timestamp" in given:
         made["timestamp"] = _milliseconds(given["timestamp"])
-    made["headers"] = _headers(given.get("headers"), batch.num_rows)
     if "timestampType" in given:
         types = _timestamp_types(given["timestampType"])
         if types is not None:
@@ -175,18 +172,3 @@ def _with_types(batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch
     codes = pa.repeat(pa.scalar(0, pa.int8()), batch.num_rows)
     return batch.append_column(_TYPE_COLUMN, pa.DictionaryArray.from_arrays(codes, _TYPES))
-
-
-def _headers(column: pa.Array | None, rows: int) -> pa.Array:
-    """Return headers without nulls: a record without any has an empty list."""
-    if column is None or column.null_count == rows:
-        offsets = pa.repeat(pa.scalar(0, pa.int32()), rows + 1)
-        return pa.ListArray.from_arrays(offsets, pa.array([], _PAIR))
-    lists = _cast(column, pa.list_(_PAIR), "headers")
-    pairs = lists.flatten()  # of lists that are not null
-    pairs = pa.concat_arrays([pairs, pairs.slice(0, 0)])  # buffers that begin with the first
-    if pairs.null_count or pc.struct_field(pairs, "key").null_count:
-        raise ValueError("column headers has a header without a key")
-    lengths = pc.fill_null(pc.list_value_length(lists), 0)
-    ends = pc.cumulative_sum(lengths).cast(pa.int32())
-    return pa.ListArray.from_arrays(pa.concat_arrays([pa.array([0], pa.int32()), ends]), pairs)
