@@ -109,12 +109,7 @@ def _inside(name: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Publishing:
-    """How runs are published.
-
-    Attributes:
-        keep: whether offsets were kept; otherwise they are assigned now, in the order of the runs.
-        overwrite: whether existing partitions are removed.
-    """
+    """How runs are published: unless ``keep``, with offsets in the order of the runs."""
 
     keep: bool
     overwrite: bool

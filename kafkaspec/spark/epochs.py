@@ -17,13 +17,7 @@ from kafkaspec.spark.paths import SegmentFile, TopicLog
 
 
 class Reached(NamedTuple):
-    """A place in a log up to which it was read.
-
-    Attributes:
-        offset: the next one.
-        epoch: leader epoch of the batch before it, -1 if it is unknown.
-        topic_id: of the topic, as Kafka shows it; None if it is unknown.
-    """
+    """A place in a log: the next offset, the leader epoch before it, and the id of the topic."""
 
     offset: int
     epoch: int = NONE

@@ -28,13 +28,7 @@ _ALL: Final = OffsetSpan()
 
 @dataclass(frozen=True)
 class Narrowed:
-    """Limits of logs and offsets that filters set; None for no limit.
-
-    Attributes:
-        topics, partitions: that are wanted.
-        prefixes: that topics begin with, all of them.
-        span: of offsets.
-    """
+    """Limits that filters set, None for none; topics begin with all of ``prefixes``."""
 
     topics: frozenset[str] | None = None
     partitions: frozenset[int] | None = None

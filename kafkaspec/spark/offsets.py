@@ -15,12 +15,7 @@ from kafkaspec.spark.paths import LOGGER, TopicLog
 
 @dataclass(frozen=True)
 class OffsetSpan:
-    """Offsets of a log that are wanted; None for as far as there are any.
-
-    Attributes:
-        start: the smallest.
-        end: the first one that is not wanted.
-    """
+    """Offsets of a log that are wanted, without ``end``; None for as far as there are any."""
 
     start: int | None = None
     end: int | None = None

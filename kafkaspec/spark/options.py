@@ -48,12 +48,7 @@ LATEST: Final = -1
 
 @dataclass(frozen=True)
 class RangeBound:
-    """Where reading begins or ends, for each topic-partition.
-
-    Attributes:
-        offsets: by topic-partition, or one for all; ``EARLIEST`` and ``LATEST`` may be among them.
-        timestamps: in ms since the Unix epoch, by topic-partition or one for all, instead.
-    """
+    """Where reading begins or ends: offsets or times in ms, by topic-partition or one for all."""
 
     offsets: int | dict[TopicPartition, int] | None = None
     timestamps: int | dict[TopicPartition, int] | None = None

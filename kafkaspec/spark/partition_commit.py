@@ -30,12 +30,9 @@ _SEGMENTS_WITH_SNAPSHOT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """Files for a partition directory.
+    """Files for a partition directory, in the order in which they appear: a log after its indexes.
 
-    Attributes:
-        directory: where they are now.
-        names: of the files, in the order in which they are to appear: a log after its indexes.
-        replaced: those of them that take the place of another file.
+    Those of ``replaced`` take the place of another file.
     """
 
     directory: Path
@@ -45,15 +42,7 @@ class Additions:
 
 @dataclass(frozen=True, slots=True)
 class _Existing:
-    """The existing log.
-
-    Attributes:
-        end: its log end offset.
-        epochs: of its leaders.
-        snapshot: state of its producers at its end, None if there is no such file.
-        has_epochs: whether there is a ``leader-epoch-checkpoint``.
-        has_metadata: whether there is ``partition.metadata``.
-    """
+    """The existing log, with the state of its producers at its end if a file has it."""
 
     end: int
     epochs: tuple[EpochEntry, ...]

@@ -13,19 +13,8 @@ from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
 class TaskPiece:
     """A part of a segment, on batch boundaries.
 
-    Attributes:
-        path: of the segment.
-        topic: of its directory, None if that is not a partition directory.
-        partition: of its directory, or None.
-        start: byte offset of the first batch.
-        end: byte offset after the last one.
-        last: whether the segment ended here when it was planned. Bytes that are not a batch are
-            a torn tail at the end of a segment, and an error anywhere else.
-        start_offset: smallest offset that is wanted, None for all.
-        end_offset: first one that is not wanted, None for all.
-        aborted: aborted transactions that reach into the piece: producer id, first offset, offset
-            of the marker.
-        lost: what is lost there; such a piece has no bytes.
+    With ``last``, the segment ended there when it was planned: bytes that are not a batch are a
+    torn tail there, and an error anywhere else. A piece that says what is ``lost`` has no bytes.
     """
 
     path: str

@@ -33,14 +33,7 @@ _FILE: Final = re.compile(r"file:(?://(?:localhost)?(?=/))?(?=/(?!/))")
 
 @dataclass(frozen=True)
 class SegmentFile:
-    """A segment that was found.
-
-    Attributes:
-        path: of the file.
-        base_offset: from its name; None if that says none.
-        next_offset: base offset of the segment that follows: all offsets of this one are below it.
-            None for the last one.
-    """
+    """A segment, the base offset in its name, and that of the next one; None if there is none."""
 
     path: Path
     base_offset: int | None = None

@@ -32,15 +32,7 @@ SLACK: Final = 8
 
 @dataclass
 class PlannedTally:
-    """The result of planning, for the log.
-
-    Attributes:
-        segments: of the logs.
-        bytes: of the segments that are left by name.
-        by_name: segments left out because their names say that no offset in them is wanted.
-        by_topic: logs left out because their topics or partitions are not wanted.
-        read_bytes: of the pieces.
-    """
+    """The result of planning, for the log: what was left out by names, by topics and by indexes."""
 
     segments: int = 0
     bytes: int = 0

@@ -62,12 +62,7 @@ def spark_schema(schema: pa.Schema) -> StructType:
 
 @dataclass(frozen=True)
 class SparkColumn:
-    """A column.
-
-    Attributes:
-        source: column of ``kafkaspec.arrow`` that it is made of, "" for none.
-        arrow: its type in Arrow, as Spark wants it.
-    """
+    """A column: its type, and the column of ``kafkaspec.arrow`` that it is made of, if any."""
 
     source: str
     arrow: pa.DataType
@@ -122,12 +117,8 @@ CORRUPT: Final = SparkColumn("", pa.string())
 class WantedColumns:
     """The columns that a query asks for, in their order; it is sent with the reader.
 
-    Attributes:
-        names: of the columns.
-        given: the same in the letter case of the query.
-        required: of each, whether the schema says NOT NULL.
-        corrupt: name of the column for what was found, None without such a column.
-        content: what records hold.
+    ``given`` are their names in the letter case of the query, ``required`` those that are NOT NULL,
+    ``corrupt`` is the name of the column for what was found.
     """
 
     names: tuple[str, ...]

@@ -36,13 +36,7 @@ become many small batches."""
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """The staging directory of a job.
-
-    Attributes:
-        root: the directory that is written to.
-        job: 32 hexadecimal digits: of a write, or of a streaming query.
-        batch: number of the micro-batch, 0 for a write.
-    """
+    """The staging directory of a write, or of a micro-batch of a query; ``job`` is its id."""
 
     root: str
     job: str
@@ -93,16 +87,9 @@ def remove_stale(staging: Staging, plan_name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StagedRun:
-    """Records of one partition that a task has written, in the staging directory.
+    """Records of one partition that a task has written, in a directory below the staging directory.
 
-    Attributes:
-        topic: of the records.
-        partition: of the records.
-        first_offset: of the first record; counted from 0 where offsets are still to be assigned.
-        next_offset: offset after the last one.
-        records: how many.
-        directory: name below the staging directory.
-        segments: base offset and bytes of each segment.
+    Offsets begin at 0 where they are still to be assigned; ``segments`` are base offsets and bytes.
     """
 
     topic: str

@@ -15,14 +15,7 @@ from kafkaspec.spark.paths import SegmentFile, TopicLog, find_logs
 
 @dataclass(frozen=True)
 class _Known:
-    """The known end of the last segment of a log.
-
-    Attributes:
-        position: byte offset of its last sound batch; the next look begins there.
-        stop: byte offset after that batch. Nothing is new while the file ends there.
-        end: log offset after that batch.
-        epoch: its leader epoch.
-    """
+    """The last sound batch of a segment; nothing is new while the file ends at its ``stop``."""
 
     position: int
     stop: int

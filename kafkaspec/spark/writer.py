@@ -35,12 +35,7 @@ _BATCH: Final = "streaming.sql.batchId"
 
 @dataclass(frozen=True)
 class Written(WriterCommitMessage):
-    """The output of a task.
-
-    Attributes:
-        runs: in the order of the task.
-        job: the staging directory's, of which a sink does not know otherwise.
-    """
+    """The output of a task, and the job, which a sink does not know otherwise."""
 
     runs: tuple[StagedRun, ...]
     job: str

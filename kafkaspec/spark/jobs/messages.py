@@ -38,14 +38,7 @@ not be decoded, or are of a type that is not known."""
 
 
 class StateTable(NamedTuple):
-    """A kind of states.
-
-    Attributes:
-        topic: the internal topic.
-        schema: the columns.
-        read: reads a partition.
-        table: attribute of what it returns that is the table.
-    """
+    """A table of states: attribute ``table`` of what ``read`` returns for a partition."""
 
     topic: str
     schema: pa.Schema

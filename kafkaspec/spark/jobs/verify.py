@@ -62,18 +62,9 @@ _FILES: Final = (
 class VerifyUnit:
     """The work of one call of a task.
 
-    Attributes:
-        path: of a segment or KRaft snapshot, with the credentials of a URL.
-        span: which part of it.
-        partition: path of the partition directory, "" for a file on its own.
-        is_last: whether no segment follows.
-        log: path of the directory whose segments are one log; "" for a KRaft snapshot.
-        group_offsets: see ``LogOrder``.
-        codecs: names of those that read it.
-        before: pickled ``PartSurvey`` of what lies before it in the log; of nothing, if empty.
-        begins: whether it is the first part of its segment.
-        place: number of the path that was given, as logs can lie below several of them.
-        size: about how many bytes it has.
+    ``partition`` and ``log`` are paths of directories: of a partition, and of segments that are one
+    log; "" where there is none. ``before`` is a pickled ``PartSurvey`` of what lies before the unit
+    in the log, ``place`` the number of the path that was given.
     """
 
     path: str
