@@ -39,6 +39,15 @@ avro-judge:  ## Apache Avro for Java reads values of random schemas as we do, by
 	@tools/setup/venv.sh $(VENV) construct,test
 	@AVRO_SCHEMAS="$(or $(SCHEMAS),1000)" $(BIN)/python -m pytest tests/values/avro/test_java.py
 
+.PHONY: kafka kafka-changes
+kafka:  ## Take in a release of Kafka: messages, changes, brokers, judges, pages, and a report (VERSION=4.4.0 SCHEMAS=checkout)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.kafka.release $(VERSION) $(if $(SCHEMAS),--schemas $(SCHEMAS)) $(OPTIONS)
+
+kafka-changes:  ## Read what a release changed from its jars again (VERSION=4.4.0)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.kafka.changes $(VERSION)
+
 compatibility:  ## Make the pages about Kafka's versions and quirks again, compare messages with all releases
 	@tools/setup/venv.sh $(VENV) construct,test
 	@$(BIN)/python -m tools.import_messages --check --all

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 from tools.import_messages.check import differences
-from tools.import_messages.schema import Schema, SchemaError, read_jars
+from tools.import_messages.schema import Schema, SchemaError, read_folder, read_jars
 from tools.import_messages.structure import make
 from tools.import_messages.text import read, write
 from tools.specgen.lint.rules import lint
@@ -190,3 +190,17 @@ def test_a_schema_without_an_end_of_its_versions(tmp_path: Path) -> None:
         schemas(tmp_path, changed("validVersions", "0+"))
     with pytest.raises(SchemaError, match=r"'1\.\.2' is not a range of versions"):
         schemas(tmp_path, changed("validVersions", "1..2"))
+
+
+def test_a_checkout_of_kafka_gives_what_its_jars_will_give(tmp_path: Path) -> None:
+    jars = schemas(tmp_path, ROSTER_KEY, ROSTER)
+    home = tmp_path / "kafka" / "group-coordinator" / "src" / "main" / "resources"
+    with ZipFile(tmp_path / f"kafka-group-coordinator-{RELEASE}.jar") as archive:
+        archive.extractall(home)
+    (tmp_path / "kafka" / "other.json").write_text("{}")
+    other = tmp_path / "kafka" / "streams" / "src" / "main" / "resources" / "common" / "message"
+    other.mkdir(parents=True)
+    (other / "Other.json").write_text("stored in no log, and not JSON")
+    assert read_folder(tmp_path / "kafka", {"clients", "group-coordinator"}) == jars
+    with pytest.raises(SchemaError, match="src/main/resources/common/message"):
+        read_folder(home, {"group-coordinator"})

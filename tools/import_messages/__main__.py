@@ -16,7 +16,13 @@ from tools.brokers.maven import ToolError
 from tools.brokers.versions import Version, by_name
 from tools.import_messages import jars
 from tools.import_messages.check import ELSEWHERE, TEXT, differences
-from tools.import_messages.schema import Schema, SchemaError, read_jars
+from tools.import_messages.schema import (
+    Schema,
+    SchemaError,
+    module_of,
+    read_folder,
+    read_jars,
+)
 from tools.import_messages.structure import make
 from tools.import_messages.text import read, write
 from tools.specgen.loader import load
@@ -31,14 +37,33 @@ SPEC = Path(__file__).resolve().parents[2] / "spec"
 @click.option(
     "--layout", help="Releases that wrote the layout, 3.6..3.7, where a later one differs."
 )
+@click.option(
+    "--schemas",
+    "folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Take the schemas of a checkout of Kafka, which the release will have.",
+)
 @click.option("--name", "names", multiple=True, help="This message only; may be repeated.")
 def main(
-    release: str | None, check: bool, every: bool, layout: str | None, names: tuple[str, ...]
+    release: str | None,
+    check: bool,
+    every: bool,
+    layout: str | None,
+    folder: Path | None,
+    names: tuple[str, ...],
 ) -> None:
     if (release is None) != every or (every and not check):
         raise click.UsageError("name a release, or write --check --all")
     if layout is not None and not names:
         raise click.UsageError("--layout is for the messages that --name names")
+    if folder is not None and (check or release is None):
+        raise click.UsageError("--schemas is for an import; name the release to come")
+    try:
+        if folder is not None and release is not None:
+            import_schemas(schemas_in(folder), release, layout, names)
+            return
+    except SchemaError as error:
+        sys.exit(str(error))
     try:
         versions = jars.releases() if every else [by_name(release or "")]
     except KeyError as error:
@@ -46,7 +71,7 @@ def main(
     try:
         if check:
             sys.exit(_check(versions))
-        _import(versions[0], layout, names)
+        import_schemas(schemas_of(versions[0]), versions[0].name, layout, names)
     except (ToolError, SchemaError) as error:
         sys.exit(str(error))
 
@@ -54,6 +79,11 @@ def main(
 def schemas_of(version: Version) -> dict[str, Schema]:
     """Return the stored schemas of a release by name."""
     return read_jars(jars.jars(version))
+
+
+def schemas_in(checkout: Path) -> dict[str, Schema]:
+    """Return the stored schemas of a checkout of Kafka by name."""
+    return read_folder(checkout, {module_of(module.artifact) for module in jars.MODULES})
 
 
 def _check(versions: list[Version]) -> int:
@@ -69,18 +99,28 @@ def _check(versions: list[Version]) -> int:
     return failed
 
 
-def _import(version: Version, layout: str | None, names: tuple[str, ...]) -> None:
-    schemas = schemas_of(version)
+def import_schemas(
+    schemas: dict[str, Schema],
+    release: str,
+    layout: str | None = None,
+    names: tuple[str, ...] = (),
+    spec: Path = SPEC,
+) -> None:
+    """Make or update the files of the stored messages of a release in a specification.
+
+    Raises:
+        SchemaError: the release has none of these names.
+    """
     if unknown := set(names) - set(schemas):
-        raise SchemaError(f"{version.name} has no schema {', '.join(sorted(unknown))}")
+        raise SchemaError(f"{release} has no schema {', '.join(sorted(unknown))}")
     first, _, last = (layout or "").partition("..")
     releases = (first, last) if layout is not None else None
     for name, schema in sorted(schemas.items()):
         if name in ELSEWHERE or name in TEXT or (names and name not in names):
             continue
-        path, node = make(schema, version.name, releases)
-        before = read(SPEC / f"{path}.ksy")
-        if write(SPEC / f"{path}.ksy", node, before):
+        path, node = make(schema, release, releases)
+        before = read(spec / f"{path}.ksy")
+        if write(spec / f"{path}.ksy", node, before):
             click.echo(f"{'updated' if before else 'new'} spec/{path}.ksy")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,6 +110,31 @@ def read_jars(jars: Iterable[Path]) -> dict[str, Schema]:
     return found
 
 
+def read_folder(folder: Path, modules: Collection[str]) -> dict[str, Schema]:
+    """Return the stored schemas of a checkout of Kafka, by name.
+
+    Args:
+        folder: the checkout.
+        modules: the modules of Kafka that store something.
+
+    Raises:
+        SchemaError: there is none below the folder, or one cannot be read.
+    """
+    found: dict[str, Schema] = {}
+    for path in sorted(folder.rglob("*.json")):
+        place = path.relative_to(folder).as_posix()
+        module, inside, name = f"/{place}".rpartition("/src/main/resources/")
+        module = module.rpartition("/")[2]
+        if inside and module in modules and name.startswith(_FOLDERS):
+            text = path.read_text(encoding="utf-8")
+            schema = _schema(text, f"{module}:{name}")
+            if schema is not None:
+                found[schema.name] = schema
+    if not found:
+        raise SchemaError(f"{folder}: no MODULE/src/main/resources/common/message/*.json below it")
+    return found
+
+
 def _schema(text: str, source: str) -> Schema | None:
     text = _COMMENT.sub(lambda match: match[1] or "", text)
     text = _TRAILING.sub(lambda match: match[1] or "", text)
@@ -148,10 +173,14 @@ def _schema(text: str, source: str) -> Schema | None:
 
 def _place(source: str) -> str:
     """Return the place of a file in Kafka's repository."""
-    module, _, name = source.partition(":")
-    module = module.removeprefix("kafka-")
-    module = {"kafka_2.13": "core", "kafka_2.12": "core"}.get(module, module)
-    return f"{module}/src/main/resources/{name}"
+    artifact, _, name = source.partition(":")
+    return f"{module_of(artifact)}/src/main/resources/{name}"
+
+
+def module_of(artifact: str) -> str:
+    """Return the module of Kafka's repository that an artifact is made of."""
+    module = artifact.removeprefix("kafka-")
+    return {"kafka_2.13": "core", "kafka_2.12": "core"}.get(module, module)
 
 
 def _fields(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.kafka import compatibility, message_quirks, quirks, salvaged
+from tools.kafka import changes, compatibility, message_quirks, quirks, salvaged
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -14,6 +14,7 @@ def pages() -> dict[str, str]:
     return {
         "compatibility.md": compatibility.page(),
         "reader-differences.md": quirks.page() + message_quirks.section(),
+        "releases.md": changes.page(),
         "salvage-results.md": salvaged.page(),
     }
 

@@ -74,6 +74,7 @@ def _listed() -> Nav:
             "Evidence": [
                 "docs/supported.md",
                 "docs/compatibility.md",
+                "docs/releases.md",
                 "docs/conformance-results.md",
                 "docs/reader-differences.md",
                 "docs/salvage-results.md",

@@ -1,0 +1,92 @@
+"""Changes of releases on disk: the data is what the jars say, and the driver takes a release in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.kafka.chosen import VERSIONS as CHOSEN
+from tools.brokers import versions
+from tools.brokers.versions import VERSIONS, Version
+from tools.kafka import changes, release
+
+ROOT = Path(__file__).parents[2]
+PAIRS = [(old, new) for old, new in pairwise(VERSIONS) if new in CHOSEN]
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(("old", "new"), PAIRS, ids=lambda version: version.name)
+def test_jars_say_what_is_kept(old: Version, new: Version) -> None:
+    assert changes.collect(old, new) == changes.load()[new.name]
+
+
+def test_every_release_is_compared_with_the_one_before() -> None:
+    assert list(changes.load()) == [version.name for version in VERSIONS[1:]]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "constant", "value"),
+    [
+        ("0.11.0.3", "added", "ControlRecordType.COMMIT", "type=1"),
+        ("0.11.0.3", "added", "RecordBatch.MAGIC_VALUE_V2", "2"),
+        ("4.4.0", "added", "ShareVersion.SV_2", "featureLevel=2"),
+        ("4.4.0", "added", "Records.SOFT_MAX_ARRAY_LENGTH", "2147483639"),
+    ],
+)
+def test_known_news(name: str, kind: str, constant: str, value: str) -> None:
+    """KIP-98, KIP-1191, and the bound that no schema says."""
+    assert changes.load()[name]["constants"][kind][constant] == value
+
+
+def test_known_news_of_files_and_records() -> None:
+    """KIP-1170, KIP-1331 and KIP-101."""
+    assert "bootstrap.checkpoint" in changes.file_kinds("4.3.1") - changes.file_kinds("4.4.0")
+    (line,) = changes.load()["4.4.0"]["messages"]["StreamsGroupMetadataValue"][:1]
+    assert "tag 2" in line
+    assert "leader-epoch-checkpoint" in (
+        changes.file_kinds("0.11.0.3") - changes.file_kinds("0.10.2.2")
+    )
+
+
+def test_a_new_release_gets_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tmp_path / "versions.py"
+    table.write_text(Path(versions.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(versions, "__file__", str(table))
+    assert not release.add_row(VERSIONS[-1].name)
+    assert release.add_row("4.5.0")
+    made: dict[str, object] = {"__name__": "tools.brokers.made"}
+    sys.modules["tools.brokers.made"] = type(sys)("tools.brokers.made")
+    exec(compile(table.read_text(encoding="utf-8"), str(table), "exec"), made)
+    rows = made["VERSIONS"]
+    assert isinstance(rows, tuple)
+    assert [row.name for row in rows] == [*(v.name for v in VERSIONS), "4.5.0"]
+    assert rows[-1].limits == VERSIONS[-1].limits
+
+
+def test_the_guide_lists_the_steps() -> None:
+    page = (ROOT / "docs" / "guide" / "messages.md").read_text(encoding="utf-8")
+    rows = page.replace("`", "").splitlines()
+    for step in release.steps("4.4.0"):
+        assert f"| {step.name} | {step.does} |" in rows
+
+
+def test_an_unknown_step_names_those_there_are() -> None:
+    refused = subprocess.run(
+        [sys.executable, "-m", "tools.kafka.release", "4.4.0", "--only", "jugde"],
+        capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    assert refused.returncode == 2
+    assert "the steps are messages, changes, generate" in refused.stderr
+
+
+def test_a_report_says_what_changed_and_what_is_left() -> None:
+    text = release.report("4.4.0", {"messages": 12.0}, "golden")
+    assert "Compared with 4.3.1." in text
+    assert "- messages: passed, 12 s" in text
+    assert "- golden: FAILED" in text
+    assert "- judge: not run" in text
+    assert text.endswith("## Sentences that a person has to write\n\nNone.\n")
