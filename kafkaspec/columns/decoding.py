@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.codecs.native.scan import EntryTable
-from kafkaspec.columns.memory import Allocate, AnyColumn, ColumnSet, Layout
+from kafkaspec.columns.memory import AnyColumn, ColumnSet, Layout
 from kafkaspec.columns.wanted import HIGHEST, LOWEST
+from kafkaspec.io.window import Allocate
 from kafkaspec.log.batch import Batch
 from kafkaspec.model import Buffer
 

@@ -10,12 +10,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec.codecs.native.core import Core, CoreColumn
+from kafkaspec.io.window import Allocate
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-Allocate = Callable[[int], "Buffer"]
-"""Function that returns a writable buffer of a size in bytes, with any content."""
 
 Unpacked = Callable[[int, int, int], None]
 """Function that takes the position of an entry, and the bytes of its records before and after

@@ -22,7 +22,6 @@ from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.decoding import decoded
 from kafkaspec.columns.memory import (
-    Allocate,
     Columns,
     ColumnSet,
     IntegerColumn,
@@ -35,7 +34,7 @@ from kafkaspec.columns.unpacking import Chunk, Unpacker
 from kafkaspec.columns.wanted import LOWEST, OF_BATCH, POSITION, Wanted
 from kafkaspec.columns.wrappers import apply_shift, apply_shifts
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.io.window import LEAST_AHEAD
+from kafkaspec.io.window import LEAST_AHEAD, Allocate
 from kafkaspec.layout.framing import ENTRY
 from kafkaspec.layout.kinds import new_entry
 from kafkaspec.log.batch import Batch, crc_error, held_payload

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kafkaspec import compression
 from kafkaspec.codecs.native.names import KIND
 from kafkaspec.codecs.native.scan import EntryTable
-from kafkaspec.columns.memory import Allocate, Unpacked
+from kafkaspec.columns.memory import Unpacked
 from kafkaspec.columns.wanted import POSITION
 from kafkaspec.columns.wrappers import open_wrapper
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.io.window import Cursor
+from kafkaspec.io.window import Allocate, Cursor
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.names import MAGIC
 from kafkaspec.log.batch import Batch

@@ -579,3 +579,7 @@ def _is_checkpoint(name: str) -> bool:
     if parsed is not None:
         return not parsed.state
     return name == "bootstrap" + names.CHECKPOINT
+
+
+PartitionLog = Segment | Partition
+"""The log of a partition, or a segment of it."""

@@ -13,6 +13,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import MemberState, StreamsMemberState
 from kafkaspec.arrow.messages.arrays import decode_array
 from kafkaspec.arrow.outcomes import OFFSET
+from kafkaspec.log.partition import PartitionLog
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut, columns_of
@@ -23,7 +24,6 @@ from kafkaspec.state.latest import (
     VALUE,
     Latest,
     StateOptions,
-    TopicSource,
     latest,
 )
 
@@ -89,7 +89,7 @@ class GroupsState(LeftOut):
 
 @checked
 def read_groups(
-    log: TopicSource,
+    log: PartitionLog,
     *,
     topics: Mapping[bytes, str] | None = None,
     **options: Unpack[StateOptions],

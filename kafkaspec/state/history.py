@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from kafkaspec.arrow.messages.arrays import table_of
 from kafkaspec.arrow.outcomes import OFFSET, PRODUCER, outcomes
+from kafkaspec.log.partition import PartitionLog
 from kafkaspec.log.transactions import Outcome
 from kafkaspec.messages.tables import with_names
 from kafkaspec.state.latest import (
@@ -19,7 +20,6 @@ from kafkaspec.state.latest import (
     VALUE,
     Latest,
     StateOptions,
-    TopicSource,
     pieces,
 )
 from kafkaspec.tables.json_values import json_rows
@@ -52,7 +52,7 @@ class TopicEvent(NamedTuple):
 
 
 def history(
-    log: TopicSource,
+    log: PartitionLog,
     topic: str,
     name: str,
     found: Latest,

@@ -23,15 +23,11 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.names import UNUSED
 from kafkaspec.log.options import RangeOptions
-from kafkaspec.log.partition import Partition
-from kafkaspec.log.segment import Segment
+from kafkaspec.log.partition import PartitionLog
 from kafkaspec.log.transactions import Outcome
 from kafkaspec.messages.lookup import in_topic
 from kafkaspec.state.framed import LeftOut, decode
 from kafkaspec.times import Time, milliseconds
-
-TopicSource = Segment | Partition
-"""What is read: a partition of an internal topic, or a segment of it."""
 
 TIMESTAMP, KEY, VALUE, PENDING = "timestamp", "key", "value", "pending"
 TRANSACTIONAL: Final = "transactional"
@@ -70,7 +66,7 @@ class StateOptions(RangeOptions, total=False):
 
 
 def latest(
-    log: TopicSource,
+    log: PartitionLog,
     topic: str,
     **options: Unpack[StateOptions],
 ) -> Latest:
@@ -87,7 +83,7 @@ def latest(
 
 
 def pieces(
-    log: TopicSource,
+    log: PartitionLog,
     topic: str,
     found: Latest,
     **options: Unpack[StateOptions],

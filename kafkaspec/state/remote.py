@@ -13,9 +13,9 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.options import RangeOptions
+from kafkaspec.log.partition import PartitionLog
 from kafkaspec.options import checked
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key, columns_of
-from kafkaspec.state.latest import TopicSource
 from kafkaspec.times import Time, milliseconds
 
 _STATE: Final = "enumeration.remote_log_segment_state"
@@ -62,7 +62,7 @@ class RemoteSegments(LeftOut):
 
 @checked
 def read_remote_segments(
-    log: TopicSource,
+    log: PartitionLog,
     *,
     at: Time | None = None,
     release: str | None = None,

@@ -11,9 +11,10 @@ import pyarrow as pa
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
+from kafkaspec.log.partition import PartitionLog
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut, columns_of
-from kafkaspec.state.latest import KEY, VALUE, Latest, StateOptions, TopicSource, pieces
+from kafkaspec.state.latest import KEY, VALUE, Latest, StateOptions, pieces
 from kafkaspec.tables.json_values import json_rows
 
 _STATE: Final = "enumeration.record_state"
@@ -50,7 +51,7 @@ class Deliveries(LeftOut):
 
 @checked
 def read_deliveries(
-    log: TopicSource,
+    log: PartitionLog,
     **options: Unpack[StateOptions],
 ) -> Deliveries:
     """Return what share groups have had delivered, by partition.

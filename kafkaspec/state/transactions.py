@@ -11,9 +11,10 @@ import pyarrow as pa
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
+from kafkaspec.log.partition import PartitionLog
 from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut, columns_of
-from kafkaspec.state.latest import KEY, TIMESTAMP, VALUE, StateOptions, TopicSource, latest
+from kafkaspec.state.latest import KEY, TIMESTAMP, VALUE, StateOptions, latest
 
 _STATE: Final = "enumeration.transaction_state"
 TRANSACTIONS: Final = pa.schema([
@@ -46,7 +47,7 @@ class TransactionsState(LeftOut):
 
 @checked
 def read_transactions(
-    log: TopicSource,
+    log: PartitionLog,
     **options: Unpack[StateOptions],
 ) -> TransactionsState:
     """Return the transactional ids that a partition of ``__transaction_state`` keeps.

@@ -24,14 +24,13 @@ from kafkaspec.forensics.replicas.comparison import (
     Extent,
     LogDifference,
     ReplicaComparison,
-    ReplicaLog,
     Truncation,
     compare_replicas,
 )
 from kafkaspec.forensics.replicas.entries import ReplicaSide
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
-from kafkaspec.log.partition import Partition
+from kafkaspec.log.partition import Partition, PartitionLog
 from kafkaspec.provider import provider
 from kafkaspec.results import Assumption, OffsetRange
 
@@ -120,7 +119,7 @@ def diff_command(
     report.finish(counts, text, same=same, differences=differences)
 
 
-def _pairs(opened: list[Any]) -> Iterator[tuple[ReplicaLog, ReplicaLog]]:
+def _pairs(opened: list[Any]) -> Iterator[tuple[PartitionLog, PartitionLog]]:
     a, b = opened
     if not isinstance(a, LogDirectory) and not isinstance(b, LogDirectory):
         yield a, b
@@ -138,14 +137,14 @@ def _pairs(opened: list[Any]) -> Iterator[tuple[ReplicaLog, ReplicaLog]]:
         yield each, there[each.topic, each.partition]
 
 
-def _place(a: ReplicaLog, b: ReplicaLog) -> LinePlace:
+def _place(a: PartitionLog, b: PartitionLog) -> LinePlace:
     for log in (a, b):
         if isinstance(log, Partition) and log.topic is not None:
             return {"topic": log.topic, "partition": log.partition}
     return {"topic": None, "partition": None}
 
 
-def _elections(a: ReplicaLog, b: ReplicaLog, counts: Inputs) -> list[UncleanElection]:
+def _elections(a: PartitionLog, b: PartitionLog, counts: Inputs) -> list[UncleanElection]:
     """Return the unclean elections that the log directories tell of."""
     for log in (a, b):
         if not isinstance(log, Partition):

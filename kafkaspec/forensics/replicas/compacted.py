@@ -14,16 +14,13 @@ import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.keys import aborted_of, is_aborted, newest_offsets
-from kafkaspec.log.partition import Partition
-from kafkaspec.log.segment import Segment
+from kafkaspec.log.partition import PartitionLog
 
 _COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "producer_id")
 _REMOVED: Final = pa.schema([
     ("offset", pa.int64()), ("producer_id", pa.int64()), ("key", pa.binary()), ("dead", pa.bool_()),
 ])  # fmt: skip
 """A record that only one log has; it is dead if it has no value or no key."""
-
-ReplicaLog = Partition | Segment
 
 
 @dataclass
@@ -45,7 +42,7 @@ class Cleaned:
 
 
 def compare_cleaned(
-    a: ReplicaLog, b: ReplicaLog, start: int, end: int, cleaner_a: int, cleaner_b: int
+    a: PartitionLog, b: PartitionLog, start: int, end: int, cleaner_a: int, cleaner_b: int
 ) -> tuple[Cleaned, Cleaned]:
     """Return what only one of two logs has of some records, and why; first what only A has.
 
@@ -76,7 +73,7 @@ def compare_cleaned(
 
 
 def _tables(
-    log: ReplicaLog,
+    log: PartitionLog,
     start: int,
     end: int,
     errors: list[KafkaSpecError],
@@ -132,7 +129,7 @@ def _removed(table: pa.Table) -> pa.Table:
 
 
 def _explain(
-    found: Cleaned, only: pa.Table, has: ReplicaLog, other: ReplicaLog, cleaner: int
+    found: Cleaned, only: pa.Table, has: PartitionLog, other: PartitionLog, cleaner: int
 ) -> None:
     """Sort the records that one log has and the other one, which was cleaned, has not."""
     if not only.num_rows:

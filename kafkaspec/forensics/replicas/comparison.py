@@ -14,13 +14,12 @@ from kafkaspec.forensics.replicas.entries import EntryPlace, Pair, Relation, Rep
 from kafkaspec.forensics.replicas.truncation import ReplicaEpochs, TruncationStep, truncation
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.partition import Partition
+from kafkaspec.log.partition import Partition, PartitionLog
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
 from kafkaspec.provider import provider
 from kafkaspec.results import Assumption, Finding, OffsetRange, Strength
 
-ReplicaLog = Partition | Segment
 Name = Literal["a", "b"]
 
 
@@ -205,7 +204,7 @@ class ReplicaComparison:
 
 @checked
 def compare_replicas(
-    a: ReplicaLog, b: ReplicaLog, *, leader: Name | None = None
+    a: PartitionLog, b: PartitionLog, *, leader: Name | None = None
 ) -> ReplicaComparison:
     """Compare two copies of a partition byte by byte, and say what a follower would do.
 
@@ -418,7 +417,7 @@ def _intact(place: EntryPlace) -> bool:
         return False
 
 
-def _sound(log: ReplicaLog, extent: Extent) -> bool:
+def _sound(log: PartitionLog, extent: Extent) -> bool:
     """Return whether the checksum of the first entry of an extent is right."""
     paths = [log.path] if isinstance(log, Segment) else log.segment_paths
     for path in paths:
@@ -450,7 +449,7 @@ def _log_start(side: ReplicaSide) -> int:
     return max(listed or 0, side.first_offset or 0)
 
 
-def _cleaner(log: ReplicaLog) -> int:
+def _cleaner(log: PartitionLog) -> int:
     return (log.cleaner_offset or 0) if isinstance(log, Partition) else 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -51,10 +51,7 @@ from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
 from kafkaspec.results import Assumption, Strength
 from kafkaspec.writing.carried import WrittenLog, carry
-from kafkaspec.writing.rebuild import rebuild_into
-
-Progress = Callable[[int, str], None]
-"""Called with the number of bytes read and the name of the file."""
+from kafkaspec.writing.rebuild import Progress, rebuild_into
 
 _AT_ONCE: Final = 8 << 20
 

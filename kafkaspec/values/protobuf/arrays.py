@@ -17,7 +17,7 @@ from kafkaspec.values.protobuf.schema import ProtobufSchema, member, message_cla
 
 KEY, VALUE = member(1), member(2)
 """Names of the fields of a map's entry."""
-Mask: TypeAlias = Any
+_Mask: TypeAlias = Any
 """An array of NumPy, true where there is no value; None if there are values everywhere."""
 
 SECONDS = {
@@ -28,7 +28,7 @@ SECONDS = {
 NANOS = 999_999_999
 
 
-def enumeration(node: Enumeration, numbers: Any, mask: Mask) -> pa.Array:
+def enumeration(node: Enumeration, numbers: Any, mask: _Mask) -> pa.Array:
     """Return values of an enumeration; unknown numbers become their decimal text."""
     if node.type != TEXT:
         return pa.array(numbers, pa.int32(), mask=mask)
@@ -70,7 +70,7 @@ def microseconds(meaning: Meaning, seconds: Any, nanos: Any) -> tuple[Any, Any]:
     return np.where(bad, 0, seconds) * 1_000_000 + np.where(bad, 0, rest), bad
 
 
-def record(type_: pa.DataType, columns: Sequence[pa.Array], mask: Mask, length: int) -> pa.Array:
+def record(type_: pa.DataType, columns: Sequence[pa.Array], mask: _Mask, length: int) -> pa.Array:
     if not columns:  # no column says how many there are
         place = pa.array(np.zeros(length, np.int8), mask=mask)
         return pa.Array.from_buffers(type_, length, [place.buffers()[0]], place.null_count)

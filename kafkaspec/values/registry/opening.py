@@ -14,14 +14,14 @@ from kafkaspec.io.remote import as_path
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import missing
 from kafkaspec.log.opening import open_log
-from kafkaspec.log.partition import Partition
+from kafkaspec.log.partition import Partition, PartitionLog
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.topics import another_topic
 from kafkaspec.options import did_you_mean
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.files import is_schema_file, read_files, schema_files
 from kafkaspec.values.registry.problems import Fault, Problem
-from kafkaspec.values.registry.records import Source, records, uncommitted
+from kafkaspec.values.registry.records import records, uncommitted
 from kafkaspec.values.registry.replay import Replay
 
 
@@ -55,7 +55,7 @@ def _has_logs(place: Path) -> bool:
         return True
 
 
-def _logs(opened: Segment | Partition | LogDirectory, topic: str) -> Iterator[Source]:
+def _logs(opened: Segment | Partition | LogDirectory, topic: str) -> Iterator[PartitionLog]:
     """Yield the partitions of a topic, or segments, that a path leads to."""
     if not isinstance(opened, LogDirectory) and (
         opened.path is None
@@ -76,7 +76,7 @@ def _near(opened: Segment | Partition | LogDirectory) -> list[Partition]:
     return LogDirectory(home.parent if isinstance(opened, Segment) else home).current
 
 
-def _replay(log: Source, replay: Replay) -> None:
+def _replay(log: PartitionLog, replay: Replay) -> None:
     def report(error: KafkaSpecError) -> None:
         replay.problems.append(Problem(Fault.DAMAGED, str(error)))
 

@@ -10,12 +10,9 @@ import pyarrow.compute as pc
 
 from kafkaspec.arrow.outcomes import CONTROL, OFFSET, PRODUCER, markers_in, outcomes
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.partition import Partition
+from kafkaspec.log.partition import PartitionLog
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import Outcome
-
-Source = Segment | Partition
-"""What is read: the partition of the topic, or a segment of it."""
 
 _TRANSACTIONAL: Final = "transactional"
 
@@ -38,7 +35,7 @@ class Uncommitted(NamedTuple):
     unfinished: set[int]
 
 
-def uncommitted(log: Source) -> Uncommitted:
+def uncommitted(log: PartitionLog) -> Uncommitted:
     """Return what was not committed of a log; damage is for ``records`` to report."""
     columns = [OFFSET, PRODUCER, CONTROL, _TRANSACTIONAL]
     tables = [pa.Table.from_batches([rows]) for rows in _batches(log, columns, lambda _: None)]
@@ -55,7 +52,9 @@ def uncommitted(log: Source) -> Uncommitted:
     return Uncommitted(aborted, unfinished)
 
 
-def records(log: Source, report: Callable[[KafkaSpecError], None]) -> Iterator[RegistryRecord]:
+def records(
+    log: PartitionLog, report: Callable[[KafkaSpecError], None]
+) -> Iterator[RegistryRecord]:
     """Yield the records of a log without control records; report what cannot be read."""
     for rows in _batches(log, [OFFSET, "key", "value"], report, include_control=False):
         for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
@@ -63,7 +62,7 @@ def records(log: Source, report: Callable[[KafkaSpecError], None]) -> Iterator[R
 
 
 def _batches(
-    log: Source,
+    log: PartitionLog,
     columns: list[str],
     report: Callable[[KafkaSpecError], None],
     include_control: bool = True,
@@ -77,7 +76,7 @@ def _batches(
             report(error)
 
 
-def _segments(log: Source, report: Callable[[KafkaSpecError], None]) -> Iterator[Segment]:
+def _segments(log: PartitionLog, report: Callable[[KafkaSpecError], None]) -> Iterator[Segment]:
     if isinstance(log, Segment):
         yield log
         return
