@@ -12,12 +12,12 @@ from kafkaspec.lazy import attach
 
 if TYPE_CHECKING:
     from kafkaspec.conformance.cases import Case as Case
-    from kafkaspec.conformance.expected import ExpectedFailure as ExpectedFailure
-    from kafkaspec.conformance.expected import read_expected as read_expected
     from kafkaspec.conformance.goldens import golden_cases as golden_cases
     from kafkaspec.conformance.process import Testee as Testee
+    from kafkaspec.conformance.runner import ExpectedFailure as ExpectedFailure
     from kafkaspec.conformance.runner import Result as Result
     from kafkaspec.conformance.runner import Run as Run
+    from kafkaspec.conformance.runner import read_expected as read_expected
     from kafkaspec.conformance.serving import serve as serve
     from kafkaspec.conformance.vectors import vector_cases as vector_cases
 else:

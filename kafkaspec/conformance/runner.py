@@ -6,12 +6,76 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Final, TypedDict
 
 from kafkaspec.conformance.cases import Case
-from kafkaspec.conformance.expected import ExpectedFailure
 from kafkaspec.conformance.process import BreakdownError, StartError, Testee
 from kafkaspec.conformance.protocol import CaseFailure, Hello
+
+
+@dataclass(frozen=True)
+class ExpectedFailure:
+    """One line of a list.
+
+    Attributes:
+        pattern: of ids of cases.
+        failure: how they fail.
+        why: for people.
+        line: number of the line in its file.
+    """
+
+    pattern: str
+    failure: CaseFailure
+    why: str
+    line: int = 0
+
+    def matches(self, case_id: str) -> bool:
+        """Return whether the pattern matches the case."""
+        return fnmatchcase(case_id, self.pattern)
+
+
+class ExpectedFailuresError(Exception):
+    """The list is not valid; the text says which line and why."""
+
+
+def parse_expected(lines: Iterable[str]) -> list[ExpectedFailure]:
+    """Return the lines of a list, without empty ones and comments, which begin with ``#``.
+
+    Raises:
+        ExpectedFailuresError: a line is not valid.
+    """
+    found = []
+    for number, text in enumerate(lines, 1):
+        if not text.strip() or text.lstrip().startswith("#"):
+            continue
+        parts = text.split(maxsplit=2)
+        if len(parts) != 3:
+            raise ExpectedFailuresError(f"line {number} needs a pattern, a failure and a reason")
+        pattern, failure, why = parts
+        if failure not in set(CaseFailure):
+            raise ExpectedFailuresError(
+                f"line {number}: {failure} is none of {', '.join(CaseFailure)}"
+            )
+        found.append(ExpectedFailure(pattern, CaseFailure(failure), why.strip(), number))
+    return found
+
+
+def read_expected(path: Path) -> list[ExpectedFailure]:
+    """Return the list in a file.
+
+    Raises:
+        ExpectedFailuresError: a line is not valid, or it is not text.
+        OSError: the file cannot be read.
+    """
+    try:
+        return parse_expected(path.read_text(encoding="utf-8").splitlines())
+    except UnicodeDecodeError as error:
+        raise ExpectedFailuresError(f"{path} is not text: {error}") from None
+    except ExpectedFailuresError as error:
+        raise ExpectedFailuresError(f"{path}, {error}") from None
+
 
 MAX_BREAKDOWNS: Final = 100
 """Restarts after which the rest is not run: each may take the whole time-out of an answer."""

@@ -15,13 +15,14 @@ from kafkaspec.dumplog.fields import (
     row_values,
     rows_of,
 )
-from kafkaspec.dumplog.options import DumpOptions, OnFinding, Texts, utf8
+from kafkaspec.dumplog.options import DumpOptions, OnFinding, Texts
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
 from kafkaspec.log.batch import Batch, crc_error
 from kafkaspec.log.entries import Tail
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
+from kafkaspec.messages.json_text import java_text
 from kafkaspec.model import Record
 
 Pairs = dict[str, list[tuple[int, int]]]
@@ -235,3 +236,9 @@ def tail_line(
     if tail.reason not in _BAD_SIZES or family.ends_at_bad_size:
         return f"Found {tail.size} invalid bytes at the end of {path.name}\n"
     return ""
+
+
+def utf8(record: Record) -> Texts:
+    """Return key and value as text, as ``StringDecoder`` of the tool does."""
+    key, value = record.key, record.value
+    return None if key is None else java_text(key), None if value is None else java_text(value)

@@ -1,13 +1,29 @@
-"""The options of the dump tool."""
+"""The releases of the dump tool, and its options; imported by every ``dump``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
-from kafkaspec.messages.json_text import java_text
 from kafkaspec.model import Record
+from kafkaspec.release import Release
+
+OLDEST: Final[Release] = (0, 8)
+NEWEST: Final[Release] = (4, 3)
+"""The last release that changed the text; later ones print the same as far as is known."""
+
+OPTIONS_SINCE: Final[dict[str, Release]] = {
+    "index-sanity-check": (0, 10),
+    "skip-record-metadata": (2, 8),
+    "max-bytes": (3, 3),
+    "offsets-decoder": (0, 9),
+    "transaction-log-decoder": (0, 11),
+    "cluster-metadata-decoder": (2, 8),
+    "remote-log-metadata-decoder": (3, 9),
+    "share-group-state-decoder": (4, 0),
+}
+"""Options that the tool did not always have, with the first release that has them."""
 
 Texts = tuple[str | None, str | None]
 """Of a key and of a payload, None where nothing is printed."""
@@ -50,9 +66,3 @@ class DumpOptions:
     sanity_only: bool = False
     verify_only: bool = False
     parse: Parse | None = None
-
-
-def utf8(record: Record) -> Texts:
-    """Return key and value as text, as ``StringDecoder`` of the tool does."""
-    key, value = record.key, record.value
-    return None if key is None else java_text(key), None if value is None else java_text(value)

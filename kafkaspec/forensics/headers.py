@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -48,6 +48,28 @@ def named(numbers: PerBatch, texts: Sequence[str]) -> pa.Array:
     """Return a column of texts by their numbers, null for negative ones."""
     indices = pa.array(numbers.astype(np.int32), mask=numbers < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(texts or [""], pa.string()))
+
+
+def table_of(
+    schema: pa.Schema,
+    rows: Mapping[str, PerBatch],
+    made: Mapping[str, pa.Array],
+    known: Container[str],
+) -> pa.Table:
+    """Return rows as a table.
+
+    Args:
+        made: columns that are not numbers of the rows.
+        known: columns that have negative numbers; those of the others are null.
+    """
+    arrays = []
+    for item in schema:
+        array = made.get(item.name)
+        if array is None:
+            numbers = rows[item.name]
+            array = pa.array(numbers, mask=None if item.name in known else numbers < 0)
+        arrays.append(array.cast(item.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def joined_rows(

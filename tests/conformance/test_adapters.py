@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kafkaspec.conformance.cases import CATEGORIES
-from kafkaspec.conformance.expected import read_expected
+from kafkaspec.conformance.runner import read_expected
 from tests.goldens import VERSIONS as GOLDEN_VERSIONS
 from tools.conformance import page
 from tools.conformance.adapters import ADAPTERS, VERSIONS, Adapter

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.conformance.cases import Case, Items, Refusal
-from kafkaspec.conformance.expected import (
+from kafkaspec.conformance.process import StartError, Testee
+from kafkaspec.conformance.protocol import CaseFailure, RequestKind
+from kafkaspec.conformance.runner import (
+    CaseOutcome,
     ExpectedFailure,
     ExpectedFailuresError,
+    Run,
     parse_expected,
     read_expected,
 )
-from kafkaspec.conformance.process import StartError, Testee
-from kafkaspec.conformance.protocol import CaseFailure, RequestKind
-from kafkaspec.conformance.runner import CaseOutcome, Run
 
 FAKE = Path(__file__).parent / "fake_testee.py"
 

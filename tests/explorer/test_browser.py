@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 import kafkaspec as ks
-from kafkaspec.explore.page import served
 from kafkaspec.explore.server import Explorer as Server
+from kafkaspec.explore.server import served
 from kafkaspec.explore.tree import Tree
 from tests.cli.helpers import golden, run
 from tests.explorer.browser import HTML, ROOT, Explorer, explorer, needs_chromium, started

@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.explore.page import Page, served
-from kafkaspec.explore.server import LONGEST, Explorer
+from kafkaspec.explore.server import LONGEST, Explorer, Page, served
 from kafkaspec.explore.tree import Tree
 from tests.cli.helpers import COMMAND, ROOT, fingerprint, golden, process, run
 

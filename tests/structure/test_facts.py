@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, NEWEST
-from kafkaspec.dumplog import releases as dumps
+from kafkaspec.dumplog import options as dumps
 from kafkaspec.layout.kinds import CURRENT
 from kafkaspec.log.encoding import RECORD_OVERHEAD
 from kafkaspec.release import minor_of, parse_release

@@ -11,10 +11,9 @@ import click
 
 from kafkaspec.cli.commands.conform_text import print_run
 from kafkaspec.conformance.cases import Case
-from kafkaspec.conformance.expected import read_expected
 from kafkaspec.conformance.goldens import golden_cases
 from kafkaspec.conformance.process import Testee
-from kafkaspec.conformance.runner import Run
+from kafkaspec.conformance.runner import Run, read_expected
 from kafkaspec.conformance.vectors import vector_cases
 from tools.brokers.maven import ToolError
 from tools.conformance import page

@@ -15,11 +15,10 @@ from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.conformance.cases import Case
-from kafkaspec.conformance.expected import ExpectedFailuresError, read_expected
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
 from kafkaspec.conformance.process import StartError, Testee
 from kafkaspec.conformance.protocol import CaseFailure
-from kafkaspec.conformance.runner import CaseOutcome, Run
+from kafkaspec.conformance.runner import CaseOutcome, ExpectedFailuresError, Run, read_expected
 from kafkaspec.conformance.vectors import vector_cases
 
 OUTPUT = Output(

@@ -13,7 +13,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.console import note, warn, write_lines
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.codecs import get_codec
-from kafkaspec.dumplog.releases import NEWEST, OLDEST, OPTIONS_SINCE
+from kafkaspec.dumplog.options import NEWEST, OLDEST, OPTIONS_SINCE
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.model import Buffer

@@ -10,8 +10,7 @@ import click
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import note, say
 from kafkaspec.cli.options import OnePath, no_mmap_option, wrong_usage
-from kafkaspec.explore.page import served
-from kafkaspec.explore.server import Explorer
+from kafkaspec.explore.server import Explorer, served
 from kafkaspec.explore.tree import Tree
 
 _EPILOG = """

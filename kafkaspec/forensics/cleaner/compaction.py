@@ -11,7 +11,7 @@ from kafkaspec.errors import unreadable
 from kafkaspec.forensics.cleaner.dirty import Dirty, dirty
 from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, CleanerRule, Note, Pass
 from kafkaspec.forensics.cleaner.settings import CLEANUP_POLICY, Settings
-from kafkaspec.forensics.cleaner.view import CLOCK, LogView, SegmentView
+from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 from kafkaspec.forensics.cleaner.writing import copy_files, write_cleaned
 from kafkaspec.results import Assumption, Strength
 from kafkaspec.tiered.mount import is_mounted
@@ -126,9 +126,5 @@ def compaction(
         groups=tuple(map(tuple, groups)),
         fails=fails,
         strength=Strength.STRONG if settings.is_set(CLEANUP_POLICY) else Strength.LIKELY,
-        assumptions=(
-            Assumption(CLOCK, str(now), "the time that was asked for"),
-            *settings.assumptions,
-            *log.assumptions,
-        ),
+        assumptions=log.assumed(settings, now),
     )

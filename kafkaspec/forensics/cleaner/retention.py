@@ -5,14 +5,13 @@ Kafka: ``UnifiedLog.deleteOldSegments``, ``deletableSegments``, ``LogSegment.lar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.settings import CLEANUP_POLICY, DELETE, Settings
-from kafkaspec.forensics.cleaner.view import CLOCK, LogView, SegmentView
+from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 from kafkaspec.log.lookup import find_max_timestamp
 from kafkaspec.results import Assumption, Strength
 
@@ -137,39 +136,25 @@ def retention(
     most_ms = settings.number("retention.ms") if deletes else -1
     left, start = list(log.segments), log.log_start
     rules: dict[int, RetentionRule] = {}
-    over = 0
-
-    def by_start(_: SegmentView, following: SegmentView | None) -> bool:
-        return following is not None and following.base_offset <= start
-
-    def by_size(segment: SegmentView, _: SegmentView | None) -> bool:
-        nonlocal over
-        if over < segment.size:
-            return False
-        over -= segment.size
-        return True
-
-    def by_time(segment: SegmentView, _: SegmentView | None) -> bool:
-        return _is_old(segment, now, most_ms)
-
-    def apply(rule: RetentionRule, goes: Callable[[SegmentView, SegmentView | None], bool]) -> None:
-        nonlocal left, start
-        count = _deletable(left, log.high_watermark, goes)
-        for segment in left[:count]:
-            rules[segment.base_offset] = rule
-        if count:
-            start = max(start, left[count].base_offset if count < len(left) else log.log_end)
-        left = left[count:]
-
     order = (RetentionRule.START, RetentionRule.SIZE, RetentionRule.TIME)
     for rule in order if rules_of.start_first else reversed(order):
-        over = sum(segment.size for segment in left) - bytes_kept
-        if rule is RetentionRule.START:
-            apply(rule, by_start)
-        elif rule is RetentionRule.SIZE and bytes_kept >= 0 and over >= 0:
-            apply(rule, by_size)
-        elif rule is RetentionRule.TIME and most_ms >= 0:
-            apply(rule, by_time)
+        count, over = 0, sum(segment.size for segment in left) - bytes_kept
+        while count < len(left) and log.high_watermark >= left[count].following:
+            segment = left[count]
+            following = left[count + 1] if count + 1 < len(left) else None
+            goes = {
+                RetentionRule.START: following is not None and following.base_offset <= start,
+                RetentionRule.SIZE: bytes_kept >= 0 and over >= segment.size,
+                RetentionRule.TIME: _is_old(segment, now, most_ms),
+            }[rule]
+            if not goes or (following is None and not segment.size):
+                break
+            rules[segment.base_offset] = rule
+            over -= segment.size
+            count += 1
+        left = left[count:]
+        if count:
+            start = max(start, left[0].base_offset if left else log.log_end)
 
     fates = []
     for segment in log.segments:
@@ -188,31 +173,12 @@ def retention(
         log_end=log.log_end,
         rolls=bool(log.segments) and not left,
         strength=Strength.STRONG if sure else Strength.LIKELY,
-        assumptions=(
-            Assumption(CLOCK, str(now), "the time that was asked for"),
-            *settings.assumptions,
-            *log.assumptions,
-        ),
+        assumptions=log.assumed(settings, now),
     )
 
 
 def _is_old(segment: SegmentView, now: int, most_ms: int) -> bool:
     return most_ms >= 0 and now - segment.largest.value > most_ms
-
-
-def _deletable(
-    segments: Sequence[SegmentView],
-    high_watermark: int,
-    goes: Callable[[SegmentView, SegmentView | None], bool],
-) -> int:
-    """Return how many of the oldest segments go by a rule."""
-    for number, segment in enumerate(segments):
-        following = segments[number + 1] if number + 1 < len(segments) else None
-        if high_watermark < segment.following or not goes(segment, following):
-            return number
-        if following is None and not segment.size:
-            return number
-    return len(segments)
 
 
 def _kept(

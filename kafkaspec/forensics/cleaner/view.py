@@ -109,6 +109,11 @@ class LogView:
         """Bytes of all segments."""
         return sum(segment.size for segment in self.segments)
 
+    def assumed(self, settings: Settings, now: int) -> tuple[Assumption, ...]:
+        """Return what answers at a time depend on."""
+        clock = Assumption(CLOCK, str(now), "the time that was asked for")
+        return clock, *settings.assumptions, *self.assumptions
+
     @cached_property
     def last_stable_offset(self) -> int:
         """First offset of an open transaction, or the high watermark, if that is below."""

@@ -17,7 +17,7 @@ from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.forensics.gaps.ranges import GAPS, KIND_NUMBERS, GapColumns, GapKind, Why
-from kafkaspec.forensics.headers import PerBatch, named
+from kafkaspec.forensics.headers import PerBatch, named, table_of
 from kafkaspec.forensics.keys import aborted_of, is_aborted, newest_offsets
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.batch import NONE
@@ -56,23 +56,19 @@ class Explained:
 
     def table(self, paths: list[str]) -> pa.Table:
         """Return the ranges as ``GAPS``."""
-        rows, count = self.rows, len(self.why)
-        texts = {
-            "kind": named(rows["kind"], list(GapKind)),
-            "why": named(self.why, list(Why)),
-            "strength": named(self.strength, list(Strength)),
-            "file": named(rows["file"], paths),
-        }
+        count = len(self.why)
         detail: list[str | None] | pa.Array = pa.nulls(count, pa.string())
         if self.details:
             detail = [self.details.get(number) for number in range(count)]
-        texts["detail"] = pa.array(detail, pa.string())
-        numbers = {
-            name: pa.array(rows[name]) for name in ("first_offset", "last_offset", "missing")
+        columns = {
+            "kind": named(self.rows["kind"], list(GapKind)),
+            "why": named(self.why, list(Why)),
+            "strength": named(self.strength, list(Strength)),
+            "file": named(self.rows["file"], paths),
+            "detail": pa.array(detail, pa.string()),
         }
-        numbers["position"] = pa.array(rows["position"], mask=rows["position"] < 0)
-        numbers["producer_id"] = pa.array(self.producer, mask=self.producer < 0)
-        made = pa.table({name: (texts | numbers)[name] for name in GAPS.names}, GAPS)
+        rows = self.rows | {"producer_id": self.producer}
+        made = table_of(GAPS, rows, columns, ("first_offset", "last_offset", "missing"))
         more = [
             dict(zip(("first_offset", "last_offset", "missing", "kind", "why", "strength",
                       "detail", "file"),

@@ -18,6 +18,7 @@ from kafkaspec.forensics.headers import (
     Unread,
     named,
     segment_paths,
+    table_of,
     tables,
 )
 from kafkaspec.forensics.producers.breaks import breaks_of
@@ -101,20 +102,10 @@ def read_producers(
 
 
 def _table(runs: SequenceRuns, paths: list[str]) -> pa.Table:
-    rows, made = runs.rows, []
-    for item in RUNS:
-        if item.name == "follows":
-            column = pa.array(runs.follows.tolist(), item.type)
-        elif item.name == "file":
-            column = named(rows["file"], paths)
-        elif item.name == "producer_epoch":
-            column = pa.array(rows["epoch"])
-        elif item.name.endswith("timestamp"):
-            column = pa.array(rows[item.name], mask=rows[item.name] < 0)
-        else:
-            column = pa.array(rows[item.name])
-        made.append(column.cast(item.type))
-    return pa.Table.from_arrays(made, schema=RUNS)
+    rows = runs.rows | {"producer_epoch": runs.rows["epoch"]}
+    made = {"follows": pa.array(runs.follows.tolist()), "file": named(rows["file"], paths)}
+    times = {"first_timestamp", "last_timestamp"}
+    return table_of(RUNS, rows, made, rows.keys() - times)
 
 
 class Producer(TypedDict):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.headers import EPOCH, NAMED, Unread, named, segment_paths, tables
+from kafkaspec.forensics.headers import EPOCH, NAMED, Unread, named, segment_paths, table_of, tables
 from kafkaspec.forensics.timeline.indexes import IndexFinding, check_index
 from kafkaspec.forensics.timeline.walk import OPEN, OUTCOMES, UNKNOWN, TimelineRows, TransactionRows
 from kafkaspec.log.batch import NONE
@@ -143,20 +143,11 @@ def _assumptions(log: Partition | Segment, end: int) -> list[Assumption]:
 
 def _transactions(rows: TransactionRows, paths: list[str]) -> pa.Table:
     timed = (rows["first_timestamp"] >= 0) & (rows["marker_timestamp"] >= 0)
-    arrays = []
-    for item in TIMELINE:
-        if item.name == "outcome":
-            array = named(rows["outcome"], OUTCOMES)
-        elif item.name == "strength":
-            array = named((rows["outcome"] == UNKNOWN).astype(np.int64), ("proof", "unknown"))
-        elif item.name == "file":
-            array = named(rows["file"], paths)
-        elif item.name == "duration_ms":
-            spent = rows["marker_timestamp"] - rows["first_timestamp"]
-            array = pa.array(spent, item.type, mask=~timed)
-        elif item.name in ("producer_id", "batches", "records"):
-            array = pa.array(rows[item.name], item.type)
-        else:
-            array = pa.array(rows[item.name], mask=rows[item.name] < 0).cast(item.type)
-        arrays.append(array.cast(item.type))
-    return pa.Table.from_arrays(arrays, schema=TIMELINE)
+    spent = rows["marker_timestamp"] - rows["first_timestamp"]
+    made = {
+        "outcome": named(rows["outcome"], OUTCOMES),
+        "strength": named((rows["outcome"] == UNKNOWN).astype(np.int64), ("proof", "unknown")),
+        "file": named(rows["file"], paths),
+        "duration_ms": pa.array(spent, mask=~timed),
+    }
+    return table_of(TIMELINE, rows, made, ("producer_id", "batches", "records"))
