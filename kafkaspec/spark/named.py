@@ -12,7 +12,7 @@ from kafkaspec.policy import ErrorPolicy
 from kafkaspec.times import Time
 
 Flag = bool | Literal["true", "false"]
-_Number = int | str
+Number = int | str
 """A whole number, or its text; a text with a unit where the option takes one: ``128m``."""
 
 Formats = str | bool | None
@@ -43,10 +43,10 @@ class _Others(TypedDict, total=False):
     endingTimestamp: Time
     timestampLookup: Literal["records", "broker"]
     logStart: Literal["checkpoint", "ignore"]
-    minPartitions: _Number
-    maxRecordsPerPartition: _Number
-    maxPartitionBytes: _Number
-    maxOffsetsPerTrigger: _Number
+    minPartitions: Number
+    maxRecordsPerPartition: Number
+    maxPartitionBytes: Number
+    maxOffsetsPerTrigger: Number
     failOnDataLoss: Flag
     includeControl: Flag
     kafka_isolation_level: Literal["read_committed", "read_uncommitted"]
@@ -61,8 +61,8 @@ class _Others(TypedDict, total=False):
     value_schema: str
     key_schema: str
     schemas: str
-    evolve: _Number
-    value_depth: _Number
+    evolve: Number
+    value_depth: Number
     value_enums: Literal["text", "int"]
     value_errors: ErrorPolicy
 
@@ -90,17 +90,17 @@ class WriteNames(TypedDict, total=False):
     """Options of a write."""
 
     topic: str
-    partition: _Number
+    partition: Number
     offsets: Literal["keep", "assign"]
-    startingOffset: _Number
+    startingOffset: Number
     allowGaps: Flag
-    magic: _Number
+    magic: Number
     compression: str
-    compressionLevel: _Number
-    batchSize: _Number
-    segmentBytes: _Number
-    indexIntervalBytes: _Number
+    compressionLevel: Number
+    batchSize: Number
+    segmentBytes: Number
+    indexIntervalBytes: Number
     profile: str
-    leaderEpoch: _Number
+    leaderEpoch: Number
     topicId: str
     sync: Flag
