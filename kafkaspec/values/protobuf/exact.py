@@ -41,7 +41,7 @@ _VALUE_NUMBER = 2
 
 
 class Exact:
-    """Decodes messages of one type, row by row."""
+    """Decodes messages of one type, row by row; their bytes have been checked."""
 
     def __init__(self, root: ProtobufMessage, texts: JsonTexts, bounds: Bounds) -> None:
         self._root = root
@@ -81,8 +81,6 @@ class _Columns:
     def __init__(self, texts: JsonTexts, bounds: Bounds) -> None:
         self.failures: dict[int, Failure] = {}
         self._texts = texts
-        self._bounds = bounds
-        self._items: dict[int, int] = {}
         self._room = bounds.output_bytes
 
     def fail(self, row: int, code: Code, reason: str, path: str) -> None:
@@ -107,7 +105,7 @@ class _Columns:
         match node.meaning:
             case Meaning.VALUE:
                 values = [getattr(one, member(1)) for one in found]
-                return self.scalars(node.parts[0][2], values, mask, rows, path)
+                return _scalars(node.parts[0][2], values, mask)
             case Meaning.PATHS:
                 lists = [getattr(one, member(1)) for one in found]
                 return self.lists(node.type, node.parts[0][2], lists, mask, rows, path)
@@ -140,24 +138,12 @@ class _Columns:
     ) -> pa.Array:
         """Return the column of values; null where ``mask`` is true."""
         if isinstance(node, Scalar):
-            return self.scalars(node, values, mask, rows, path)
+            return _scalars(node, values, mask)
         if isinstance(node, Enumeration):
             return enumeration(node, np.fromiter(values, np.int32, len(values)), mask)
         if mask is not None:
             values = [None if null else one for one, null in zip(values, mask, strict=True)]
         return self.messages(node, values, rows, path)
-
-    def scalars(
-        self, node: Scalar, values: Sequence[Any], mask: Any, rows: _Rows, path: str
-    ) -> pa.Array:
-        if pa.types.is_string(node.type) and any(isinstance(one, bytes) for one in values):
-            for row, one in zip(rows, values, strict=True):
-                if isinstance(one, bytes):
-                    self.fail(row, Code.BAD_UTF8, "a text is not UTF-8", path)
-            values = ["" if isinstance(one, bytes) else one for one in values]
-        if mask is not None:
-            values = [None if null else one for one, null in zip(values, mask, strict=True)]
-        return pa.array(values, node.type)
 
     def times(
         self, node: Special, found: Sequence[Any], mask: Any, rows: _Rows, path: str
@@ -200,7 +186,7 @@ class _Columns:
         rows: _Rows,
         path: str,
     ) -> pa.Array:
-        sizes = [self.count(row, len(one), path) for row, one in zip(rows, lists, strict=True)]
+        sizes = list(map(len, lists))
         inner = [row for row, size in zip(rows, sizes, strict=True) for _ in range(size)]
         items = [item for one, size in zip(lists, sizes, strict=True) if size for item in one]
         values = self.nodes(node, items, None, inner, path)
@@ -217,31 +203,26 @@ class _Columns:
         sizes: list[int] = []
         for row, entries in zip(rows, lists, strict=True):
             found: dict[Any, Any] = {}
-            if self.count(row, len(entries), path):
-                for entry in _entries(field.node, entries):
-                    key = getattr(entry, KEY)
-                    found.pop(key, None)
-                    found[key] = getattr(entry, VALUE)
+            for entry in _entries(field.node, entries):
+                key = getattr(entry, KEY)
+                found.pop(key, None)
+                found[key] = getattr(entry, VALUE)
             keys.extend(found)
             items.extend(found.values())
             inner.extend([row] * len(found))
             sizes.append(len(found))
         return pa.MapArray.from_arrays(
             _offsets(sizes),
-            self.scalars(field.key, keys, None, inner, path),
+            _scalars(field.key, keys, None),
             self.nodes(field.node, items, None, inner, path),
             type=field.column.type,
         )
 
-    def count(self, row: int, items: int, path: str) -> int:
-        """Return how many items of a list are taken: none if the row has more than the limit."""
-        found = self._items.get(row, 0) + items
-        if found > self._bounds.items:
-            reason = f"lists and maps have more than {self._bounds.items} items"
-            self.fail(row, Code.BOUND, reason, path)
-            return 0
-        self._items[row] = found
-        return items
+
+def _scalars(node: Scalar, values: Sequence[Any], mask: Any) -> pa.Array:
+    if mask is not None:
+        values = [None if null else one for one, null in zip(values, mask, strict=True)]
+    return pa.array(values, node.type)
 
 
 def _offsets(sizes: Sequence[int]) -> pa.Array:
