@@ -165,7 +165,11 @@ def _collect(value: Any, found: dict[str, Any], tagged: dict[str, Any], unknown:
             others = [tag for tag in item.fields if not _collect_tag(tag, tagged, unknown)]
             if others and unknown:
                 found[UNKNOWN_TAGS] = [
-                    {"tag": int(tag.tag), "data": _number_or_bytes(_data(tag))} for tag in others
+                    {
+                        "tag": int(tag.tag),
+                        "data": _number_or_bytes(getattr(tag, "content", tag).data),
+                    }
+                    for tag in others
                 ]
         elif item is None:
             if not part.may_miss or _has(value, part.null_since):
@@ -196,11 +200,6 @@ def _collect_tag(tag: Any, tagged: dict[str, Any], unknown: bool) -> bool:
     if shown and not all(_is_default(field, getattr(content, field.id)) for field in shown):
         _collect(content, tagged, tagged, unknown)
     return bool(shown)
-
-
-def _data(tag: Any) -> Any:
-    """Return the bytes of a tagged field that the specification does not know."""
-    return getattr(tag, "content", tag).data
 
 
 def _is_default(field: FieldLayout, item: Any) -> bool:

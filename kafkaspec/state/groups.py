@@ -89,10 +89,7 @@ class GroupsState(LeftOut):
 
 @checked
 def read_groups(
-    log: PartitionLog,
-    *,
-    topics: Mapping[bytes, str] | None = None,
-    **options: Unpack[StateOptions],
+    log: PartitionLog, *, topics: Mapping[bytes, str] | None = None, **options: Unpack[StateOptions]
 ) -> GroupsState:
     """Return the groups that a partition of ``__consumer_offsets`` keeps.
 

@@ -293,22 +293,16 @@ def _clear_elr(image: Image, value: FrameValue) -> None:
             partition["eligible_leader_replicas"] = partition["last_known_elr"] = None
 
 
-def _configure(image: Image, value: FrameValue) -> None:
-    (_drop if value["value"] is None else _put)(ClusterKind.CONFIG)(image, value)
+def _put_unless(kind: ClusterKind, gone: Callable[[FrameValue], bool]) -> _Rule:
+    def rule(image: Image, value: FrameValue) -> None:
+        (_drop if gone(value) else _put)(kind)(image, value)
 
-
-def _set_quota(image: Image, value: FrameValue) -> None:
-    (_drop if value["remove"] else _put)(ClusterKind.QUOTA)(image, value)
+    return rule
 
 
 def _set_producer_ids(image: Image, value: FrameValue) -> None:
     """``ProducerIdsImage`` keeps no broker, and a snapshot has none."""
     image.items[ClusterKind.PRODUCER_IDS][()] = {"next_producer_id": value["next_producer_id"]}
-
-
-def _set_feature(image: Image, value: FrameValue) -> None:
-    """A level of 0 is that of a feature that is not there."""
-    (_put if value["feature_level"] else _drop)(ClusterKind.FEATURE)(image, value)
 
 
 def _fence(fenced: bool) -> _Rule:
@@ -358,9 +352,12 @@ _RULES: Final[dict[str, _Rule]] = {message: _put(kind) for kind, message in MESS
     "partition_record": _put_partition,
     "partition_change_record": _change_partition,
     "clear_elr_record": _clear_elr,
-    "config_record": _configure,
-    "client_quota_record": _set_quota,
-    "feature_level_record": _set_feature,
+    "config_record": _put_unless(ClusterKind.CONFIG, lambda value: value["value"] is None),
+    "client_quota_record": _put_unless(ClusterKind.QUOTA, lambda value: bool(value["remove"])),
+    # A level of 0 is that of a feature that is not there.
+    "feature_level_record": _put_unless(
+        ClusterKind.FEATURE, lambda value: not value["feature_level"]
+    ),
     "producer_ids_record": _set_producer_ids,
     "remove_access_control_entry_record": _drop(ClusterKind.ACL),
     "remove_user_scram_credential_record": _drop(ClusterKind.SCRAM),

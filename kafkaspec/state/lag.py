@@ -48,7 +48,8 @@ def with_lag(
     for place in zip(*(offsets[name].to_pylist() for name in names), strict=True):
         topic, partition, offset, topic_id = place
         log = logs.get((topic, partition))
-        if log is None or not _same_topic(log, topic_id):
+        same = not topic_id or not any(topic_id)
+        if log is None or not (same or log.topic_id in (None, UUID(bytes=topic_id))):
             rows.append({})
             continue
         try:
@@ -64,10 +65,6 @@ def with_lag(
     for field in LAG:
         offsets = offsets.append_column(field, added[field.name])
     return offsets, errors
-
-
-def _same_topic(log: Partition, topic_id: bytes | None) -> bool:
-    return not topic_id or not any(topic_id) or log.topic_id in (None, UUID(bytes=topic_id))
 
 
 def _end(log: Partition, at: int | None) -> tuple[PastEnd, int | None]:

@@ -65,11 +65,7 @@ class StateOptions(RangeOptions, total=False):
     release: str | None
 
 
-def latest(
-    log: PartitionLog,
-    topic: str,
-    **options: Unpack[StateOptions],
-) -> Latest:
+def latest(log: PartitionLog, topic: str, **options: Unpack[StateOptions]) -> Latest:
     """Return the last record of each key of a partition of an internal topic."""
     found = Latest(None if log.path is None else str(log.path))
     kept: dict[str, _Kept] = {}
@@ -83,10 +79,7 @@ def latest(
 
 
 def pieces(
-    log: PartitionLog,
-    topic: str,
-    found: Latest,
-    **options: Unpack[StateOptions],
+    log: PartitionLog, topic: str, found: Latest, **options: Unpack[StateOptions]
 ) -> Iterator[tuple[dict[str, pa.Table], pa.Table]]:
     """Yield the decoded records of a log by record type, and the markers among them, in pieces.
 

@@ -50,10 +50,7 @@ class Deliveries(LeftOut):
 
 
 @checked
-def read_deliveries(
-    log: PartitionLog,
-    **options: Unpack[StateOptions],
-) -> Deliveries:
+def read_deliveries(log: PartitionLog, **options: Unpack[StateOptions]) -> Deliveries:
     """Return what share groups have had delivered, by partition.
 
     An update patches the last snapshot of the same epoch. Kafka: ``ShareCoordinatorShard.replay``,

@@ -46,10 +46,7 @@ class TransactionsState(LeftOut):
 
 
 @checked
-def read_transactions(
-    log: PartitionLog,
-    **options: Unpack[StateOptions],
-) -> TransactionsState:
+def read_transactions(log: PartitionLog, **options: Unpack[StateOptions]) -> TransactionsState:
     """Return the transactional ids that a partition of ``__transaction_state`` keeps.
 
     Kafka: ``TransactionStateManager.loadTransactionMetadata``.

@@ -106,7 +106,8 @@ def last_headers(headers: pa.Array, name: str) -> tuple[Integers, pa.Array]:
     if not len(pairs):
         return np.zeros(0, np.int64), pa.array([], pa.binary())
     keys, values = (pairs.field(place) for place in range(2))
-    named = pc.and_(pc.equal(keys, _like(keys, name)), pc.is_valid(values))
+    wanted: Any = pa.scalar(name if pa.types.is_string(keys.type) else name.encode(), keys.type)
+    named = pc.and_(pc.equal(keys, wanted), pc.is_valid(values))
     places = np.flatnonzero(mask_of(pc.fill_null(named, False)))
     if not len(places):
         return np.zeros(0, np.int64), pa.array([], pa.binary())
@@ -114,7 +115,3 @@ def last_headers(headers: pa.Array, name: str) -> tuple[Integers, pa.Array]:
     last = np.append(parents[1:] != parents[:-1], True)
     chosen = values.cast(pa.binary()).take(pa.array(places[last]))
     return parents[last], chosen
-
-
-def _like(array: pa.Array, name: str) -> Any:
-    return pa.scalar(name if pa.types.is_string(array.type) else name.encode(), array.type)

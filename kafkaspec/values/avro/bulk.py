@@ -300,17 +300,13 @@ def _branches(plans: list[BulkPlan], target: AvroTarget | None) -> BulkPlan:
                 parts.append(values)
                 places.append(which)
         if target is None or not parts:
-            return _none(target), after
+            empty = pa.null() if target is None or target.column is None else target.column.stored
+            return pa.array([], empty), after
         order = np.empty(len(rows), np.int64)
         order[np.concatenate(places)] = np.arange(len(rows))
         return pa.concat_arrays(parts).take(pa.array(order)), after
 
     return read
-
-
-def _none(target: AvroTarget | None) -> pa.Array:
-    stored = pa.null() if target is None or target.column is None else target.column.stored
-    return pa.array([], stored)
 
 
 def _leaf(writer: AvroNode, target: AvroTarget | None) -> BulkPlan:

@@ -60,20 +60,9 @@ def _always(decoder: Decoder) -> _Make:
     return lambda _: decoder
 
 
-def _list(asked: _Asked) -> Decoder:
-    item = asked.inner[0]
-    return ListDecoder(item, constant_size(item), asked.options.bounds.items)
-
-
 def _connect(asked: _Asked) -> Decoder:
     bounds = asked.options.bounds
     return ConnectJsonDecoder(plan(asked.sample, bounds), bounds)
-
-
-def _inferred(asked: _Asked) -> Decoder:
-    if asked.sample is None:
-        return text_decoder(asked.options.bounds)
-    return infer_json(asked.sample, asked.options)
 
 
 def _debezium(asked: _Asked) -> Decoder:
@@ -92,7 +81,11 @@ CONNECT_CONFIG: Final = "connect-config"
 _PLAIN: Final[dict[str, _Make]] = {
     **{name: _always(decoder) for name, decoder in SERIALIZERS.items()},
     "json": lambda asked: text_decoder(asked.options.bounds),
-    "json-inferred": _inferred,
+    "json-inferred": lambda asked: (
+        text_decoder(asked.options.bounds)
+        if asked.sample is None
+        else infer_json(asked.sample, asked.options)
+    ),
     "connect-json": _connect,
     "debezium": _debezium,
     "cloudevents": lambda asked: CloudEventsDecoder(asked.options.bounds),
@@ -111,7 +104,9 @@ _PLAIN: Final[dict[str, _Make]] = {
     ),
 }  # fmt: skip
 _AROUND: Final[dict[str, _Make]] = {
-    "list": _list,
+    "list": lambda asked: ListDecoder(
+        asked.inner[0], constant_size(asked.inner[0]), asked.options.bounds.items
+    ),
     "streams-windowed": _suffixed("streams.windowed_suffix"),
     "streams-window-store": _suffixed("streams.window_store_suffix"),
     "streams-session": _suffixed("streams.session_suffix"),

@@ -13,14 +13,7 @@ import pyarrow.compute as pc
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.values.decoded import Code, Decoded, Decoder, Failure, PayloadError, read_each
-from kafkaspec.values.fixed.layouts import (
-    MOMENT,
-    Suffix,
-    inner,
-    of_other_size,
-    parse,
-    split,
-)
+from kafkaspec.values.fixed.layouts import MOMENT, Suffix, inner, of_other_size, parse, split
 
 VERSION_HEADER: Final = "v"
 """Header with the version of the layout of buffered values."""

@@ -184,11 +184,6 @@ class _Made:
         chosen = np.flatnonzero(self.open & _has(self.rows, prefix))
         self.give(chosen, kind, _key(self.rows, chosen, prefix), prefix.size)
 
-    def read_prefixes(self) -> None:
-        """Give schemas to the rows that begin with an id or a GUID."""
-        for prefix, kind in _CONFLUENT:
-            self.read_prefix(prefix, kind)
-
     def read_headers(self, rows: Integers, frames: pa.Array) -> None:
         """Give schemas to the rows with a header that has an id or a GUID."""
         found = Rows.of(frames)
@@ -267,7 +262,8 @@ def confluent(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     made = _Made(values)
     if headers is not None:
         made.read_headers(*last_headers(headers, _CONFLUENT_HEADERS[side]))
-    made.read_prefixes()
+    for prefix, kind in _CONFLUENT:
+        made.read_prefix(prefix, kind)
     made.fail_rest(BY_ID.octets, BY_GUID.octets, least=BY_ID.size)
     return made.done()
 

@@ -18,7 +18,7 @@ from kafkaspec.values.definition import SchemaError, SchemaType
 from kafkaspec.values.fixed import RecordDecoder, fixed, topic_formats
 from kafkaspec.values.framing.frames import FRAMINGS, SIDES, Side
 from kafkaspec.values.options import AUTO, BYTES, CONNECT_JSON, DECODE, GIVEN, TEXT, WantedSide
-from kafkaspec.values.plan import Plan, ReaderTarget, WriterSchema
+from kafkaspec.values.plan import Plan, ReaderTarget
 from kafkaspec.values.planning.catalog import (
     Catalog,
     Same,
@@ -332,15 +332,13 @@ class _Decision:
         for name in names:
             written = [pair for pair in seen if (pair[0] or pair[1].name) == name]
             message, last = max(written, key=lambda pair: pair[1].id or 0)
-            for later in (own, self._latest_of(last)):
+            versions = self.schemas.versions(last.subject)
+            newer = writer_of(self.schemas, versions[-1]) if versions else None
+            for later in (own, newer):
                 if later is not None and has_type(later, name, message):
                     last = later
                     break
             yield target_of(last, message)
-
-    def _latest_of(self, writer: WriterSchema) -> WriterSchema | None:
-        versions = self.schemas.versions(writer.subject)
-        return writer_of(self.schemas, versions[-1]) if versions else None
 
 
 def plan_named(values: pa.Array, wanted: WantedSide, schemas: SchemaLog, framing: str) -> Plan:

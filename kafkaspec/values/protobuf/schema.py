@@ -192,7 +192,10 @@ def _rewritten(
         if part.type != FieldDescriptorProto.TYPE_MESSAGE:
             continue
         full = part.type_name.removeprefix(".")
-        if full != f"{name}.{_entry_name(part.name)}" or full not in names:
+        # As protoc calls the entry of a map: by_day, ByDayEntry.
+        words = (word[:1].upper() + word[1:] for word in part.name.split("_"))
+        entry_name = f"{''.join(words)}Entry"
+        if full != f"{name}.{entry_name}" or full not in names:
             continue
         entry = names[full]
         inner = {item.number: item for item in entry.field}
@@ -203,11 +206,6 @@ def _rewritten(
             and not (entry.nested_type or entry.enum_type or entry.extension)
         ):
             yield full
-
-
-def _entry_name(name: str) -> str:
-    """Return the name that protoc gives to the entry of a map: by_day, ByDayEntry."""
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_")) + "Entry"
 
 
 def _without_maps(

@@ -157,15 +157,12 @@ def fields(layout: tuple[Member, ...], found: Any, path: str) -> dict[str, Any]:
         elif type(value) is not field.type or (field.type is int and value not in _INTS):
             raise LayoutError(f"{place}: not a value of type {field.type.__name__}")
         elif field.items:
-            value = _items(field, value, place)
+            value = tuple(
+                fields(field.items, item, f"{place}[{number}]")
+                for number, item in enumerate(found[field.name])
+            )
         result[field.name] = value
     return result
-
-
-def _items(field: Member, found: Any, place: str) -> tuple[dict[str, Any], ...]:
-    return tuple(
-        fields(field.items, item, f"{place}[{number}]") for number, item in enumerate(found)
-    )
 
 
 def _object(data: bytes, path: str) -> dict[str, Any]:

@@ -128,7 +128,10 @@ class Replay:
         )
         versions = self._versions.setdefault(subject, {})
         place = versions.get(version)
-        if place is not None and _same(self.schemas[place], schema):
+        same = ("id", "type", "text", "references")
+        if place is not None and all(
+            getattr(self.schemas[place], name) == getattr(schema, name) for name in same
+        ):
             self.schemas[place] = schema
             return
         if place is not None:
@@ -157,9 +160,3 @@ def _given(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if value is None:
         return None
     return {name: item for name, item in value.items() if item is not None and name != "subject"}
-
-
-def _same(one: Schema, other: Schema) -> bool:
-    return (one.id, one.type, one.text, one.references) == (
-        other.id, other.type, other.text, other.references,
-    )  # fmt: skip
