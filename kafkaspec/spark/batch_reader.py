@@ -10,8 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.filters import Narrowed, narrowed
 from kafkaspec.spark.options import ReadOptions
-from kafkaspec.spark.partitions import SegmentTask
-from kafkaspec.spark.pieces import FIRST_ROWS, read_piece
+from kafkaspec.spark.pieces import FIRST_ROWS, SegmentTask, read_piece
 from kafkaspec.spark.planning import plan
 from kafkaspec.spark.schema import WantedColumns
 

@@ -81,13 +81,9 @@ def _both(one: frozenset[Any] | None, other: frozenset[Any] | None) -> frozenset
 
 
 def _offsets(item: Any) -> OffsetSpan:
-    if isinstance(item, GreaterThan):
-        return OffsetSpan(item.value + 1)
-    if isinstance(item, GreaterThanOrEqual):
-        return OffsetSpan(item.value)
-    if isinstance(item, LessThan):
-        return OffsetSpan(None, item.value)
-    if isinstance(item, LessThanOrEqual):
-        return OffsetSpan(None, item.value + 1)
+    if isinstance(item, GreaterThan | GreaterThanOrEqual):
+        return OffsetSpan(item.value + isinstance(item, GreaterThan))
+    if isinstance(item, LessThan | LessThanOrEqual):
+        return OffsetSpan(None, item.value + isinstance(item, LessThanOrEqual))
     values = [value for value in _values(item) or () if value is not None]
     return OffsetSpan(min(values), max(values) + 1) if values else OffsetSpan()

@@ -21,8 +21,8 @@ from kafkaspec.spark.filters import Narrowed
 from kafkaspec.spark.losses import report_missing
 from kafkaspec.spark.offsets import OffsetSpan, available, check_partitions, check_selected, span_of
 from kafkaspec.spark.options import ReadOptions
-from kafkaspec.spark.partitions import SegmentTask, TaskPiece
 from kafkaspec.spark.paths import LOGGER, SegmentFile, TopicLog, find_logs
+from kafkaspec.spark.pieces import SegmentTask, TaskPiece
 
 OPEN_BYTES: Final = 256 << 10
 """Cost of opening a file, in bytes; a separate task costs a hundred times as much."""

@@ -20,6 +20,7 @@ from kafkaspec.arrow.messages.topics import kind_of_record
 from kafkaspec.arrow.schema import SIMPLE
 from kafkaspec.spark.options import MessageChoice, ReadOptions, RecordContent
 from kafkaspec.spark.parsing import OptionError
+from kafkaspec.spark.value_types import spark_nested
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 HEADERS: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
@@ -32,25 +33,6 @@ def spark_arrow(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(kind):
         return TIMESTAMP
     return pa.int32() if kind in (pa.int8(), pa.int16()) else kind
-
-
-def spark_nested(kind: pa.DataType) -> pa.DataType:
-    """Return the type in which Spark takes a column of messages.
-
-    It has no unsigned integers, no fixed sizes and times in µs, and anything inside may be null.
-    """
-    if pa.types.is_struct(kind):
-        return pa.struct([pa.field(field.name, spark_nested(field.type)) for field in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(pa.field("element", spark_nested(kind.value_type)))
-    if pa.types.is_fixed_size_binary(kind):
-        return pa.binary()
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz)
-    return _SIGNED.get(kind, kind)
-
-
-_SIGNED: Final = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
 
 
 def spark_schema(schema: pa.Schema) -> StructType:

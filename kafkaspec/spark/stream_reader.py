@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from pyspark.sql.streaming.datasource import (
 
 from kafkaspec.log.batch import NONE
 from kafkaspec.spark.batch_reader import TaskReader
-from kafkaspec.spark.epochs import EpochFiles, Reached
 from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.offsets import (
     OffsetSpan,
@@ -30,7 +29,7 @@ from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import TopicLog
 from kafkaspec.spark.planning import plan_spans
 from kafkaspec.spark.schema import WantedColumns
-from kafkaspec.spark.tails import Tails
+from kafkaspec.spark.tails import EpochFiles, Reached, Tails
 
 _Offsets = dict[TopicPartition, int]
 """The next offset by topic-partition."""
@@ -201,30 +200,16 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
 
 
 class RefusedStream(DataSourceStreamReader):
-    """A stream that cannot begin."""
+    """A stream that cannot begin: whatever is asked of it first raises an error."""
 
     def __init__(self, error: OptionError) -> None:
-        """Remember what is wrong."""
         self._error = error
 
     @plainly()
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Raise the error, when a query begins."""
+    def _refuse(self, start: Any = None, end: Any = None) -> Any:
         raise self._error
 
-    @plainly()
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Raise the error, when a query goes on."""
-        raise self._error
-
-    @plainly()
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """Raise the error, when a micro-batch is repeated."""
-        raise self._error
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Raise the error; no task gets here."""
-        raise self._error
+    initialOffset = latestOffset = partitions = read = _refuse  # noqa: N815
 
 
 def _same_topic(log: TopicLog, read: Reached) -> bool:

@@ -6,6 +6,8 @@ Spark has no unsigned integers, no fixed sizes, no more than 38 digits, and no n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -19,7 +21,9 @@ _TIMES: Final = pa.time64("us")
 _DIGITS: Final = 38
 """Most digits of Spark's decimals."""
 
-_LEAVES: Final[dict[pa.DataType, pa.DataType]] = {
+Leaves = Mapping[pa.DataType, pa.DataType]
+
+_LEAVES: Final[Leaves] = {
     pa.null(): pa.string(),
     pa.int8(): pa.int16(),
     pa.uint8(): pa.int16(),
@@ -32,25 +36,23 @@ _LEAVES: Final[dict[pa.DataType, pa.DataType]] = {
 }
 
 
-def spark_value(kind: pa.DataType) -> pa.DataType:
+def spark_value(kind: pa.DataType, leaves: Leaves = _LEAVES) -> pa.DataType:
     """Return the type in which Spark takes a column of keys or values."""
     types = pa.types
+    nested = partial(spark_value, leaves=leaves)
     if types.is_struct(kind):
         if not kind.num_fields:
             return pa.bool_()
         names = unique_names([field.name for field in kind])
         return pa.struct(
-            [
-                pa.field(name, spark_value(field.type))
-                for name, field in zip(names, kind, strict=True)
-            ]
+            [pa.field(name, nested(field.type)) for name, field in zip(names, kind, strict=True)]
         )
     if types.is_map(kind):
-        return pa.map_(spark_value(kind.key_type), spark_value(kind.item_type))
+        return pa.map_(nested(kind.key_type), nested(kind.item_type))
     if types.is_list(kind):
-        return pa.list_(pa.field("element", spark_value(kind.value_type)))
+        return pa.list_(pa.field("element", nested(kind.value_type)))
     if types.is_dictionary(kind):
-        return spark_value(kind.value_type)
+        return nested(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType) or types.is_fixed_size_binary(kind):
         return pa.binary()
     if types.is_timestamp(kind):
@@ -61,7 +63,13 @@ def spark_value(kind: pa.DataType) -> pa.DataType:
         return pa.duration("us")
     if types.is_decimal(kind) and kind.precision > _DIGITS:
         return pa.string()
-    return _LEAVES.get(kind, kind)
+    return leaves.get(kind, kind)
+
+
+spark_nested: Final = partial(
+    spark_value, leaves={kind: own for kind, own in _LEAVES.items() if kind != pa.int8()}
+)
+"""The same for a column of messages, in which ``int8`` stays: Spark calls it ``tinyint``."""
 
 
 def as_spark(values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[int]]:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from kafkaspec.spark.partitions import TaskPiece
+from kafkaspec.spark.pieces import TaskPiece
 from kafkaspec.spark.schema import schema_of
 from kafkaspec.spark.source import KafkaSegmentDataSource, typed_options
 

@@ -16,7 +16,7 @@ pytest.importorskip("pyspark")
 
 import kafkaspec as ks
 from kafkaspec.spark.failing import DataLossError
-from kafkaspec.spark.partitions import TaskPiece
+from kafkaspec.spark.pieces import TaskPiece
 from tests.goldens import GOLDEN
 from tests.spark import logs
 from tests.spark.reading import stream_reader, table, tasks

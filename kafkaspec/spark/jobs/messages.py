@@ -18,7 +18,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.jobs.units import rows_of
 from kafkaspec.spark.paths import local
-from kafkaspec.spark.schema import spark_nested
+from kafkaspec.spark.value_types import spark_nested
 from kafkaspec.state import groups, remote, share, transactions
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.times import Time
