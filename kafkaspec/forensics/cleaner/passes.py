@@ -32,7 +32,6 @@ from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NONE, Batch
-from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import read_headers
 from kafkaspec.log.lookup import start_position
@@ -170,7 +169,9 @@ class Pass:
         for headers in read_headers(segment, begin):
             for number in _transactional(headers):
                 if headers.control[number]:
-                    self._marker(headers, number, transactions)
+                    control = headers.batch(number).marker()
+                    producer = headers.producer_id[number]
+                    transactions.marker(headers.last_offset[number], producer, control)
                 elif transactions.data(
                     headers.last_offset[number], headers.producer_id[number], True
                 ):
@@ -204,14 +205,6 @@ class Pass:
                 self.latest = max(self.latest, headers.last_offset[number - 1])
             if number < len(headers):
                 return
-
-    @staticmethod
-    def _marker(headers: HeaderTable, number: int, transactions: AbortedRanges) -> bool:
-        return transactions.marker(
-            headers.last_offset[number],
-            headers.producer_id[number],
-            _control(headers, number),
-        )
 
     # -- groups of segments -----------------------------------------------------------------
 
@@ -381,7 +374,7 @@ class Pass:
     def _control_batch(
         self, headers: HeaderTable, number: int, retains: bool, removed: list[Removed] | None
     ) -> Decision | None:
-        control = _control(headers, number)
+        control = headers.batch(number).marker()
         idle = self._transactions.marker(
             headers.last_offset[number], headers.producer_id[number], control
         )
@@ -545,11 +538,6 @@ def _transactional(headers: HeaderTable) -> list[int]:
         return []
     flags = zip(headers.transactional, headers.control, strict=True)
     return [number for number, pair in enumerate(flags) if any(pair)]
-
-
-def _control(headers: HeaderTable, number: int) -> ControlRecord | None:
-    """Return the first record of a control batch, None if there is none."""
-    return headers.batch(number).marker()
 
 
 def _besides(

@@ -34,8 +34,6 @@ _SURE: Final = 30
 """Bits of chance against which all keys would be in the right place by accident."""
 _SHARE: Final = 0.9
 """Share of records that a partitioner has to explain."""
-_EMPTY: Final = b""
-
 MISPLACED: Final = pa.schema([
     ("topic", pa.string()),
     ("partition", pa.int32()),
@@ -271,7 +269,7 @@ def _allowed(name: str, keys: Sequence[_Keys], count: int) -> tuple[str, ...]:
             continue
         places = {item.number for item in keys if item.placement.null_keys}
         others = {item.number for item in keys if item.placement.empty_keys}
-        only = {partition_of(partitioner, _EMPTY if each.empty else None, count)}
+        only = {partition_of(partitioner, b"" if each.empty else None, count)}
         null = {partition_of(partitioner, None, count)}
         if (each.null and not places <= null) or (each.empty and not others <= only):
             continue
@@ -316,7 +314,9 @@ def _place(found: TopicKeys, keys: Sequence[_Keys], best: Fit) -> None:
         wrong = belongs != item.number
         if best.before is not None and item.number < best.before and len(hashes):
             earlier = partitions_of(best.hash, hashes, best.before)
-            cut = _cut(earlier != item.number, wrong)
+            before = np.concatenate(([0], np.cumsum(earlier != item.number)))
+            after = np.concatenate(([0], np.cumsum(wrong)))
+            cut = int(np.argmin(before + (after[-1] - after)))  # fewest in a wrong place
             if cut:
                 item.placement.growth = _growth(item, cut)
                 belongs[:cut] = earlier[:cut]
@@ -332,13 +332,6 @@ def _place(found: TopicKeys, keys: Sequence[_Keys], best: Fit) -> None:
         ]
         tables.append(pa.table(columns, schema=MISPLACED))
     found.misplaced = pa.concat_tables(tables)
-
-
-def _cut(wrong_before: NDArray[np.bool_], wrong_after: NDArray[np.bool_]) -> int:
-    """Return the number of records that follow the earlier number: with fewest in a wrong place."""
-    before = np.concatenate(([0], np.cumsum(wrong_before)))
-    after = np.concatenate(([0], np.cumsum(wrong_after)))
-    return int(np.argmin(before + (after[-1] - after)))
 
 
 def _growth(item: _Keys, cut: int) -> GrowthPoint:

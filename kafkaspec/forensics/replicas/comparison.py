@@ -10,12 +10,11 @@ from typing import ClassVar, Final, Literal
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
-from kafkaspec.forensics.replicas.entries import EntryPlace, Pair, Relation, ReplicaSide, different
+from kafkaspec.forensics.replicas.entries import EntryPlace, Pair, ReplicaSide, different
 from kafkaspec.forensics.replicas.truncation import ReplicaEpochs, TruncationStep, truncation
 from kafkaspec.io.remote import RemotePath
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition, PartitionLog
-from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
 from kafkaspec.provider import provider
 from kafkaspec.results import Assumption, Finding, OffsetRange, Strength
@@ -244,7 +243,9 @@ class _Sorter:
         self, found: ReplicaComparison, start_a: int, start_b: int, cleaner_a: int, cleaner_b: int
     ) -> None:
         self._found = found
-        self._starts = {Relation.ONLY_A: start_b, Relation.ONLY_B: start_a}
+        self._starts = start_a, start_b
+        self._wrong: list[str] = []
+        """Which entries of the last pair have wrong checksums."""
         self._cleaners = cleaner_a, cleaner_b
         self._differences: list[LogDifference] = []
         self._cleaned: LogDifference | None = None
@@ -261,7 +262,9 @@ class _Sorter:
         if last is not None and last.kind is kind and _alike(last, pair):
             self._differences[-1] = _joined(last, kind, pair)
         else:
-            self._differences.append(_joined(None, kind, pair))
+            are = "is" if len(self._wrong) == 1 else "are"
+            damage = f"a checksum is wrong: {' and '.join(self._wrong)} {are} damaged"
+            self._differences.append(replace(_joined(None, kind, pair), message=damage))
 
     def finish(self) -> list[LogDifference]:
         """Return all differences."""
@@ -276,11 +279,13 @@ class _Sorter:
     def _kind(self, pair: Pair) -> DifferenceKind | None:
         """Return how two logs differ in a pair; None if their records have to be compared."""
         a, b = pair.a, pair.b
-        if self._found.divergence is not None or _overlap(self._found, pair):
+        if self._found.divergence is not None:
             return DifferenceKind.DIVERGED
         if a is None or b is None:
             other = self._found.b if b is None else self._found.a
-            if pair.last_offset < self._starts[pair.relation]:
+            if not other.ended and other.place.first_offset <= pair.last_offset:
+                return DifferenceKind.DIVERGED  # it has some of these offsets
+            if pair.last_offset < self._starts[b is None]:
                 return DifferenceKind.LOG_START
             if other.ended and pair.first_offset >= other.end_offset:
                 return DifferenceKind.END
@@ -289,7 +294,8 @@ class _Sorter:
             return DifferenceKind.DIVERGED
         if pair.first_offset < max(self._cleaners):
             return None
-        return DifferenceKind.CHANGED if _intact(a) and _intact(b) else DifferenceKind.DAMAGED
+        self._wrong = [name for name, place in (("A", a), ("B", b)) if not _intact(place)]
+        return DifferenceKind.DAMAGED if self._wrong else DifferenceKind.CHANGED
 
     def _reason(self, item: LogDifference) -> tuple[Strength, str]:
         only = "A" if item.b is None else "B"
@@ -312,17 +318,7 @@ class _Sorter:
         if item.kind is DifferenceKind.CHANGED:
             text = "right checksums on both sides: one copy was changed, no broker does that"
             return Strength.PROOF, text
-        return Strength.PROOF, "a checksum is wrong: " + self._damaged(item)
-
-    def _damaged(self, item: LogDifference) -> str:
-        places = {"A": item.a, "B": item.b}
-        logs = {"A": self._found.a.log, "B": self._found.b.log}
-        wrong = [
-            name
-            for name, extent in places.items()
-            if extent is not None and not _sound(logs[name], extent)
-        ]
-        return " and ".join(wrong) + (" is damaged" if len(wrong) == 1 else " are damaged")
+        return Strength.PROOF, item.message
 
     def _compare_records(self, span: LogDifference) -> list[LogDifference]:
         provider()  # says what is not installed
@@ -402,32 +398,11 @@ def _alike(last: LogDifference, pair: Pair) -> bool:
     return sides and (near or last.kind in LEGAL) and last.kind is not DifferenceKind.DAMAGED
 
 
-def _overlap(found: ReplicaComparison, pair: Pair) -> bool:
-    """Return whether the other log has an entry with some of the offsets of a lone one."""
-    if pair.relation is Relation.BOTH:
-        return False
-    other = found.b if pair.b is None else found.a
-    return not other.ended and other.place.first_offset <= pair.last_offset
-
-
 def _intact(place: EntryPlace) -> bool:
     try:
         return place.segment.batch_at(place.position).crc_valid
     except KafkaSpecError:
         return False
-
-
-def _sound(log: PartitionLog, extent: Extent) -> bool:
-    """Return whether the checksum of the first entry of an extent is right."""
-    paths = [log.path] if isinstance(log, Segment) else log.segment_paths
-    for path in paths:
-        if path is not None and str(path) == extent.file:
-            segment = log if isinstance(log, Segment) else log.open_segment(path)
-            try:
-                return segment.batch_at(extent.position).crc_valid
-            except KafkaSpecError:
-                return False
-    return True
 
 
 def _runs(offsets: Iterable[int]) -> list[list[int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
 from kafkaspec.errors import KafkaSpecError
@@ -21,15 +20,6 @@ from kafkaspec.log.segment import Segment
 
 _MOST_BYTES: Final = 4 << 20
 """Bytes that are compared at once."""
-
-
-class Relation(StrEnum):
-    """How an entry of one log stands to the other log."""
-
-    ONLY_A = "only_a"
-    ONLY_B = "only_b"
-    BOTH = "both"
-    """Both have an entry with these offsets, of other bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +50,6 @@ class Pair:
         b: the entry of B, None if only A has it.
     """
 
-    relation: Relation
     a: EntryPlace | None
     b: EntryPlace | None
 
@@ -118,6 +107,12 @@ class ReplicaSide:
             if self._headers is None:
                 return
             self._note(self._headers)
+
+    def taken(self) -> EntryPlace:
+        """Return the current entry, and go on to the next one."""
+        place = self.place
+        self.move(1)
+        return place
 
     def size(self, count: int) -> int:
         """Return the number of bytes of some entries from the current one on."""
@@ -215,26 +210,11 @@ def different(a: ReplicaSide, b: ReplicaSide) -> Iterator[Pair]:
         elif count > 1:
             count = 1
         else:
-            yield _pair(a, b)
-    for relation, side in ((Relation.ONLY_A, a), (Relation.ONLY_B, b)):
-        while not side.ended:
-            yield _alone(relation, side)
-
-
-def _pair(a: ReplicaSide, b: ReplicaSide) -> Pair:
-    first, second = a.place, b.place
-    if first.last_offset < second.last_offset:
-        return _alone(Relation.ONLY_A, a)
-    if first.last_offset > second.last_offset:
-        return _alone(Relation.ONLY_B, b)
-    a.move(1)
-    b.move(1)
-    return Pair(Relation.BOTH, first, second)
-
-
-def _alone(relation: Relation, side: ReplicaSide) -> Pair:
-    place = side.place
-    side.move(1)
-    if relation is Relation.ONLY_A:
-        return Pair(relation, place, None)
-    return Pair(relation, None, place)
+            first, second = a.place.last_offset, b.place.last_offset
+            yield Pair(
+                a.taken() if first <= second else None, b.taken() if second <= first else None
+            )
+    while not a.ended:
+        yield Pair(a.taken(), None)
+    while not b.ended:
+        yield Pair(None, b.taken())

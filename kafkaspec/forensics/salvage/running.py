@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -38,7 +39,7 @@ from kafkaspec.forensics.salvage.report import (
     SalvagedSegment,
     SalvageReport,
 )
-from kafkaspec.forensics.salvage.unproven import UnprovenFile
+from kafkaspec.forensics.salvage.unproven import UnprovenFile, unproven_file
 from kafkaspec.io.local import FileReading, copied, read_beside
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.headers import read_headers
@@ -114,7 +115,7 @@ def salvage(
         check_output(unproven, *sources)
     require_new(Path(out))
     with ExitStack() as stack:
-        records = None if unproven is None else stack.enter_context(UnprovenFile(unproven))
+        records = None if unproven is None else stack.enter_context(unproven_file(unproven))
         aside = stack.enter_context(DirectoryAside(out, sync=sync))
         report = _Salvage(settings, aside, records).run(sources)
     count = 0 if records is None else records.count
@@ -294,7 +295,7 @@ class _Salvage:
             raise make_error(Reason.UNREADABLE, f"{detail}convert the log", file=segment.name)
         sink: Sink | None = None
         if self.records is not None:
-            sink = self.records.sink(*_name_of(log))
+            sink = partial(self.records.add, *_name_of(log))
         settings = self.settings
         plan = plan_segment(segment, limit, settings.repair, sink, ambiguous=settings.ambiguous)
         self.settings.progress(segment.size, os.fspath(segment.path))

@@ -8,12 +8,12 @@ wrapper have their own checksums.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, Final, Self
+from typing import IO, Any, Final
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
@@ -188,20 +188,6 @@ def _may_begin(payload: memoryview, position: int) -> bool:
     return False
 
 
-def as_json(found: UnprovenRecord) -> dict[str, Any]:
-    """Return a record for JSON."""
-    record = found.record
-    return {
-        "position": found.position,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "key": bytes_value(record.key),
-        "value": bytes_value(record.value),
-        "headers": [[key, bytes_value(value)] for key, value in record.headers],
-        "crc_valid": found.crc_valid,
-    }
-
-
 def _payload(codec: int, magic: int, stored: memoryview) -> bytearray:
     """Return what can be decompressed, up to the first fault."""
     found = bytearray()
@@ -230,51 +216,50 @@ def _record(stored: Any) -> Record:
     )
 
 
+@dataclass
 class UnprovenFile:
-    """A new file of JSON lines with records that nothing proves; its first line says so.
+    """JSON lines with records that nothing proves; the first line says so."""
 
-    Args:
-        path: its path. It appears at the end of the block, unless that fails.
+    file: IO[bytes]
+    path: Path
+    count: int = 0
+
+    def add(
+        self, topic: str | None, partition: int | None, path: Path, found: UnprovenRecord
+    ) -> None:
+        """Write a record of a segment of a partition."""
+        self.count += 1
+        record = found.record
+        self.line({
+            "type": "unproven_record",
+            "topic": topic,
+            "partition": partition,
+            "file": str(path),
+            "position": found.position,
+            "offset": record.offset,
+            "timestamp": record.timestamp,
+            "key": bytes_value(record.key),
+            "value": bytes_value(record.value),
+            "headers": [[key, bytes_value(value)] for key, value in record.headers],
+            "crc_valid": found.crc_valid,
+        })  # fmt: skip
+
+    def line(self, content: dict[str, Any]) -> None:
+        """Write a line."""
+        with writing(self.path):
+            self.file.write(json.dumps(content).encode() + b"\n")
+
+
+@contextmanager
+def unproven_file(path: str | PathLike[str]) -> Iterator[UnprovenFile]:
+    """Open a new file for records that nothing proves.
+
+    It appears at the end of the block, unless that fails.
 
     Raises:
         KafkaSpecError: ``unreadable``: it cannot be written, or is there already.
     """
-
-    def __init__(self, path: str | PathLike[str]) -> None:
-        self.count = 0
-        self._path = Path(path)
-        self._stack = ExitStack()
-        self._file: IO[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        self._stack.enter_context(writing(self._path))
-        self._file = self._stack.enter_context(file_aside(self._path, replace=False))
-        self._line({"type": "unproven", "warning": _WARNING})
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
-
-    def sink(
-        self, topic: str | None, partition: int | None
-    ) -> Callable[[Path, UnprovenRecord], None]:
-        """Return a function that writes a record of a segment of a partition."""
-
-        def write(path: Path, found: UnprovenRecord) -> None:
-            self.count += 1
-            self._line(
-                {
-                    "type": "unproven_record",
-                    "topic": topic,
-                    "partition": partition,
-                    "file": str(path),
-                    **as_json(found),
-                }
-            )
-
-        return write
-
-    def _line(self, content: dict[str, Any]) -> None:
-        assert self._file is not None
-        with writing(self._path):
-            self._file.write(json.dumps(content).encode() + b"\n")
+    with writing(Path(path)), file_aside(Path(path), replace=False) as file:
+        made = UnprovenFile(file, Path(path))
+        made.line({"type": "unproven", "warning": _WARNING})
+        yield made
