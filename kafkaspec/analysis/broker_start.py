@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.consequences import (
     FINDS_END,
     PREDICTED,
@@ -23,6 +22,7 @@ from kafkaspec.analysis.consequences import (
     refused_when_clean,
 )
 from kafkaspec.analysis.findings import Finding, Place, Severity
+from kafkaspec.analysis.reasons import Area, BrokerAction, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.loading import (

@@ -7,16 +7,29 @@ that agree with their records, so every difference is a finding.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.analysis.consequences import of_message
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.columns.conditions import Compare, Condition, holds
 from kafkaspec.columns.inspection import TEXT
+from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.layout import names
-from kafkaspec.log.batch import CREATE_TIME, NO_TIMESTAMP, NONE, TIMESTAMP_TYPES, Batch
+from kafkaspec.layout.framing import FRAMING
+from kafkaspec.log.batch import (
+    CREATE_TIME,
+    NO_TIMESTAMP,
+    NONE,
+    TIMESTAMP_TYPES,
+    Batch,
+    ignored_bytes,
+)
+from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
+from kafkaspec.messages.decoding import decode_messages
 from kafkaspec.model import Record
 
 if TYPE_CHECKING:
@@ -309,3 +322,61 @@ def check_control(batch: Batch, controls: Sequence[ControlRecord], file: str) ->
             "only the first is read",
             offset=batch.last_offset,
         )
+
+
+def check_slack(batch: Batch, file: str) -> Iterator[Finding]:
+    """Report bytes of an entry after its value, which the checksum covers (quirk Q13)."""
+    left = ignored_bytes(batch)
+    if left:
+        place = Place(file, Area.BATCH, batch.end - left, batch.last_offset)
+        yield place.warning(R.TRAILING_BYTES, f"{left} bytes after the value are ignored")
+
+
+def check_wrapper(batch: LegacyBatch, file: str) -> Iterator[Finding]:
+    """Report bytes after the last message of a wrapper that was read, and a message of no magic.
+
+    Kafka ignores fewer bytes than the framing of an entry. It drops a cut entry, and in magic 1
+    the offsets of all other messages move up by one (quirks Q13 and Q21).
+    """
+    left, magic = batch.dropped_bytes, batch.unknown_magic
+    place = Place(file, Area.WRAPPER, batch.position, batch.last_offset)
+    if magic is not None:
+        yield place.warning(R.INNER_MAGIC, f"a message has magic {magic}, and is read as magic 1")
+    if left >= FRAMING:
+        message = f"the last message is cut after {left} bytes and silently dropped"
+        if has_relative_offsets(batch.kind):
+            message += ", which moves the offsets of all others up by one"
+        yield place.error(R.TRAILING_BYTES, message)
+    elif left:
+        yield place.warning(R.TRAILING_BYTES, f"{left} bytes after the last message are ignored")
+
+
+def check_messages(
+    batch: Batch, records: Sequence[Record], topic: str, codec: str, file: str
+) -> Iterator[Finding]:
+    """Decode the keys and values of the records of a batch of data.
+
+    Without the release that wrote them: any layout will do that the specification has.
+    """
+    at = Place(file, Area.INTERNAL_RECORD, batch.position)
+    reader, origin = get_codec(codec), Origin()
+    for record in records:
+        try:
+            decode_messages(topic, record, codec=reader, origin=origin)
+        except KafkaSpecError as error:
+            known = error.reason is not Reason.UNSUPPORTED_VERSION
+            yield replace(
+                _finding(at, error, record.offset, known=known),
+                predicted=of_message(topic, known=known),
+            )
+
+
+def _finding(at: Place, error: KafkaSpecError, offset: int, *, known: bool) -> Finding:
+    if not known:
+        return at.warning(R.UNKNOWN_RECORD_TYPE, error.detail, offset=offset, path=error.path)
+    part = error.path.split("/")[1]
+    byte = "" if error.position is None else f" at its byte {error.position}"
+    text = f"the {part} does not decode{byte}: {error.detail} [{error.reason}]"
+    if error.spec:
+        text += f" ({error.spec})"
+    return at.error(R.UNDECODED_MESSAGE, text, offset=offset, path=error.path)

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
-from kafkaspec.analysis.areas import Consequence
 from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.consequences import (
     USES_OTHER_STATE,
@@ -29,6 +28,7 @@ from kafkaspec.analysis.consequences import (
     reads_log,
 )
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
+from kafkaspec.analysis.reasons import Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.broker import recovery
 from kafkaspec.broker.loading import (

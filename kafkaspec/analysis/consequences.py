@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
+from kafkaspec.analysis.reasons import Area, BrokerAction, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.broker.text_files import FileFault
 

@@ -8,9 +8,8 @@ from functools import partialmethod
 from typing import Any, ClassVar
 
 from kafkaspec import results
-from kafkaspec.analysis.areas import Area, BrokerAction, Consequence
 from kafkaspec.analysis.consequences import consequence_of
-from kafkaspec.analysis.reasons import FindingReason
+from kafkaspec.analysis.reasons import Area, BrokerAction, Consequence, FindingReason
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.tiered.mount import SCHEME
 

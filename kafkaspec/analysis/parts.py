@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kafkaspec.analysis.check_order import LogOrder
-from kafkaspec.analysis.checkpoints.log_state import EpochRun
 from kafkaspec.analysis.findings import Finding, FindingReason, Severity
 from kafkaspec.analysis.report import FileResult
+from kafkaspec.analysis.text_checks import EpochRun
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex

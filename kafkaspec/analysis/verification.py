@@ -12,26 +12,32 @@ from pathlib import Path
 
 from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
-from kafkaspec.analysis.checkpoints.log_state import LogState, add_to_runs
-from kafkaspec.analysis.checkpoints.nodes import read_ids
-from kafkaspec.analysis.checkpoints.parsing import size_of
-from kafkaspec.analysis.checkpoints.partition_files import PARTITION_KINDS, verify_partition_file
-from kafkaspec.analysis.checkpoints.root_files import (
-    ROOT_KINDS,
-    check_stop,
-    check_topic_ids,
-    verify_root_file,
-)
 from kafkaspec.analysis.consequences import IN_DAMAGE
-from kafkaspec.analysis.files import Directory, kind_of, read_directories
+from kafkaspec.analysis.files import (
+    Directory,
+    are_worth_processes,
+    groups_of,
+    kind_of,
+    read_directories,
+)
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
-from kafkaspec.analysis.groups import are_worth_processes, groups_of
 from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled, in_results, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report
-from kafkaspec.analysis.verify_index import verify_snapshot
+from kafkaspec.analysis.text_checks import (
+    PARTITION_KINDS,
+    ROOT_KINDS,
+    LogState,
+    add_to_runs,
+    check_stop,
+    check_topic_ids,
+    read_ids,
+    size_of,
+    verify_partition_file,
+    verify_root_file,
+)
+from kafkaspec.analysis.verify_index import verify_remote_index, verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
-from kafkaspec.analysis.verify_remote_index import verify_remote_index
 from kafkaspec.analysis.verify_segment import SegmentVerifier, VerifyChecks, VerifyEvent
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
+from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_index import OffsetIndexCheck, TimeIndexCheck
-from kafkaspec.analysis.check_snapshot import check_snapshot
 from kafkaspec.analysis.check_transactions import TransactionIndexCheck
-from kafkaspec.analysis.compare_sidecars import compare_sidecar
+from kafkaspec.analysis.compare import compare_sidecar
 from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.files import names
 from kafkaspec.files.indexes import OffsetIndex, TimeIndex
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
+from kafkaspec.io.remote import exists
 
 _CACHED = 16
 """Number of entries to keep: a pass over the log accesses the same few repeatedly."""
@@ -164,3 +167,73 @@ def verify_snapshot(
             text = f"{unused} bytes after the producers are ignored"
             yield place.warning(R.TRAILING_BYTES, text, result.size - unused)
     yield result
+
+
+def check_snapshot(entries: Sequence[ProducerEntry], name_offset: int | None) -> Iterator[str]:
+    """Yield a message for each contradiction.
+
+    Args:
+        name_offset: offset in the file name, which is above all offsets in the snapshot.
+    """
+    seen: set[int] = set()
+    for entry in entries:
+        producer = f"producer {entry.producer_id}"
+        if entry.producer_id in seen:
+            yield f"{producer} is listed twice"
+        seen.add(entry.producer_id)
+        for name, offset in (
+            ("last offset", entry.last_offset),
+            ("an open transaction from offset", entry.current_txn_first_offset),
+        ):
+            if name_offset is not None and offset >= name_offset:
+                yield (
+                    f"{producer} has {name} {offset}, which is not below offset {name_offset} of "
+                    "the file name"
+                )
+        if entry.offset_delta < 0 or entry.offset_delta > max(entry.last_offset, 0):
+            yield (
+                f"{producer} has a last batch of {entry.offset_delta + 1} offsets that ends at "
+                f"offset {entry.last_offset}"
+            )
+
+
+def verify_remote_index(
+    path: Path, kind: FileKind, partition: str, codecs: tuple[str, ...]
+) -> Iterator[Finding | FileResult]:
+    """Check an index of ``remote-log-index-cache``: size, order, its siblings.
+
+    Its log is not local. Kafka: ``RemoteIndexCache``, which reads it as that of a segment.
+
+    Args:
+        path: path of the index, whose name has the id of a segment in remote storage.
+        codecs: names of the codecs; findings come from the first one, all are compared.
+    """
+    file = os.fspath(path)
+    name = names.parse_segment(path.name)
+    assert name is not None
+    opened: IndexFile | TransactionFile
+    try:
+        if kind is FileKind.TRANSACTION_INDEX:
+            opened = TransactionFile(path, file, name.base_offset, partition, codecs[0])
+        else:
+            opened = IndexFile(path, kind, partition, codecs[0])
+    except KafkaSpecError as error:
+        yield Place(file, Area(kind)).refused(error)
+        yield FileResult(file=file, kind=kind, partition=partition)
+        return
+    with closing(opened):
+        yield from compare_sidecar(path, kind, codecs)
+        yield from opened.problems()
+    missing = [
+        sibling
+        for sibling in map(name.sibling, names.REMOTE_INDEXES)
+        if not exists(path.with_name(sibling))
+    ]
+    if missing:
+        yield Place(file, Area.FILES).warning(
+            R.ORPHAN_FILE,
+            f"there is no {' and no '.join(missing)} for it; when a broker starts, it deletes the"
+            " local indexes of that segment and fetches them again",
+        )
+    assert opened.result is not None
+    yield opened.result

@@ -13,14 +13,19 @@ from typing import Any
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.analysis.broker_start import BrokerStart
-from kafkaspec.analysis.check_batch import check_control, check_header, check_records, content_area
+from kafkaspec.analysis.check_batch import (
+    check_control,
+    check_header,
+    check_messages,
+    check_records,
+    check_slack,
+    check_wrapper,
+    content_area,
+)
 from kafkaspec.analysis.check_index import EntryCheck
-from kafkaspec.analysis.check_messages import check_messages
 from kafkaspec.analysis.check_order import Header, LogOrder
 from kafkaspec.analysis.check_producers import check_producers
-from kafkaspec.analysis.check_wrapper import check_slack, check_wrapper
-from kafkaspec.analysis.compare import CodecComparison, ReadRecords, content_of
-from kafkaspec.analysis.compare_sidecars import compare_sidecar
+from kafkaspec.analysis.compare import CodecComparison, ReadRecords, compare_sidecar, content_of
 from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
 from kafkaspec.analysis.parts import WHOLE, BatchSpan, Elsewhere, PartSurvey, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.analysis import BrokerAction, verify
-from kafkaspec.analysis.areas import Area
 from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.findings import Finding
+from kafkaspec.analysis.reasons import Area
 from tests.kafka import index_cases
 from tests.kafka.index_cases import END, Served
 

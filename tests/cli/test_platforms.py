@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.analysis.groups import MANY
+from kafkaspec.analysis.files import MANY
 from tests.goldens import GOLDEN
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,8 @@ import pytest
 from rich.console import Console
 
 import kafkaspec as ks
-from kafkaspec.analysis import groups, verification
+from kafkaspec.analysis import files as analysis_files
+from kafkaspec.analysis import verification
 from kafkaspec.analysis.files import read_directories
 from kafkaspec.analysis.verify_segment import VerifyChecks
 from kafkaspec.cli.commands.verify_text import print_report
@@ -316,8 +317,8 @@ def test_jobs_change_nothing_in_a_log_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, mapped: bool
 ) -> None:
     """Groups of small partitions, which other processes verify, between large ones."""
-    monkeypatch.setattr(groups, "MANY", 2)
-    monkeypatch.setattr(groups, "_MOST", 3)
+    monkeypatch.setattr(analysis_files, "MANY", 2)
+    monkeypatch.setattr(analysis_files, "_MOST", 3)
     monkeypatch.setattr(verification, "Options", partial_of(VerifyChecks, part_bytes=4 << 10))
     logs = tmp_path / "logs"
     shutil.copytree(golden("4.3.1", "plain-0").parent, logs)
@@ -329,7 +330,10 @@ def test_jobs_change_nothing_in_a_log_directory(
             path.write_bytes(data)
     (logs / "plain-0" / "partition.metadata").write_text("version: 0\ntopic_id: x\n")
     directories = read_directories(logs)[1:]
-    assert {group.small for group in groups.groups_of(directories, 4 << 10)} == {True, False}
+    assert {group.small for group in analysis_files.groups_of(directories, 4 << 10)} == {
+        True,
+        False,
+    }
     done: list[Any] = []
     processes = in_processes
 
@@ -355,8 +359,8 @@ def _die(task: object) -> None:
 @pytest.mark.slow
 def test_a_process_that_ends_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the system ends one that takes too much memory."""
-    monkeypatch.setattr(groups, "MANY", 2)
-    monkeypatch.setattr(groups, "_MOST", 1)
+    monkeypatch.setattr(analysis_files, "MANY", 2)
+    monkeypatch.setattr(analysis_files, "_MOST", 1)
     monkeypatch.setattr(verification, "_group", _die)
     logs = golden("4.3.1", "plain-0").parent
     result = run("verify", logs, "--jobs", "2")

@@ -11,9 +11,8 @@ from kafkaspec import __version__
 from kafkaspec._generated.layout import ENTRY_KINDS, ENUMS, LAYOUTS, SPECIFICATION
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.headers import KINDS
-from kafkaspec.analysis.areas import Area, Consequence
 from kafkaspec.analysis.consequences import CONSEQUENCES, consequence_of, of_message
-from kafkaspec.analysis.reasons import FindingReason
+from kafkaspec.analysis.reasons import Area, Consequence, FindingReason
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT, NAMES
 from kafkaspec.files import names as files
 from kafkaspec.layout import EntryKind, FieldLayout, TypeLayout, names

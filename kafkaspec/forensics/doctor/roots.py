@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.analysis.checkpoints.nodes import check_ids
 from kafkaspec.analysis.findings import Area, FindingReason, Place
+from kafkaspec.analysis.text_checks import check_ids
 from kafkaspec.broker.text_files import stopped_cleanly
 from kafkaspec.errors import KafkaSpecError, Reason, unreadable
 from kafkaspec.files import names

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
-from kafkaspec.analysis.checkpoints.parsing import size_of
 from kafkaspec.analysis.files import kind_of, read_directories
 from kafkaspec.analysis.findings import Finding
 from kafkaspec.analysis.parts import (
@@ -30,6 +29,7 @@ from kafkaspec.analysis.parts import (
     survey,
 )
 from kafkaspec.analysis.report import FileKind, Report
+from kafkaspec.analysis.text_checks import size_of
 from kafkaspec.analysis.verification import codecs_of, verify_events
 from kafkaspec.analysis.verify_segment import SegmentVerifier, VerifyChecks
 from kafkaspec.codecs import DEFAULT_CODEC
