@@ -35,7 +35,7 @@ def told(path: Path, **options: Any) -> Told:
         read[file] = read.get(file, 0) + count
 
     found: Told = []
-    with patch.object(verification, "Options", partial(VerifyChecks, **options)):
+    with patch.object(verification, "VerifyChecks", partial(VerifyChecks, **options)):
         try:
             for event in verify_events(path, progress=progress):
                 kind = "finding" if isinstance(event, Finding) else "file"

@@ -299,7 +299,7 @@ def test_help_tells_the_exit_codes(command: str) -> None:
 
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_jobs_change_nothing(partition: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    monkeypatch.setattr(verification, "Options", partial_of(VerifyChecks, part_bytes=1 << 10))
+    monkeypatch.setattr(verification, "VerifyChecks", partial_of(VerifyChecks, part_bytes=1 << 10))
     log = first_segment(partition)
     data = bytearray(log.read_bytes())
     data[len(data) // 2] ^= 1
@@ -319,7 +319,7 @@ def test_jobs_change_nothing_in_a_log_directory(
     """Groups of small partitions, which other processes verify, between large ones."""
     monkeypatch.setattr(analysis_files, "MANY", 2)
     monkeypatch.setattr(analysis_files, "_MOST", 3)
-    monkeypatch.setattr(verification, "Options", partial_of(VerifyChecks, part_bytes=4 << 10))
+    monkeypatch.setattr(verification, "VerifyChecks", partial_of(VerifyChecks, part_bytes=4 << 10))
     logs = tmp_path / "logs"
     shutil.copytree(golden("4.3.1", "plain-0").parent, logs)
     shutil.copytree(logs / "plain-0", logs / "plain-1.0123456789abcdef0123456789abcdef-delete")
