@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.outcomes import CONTROL, OFFSET, PRODUCER, markers_in, outcomes
+from kafkaspec.arrow.reading import record_batches
+from kafkaspec.arrow.schema import request_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.partition import PartitionLog
-from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import Outcome
 
 _TRANSACTIONAL: Final = "transactional"
@@ -67,24 +68,15 @@ def _batches(
     report: Callable[[KafkaSpecError], None],
     include_control: bool = True,
 ) -> Iterator[pa.RecordBatch]:
-    for segment in _segments(log, report):
-        try:
-            yield from segment.to_batches(
-                columns, layout="binary", include_control=include_control, on_error=report
-            )
-        except KafkaSpecError as error:
-            report(error)
-
-
-def _segments(log: PartitionLog, report: Callable[[KafkaSpecError], None]) -> Iterator[Segment]:
-    if isinstance(log, Segment):
-        yield log
-        return
-    for path in log.segment_paths:
-        try:
-            segment = log.open_segment(path)
-        except KafkaSpecError as error:
-            report(error)
-            continue
-        with segment:
-            yield segment
+    request = request_of(
+        (),
+        columns,
+        layout="binary",
+        include_control=include_control,
+        on_error=report,
+        on_unreadable=report,
+    )
+    try:
+        yield from record_batches(log, request)
+    except KafkaSpecError as error:
+        report(error)
