@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from kafkaspec._generated.layout.messages import HEADS, MESSAGES
+from kafkaspec._generated.layout.messages import HEADS as HEADS
+from kafkaspec._generated.layout.messages import MESSAGES as MESSAGES
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.release import minor_of
 
@@ -22,17 +23,6 @@ EMBEDDED: Final = {
     "assignment": "ConsumerProtocolAssignment",
 }
 """What consumers write into the members of their group, by the field that holds it."""
-
-__all__ = [
-    "CONSUMER",
-    "EMBEDDED",
-    "HEADS",
-    "MESSAGES",
-    "by_name",
-    "in_topic",
-    "read_by",
-    "written_by",
-]
 
 
 @cache

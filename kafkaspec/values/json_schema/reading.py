@@ -314,5 +314,5 @@ def shape_of(values: list[Any]) -> Shape:
         return Array(shape_of([item for value in found for item in value]))
     if kinds == {int, float} or kinds == {float}:
         return NumberShape()
-    scalars = {bool: BooleanShape, int: Integer, str: String}
+    scalars: dict[type, Callable[[], Shape]] = {bool: BooleanShape, int: Integer, str: String}
     return scalars[kinds.pop()]() if len(kinds) == 1 and kinds <= set(scalars) else JsonText()

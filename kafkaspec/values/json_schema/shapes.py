@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar, Final
 from uuid import UUID
 
@@ -125,24 +126,23 @@ class NumberShape(Shape):
         raise wrong("a number", value)
 
 
-class BooleanShape(Shape):
-    type = pa.bool_()
+class _Plain(Shape):
+    """Values of one type of JSON, which stay as they are."""
+
     is_bulk = True
 
-    def read(self, value: Any) -> Any:
-        if isinstance(value, bool):
-            return value
-        raise wrong("a truth value", value)
-
-
-class String(Shape):
-    type = pa.string()
-    is_bulk = True
+    def __init__(self, kind: type, type_: pa.DataType, expected: str) -> None:
+        self.type = type_
+        self._kind, self._expected = kind, expected
 
     def read(self, value: Any) -> Any:
-        if isinstance(value, str):
+        if isinstance(value, self._kind):
             return value
-        raise wrong("a string", value)
+        raise wrong(self._expected, value)
+
+
+BooleanShape: Final = partial(_Plain, bool, pa.bool_(), "a truth value")
+String: Final = partial(_Plain, str, pa.string(), "a string")
 
 
 class Formatted(Shape):
