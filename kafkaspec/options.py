@@ -40,6 +40,7 @@ a warning until the next minor version."""
 FORMER_NAMES: Final = {
     "control": "include_control",
     "errors": "on_value_error",
+    "recursion": "depth",
     "on_message": "on_value_error",
 }
 """Former names of options, likewise; where an option still has such a name, it is another one."""
@@ -242,7 +243,7 @@ def _rules(function: Callable[..., Any], own: bool, homes: tuple[type, ...] = ()
 
 
 @cache
-def options_of(keys: type) -> Mapping[str, tuple[Any, Option]]:
+def options_of(keys: type) -> dict[str, tuple[Any, Option]]:
     """Return the types of the options of a typed dictionary, and what it says of them."""
     return {
         name: (kind.__origin__, kind.__metadata__[0])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args
 
 import click
 
@@ -19,9 +20,9 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import cores
-from kafkaspec.log.options import Isolation, LogStart
-from kafkaspec.options import FORMER_WORDS, words_of
-from kafkaspec.policy import CrcPolicy, RaiseOrSkip
+from kafkaspec.log.options import LogStart, SegmentOptions, ShapeOptions, TableOptions
+from kafkaspec.options import FORMER_WORDS, options_of, words_of
+from kafkaspec.policy import RaiseOrSkip
 from kafkaspec.provider import provider
 from kafkaspec.release import parse_release
 from kafkaspec.shown import without_credentials
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 
     _Name = click.ParamType[str]
     _Milliseconds = click.ParamType[int]
-    _LogStart = click.ParamType[LogStart]
+    _WordsOrNumber = click.ParamType[str | int]
 else:  # not subscriptable before click 8.4
-    _Name = _Milliseconds = _LogStart = click.ParamType
+    _Name = _Milliseconds = _WordsOrNumber = click.ParamType
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -111,121 +112,122 @@ def profile_option(text: str) -> Callable[[Command], Command]:
     )
 
 
-def crc_option(text: str) -> Callable[[Command], Command]:
-    """Add ``--crc``, what happens with a wrong checksum."""
-    kind = Words(CrcPolicy)
-    return click.option("--crc", type=kind, default="raise", show_default=True, help=text)
+class Timestamp(_Milliseconds):
+    """Parameter type: milliseconds since the Unix epoch, or a date and time of ISO 8601."""
+
+    name = "timestamp"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            return milliseconds(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
-class LogStartChoice(_LogStart):
-    """Parameter type: the first offset of partitions, or where it comes from."""
+class WordsOrNumber(_WordsOrNumber):
+    """Parameter type: one of the words of an option of the library, or a whole number."""
 
-    name = "log start"
+    name = "words"
+
+    def __init__(self, kind: object) -> None:
+        self._words = words_of(kind)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        return "[checkpoint|ignore|N]"
+        return f"[{'|'.join(self._words)}|N]"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> LogStart:
-        if value in ("checkpoint", "ignore"):
-            return value  # type: ignore[no-any-return]
+    ) -> str | int:
         try:
-            return int(value)
+            return str(value) if value in self._words else int(value)
         except ValueError:
-            self.fail(f"{value!r} is neither checkpoint, ignore nor an offset", param, ctx)
+            self.fail(f"{value!r} is neither {', '.join(self._words)} nor a number", param, ctx)
 
 
-log_start_option: Final = click.option(
-    "--log-start",
-    type=LogStartChoice(),
-    default="checkpoint",
-    show_default=True,
-    help="First offset of a partition: the log start offset in the broker's checkpoint, any that "
-    "is there, or this one.",
-)
+def library_option(
+    name: str, *also: str, kind: Any = None, former: str = "", **settings: Any
+) -> Callable[[Command], Command]:
+    """Add an option of the library; name, type and help are those that it has there.
+
+    Args:
+        name: its name in Python; the command gets it by this name.
+        also: further names in the command.
+        kind: its type, if the command takes fewer words.
+        former: the name that it had in the command.
+        settings: of ``click.option``, if the command differs.
+    """
+    defined, said = LIBRARY[name]
+    kind = defined if kind is None else kind
+    parts = set(get_args(kind)) or {kind}
+    chosen: dict[str, Any] = {"help": said.text}
+    if words_of(kind):
+        chosen["type"] = WordsOrNumber(kind) if int in parts else Words(kind)
+    elif datetime in parts:
+        chosen |= {"type": Timestamp(), "metavar": "T"}
+    elif bool in parts:
+        chosen["is_flag"] = True
+    elif int in parts:
+        chosen |= {"type": int, "metavar": "N"}
+    if "default" in settings:
+        chosen["show_default"] = True
+    names = (said.command, *also, name)
+    if former:
+        return renamed_option(*names, old=former, **chosen | settings)
+    return click.option(*names, **chosen | settings)
 
 
-def isolation_option(text: str) -> Callable[[Command], Command]:
+LIBRARY: Final = options_of(SegmentOptions) | options_of(TableOptions) | options_of(ShapeOptions)
+"""Options of reading in Python, by name."""
+
+
+def crc_option(text: str) -> Callable[[Command], Command]:
+    """Add ``--crc``, what happens with a wrong checksum."""
+    return library_option("crc", default="raise", help=text)
+
+
+def isolation_option(**settings: Any) -> Callable[[Command], Command]:
     """Add ``--isolation``, the isolation level of a consumer."""
-    return click.option(
-        "--isolation",
-        type=Words(Isolation),
-        default="read_uncommitted",
-        show_default=True,
-        help=text,
-    )
+    return library_option("isolation", default="read_uncommitted", **settings)
 
 
-def on_error_option(default: str) -> Callable[[Command], Command]:
+def on_error_option(default: RaiseOrSkip) -> Callable[[Command], Command]:
     """Add ``--on-error``, what happens with a batch that cannot be read."""
-    return click.option(
-        "--on-error",
-        type=Words(RaiseOrSkip),
-        default=default,
-        show_default=True,
-        help="Treat a batch that cannot be read as an error, or skip and count it.",
-    )
+    return library_option("on_error", kind=RaiseOrSkip, default=default)
 
 
-from_offset_option: Final = click.option(
-    "--from-offset", type=int, metavar="N", help="Smallest offset."
-)
-_UNTIL_OFFSET: Final[dict[str, Any]] = {
-    "type": int,
-    "metavar": "N",
-    "help": "First offset to leave out.",
-}
-until_offset_option: Final = click.option("--until-offset", **_UNTIL_OFFSET)
-state_until_offset_option: Final = renamed_option("--until-offset", old="--at", **_UNTIL_OFFSET)
+log_start_option: Final = library_option("log_start", default="checkpoint")
+state_until_offset_option: Final = library_option("end_offset", former="--at")
 """``--until-offset N`` of a state, which is that before this offset."""
 
 
-def selection_options(*, on_error: str) -> Callable[[Command], Command]:
+def selection_options(*, on_error: RaiseOrSkip) -> Callable[[Command], Command]:
     """Add the options that choose records; the command gets them as ``selection``, a mapping.
 
-    Its keys are those of ``kafkaspec.log.selection.Selection``, except ``control``; ``on_error`` is
-    ``raise`` or ``skip``.
+    Its keys are the names of the library; ``on_error`` is ``raise`` or ``skip``.
     """
-    options = (
-        from_offset_option,
-        until_offset_option,
-        click.option(
-            "--from-time",
-            type=Timestamp(),
-            metavar="T",
-            help="Smallest timestamp: milliseconds since 1970, or ISO 8601 (UTC without a zone).",
-        ),
-        click.option(
-            "--until-time", type=Timestamp(), metavar="T", help="First timestamp to leave out."
-        ),
-        isolation_option(
-            "With read_committed, leave out aborted transactions, and end at the last stable "
-            "offset: where the first open transaction begins."
-        ),
-        log_start_option,
-        on_error_option(on_error),
-    )
+    options = {
+        **{name: library_option(name) for name in _BOUNDS},
+        "isolation": isolation_option(),
+        "log_start": log_start_option,
+        "on_error": on_error_option(on_error),
+    }
 
     def add(command: Command) -> Command:
         @wraps(command)
         def packed(*arguments: Any, **values: Any) -> Any:
-            selection = {key: values.pop(name) for name, key in _SELECTION.items()}
+            selection = {name: values.pop(name) for name in options}
             return command(*arguments, selection=selection, **values)
 
         made: Any = packed
-        for option in reversed(options):
+        for option in reversed(options.values()):
             made = option(made)
         return made  # type: ignore[no-any-return]
 
     return add
 
 
-where_option: Final = click.option(
-    "--where",
-    metavar="EXPR",
-    help="Only records for which this is true: \"key = 'a' and timestamp >= '2026-01-01'\".",
-)
+_BOUNDS: Final = ("start_offset", "end_offset", "start_timestamp", "end_timestamp")
+where_option: Final = library_option("where", metavar="EXPR")
 """``--where EXPR``; the command gets the text, for ``condition_of``."""
 
 
@@ -242,18 +244,6 @@ def condition_of(text: str | None, *, typed: bool = False) -> Where | None:
         from kafkaspec.arrow.where.searching import condition
 
         return condition(text, typed=typed)
-
-
-_SELECTION: Final = {
-    "from_offset": "start_offset",
-    "until_offset": "end_offset",
-    "from_time": "start_timestamp",
-    "until_time": "end_timestamp",
-    "isolation": "isolation",
-    "log_start": "log_start",
-    "on_error": "on_error",
-}
-"""Attributes of a selection by the name of the option."""
 
 
 MISSING_EPILOG: Final = """\
@@ -273,10 +263,9 @@ are not Kafka's.
 _MAX_OUTPUT: Final[dict[str, Any]] = {
     "type": click.IntRange(min=1),
     "metavar": "BYTES",
-    "help": "Maximum number of bytes that one batch may decompress to.  [default: 256 MiB]",
+    "show_default": "256 MiB",
 }
-
-max_output_option: Final = click.option("--max-output", **_MAX_OUTPUT)
+max_output_option: Final = library_option("max_output", **_MAX_OUTPUT)
 
 
 no_decode_option: Final = click.option(
@@ -289,9 +278,8 @@ no_decode_option: Final = click.option(
 )
 
 
-no_mmap_option: Final = click.option(
-    "--no-mmap",
-    is_flag=True,
+no_mmap_option: Final = library_option(
+    "mapped",
     expose_value=False,
     callback=lambda ctx, _, value: ctx.with_resource(unmapped()) if value else None,
     help="Read files and never map them into memory: slower, but safe if one becomes shorter.",
@@ -300,8 +288,8 @@ no_mmap_option: Final = click.option(
 
 def reading_options(command: Command) -> Command:
     """Add ``--no-mmap`` and ``--max-output``, which hold for all logs that the command opens."""
-    bound = click.option(
-        "--max-output",
+    bound = library_option(
+        "max_output",
         expose_value=False,
         callback=lambda ctx, _, value: value and ctx.with_resource(bounded(value)),
         **_MAX_OUTPUT,
@@ -359,12 +347,9 @@ class CodecName(_Name):
         return str(value)
 
 
-def codec_option(
-    *also: str, text: str = "Codec that reads the data."
-) -> Callable[[Command], Command]:
+def codec_option(*also: str, **settings: Any) -> Callable[[Command], Command]:
     """Add ``--codec NAME``; ``also`` are further names that the command accepts."""
-    kind = CodecName(*also)
-    return click.option("--codec", type=kind, default=DEFAULT_CODEC, show_default=True, help=text)
+    return library_option("codec", type=CodecName(*also), default=DEFAULT_CODEC, **settings)
 
 
 class ReleaseName(_Name):
@@ -380,18 +365,6 @@ class ReleaseName(_Name):
         return str(value)
 
 
-class Timestamp(_Milliseconds):
-    """Parameter type: milliseconds since the Unix epoch, or a date and time of ISO 8601."""
-
-    name = "timestamp"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            return milliseconds(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
 paths_argument: Final = click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=LogPath()
 )
@@ -400,9 +373,7 @@ paths_or_urls_argument: Final = click.argument(
 )
 
 
-topic_option: Final = click.option(
-    "--topic", metavar="TOPIC", help="Only this topic of a log directory."
-)
+topic_option: Final = library_option("topic", metavar="TOPIC")
 state_option: Final = click.option(
     "--state",
     "states",

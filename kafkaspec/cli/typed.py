@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kafkaspec.cli.console import count_text, note, warn
-from kafkaspec.cli.options import Command, Words, renamed_option, topic_option, wrong_usage
+from kafkaspec.cli.options import LIBRARY, Command, library_option, topic_option, wrong_usage
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.policy import ErrorPolicy
 
 if TYPE_CHECKING:
     from kafkaspec.log.directory import LogDirectory
@@ -32,24 +31,16 @@ Schemas are found in the topic _schemas beside PATH, or named with --schemas.
 """
 
 
-def _evolve(_: click.Context, __: click.Parameter, value: str) -> str | int:
-    if value in ("latest", "each"):
-        return value
-    if value.isdecimal():
-        return int(value)
-    raise click.BadParameter("it is latest, each or a version")
-
-
 def typed_options(command: Command) -> Command:
     """Add the options that say what keys and values are, and what happens to rows without them."""
-    key = renamed_option("--key-format", old="--key", **_KEY_FORMAT)
-    return _with((*_FORMATS, key, *_READING, *_ROWS), command)
+    key = library_option("key", metavar="FORMAT", former="--key")
+    return _with((_VALUE, key, *_READING, *_ROWS, topic_option), command)
 
 
 def search_options(command: Command) -> Command:
     """Add those that a search takes, in which ``--key`` is a key to find."""
-    key = click.option("--key-format", **_KEY_FORMAT)
-    return _with((*_FORMATS, key, *_READING), command)
+    key = click.option("--key-format", metavar="FORMAT", help=LIBRARY["key"][1].text)
+    return _with((_VALUE, key, *_READING), command)
 
 
 def _with(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
@@ -58,63 +49,18 @@ def _with(options: Sequence[Callable[[Command], Command]], command: Command) -> 
     return command
 
 
-_FORMATS: Final = (
-    click.option("--value", "value", metavar="FORMAT", help="What values are; see below."),
-)
-_KEY_FORMAT: Final[dict[str, Any]] = {"metavar": "FORMAT", "help": "What keys are; see below."}
+_VALUE: Final = library_option("value", metavar="FORMAT")
 _READING: Final = (
-    click.option(
-        "--schemas",
-        metavar="PATH",
-        help="Log directory with _schemas, the partition, or files of schemas.",
-    ),
-    click.option(
-        "--value-schema",
-        metavar="SCHEMA",
-        help="Schema of values: FILE, FILE#MESSAGE, SUBJECT or SUBJECT@VERSION.",
-    ),
-    click.option("--key-schema", metavar="SCHEMA", help="Schema of keys, likewise."),
-    click.option(
-        "--evolve",
-        callback=_evolve,
-        default="latest",
-        show_default=True,
-        metavar="VERSION",
-        help="Read values as the latest version of the subject, as each was written, or as one.",
-    ),
-    click.option(
-        "--unwrap", is_flag=True, help="Make rows of Debezium's envelopes, with op and ts_ms."
-    ),
-    click.option(
-        "--secrets", is_flag=True, help="Show passwords and keys of Connect's configurations."
-    ),
-    click.option(
-        "--depth",
-        "recursion",
-        type=click.IntRange(0, 64),
-        default=0,
-        metavar="N",
-        help="Levels of a type within itself that become columns; deeper ones become JSON text.",
-    ),
-    click.option(
-        "--enums",
-        type=click.Choice(["text", "int"]),
-        default="text",
-        show_default=True,
-        help="Enumerations as text or numbers.",
-    ),
+    library_option("schemas", metavar="PATH"),
+    library_option("value_schema", metavar="SCHEMA"),
+    library_option("key_schema", metavar="SCHEMA"),
+    library_option("evolve", metavar="VERSION", default="latest"),
+    library_option("unwrap"),
+    library_option("secrets"),
+    library_option("depth", type=click.IntRange(0, 64), default=0, show_default=False),
+    library_option("enums", default="text"),
 )
-_ROWS: Final = (
-    click.option(
-        "--on-value-error",
-        type=Words(ErrorPolicy),
-        default="column",
-        show_default=True,
-        help="A row without a key or value: say why in a column, leave it out, or end.",
-    ),
-    click.option("--raw", is_flag=True, help="Add columns with the bytes of keys and values."),
-    topic_option,
-)
+_ROWS: Final = (library_option("on_value_error", default="column"), library_option("raw"))
 
 _DEFAULTS: Final[dict[str, Any]] = {
     "value": None,
@@ -147,14 +93,14 @@ def taken(arguments: dict[str, Any], *, needed: bool = False) -> dict[str, Any] 
     if "key_format" in arguments:
         arguments["key"] = arguments.pop("key_format")
     found = {name: arguments.pop(name, default) for name, default in _DEFAULTS.items()}
-    recursion, enums = arguments.pop("recursion"), arguments.pop("enums")
+    depth, enums = arguments.pop("depth"), arguments.pop("enums")
     if found["value_schema"] is not None and found["value"] is None:
         found["value"] = "decode"
     if found["key_schema"] is not None and found["key"] is None:
         found["key"] = "decode"
     if not needed and found["value"] is None and found["key"] is None:
         given = [name for name in ("schemas", "topic") if found[name] is not None]
-        if given or found["raw"] or recursion or found["evolve"] != "latest":
+        if given or found["raw"] or depth or found["evolve"] != "latest":
             raise click.UsageError(
                 "say what values or keys are: --value decode, --key-format decode"
             )
@@ -164,7 +110,7 @@ def taken(arguments: dict[str, Any], *, needed: bool = False) -> dict[str, Any] 
         from kafkaspec.values.reading.request import ValueReport
     found["value"] = found["value"] or "bytes"
     found["key"] = found["key"] or "bytes"
-    found["values"] = Options(recursion=recursion, enums=enums)
+    found["values"] = Options(depth=depth, enums=enums)
     found["report"] = ValueReport()
     return found
 
@@ -186,7 +132,7 @@ def beside(log: Segment | Partition | LogDirectory) -> dict[str, Any] | None:
     if schemas is None:
         return None
     note("keys and values are decoded, by the schemas beside them; --value bytes leaves them")
-    arguments = {"value": "decode", "key": "decode", "recursion": _DEPTH, "enums": "text"}
+    arguments = {"value": "decode", "key": "decode", "depth": _DEPTH, "enums": "text"}
     found = taken(arguments | {"schemas": schemas})
     if found is not None:
         found["report"].asked = False

@@ -63,8 +63,8 @@ class SegmentOptions(TypedDict, total=False):
         more="256 MiB if None."
     )]  # fmt: skip
     mapped: Annotated[bool, Option(
-        "False reads files in parts and never maps them into memory: slower, but safe if one"
-        " becomes shorter.", "--no-mmap",
+        "Map files into memory: faster than to read parts, but unsafe if one becomes shorter.",
+        "--no-mmap",
         more="A file that does not fit into the address space is read in parts anyway."
     )]  # fmt: skip
     log_format: Annotated[FormatName | None, Option(
@@ -180,6 +180,16 @@ class DecodingOptions(TypedDict, total=False):
     values: Annotated[Any, Option(
         "``kafkaspec.values.options.Options``: enumerations, unions, limits ..."
     )]  # fmt: skip
+
+
+class ShapeOptions(TypedDict, total=False):
+    """Options of ``kafkaspec.values.options.Options`` that the command and Spark have too."""
+
+    depth: Annotated[int, Option(
+        "Levels of a type within itself that become columns; deeper ones become JSON text.",
+        "--depth", "depth", "0: a schema that contains itself is an error."
+    )]  # fmt: skip
+    enums: Annotated[Enums, Option("Enumerations as text or numbers.", "--enums", "enums")]
 
 
 class TypedOptions(DecodingOptions, total=False):

@@ -167,7 +167,7 @@ def with_types(options: ReadOptions, schema: StructType | None = None) -> ReadOp
             key_schema=options.key_schema,
             value_schema=options.value_schema,
             on_value_error="column" if options.value_errors == "raise" else options.value_errors,
-            values=Options(recursion=options.depth, enums=options.enums),
+            values=Options(depth=options.depth, enums=options.enums),
             topic=topic,
         )
         plans: dict[Side, Plan] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from kafkaspec.log.options import Evolve
+from kafkaspec.log.options import Enums, Evolve
 from kafkaspec.options import checked
 from kafkaspec.policy import ErrorPolicy
 from kafkaspec.values.definition import Definition, SchemaError
@@ -66,7 +66,7 @@ class Options:
     """How values become columns.
 
     Attributes:
-        recursion: levels of a type within itself that become columns; what is deeper becomes JSON
+        depth: levels of a type within itself that become columns; what is deeper becomes JSON
             text. 0: a schema with recursion is an error.
         enums: symbols of enumerations as dictionaries of text, or as numbers.
         unions: several branches as a struct of nullable fields, or as Arrow's dense unions.
@@ -77,8 +77,8 @@ class Options:
         bounds: limits.
     """
 
-    recursion: int = 0
-    enums: Literal["text", "int"] = "text"
+    depth: int = 0
+    enums: Enums = "text"
     unions: Literal["struct", "dense_union"] = "struct"
     oneof_case: bool = False
     defaults: bool = False

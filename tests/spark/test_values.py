@@ -48,7 +48,7 @@ def test_rows_are_those_of_the_library(home: Path, topic: str) -> None:
     key, value = _UNDECODED.get(topic, ("decode", "decode"))
     ours = table(home, subscribe=topic, value_decode=value, key_decode=key, value_depth=2)
     theirs = ks.LogDirectory(home).of_topic(topic).to_arrow(
-        value=value, key=key, values=Options(recursion=2)
+        value=value, key=key, values=Options(depth=2)
     )  # fmt: skip
     columns = [name for name in theirs.schema.names if name.startswith(("key", "value"))]
     assert [name for name in ours.schema.names if name.startswith(("key", "value"))] == columns

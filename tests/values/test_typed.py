@@ -181,7 +181,7 @@ def test_without_schemas_nothing_is_decoded(tmp_path: Path) -> None:
 def test_types_within_themselves() -> None:
     with pytest.raises(ValueError, match="is within itself"):
         table(KARAPACE / "tree-0")
-    found = table(KARAPACE / "tree-0", values=Options(recursion=2))
+    found = table(KARAPACE / "tree-0", values=Options(depth=2))
     assert found.column("value_error").null_count == len(found)
 
 

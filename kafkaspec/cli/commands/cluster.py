@@ -61,7 +61,7 @@ def cluster_command(
     report: Reporter,
     *,
     path: Annotated[Path, click.argument("path", metavar="PATH", type=click.Path(path_type=Path))],
-    until_offset: Annotated[int | None, state_until_offset_option],
+    end_offset: Annotated[int | None, state_until_offset_option],
     diff: tuple[int, int] | None = option(
         "What changed between two offsets.", type=int, nargs=2, metavar="A B"
     ),
@@ -79,7 +79,7 @@ def cluster_command(
     PATH is a log directory of a controller, its __cluster_metadata-0, or a snapshot (.checkpoint).
     The newest snapshot comes first, then the log after it.
     """
-    if diff is not None and (until_offset is not None or logs is not None):
+    if diff is not None and (end_offset is not None or logs is not None):
         raise click.UsageError("--diff goes with neither --until-offset nor --compare")
     with wrong_usage(ImportError):
         provider()
@@ -88,7 +88,7 @@ def cluster_command(
         from kafkaspec.state.image import differences
     opened = Logs(ctx, [path], Topic.CLUSTER_METADATA, on_error)
     (source,) = opened.of(Topic.CLUSTER_METADATA)
-    bounds = (until_offset,) if diff is None else diff
+    bounds = (end_offset,) if diff is None else diff
     clusters = []
     with opened.reading(source):
         for bound in bounds:

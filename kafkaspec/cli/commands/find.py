@@ -105,7 +105,7 @@ def find_command(
     isolation: Annotated[
         str,
         isolation_option(
-            "By timestamp: whether to accept answers at or after the last stable offset."
+            help="By timestamp: whether to accept answers at or after the last stable offset."
         ),
     ],
     log_start: LogStartOption,

@@ -49,7 +49,7 @@ def verify_command(
     codec: Annotated[
         str,
         codec_option(
-            "all", text="Codec that reads the data; several with commas, or all, are compared."
+            "all", help="Codec that reads the data; several with commas, or all, are compared."
         ),
     ],
     max_output: MaxOutput,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from kafkaspec.cli.console import count_text, say, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import Words, renamed_option
+from kafkaspec.cli.options import library_option
 from kafkaspec.cli.spark.options import (
     compression_option,
     create_time_option,
@@ -17,7 +17,6 @@ from kafkaspec.cli.spark.options import (
     paths_argument,
 )
 from kafkaspec.cli.spark.session import check_outputs, name_missing, session
-from kafkaspec.policy import ErrorPolicy
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -46,17 +45,19 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Export only records that a consumer with read_committed sees.",
 )
-@click.option("--value", metavar="FORMAT", help="Type values: decode, auto, json, long ...")
-@renamed_option("--key-format", old="--key", metavar="FORMAT", help="Type keys, likewise.")
-@click.option(
-    "--schemas", metavar="PATH", help="Log directory with _schemas, or files; beside PATH if not."
+@library_option("value", metavar="FORMAT", help="Type values: decode, auto, json, long ...")
+@library_option("key", former="--key", metavar="FORMAT", help="Type keys, likewise.")
+@library_option(
+    "schemas", metavar="PATH", help="Log directory with _schemas, or files; beside PATH if not."
 )
-@click.option(
-    "--evolve", metavar="VERSION", help="Version of the subject as which values are read: latest."
+@library_option(
+    "evolve",
+    kind=Literal["latest"] | int,
+    metavar="VERSION",
+    help="Version of the subject as which values are read: latest.",
 )
-@click.option(
-    "--on-value-error",
-    type=Words(ErrorPolicy),
+@library_option(
+    "on_value_error",
     help="A row without a key or value: say why in a column (default), leave it out, or end.",
 )
 @click.option(
@@ -80,9 +81,9 @@ def export_command(
     as_create_time: bool,
     compression: str,
     value: str | None,
-    key_format: str | None,
+    key: str | None,
     schemas: str | None,
-    evolve: str | None,
+    evolve: str | int | None,
     on_value_error: str | None,
     topics: tuple[str, ...],
 ) -> None:
@@ -98,15 +99,15 @@ def export_command(
     """
     from kafkaspec.spark.jobs.export import export, export_typed, exported, restore
 
-    given: dict[str, str | None] = {
+    given: dict[str, str | int | None] = {
         "value_decode": value,
-        "key_decode": key_format,
+        "key_decode": key,
         "schemas": schemas,
         "evolve": evolve,
         "value_errors": on_value_error,
     }
     typed: dict[str, Any] = {name: item for name, item in given.items() if item is not None}
-    if (typed or topics) and (is_back or (value is None and key_format is None)):
+    if (typed or topics) and (is_back or (value is None and key is None)):
         raise click.UsageError("say what values or keys are, without --restore: --value decode")
     if is_back and len(paths) > 1:
         raise click.UsageError("--restore takes one PATH")

@@ -16,7 +16,7 @@ from kafkaspec.cli.spark.session import check_outputs, save, session
 
 @click.command("verify", cls=ReportCommand, output=OUTPUT)
 @paths_argument
-@codec_option("all", text="Codec that reads the data; several with commas, or all, are compared.")
+@codec_option("all", help="Codec that reads the data; several with commas, or all, are compared.")
 @split_option
 @tasks_option
 @output_option("Findings and results of files as Parquet: OUT/findings, OUT/files.")

@@ -114,8 +114,8 @@ class _Builder:
 
     def _record(self, node: AvroNode, level: int) -> AvroColumn:
         within = self._path.get(id(node), 0)
-        if within > self._options.recursion:
-            if not self._options.recursion:
+        if within > self._options.depth:
+            if not self._options.depth:
                 raise SchemaError(
                     f"the record {node.name} is within itself: say how many levels become columns"
                 )

@@ -65,8 +65,8 @@ class _Compiler:
         if not isinstance(node, dict):
             raise SchemaError(f"{str(node)[:40]!r} is not a schema")
         levels = around.count(id(node))
-        if levels > self._options.recursion:
-            if self._options.recursion:
+        if levels > self._options.depth:
+            if self._options.depth:
                 return JsonText()
             raise SchemaError("the schema contains itself; ask for levels of recursion")
         inside = (*around, id(node))

@@ -145,9 +145,9 @@ def _decoded(plan: Plan, samples: Iterable[Sample]) -> tuple[int, int]:
 def _with_recursion(plan: Plan) -> Plan:
     """Return a plan that takes schemas which contain themselves, whatever was asked for."""
     options = plan.wanted.options
-    if options.recursion:
+    if options.depth:
         return plan
-    return replace(plan, wanted=replace(plan.wanted, options=replace(options, recursion=1)))
+    return replace(plan, wanted=replace(plan.wanted, options=replace(options, depth=1)))
 
 
 def _plan_plain(

@@ -158,8 +158,8 @@ class _Planner:
         if known is not None:
             return known
         levels = above.count(name)
-        if levels and levels > self.options.recursion:
-            if not self.options.recursion:
+        if levels and levels > self.options.depth:
+            if not self.options.depth:
                 raise SchemaError(f"{name} holds itself: choose how many levels become columns")
             return Special(pa.string(), Meaning.DEEPER, descriptor)
         if len(above) >= self.options.bounds.depth:

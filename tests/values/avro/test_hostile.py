@@ -128,7 +128,7 @@ def test_places() -> None:
 
 
 def test_depth() -> None:
-    options = Options(recursion=2)
+    options = Options(depth=2)
     nested = [b"\2" * (levels - 1) + b"\0" + b"\2" * levels for levels in (64, 65, 100_000)]
     found = _decode(_NODE, [*nested], options)
     assert {row: failure.code for row, failure in found.failures.items()} == {
@@ -141,7 +141,7 @@ def test_depth() -> None:
     while value["next"] is not None:
         value, levels = value["next"]["N"], levels + 1
     assert (levels, value) == (63, {"next": None, "i": 1})
-    wide = Options(recursion=1, bounds=Bounds(depth=1_000_000))
+    wide = Options(depth=1, bounds=Bounds(depth=1_000_000))
     assert _decode(_LIST, [b"\2" * 100_000], wide).failures[0].code == Code.DEPTH
 
 
@@ -240,7 +240,7 @@ def test_bounds_of_schemas() -> None:
     with pytest.raises(SchemaError, match="is not Avro"):
         arrow_type(Definition(SchemaType.JSON, "{}"))
     with pytest.raises(SchemaError, match="more than 4096 columns"):
-        arrow_type(_definition(_TWO), Options(recursion=40))
+        arrow_type(_definition(_TWO), Options(depth=40))
 
 
 @pytest.mark.slow

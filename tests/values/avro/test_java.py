@@ -33,7 +33,7 @@ def test_java(tmp_path: Path) -> None:
             schema: dict[str, Any] = {"type": "record", "name": "Root", "namespace": ""}
             schema["fields"] = [{"name": "f", "type": maker.schema()}]
             rows = [maker.value(schema)[0] for _ in range(ROWS)]
-            options = Options(recursion=int(recursion))
+            options = Options(depth=int(recursion))
             cases.append((schema, schema, rows, options))
             cases.append((schema, maker.other(schema), rows, options))
     answers = asked(((text(w), text(r), rows) for w, r, rows, _ in cases), tmp_path)

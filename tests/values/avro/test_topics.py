@@ -73,7 +73,7 @@ def _decoded(
 @each("folder,topic", _TOPICS)
 def test_rows(folder: str, topic: str, unions: Any, recursion: int) -> None:
     lines = expected(folder, topic)
-    options = Options(recursion=recursion, unions=unions)
+    options = Options(depth=recursion, unions=unions)
     for part in ("key", "value"):
         wanted = {
             (line["partition"], line["offset"]): line[part]

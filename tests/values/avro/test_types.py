@@ -77,7 +77,7 @@ def _definition(schema: Any) -> Definition:
 @each("schema,wanted", _TYPES)
 def test_types(schema: Any, wanted: pa.DataType) -> None:
     record = {"type": "record", "name": "R", "fields": [{"name": "f", "type": schema}]}
-    for options in (Options(), Options(recursion=2)):
+    for options in (Options(), Options(depth=2)):
         assert arrow_type(_definition(schema), options) == wanted
         assert arrow_type(_definition(record), options) == pa.struct([("f", wanted)])
 
@@ -111,7 +111,7 @@ def test_recursion_becomes_columns_and_then_text() -> None:
     }
     inner = pa.struct([("i", pa.int32()), ("next", pa.string())])
     outer = pa.struct([("i", pa.int32()), ("next", inner)])
-    decoder = compile_avro(_definition(node), None, Options(recursion=1))
+    decoder = compile_avro(_definition(node), None, Options(depth=1))
     assert decoder.type == outer
     found = decoder.decode(pa.array([b"\2\2\4\2\6\2\10\0"], pa.binary())).values
     rest = '{"i":3,"next":{"n.Node":{"i":4,"next":null}}}'

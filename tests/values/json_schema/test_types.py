@@ -104,7 +104,7 @@ def test_recursion() -> None:
     tree = {"type": "object", "properties": {"v": {"type": "integer"}, "next": {"$ref": "#"}}}
     with pytest.raises(SchemaError, match="contains itself"):
         _compiled(tree)
-    decoder = _compiled(tree, Options(recursion=1))
+    decoder = _compiled(tree, Options(depth=1))
     found = decoder.decode(_rows('{"v":1,"next":{"v":2,"next":{"v":3,"next":null}}}'))
     inner = {"v": 2, "next": '{"v":3,"next":null}', "_rest": None}
     assert found.values.to_pylist() == [{"v": 1, "next": inner, "_rest": None}]

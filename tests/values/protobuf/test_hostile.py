@@ -104,7 +104,7 @@ def test_json_texts_are_bounded() -> None:
     """A field of two bytes has a name of many."""
     name = "x" * 10_000
     schema = proto3(f"message T {{ int32 {name} = 1; T t = 2; }}")
-    options = Options(recursion=1, bounds=Bounds(output_bytes=100_000))
+    options = Options(depth=1, bounds=Bounds(output_bytes=100_000))
     decoder = compile_protobuf(schema, "T", options=options)
     row = b"\x12\x04\x12\x02\x08\x01"
     decoded = decoder.decode(pa.array([row] * 20))

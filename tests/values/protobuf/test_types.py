@@ -207,7 +207,7 @@ def test_what_is_deeper_than_the_levels_asked_for_is_json() -> None:
         compile_protobuf(schema, "T")
     message = official(schema, "T")
     tree = message(v=1, children=[message(v=2, children=[message(v=3, children=[message(v=4)])])])
-    (found,) = read(schema, "T", tree.SerializeToString(), recursion=1)
+    (found,) = read(schema, "T", tree.SerializeToString(), depth=1)
     assert found["children"][0]["v"] == 2
     deeper = found["children"][0]["children"]
     assert [json.loads(text) for text in deeper] == [
