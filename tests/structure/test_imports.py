@@ -72,7 +72,7 @@ DEFERRED = (
     ("kafkaspec.tables.sql.session", "kafkaspec.tables.sql.typed", _EXTRA),
     ("kafkaspec.cli.commands.dump", "kafkaspec.cli.commands.where", _EXTRA),
     ("kafkaspec.forensics.cleaner.settings", "kafkaspec.state", _EXTRA),
-    ("kafkaspec.forensics.doctor.metadata", "kafkaspec.state", _EXTRA),
+    ("kafkaspec.forensics.doctor.diagnosis", "kafkaspec.state", _EXTRA),
     ("kafkaspec.forensics.replicas.*", "kafkaspec.forensics.replicas", _EXTRA),
     ("kafkaspec.cli.commands.stats", "kafkaspec.cli.commands.stats_text", _RICH),
     ("kafkaspec.stats.distinct", "datasketches", "logs with few keys do without"),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from kafkaspec.forensics.doctor.diagnosis import diagnose
-from kafkaspec.forensics.doctor.losses import LossKind, PartitionLoss, losses
 from kafkaspec.forensics.doctor.troubles import (
     Diagnosis,
     DirectoryFate,
     Effect,
+    LossKind,
+    PartitionLoss,
     SegmentOutcome,
     Trouble,
     TroubleKind,
+    losses,
 )
 
 __all__ = [

@@ -7,25 +7,117 @@ Kafka: ``LogManager`` (``loadLogs``, ``isStrayReplica``, ``findAbandonedFutureLo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.log.partition import Partition
+
+if TYPE_CHECKING:
+    from kafkaspec.state.image import Image
+from dataclasses import replace
 from typing import Final
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.broker.segment_run import RunSettings
-from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files import names
-from kafkaspec.files.checkpoints import kafka_uuid, quorum_state
-from kafkaspec.forensics.doctor.metadata import ClusterMetadata, read_metadata
+from kafkaspec.files.checkpoints import quorum_state
 from kafkaspec.forensics.doctor.partitions import DELETE, FUTURE, STRAY, Examination, Stop
 from kafkaspec.forensics.doctor.roots import Root, check_names, check_nodes, read_root
-from kafkaspec.forensics.doctor.text import above, move_away, quoted
-from kafkaspec.forensics.doctor.troubles import Diagnosis, Effect, Trouble, TroubleKind
+from kafkaspec.forensics.doctor.troubles import (
+    Diagnosis,
+    Effect,
+    Trouble,
+    TroubleKind,
+    above,
+    move_away,
+    quoted,
+)
 from kafkaspec.release import parse_release, release_text
 from kafkaspec.results import Assumption, Strength
 from kafkaspec.writing.rebuild import Progress
+
+
+class Replica(NamedTuple):
+    """A replica that the metadata has on a node."""
+
+    topic: str
+    partition: int
+    replicas: Sequence[int]
+    place: str | None
+    """Id of its log directory, None where it is not known."""
+
+
+class ClusterMetadata:
+    """The partitions of a cluster, as a node sees them that starts."""
+
+    def __init__(self, image: Image, node: int) -> None:
+        from kafkaspec.state.directory import place_of, stray_reason
+        from kafkaspec.state.image import ClusterKind
+
+        self._image, self._node = image, node
+        self._place_of, self._stray_reason = place_of, stray_reason
+        self._partitions = image.items[ClusterKind.PARTITION]
+        topics = image.items[ClusterKind.TOPIC].values()
+        self._ids = {topic["name"]: topic["topic_id"] for topic in topics}
+
+    def why_stray(self, topic_id: UUID | None, partition: int) -> str | None:
+        """Return why the node takes a directory for a stray one; None if it does not."""
+        return self._stray_reason(self._image, self._node, topic_id, partition)
+
+    def topic_id(self, name: str) -> str | None:
+        """Return the id of a topic as text."""
+        return self._ids.get(name)
+
+    def name_of(self, topic_id: UUID) -> str | None:
+        """Return the name of the topic with an id."""
+        return self._image.topic_name(kafka_uuid.to_text(topic_id))
+
+    def place_of(self, topic_id: UUID, partition: int) -> str | None:
+        """Return the id of the log directory of the node that has a replica; None if not known."""
+        found = self._partitions.get((kafka_uuid.to_text(topic_id), partition))
+        if found is None or self._node not in found["replicas"]:
+            return None
+        return self._place_of(found, self._node)
+
+    def replicas(self) -> Iterator[Replica]:
+        """Yield the replicas on the node, by topic and partition."""
+        found = []
+        for (topic_id, number), partition in self._partitions.items():
+            name = self._image.topic_name(topic_id)
+            if name is not None and self._node in partition["replicas"]:
+                place = self._place_of(partition, self._node)
+                found.append(Replica(name, number, tuple(partition["replicas"]), place))
+        yield from sorted(found, key=lambda item: item[:2])
+
+
+def read_metadata(path: Path, node: int | None, end: int | None) -> ClusterMetadata | str:
+    """Return the metadata of a cluster, or why they are not known.
+
+    Args:
+        end: end of the log that the node keeps; None for all of it.
+    """
+    if node is None:
+        return "no meta.properties says which node this is"
+    try:
+        from kafkaspec.state.cluster import read_cluster
+    except ImportError as error:
+        return f"reading {path.name} needs PyArrow: {error}"
+    try:
+        log = Partition(path)
+        # A log that ends before the newest snapshot is emptied: the snapshot says what it held.
+        found = [names.parse_checkpoint(item.name) for item in log.checkpoint_paths]
+        ends = [name.end_offset for name in found if name is not None]
+        at = None if end is None else max(end, *ends, 0)
+        cluster = read_cluster(log, at=at, on_error=lambda _error: None)
+    except KafkaSpecError as error:
+        return str(error)
+    return ClusterMetadata(cluster.image, node)
+
 
 _METADATA: Final = f"{Topic.CLUSTER_METADATA}-0"
 _NO_ZOOKEEPER: Final = (
@@ -80,17 +172,14 @@ class _Diagnosing:
         self._clean = clean
         self._roots = [read_root(Path(path)) for path in directories]
         self.result = Diagnosis(tuple(root.path for root in self._roots))
-        self._kraft = self._is_kraft()
+        self._kraft = self._release >= _KRAFT_ONLY or self._shows_kraft()
         self._metadata: ClusterMetadata | None = None
         self._futures: list[tuple[Root, Path, Examination]] = []
         self._seen: dict[tuple[str, int, bool], Path] = {}
 
-    def _is_kraft(self) -> bool:
-        return self._release >= _KRAFT_ONLY or self._shows_kraft()
-
     def _shows_kraft(self) -> bool:
         """Return whether a log directory is one of KRaft."""
-        if any((root.path / _METADATA).is_dir() for root in self._roots):
+        if self._with_metadata():
             return True
         return any(root.meta is not None and root.meta.version for root in self._roots)
 
@@ -119,11 +208,14 @@ class _Diagnosing:
             result.add(self._missing())
         for item in result.troubles:
             if item.effect is Effect.OFFLINE:
-                result.offline.add(self._root_of(Path(item.file)))
-        if self._kraft and self._roots and self._metadata_root().path in result.offline:
+                path = Path(item.file)
+                places = (place for place in (path, *path.parents) if place in result.directories)
+                result.offline.add(next(places))
+        holders = [*self._with_metadata(), *self._roots]
+        if self._kraft and holders and holders[0].path in result.offline:
             result.offline.update(result.directories)  # without its metadata no node goes on
         if self._is_older:
-            result.troubles = [_weakened(item) for item in result.troubles]
+            result.troubles = [replace(item, strength=Strength.LIKELY) for item in result.troubles]
         return result
 
     @property
@@ -131,13 +223,8 @@ class _Diagnosing:
         """Whether the release is older than those that predictions were compared with."""
         return self._release < _SINCE
 
-    def _root_of(self, path: Path) -> Path:
-        places = [root.path for root in self._roots]
-        return next(place for place in (path, *path.parents) if place in places)
-
-    def _metadata_root(self) -> Root:
-        holders = [root for root in self._roots if (root.path / _METADATA).is_dir()]
-        return (holders or self._roots)[0]
+    def _with_metadata(self) -> list[Root]:
+        return [root for root in self._roots if (root.path / _METADATA).is_dir()]
 
     # -- the node ---------------------------------------------------------------------------------
 
@@ -175,7 +262,7 @@ class _Diagnosing:
 
     def _quorum(self) -> Iterator[Trouble]:
         """Yield what is wrong with the metadata log, and read the metadata."""
-        holders = [root for root in self._roots if (root.path / _METADATA).is_dir()]
+        holders = self._with_metadata()
         for root in holders[1:]:
             yield Trouble(
                 TroubleKind.METADATA_TWICE,
@@ -216,14 +303,12 @@ class _Diagnosing:
             )
         name = names.PartitionName(Topic.CLUSTER_METADATA, 0)
         log = Examination(path, name, Stop(clean=False), self._settings)
-        found = read_metadata(path, self._node(), log.outcome.end_offset)
+        node = next((root.meta.node_id for root in self._roots if root.meta is not None), None)
+        found = read_metadata(path, node, log.outcome.end_offset)
         if isinstance(found, str):
             self.result.assumptions.append(Assumption("cluster metadata", "not known", found))
         else:
             self._metadata = found
-
-    def _node(self) -> int | None:
-        return next((root.meta.node_id for root in self._roots if root.meta is not None), None)
 
     # -- directories ------------------------------------------------------------------------------
 
@@ -273,7 +358,9 @@ class _Diagnosing:
                 Effect.NOTHING,
             )
             return
-        stray = self._why_stray(found)
+        stray = None
+        if self._metadata is not None and not found.bad_id:  # with such an id, it is given up
+            stray = self._metadata.why_stray(found.topic_id, outcome.partition)
         if stray:
             outcome.becomes = f"{outcome.topic}-{outcome.partition}.*{STRAY}"
             yield Trouble(
@@ -285,11 +372,6 @@ class _Diagnosing:
             )
             return
         yield from self._taken(root, path, found)
-
-    def _why_stray(self, found: Examination) -> str | None:
-        if self._metadata is None or found.bad_id:  # with such an id the directory is given up
-            return None
-        return self._metadata.why_stray(found.topic_id, found.outcome.partition)
 
     def _stray_remedy(self, found: Examination) -> str:
         known = self._metadata
@@ -399,10 +481,6 @@ class _Diagnosing:
                 topic=topic,
                 partition=partition,
             )
-
-
-def _weakened(trouble: Trouble) -> Trouble:
-    return replace(trouble, strength=Strength.LIKELY)
 
 
 def _of(name: names.PartitionName, troubles: Iterator[Trouble]) -> Iterator[Trouble]:

@@ -14,8 +14,15 @@ from kafkaspec.errors import KafkaSpecError, Reason, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import meta_properties, offset_checkpoint
 from kafkaspec.files.checkpoints.meta_properties import MetaProperties
-from kafkaspec.forensics.doctor.text import above, move_away, quoted
-from kafkaspec.forensics.doctor.troubles import Effect, Trouble, TroubleKind, bad_file
+from kafkaspec.forensics.doctor.troubles import (
+    Effect,
+    Trouble,
+    TroubleKind,
+    above,
+    bad_file,
+    move_away,
+    quoted,
+)
 from kafkaspec.io.remote import is_directory
 
 _WHAT: Final = {
