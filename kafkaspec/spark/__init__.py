@@ -58,23 +58,19 @@ def read(
     Raises:
         OptionError: there is no such column or option, or an option has another value.
     """
-    from kafkaspec.spark.options import DOTTED, ReadOptions, RecordContent, read_options
+    from kafkaspec.spark.options import DOTTED, read_options
     from kafkaspec.spark.parsing import lowered
     from kafkaspec.spark.schema import schema_of
     from kafkaspec.spark.source import NAME, typed_options
 
     given: dict[str, Any] = {DOTTED.get(name, name): value for name, value in options.items()}
     paths = json.dumps([path] if isinstance(path, str) else list(path))
-    read_options(lowered({**given, "paths": paths}), streaming=None)
+    known = read_options if columns is None else typed_options
+    parsed = known(lowered({**given, "paths": paths}), streaming=None)
     register(spark)
     reader = spark.read.format(NAME).options(**given)
     if columns is not None:
-        corrupt = given.get("columnNameOfCorruptRecord", ReadOptions.corrupt_column)
-        message, release = given.get("messages"), given.get("release")
-        content: RecordContent = None if message is None else (message, release)
-        if "value.decode" in given or "key.decode" in given:
-            content = typed_options(lowered({**given, "paths": paths}), streaming=None).content
-        reader = reader.schema(schema_of(columns, str(corrupt), content))
+        reader = reader.schema(schema_of(columns, parsed.corrupt_column, parsed.content))
     return reader.load(path if isinstance(path, str) else list(path))
 
 
