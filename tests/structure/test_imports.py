@@ -97,7 +97,7 @@ DEFERRED = (
     ),
     ("tools.alone", "fcntl", "not on Windows"),
     (
-        "kafkaspec.values.decoding.compiling",
+        "kafkaspec.values.decoding.column",
         "kafkaspec.values",
         "a type of schema needs its library alone",
     ),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from kafkaspec.values.decoding.compiling import first_message, record_name
+from kafkaspec.values.decoding.column import first_message, record_name
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.framing.frames import FRAMINGS, KeyKind, SchemaKey
 from kafkaspec.values.options import GIVEN, Bounds, WantedSide

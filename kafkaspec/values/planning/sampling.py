@@ -12,8 +12,7 @@ import pyarrow as pa
 from kafkaspec.arrow.reading import AnyLog, record_batches
 from kafkaspec.arrow.schema import request_of
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.values.decoding.column import grouped
-from kafkaspec.values.decoding.compiling import has_message, message_of, split_messages
+from kafkaspec.values.decoding.column import grouped, has_message, message_of, split_messages
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.framing.frames import FRAMINGS, SchemaKey, Side
 from kafkaspec.values.plan import ReaderTarget, WriterSchema

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
+from typing import Final, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.arrow.outcomes import CONTROL, OFFSET, PRODUCER, markers_in, outcomes
+from kafkaspec.arrow.reading import record_batches
+from kafkaspec.arrow.schema import request_of
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.io.remote import as_path
@@ -16,13 +23,13 @@ from kafkaspec.log.missing import missing
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition, PartitionLog
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.transactions import Outcome
 from kafkaspec.messages.topics import another_topic
 from kafkaspec.options import did_you_mean
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.files import is_schema_file, read_files, schema_files
 from kafkaspec.values.registry.problems import Fault, Problem
-from kafkaspec.values.registry.records import records, uncommitted
-from kafkaspec.values.registry.replay import Replay
+from kafkaspec.values.registry.replay import RegistryRecord, Replay
 
 
 def read_schemas(path: str | PathLike[str], topic: str, bounds: Bounds) -> Replay:
@@ -90,3 +97,64 @@ def _replay(log: PartitionLog, replay: Replay) -> None:
     for item in missing(log, ends_only=True):
         if item.is_loss:
             replay.problems.append(Problem(Fault.MISSING, str(item)))
+
+
+_TRANSACTIONAL: Final = "transactional"
+
+
+class Uncommitted(NamedTuple):
+    """Offsets of records that no consumer of committed records sees.
+
+    Attributes:
+        aborted: of transactions that were aborted.
+        unfinished: of transactions that have no end.
+    """
+
+    aborted: set[int]
+    unfinished: set[int]
+
+
+def uncommitted(log: PartitionLog) -> Uncommitted:
+    """Return what was not committed of a log; damage is for ``records`` to report."""
+    columns = [OFFSET, PRODUCER, CONTROL, _TRANSACTIONAL]
+    tables = [pa.Table.from_batches([rows]) for rows in _batches(log, columns, lambda _: None)]
+    tables = [table.filter(table[_TRANSACTIONAL]) for table in tables]
+    if not any(tables):
+        return Uncommitted(set(), set())
+    rows = pa.concat_tables(tables)
+    data = rows.filter(rows[CONTROL].is_null())
+    found = outcomes(data, markers_in(rows))
+    aborted, unfinished = (
+        set(data.filter(pc.equal(found, str(each)))[OFFSET].to_pylist())
+        for each in (Outcome.ABORTED, Outcome.OPEN)
+    )
+    return Uncommitted(aborted, unfinished)
+
+
+def records(
+    log: PartitionLog, report: Callable[[KafkaSpecError], None]
+) -> Iterator[RegistryRecord]:
+    """Yield the records of a log without control records; report what cannot be read."""
+    for rows in _batches(log, [OFFSET, "key", "value"], report, include_control=False):
+        for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+            yield RegistryRecord(*row)
+
+
+def _batches(
+    log: PartitionLog,
+    columns: list[str],
+    report: Callable[[KafkaSpecError], None],
+    include_control: bool = True,
+) -> Iterator[pa.RecordBatch]:
+    request = request_of(
+        (),
+        columns,
+        layout="binary",
+        include_control=include_control,
+        on_error=report,
+        on_unreadable=report,
+    )
+    try:
+        yield from record_batches(log, request)
+    except KafkaSpecError as error:
+        report(error)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.layout import KeyType, LayoutError, read_key, read_value
 from kafkaspec.values.registry.problems import Fault, Problem
-from kafkaspec.values.registry.records import RegistryRecord
 from kafkaspec.values.registry.schema import (
     Reference,
     RegistryState,
@@ -25,6 +24,12 @@ from kafkaspec.values.registry.schema import (
 
 _ESCAPED = 6
 """Bytes that a byte of a schema takes at most in a record: JSON escapes it as ``\\u0000``."""
+
+
+class RegistryRecord(NamedTuple):
+    offset: int
+    key: bytes | None
+    value: bytes | None
 
 
 @dataclass
