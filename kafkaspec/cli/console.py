@@ -300,7 +300,7 @@ def new_table(*columns: str, many_lines: Collection[int] = (), **settings: Any) 
         many_lines: numbers of columns whose cells may have several lines, made by the command.
         settings: of rich's tables.
     """
-    from rich.box import SIMPLE
+    from rich import box
     from rich.table import Table
 
     class Safe(Table):
@@ -312,7 +312,8 @@ def new_table(*columns: str, many_lines: Collection[int] = (), **settings: Any) 
 
     if settings.get("title"):
         settings["title"] = safe(settings["title"])
-    table = Safe(**{"box": SIMPLE, "pad_edge": False, **settings})
+    drawn = getattr(box, settings.pop("box", "SIMPLE") or "", None)
+    table = Safe(**{"box": drawn, "pad_edge": False, **settings})
     for name in map(printable, columns):
         if name.startswith(">"):
             table.add_column(name[1:], justify="right")

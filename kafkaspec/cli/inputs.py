@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+import click
 
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
@@ -23,6 +25,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, check_isolation, selected_batches
+from kafkaspec.options import not_there
 from kafkaspec.policy import CrcPolicy
 
 if TYPE_CHECKING:
@@ -54,6 +57,8 @@ class Inputs:
         broken: number of entries that could not be decoded.
         lost: number of places where something is missing.
         findings: number of findings of the command that count.
+        topics: the topics of the logs.
+        is_alone: whether no other inputs can have the topic that is wanted.
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class Inputs:
         crc: CrcPolicy = "raise",
         selection: Mapping[str, Any] | None = None,
         where: Where | None = None,
+        topic: str | None = None,
     ) -> None:
         """Prepare to read some paths.
 
@@ -72,6 +78,7 @@ class Inputs:
             crc: policy for wrong checksums.
             selection: as ``selection_options`` gives it; all records by default.
             where: a condition: what cannot have such records is not read.
+            topic: the one whose partitions are read; None for all.
         """
         self._paths = paths
         self._codec = codec
@@ -82,6 +89,10 @@ class Inputs:
         wanted = Selection(include_control=True, **options)
         self._wanted = wanted if where is None else where.narrowed(wanted)
         self._where = where
+        self._topic = topic
+        self._skipped = 0
+        self.topics = set[str]()
+        self.is_alone = True
         self._current: Segment | Partition | None = None
         self._segment: Segment | None = None
         self._last: int | None = None
@@ -230,16 +241,27 @@ class Inputs:
         """Yield each segment and partition with its name, closed when the next one is asked for."""
         for path in self._paths:
             unreadable = self.unreadable
-            self._read_before, self.read = self._read_before + self.read, 0
+            self._read_before, self.read, self._skipped = self._read_before + self.read, 0, 0
             try:
                 with open_log(path, codec=self._codec, crc=self._crc) as opened:
                     if isinstance(opened, LogDirectory):
                         yield from self._partitions(opened)
-                    else:
+                    elif self.is_wanted(opened):
                         yield str(path), opened
+                    else:
+                        self._skipped += 1
             except KafkaSpecError as error:
                 self.cannot_read(error)
-            self.failed += self.unreadable > unreadable and not self.read
+            self.failed += self.unreadable > unreadable and not self.read + self._skipped
+        if self.is_alone:
+            check_topic(self._topic, self.topics, self.failed)
+
+    def is_wanted(self, log: Segment | Partition) -> bool:
+        """Return whether a log is of the topic of ``--topic``, if that was given."""
+        topic = place_of(log)["topic"]
+        if topic is not None:
+            self.topics.add(topic)
+        return self._topic in (None, topic)
 
     def whole_logs(self) -> Iterator[tuple[str, Segment | Partition]]:
         """Yield each log as ``logs`` does; a log that is cut off is reported after it."""
@@ -300,13 +322,24 @@ class Inputs:
         for error in directory.unreadable.values():
             self.cannot_read(error)
         for partition in directory.current:
-            if self._where is not None and not self._where.may_be_in(
-                partition.topic, partition.partition
+            where = self._where
+            if not self.is_wanted(partition) or (
+                where is not None and not where.may_be_in(partition.topic, partition.partition)
             ):
-                self.read += 1
+                self._skipped += 1
                 continue
             with partition:
                 yield str(partition.path), partition
+
+
+def check_topic(topic: str | None, there: Collection[str], failed: int) -> None:
+    """Refuse a topic of ``--topic`` that nothing is of, unless it may be in what cannot be read.
+
+    Raises:
+        UsageError: nothing is of it.
+    """
+    if topic is not None and topic not in there and not failed:
+        raise click.UsageError(not_there("topic", topic, there))
 
 
 def place_of(log: Segment | Partition) -> LinePlace:

@@ -14,7 +14,7 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.console import count_text, iso, note, say
 from kafkaspec.cli.exits import USAGE
-from kafkaspec.cli.inputs import Inputs
+from kafkaspec.cli.inputs import Inputs, check_topic, place_of
 from kafkaspec.cli.options import ReleaseName, Timestamp, on_error_option
 from kafkaspec.cli.report import Reporter, line
 from kafkaspec.errors import KafkaSpecError, unreadable
@@ -167,6 +167,17 @@ class Logs(Inputs):
         """The partitions in the log directories, and segments that are paths themselves."""
         unique = {each.path: each for each in self._beside}
         return _longest(unique.values())
+
+    def wanted(self, topic: str | None) -> list[Segment | Partition]:
+        """Return what is given of the topic of ``--topic``, all without one.
+
+        Raises:
+            UsageError: nothing is of the topic.
+        """
+        found = [log for log in self.given if topic in (None, place_of(log)["topic"])]
+        there = {log.topic for log in self.given if isinstance(log, Partition) and log.topic}
+        check_topic(None if found else topic, there, self.failed)
+        return found
 
     @contextmanager
     def reading(self, log: Segment | Partition) -> Iterator[None]:

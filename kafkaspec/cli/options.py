@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args
 
 import click
 
-from kafkaspec.broker.profiles import DEFAULT_PROFILE
+from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
+from kafkaspec.broker.settings import BOUNDS
 from kafkaspec.cli.console import note
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.compression import bounded
@@ -319,8 +321,8 @@ class LogPath(click.Path):
         if "://" in os.fspath(value):
             if self._urls or os.fspath(value).startswith(f"{SCHEME}://"):
                 return as_path(value)
-            text = f"{without_credentials(os.fspath(value))} is a URL; only verify, dump, find, "
-            text += "export, stats, sql and schemas read URLs. Copy the files first"
+            text = f"{without_credentials(os.fspath(value))} is a URL, "
+            text += "which this command does not read. Copy the files first"
             self.fail(text, param, ctx)
         return super().convert(value, param, ctx)
 
@@ -412,3 +414,26 @@ WhereText = Annotated[str | None, where_option]
 
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
 DIRECTORY: Final = click.Path(path_type=Path, file_okay=False)
+
+
+def rules_of(profile: str) -> Profile:
+    """Return the rules of a version of Kafka.
+
+    Raises:
+        click.BadParameter: there is none.
+    """
+    try:
+        return get_profile(profile)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--profile") from None
+
+
+interval_option: Final = click.option(
+    "--interval",
+    type=click.IntRange(*BOUNDS["index_interval_bytes"]),
+    default=INDEX_INTERVAL_BYTES,
+    show_default=True,
+    metavar="BYTES",
+    help="index.interval.bytes of the topic.",
+)
+Interval = Annotated[int, interval_option]

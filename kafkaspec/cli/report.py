@@ -245,7 +245,7 @@ class Reporter:
             output_format: ``text`` or ``json``.
         """
         self._ctx = ctx
-        self._output: Output = ctx.command.output  # type: ignore[attr-defined]
+        self._output: Output = getattr(ctx.command, "output", None) or Output()
         self.as_json = output_format == "json"
 
     def line(self, kind: str, /, *parts: Any, **members: Any) -> None:

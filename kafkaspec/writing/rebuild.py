@@ -34,7 +34,7 @@ from kafkaspec.files import names
 from kafkaspec.io.local import file_size
 from kafkaspec.jobs import in_order
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.missing import passed_over
+from kafkaspec.log.missing import Missing, passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -45,12 +45,14 @@ from kafkaspec.writing.rebuild_epochs import rebuilt_checkpoint
 from kafkaspec.writing.rebuild_files import RebuiltFiles
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, RebuiltSegment
 
+RebuildSource = str | PathLike[str] | Segment | Partition | LogDirectory
+"""A segment, a partition or a log directory, or the path of one."""
 Progress = Callable[[int, str], None]
 """Called with the number of bytes read and the name of the file."""
 
 
 def rebuild_indexes(
-    source: str | PathLike[str] | Segment | Partition | LogDirectory,
+    source: RebuildSource | Sequence[RebuildSource],
     out: str | PathLike[str] | None = None,
     *,
     rule: str = Rule.RECOVERY,
@@ -67,10 +69,11 @@ def rebuild_indexes(
     read does not stop the others: the report names them.
 
     Args:
-        source: a segment, a partition or a log directory, or the path of one. It is not changed.
+        source: a segment, a partition or a log directory, or the path of one; or several of them.
+            They are not changed.
         out: a new or empty directory for the files, which get the names that they have beside the
-            log; those of a log directory go into one directory per partition. With None, files are
-            only compared.
+            log; those of a log directory, and of several sources, go into one directory per
+            partition. With None, files are only compared.
         rule: ``recovery``, as a broker that does not trust existing files; ``append``, as a leader
             that appends each entry by itself.
         profile: version whose rules to follow, such as ``4.3`` or ``2.8.2``.
@@ -82,10 +85,12 @@ def rebuild_indexes(
 
     Raises:
         KafkaSpecError: ``unreadable``, a transaction marker cannot be read, or ``out`` cannot be
-            used; of a log directory, no partition can be read. Damage to a log is not an error: the
-            report says how a broker would handle it.
-        ValueError: the rule or profile is unknown.
+            used; of a log directory or several sources, no partition can be read. Damage to a log
+            is not an error: the report says how a broker would handle it.
+        ValueError: the rule or profile is unknown, or two sources have the same name.
     """
+    one = isinstance(source, str | PathLike | Segment | Partition | LogDirectory)
+    sources: Sequence[RebuildSource] = [source] if one else source  # type: ignore[list-item, assignment]
     stopped = Event()
 
     def advance(done: int, name: str) -> None:
@@ -102,7 +107,7 @@ def rebuild_indexes(
     )
     aside = None
     if out is not None:
-        check_output(out, source)
+        check_output(out, *sources)
         require_new(Path(out))
         aside = DirectoryAside(out, sync=sync)
 
@@ -111,16 +116,25 @@ def rebuild_indexes(
             aside.write(name, data)
 
     try:
-        opened = open_log(source) if isinstance(source, str | PathLike) else source
-        try:
-            work = _Rebuild(settings, put, aside, jobs, stopped)
-            segments = tuple(work.segments_of(opened))
-            if work.failed and not segments:
-                raise none_of([*work.failed.values()], "read")
-            notes = () if isinstance(opened, Segment) else tuple(passed_over(opened))
-        finally:
-            if opened is not source:
-                opened.close()
+        work = _Rebuild(settings, put, aside, jobs, stopped)
+        segments: list[RebuiltSegment] = []
+        notes: list[Missing] = []
+        for each in sources:
+            opened = None
+            stopped.clear()  # where the partitions of the source before it ended
+            try:
+                opened = open_log(each) if isinstance(each, str | PathLike) else each
+                segments += work.segments_of(opened, apart=len(sources) > 1)
+                notes += () if isinstance(opened, Segment) else passed_over(opened)
+            except KafkaSpecError as error:
+                if len(sources) == 1 or (aside is not None and aside.concerns(error)):
+                    raise
+                work.failed[str(each)] = error
+            finally:
+                if opened is not None and opened is not each:
+                    opened.close()
+        if work.failed and not segments:
+            raise none_of([*work.failed.values()], "read")
         if aside is not None:
             aside.commit()
     except BaseException:
@@ -128,7 +142,12 @@ def rebuild_indexes(
             aside.discard()
         raise
     return RebuildReport(
-        settings.rule, settings.profile, index_interval_bytes, segments, work.failed, notes
+        settings.rule,
+        settings.profile,
+        index_interval_bytes,
+        tuple(segments),
+        work.failed,
+        tuple(notes),
     )
 
 
@@ -204,35 +223,53 @@ class _Rebuild:
     jobs: int
     stopped: Event
     failed: dict[str, KafkaSpecError] = field(default_factory=dict)
+    made: set[str] = field(default_factory=set)
 
-    def segments_of(self, opened: Segment | Partition | LogDirectory) -> Iterator[RebuiltSegment]:
+    def segments_of(
+        self, opened: Segment | Partition | LogDirectory, *, apart: bool
+    ) -> Iterator[RebuiltSegment]:
+        """Yield the segments of a source; ``apart``: its files are in a directory of its name."""
         if isinstance(opened, Segment):
             base, path = _checked(opened)
+            prefix = f"{path.absolute().parent.name}/" if apart else ""
+            self._take(f"{prefix}{path.name}")
             snapshot = path.with_name(names.SegmentName(base, "").sibling(names.PRODUCER_SNAPSHOT))
             snapshots = find_snapshots([snapshot] if snapshot.exists() else [])
             log = _Log([(base, path)], snapshots, self._epochs(base), 0, opened.codec, whole=False)
-            yield from self._segments(log, "")
+            yield from self._segments(log, prefix)
             return
-        if isinstance(opened, Partition):
+        if isinstance(opened, Partition) and not apart:
             yield from self.partition(opened, "")
             return
-        self.failed.update(opened.unreadable)
-        for partition, done in in_order(
-            self._tried, opened.current, self.jobs, stop=self.stopped.set
-        ):
+        partitions = [opened] if isinstance(opened, Partition) else opened.current
+        for partition in partitions:
+            self._take(f"{partition.path.absolute().name}/")
+        self.failed.update({} if isinstance(opened, Partition) else opened.unreadable)
+        for partition, done in in_order(self._tried, partitions, self.jobs, stop=self.stopped.set):
             if not isinstance(done, KafkaSpecError):
                 yield from done
                 continue
             self.failed[os.fspath(partition.path)] = done
             if self.aside is not None:
-                self.aside.remove_directory(partition.path.name)
+                self.aside.remove_directory(partition.path.absolute().name)
+
+    def _take(self, name: str) -> None:
+        """Note what is made of a source.
+
+        Raises:
+            ValueError: another one has the same name.
+        """
+        if name in self.made or f"{name.partition('/')[0]}/" in self.made:
+            raise ValueError(f"two of the sources are called {name.rstrip('/')}")
+        self.made.add(name)
 
     def _tried(
         self, partition: Partition
     ) -> tuple[Partition, list[RebuiltSegment] | KafkaSpecError]:
         """Return the segments of a partition, or why it cannot be read."""
         try:
-            return partition, list(self.partition(partition, f"{partition.path.name}/"))
+            name = partition.path.absolute().name
+            return partition, list(self.partition(partition, f"{name}/"))
         except KafkaSpecError as error:
             if self.aside is not None and self.aside.concerns(error):
                 raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -330,3 +331,45 @@ def test_what_does_not_decode_is_shown_up_to_where_it_does(tmp_path: Path) -> No
     user = tmp_path / "orders-0"
     place.rename(user)
     assert run("explain", user / path.name).exit_code == 0
+
+
+def test_a_directory_stands_for_its_files(tmp_path: Path) -> None:
+    """As each of them alone; what is left out is said."""
+    home = tmp_path / "logs"
+    for name in ("segments-0", "transactions-0"):
+        shutil.copytree(golden("4.3.1", name), home / name)
+    shutil.copy(golden("4.3.1", "meta.properties"), home)
+    shutil.copytree(golden("4.3.1", "plain-0"), home / f"plain-0.{'a' * 32}-delete")
+    (home / "notes.txt").write_text("x")
+    every = [home / "meta.properties", *sorted(home.glob("*-0/*"))]
+    shown = [path for path in every if path.stat().st_size]
+    result = run("explain", "--format", "json", home)
+    assert result.exit_code == 0
+    alone = [line for path in shown for line in lines(run("explain", "--format", "json", path))]
+    assert lines(result) == alone
+    assert {line["file"] for line in alone} == {str(path) for path in shown}
+    assert lines(run("explain", "--format", "json", *shown)) == alone
+    assert "2 files and directories left out: notes.txt, plain-0.aaaa" in result.stderr
+    assert ".timeindex (empty)" in result.stderr or ".index (empty)" in result.stderr
+    text = run("explain", home).stdout.splitlines()
+    assert [line for line in text if line in map(str, every)] == [str(path) for path in shown]
+
+
+def test_an_offset_of_a_directory_is_in_one_segment() -> None:
+    home = golden("4.3.1", "segments-0")
+    one = first_segment(home)
+    offset = str(int(sorted(home.glob("*.log"))[1].stem) - 1)
+    shown = run("explain", "--offset", offset, "--format", "json", home)
+    assert shown.exit_code == 0
+    assert lines(shown) == lines(run("explain", "--offset", offset, "--format", "json", one))
+    assert run("explain", "--position", "0", home).exit_code == 2
+    assert run("explain", "--offset", "99999", home).exit_code == 2
+
+
+def test_a_bad_file_among_others_does_not_stop_them(tmp_path: Path) -> None:
+    good = first_segment(golden("4.3.1", "segments-0"))
+    bad = tmp_path / "nothing"
+    result = run("explain", "--format", "json", bad, good)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert lines(result) == lines(run("explain", "--format", "json", good))
+    assert run("explain", bad, bad).exit_code == 2

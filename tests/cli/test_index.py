@@ -111,3 +111,32 @@ def test_an_error_of_one_partition_stays_with_it(tmp_path: Path) -> None:
     code, said = run(logs / copy, "-o", out)
     assert code == 0
     assert f"note: {logs / copy}: a partition that is being deleted" in said
+
+
+def test_several_paths_have_a_directory_each(tmp_path: Path) -> None:
+    """With the files that each of them has alone; one that cannot be read is named."""
+    plain = goldens.GOLDEN / "4.3.1/logs/plain-0"
+    code, text = run(SEGMENTS, plain, tmp_path / "nothing", "-o", tmp_path / "out")
+    assert code == 1
+    assert f"not read: {tmp_path / 'nothing'}" in text
+    for source in (SEGMENTS, plain):
+        alone = tmp_path / f"alone-{source.name}"
+        run(source, "-o", alone)
+        made = tmp_path / "out" / source.name
+        assert {each.name: each.read_bytes() for each in made.iterdir()} == {
+            each.name: each.read_bytes() for each in alone.iterdir()
+        }
+    segment = plain / f"{0:020d}.log"
+    code, text = run(segment, SEGMENTS, "-o", tmp_path / "mixed")
+    assert code == 0
+    assert {each.name for each in (tmp_path / "mixed").iterdir()} == {plain.name, SEGMENTS.name}
+
+
+def test_two_paths_of_one_name_are_refused(tmp_path: Path) -> None:
+    plain = goldens.GOLDEN / "4.3.1/logs/plain-0"
+    other = goldens.GOLDEN / "3.9.2/logs/plain-0"
+    for both in ((plain, other), (plain, other / f"{0:020d}.log")):
+        code, text = run(*both, "-o", tmp_path / "out")
+        assert code == 2
+        assert "two of the sources are called plain-0" in text
+        assert not (tmp_path / "out").exists()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 import kafkaspec as ks
-from tests.cli.helpers import lines, run
+from tests.cli.helpers import golden, lines, run
 
 LOG = f"{0:020d}.log"
 
@@ -130,3 +131,61 @@ def test_what_is_passed_over_is_named(tmp_path: Path, command: str) -> None:
     result = run(command, *DELIVERING[command], tmp_path)
     assert (result.exit_code, len(result.stdout.splitlines())) == (1, 1)
     assert f"{beyond}: not read: the number in its name is not an offset" in result.stderr
+
+
+LOGS = golden("4.3.1", "plain-0").parent
+JUDGING = ("gaps", "producers", "transactions", "partitions", "groups", "explain")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", JUDGING)
+def test_an_answer_about_a_url_is_that_about_the_files(command: str, tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    files = fsspec.filesystem("memory")
+    wanted = (
+        "segments-0",
+        "transactions-open-0",
+        "compacted-0",
+        "__consumer_offsets-0",
+        "groups-0",
+    )
+    for name in wanted:
+        shutil.copytree(LOGS / name, tmp_path / name)
+    for path in (path for name in wanted for path in (tmp_path / name).iterdir()):
+        files.pipe_file(f"/judged/{path.parent.name}/{path.name}", path.read_bytes())
+    for name in wanted if command != "groups" else wanted[3:4]:
+        here, there = str(tmp_path / name), f"memory://judged/{name}"
+        shown = run(command, there, "--format", "json")
+        local = run(command, here, "--format", "json")
+        assert shown.exit_code == local.exit_code
+        assert shown.stdout.replace(there, here) == local.stdout
+        assert lines(shown)
+    files.rm("/judged", recursive=True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["find", "--offset", "1"],
+        ["stats"],
+        ["gaps"],
+        ["producers"],
+        ["transactions"],
+        ["compaction", "--clock", "2026-12-01"],
+        ["retention", "--clock", "2026-12-01"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_topic_of_a_log_directory_is_its_partitions(tmp_path: Path, command: list[str]) -> None:
+    home, alone = tmp_path / "logs", tmp_path / "alone"
+    for name in ("plain-0", "segments-0", "transactions-0", "transactions-1"):
+        shutil.copytree(LOGS / name, home / name)
+    shutil.copytree(LOGS / "transactions-0", alone / "transactions-0")
+    shutil.copytree(LOGS / "transactions-1", alone / "transactions-1")
+    chosen = run(*command, home, "--topic", "transactions", "--format", "json")
+    expected = run(*command, alone, "--format", "json")
+    assert chosen.exit_code == expected.exit_code
+    assert chosen.stdout.replace(str(home), str(alone)) == expected.stdout
+    wrong = run(*command, home, "--topic", "plan")
+    assert wrong.exit_code == 2
+    assert "there is no topic 'plan'; did you mean 'plain'?" in wrong.stderr

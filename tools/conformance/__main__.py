@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from kafkaspec.cli.commands.conform_text import print_run
+from kafkaspec.cli.commands.conform import show_run
+from kafkaspec.cli.report import Reporter
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.goldens import golden_cases
 from kafkaspec.conformance.process import Testee
@@ -47,7 +48,7 @@ def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
         except (ToolError, CompilerMissing) as error:
             raise click.ClickException(f"{adapter.name}: {error}") from None
         click.echo(f"{adapter.name}:")
-        print_run(run)
+        show_run(Reporter(ctx, "text"), run)
         bad |= not run.as_expected
         result = result_of(adapter, run)
         if check and _counts(result) != _counts(stored.get(adapter.name)):

@@ -12,8 +12,7 @@ import click
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import Command, Timestamp, paths_argument, renamed_option
-from kafkaspec.cli.rules import rules_of
+from kafkaspec.cli.options import Command, Timestamp, paths_argument, renamed_option, rules_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.forensics.cleaner.view import LogView, opened

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +12,9 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
+    TableColumn,
     count_text,
-    new_table,
     say,
-    stdout_console,
 )
 from kafkaspec.cli.internal import Logs, ReleaseText, Skip
 from kafkaspec.cli.options import (
@@ -113,10 +113,8 @@ def cluster_command(
         found = list(compare_directory(clusters[0].image, directory))
     for each in found:
         opened.found()
-        if report.as_json:
-            report.line("mismatch", each)
-        else:
-            say(f"{each.topic}-{each.partition}: {each.reason}: {each.message}")
+        report.line("mismatch", each)
+        report.say(f"{each.topic}-{each.partition}: {each.reason}: {each.message}")
     text = count_text(len(found), "mismatch", "mismatches")
     report.finish(opened, text, mismatches=len(found))
 
@@ -150,21 +148,17 @@ def _show(cluster: Cluster, report: Reporter) -> None:
         "leader": image.leader,
         "voters": image.voters,
     }
-    if report.as_json:
-        report.line("cluster", head)
-    else:
-        say("  ".join(f"{name} {_cell(value) or '-'}" for name, value in head.items()))
+    report.line("cluster", head)
+    report.say("  ".join(f"{name} {_cell(value) or '-'}" for name, value in head.items()))
     for kind, items in image.items.items():
-        rows = [_complete(image, kind, fields) for _, fields in sorted(items.items(), key=_order)]
-        if report.as_json:
-            for row in rows:
-                report.line(kind, row)
-        elif rows:
-            _print(kind, [image.named(kind, row) for row in rows])
-
-
-def _order(item: tuple[Any, Any]) -> str:
-    return repr(item[0])
+        rows = [
+            _complete(image, kind, fields)
+            for _, fields in sorted(items.items(), key=lambda item: repr(item[0]))
+        ]
+        for row in rows:
+            report.line(kind, row)
+        if rows and not report.as_json:
+            _print(report, kind, [image.named(kind, row) for row in rows])
 
 
 def _complete(image: Image, kind: ClusterKind, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,13 +174,15 @@ def _shown(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name not in SECRET}
 
 
-def _print(kind: str, rows: list[dict[str, Any]]) -> None:
+def _print(report: Reporter, kind: str, rows: list[dict[str, Any]]) -> None:
     names = [name for name in rows[0] if any(row[name] not in (None, []) for row in rows)]
-    table = new_table(*names, title=f"{kind} ({len(rows)})", title_justify="left")
-    for row in rows:
-        table.add_row(*(_cell(row[name]) for name in names))
-    console = stdout_console()
-    console.print(table)
+    columns: dict[str, TableColumn] = {name: partial(_member, name) for name in names}
+    title = f"{kind} ({len(rows)})"
+    report.table(columns, rows, most=len(rows), title=title, title_justify="left")
+
+
+def _member(name: str, row: Mapping[str, Any]) -> str:
+    return _cell(row[name])
 
 
 def _cell(value: Any) -> str:

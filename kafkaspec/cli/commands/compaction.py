@@ -21,6 +21,7 @@ from kafkaspec.cli.console import count_text, iso, size_text
 from kafkaspec.cli.inputs import Inputs, place_of
 from kafkaspec.cli.options import (
     DIRECTORY,
+    TopicName,
     profile_option,
     wrong_usage,
 )
@@ -92,6 +93,7 @@ def compaction_command(
     config: tuple[str, ...],
     clock: int | None,
     high_watermark: int | None,
+    topic: TopicName,
     show_records: bool = option("Show each record that goes, and why.", former="--records"),
     output: Path | None = option(
         "-o",
@@ -107,7 +109,7 @@ def compaction_command(
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
     given, now, rules = asked(config, clock, profile)
-    inputs = Inputs(paths)
+    inputs = Inputs(paths, topic=topic)
     gone = 0
     logs: list[WrittenLog] = []
     with ExitStack() as stack:

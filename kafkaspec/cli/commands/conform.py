@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 import click
 
 from kafkaspec.cli.command import command, option
+from kafkaspec.cli.console import TableColumn, count_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName
 from kafkaspec.cli.report import Output, Reporter, Tally, line
@@ -85,19 +89,9 @@ def conform_command(
             run = Run(process, expected, partial=bool(only) or not cases)
             chosen = _chosen(cases, only)
             for result in run.all(chosen):
-                if report.as_json:
-                    report.line(
-                        "case",
-                        id=result.case.id,
-                        outcome=result.outcome,
-                        failure=result.failure,
-                        detail=result.detail,
-                        why=result.case.why,
-                    )
-            if run.results and not report.as_json:
-                from kafkaspec.cli.commands.conform_text import print_run
-
-                print_run(run)
+                report.line("case", result.case, result)
+            if run.results:
+                show_run(report, run)
     except (ExpectedFailuresError, GoldenError, StartError) as error:
         raise click.UsageError(str(error)) from None
     if not run.results:
@@ -130,3 +124,59 @@ def _chosen(folders: tuple[Path, ...], only: tuple[str, ...]) -> Iterator[Case]:
     for case in all_of_them():
         if not only or any(fnmatchcase(case.id, pattern) for pattern in only):
             yield case
+
+
+_SHOWN: Final = 10
+"""Number of cases shown for each category and failure."""
+_COUNTED: Final[dict[str, CaseOutcome]] = {
+    ">passed": CaseOutcome.PASSED,
+    ">expected failures": CaseOutcome.EXPECTED_FAILURE,
+    ">failed": CaseOutcome.FAILED,
+    ">skipped": CaseOutcome.SKIPPED,
+}
+
+
+def show_run(report: Reporter, run: Run) -> None:
+    """Print the table of categories, the failures, stale expectations, and a summary line."""
+    columns: dict[str, TableColumn] = {"category": lambda item: item[0]}
+    for title, outcome in _COUNTED.items():
+        columns[title] = partial(_number, outcome)
+    report.table(columns, list(run.by_category().items()), box="SIMPLE_HEAD")
+    failed = [result for result in run.results if result.outcome is CaseOutcome.FAILED]
+    groups = Counter((result.case.category, result.failure) for result in failed)
+    for (category, failure), number in groups.items():
+        report.say(f"{category}: {count_text(number, 'case')} {failure}")
+        group = [r for r in failed if (r.case.category, r.failure) == (category, failure)]
+        for result in group[:_SHOWN]:
+            report.say(f"    {result.case.id}: {result.detail}")
+            if result.case.why:
+                report.say(f"        {result.case.why}")
+        if number > _SHOWN:
+            report.say(f"    ... {number - _SHOWN:,} more; --format json shows all")
+    for item, problem in run.stale:
+        report.say(f"stale: line {item.line} of the expected failures, {item.pattern}: {problem}")
+    report.say(_last_line(run))
+
+
+def _number(outcome: CaseOutcome, item: tuple[str, Counter[CaseOutcome]]) -> str:
+    return f"{item[1][outcome]:,}"
+
+
+def _last_line(run: Run) -> str:
+    counts = Counter(result.outcome for result in run.results)
+    hello = run.hello
+    who = f"{hello.name} {hello.version}".strip() if hello else "the testee"
+    parts = [f"{counts[CaseOutcome.PASSED]:,} of {len(run.results):,} cases passed"]
+    for outcome, text in (
+        (CaseOutcome.EXPECTED_FAILURE, "failed as expected"),
+        (CaseOutcome.FAILED, "failed"),
+        (CaseOutcome.SKIPPED, "skipped"),
+    ):
+        if counts[outcome]:
+            parts.append(f"{counts[outcome]:,} {text}")
+    if run.breakdowns:
+        parts.append(f"started again {count_text(run.breakdowns, 'time')}")
+    if run.stale:
+        parts.append(count_text(len(run.stale), "stale expectation"))
+    verdict = "as expected" if run.as_expected else "not as expected"
+    return f"{who}, {verdict}: {', '.join(parts)}"

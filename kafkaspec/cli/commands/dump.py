@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.commands import table_files
 from kafkaspec.cli.commands.dump_columns import JsonMaker, Maker, read_lines
 from kafkaspec.cli.commands.dump_format import (
     FORMAT_EPILOG,
@@ -32,8 +31,7 @@ from kafkaspec.cli.commands.dump_json import (
 )
 from kafkaspec.cli.commands.dump_kafka import KAFKA, Asked, kafka_options
 from kafkaspec.cli.commands.dump_text import TextDump
-from kafkaspec.cli.commands.table_files import is_table
-from kafkaspec.cli.commands.text_files import dump_lines, refuse_options
+from kafkaspec.cli.commands.text_files import dump_lines, is_other, refuse_options
 from kafkaspec.cli.console import note, size_text, write_lines
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
@@ -59,7 +57,6 @@ from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
 from kafkaspec.codecs import get_codec
 from kafkaspec.conversion.fields import RecordValues, values_of_records
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files import names
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.pieces import runs_of
@@ -200,9 +197,8 @@ def dump_command(
         with opened_output(output, *paths, replace=force, content="raw") as out:
             code = kafka.write(paths, out, codec=codec, jobs=jobs)
         ctx.exit(code)
-    text_paths = [path for path in paths if names.is_text(path.name)]
-    table_paths = [path for path in paths if is_table(path)]
-    others = [path for path in paths if path not in text_paths and path not in table_paths]
+    files = [path for path in paths if is_other(path)]
+    others = [path for path in paths if not is_other(path)]
     condition = condition_of(where, typed=typed is not None)
     inputs = Inputs(others, codec, crc, selection, condition)
     chosen = None if condition is None or typed is not None else _Chosen(condition, codec)
@@ -210,24 +206,22 @@ def dump_command(
     lines: Iterator[str | Buffer]
     as_json = output_format == "json"
     decoding = _Decoding(codec, wanted=decode)
-    if condition is not None and (text_paths or table_paths):
+    if condition is not None and files:
         raise click.UsageError("--where is for records")
     if typed is not None:
-        if text_paths or table_paths:
+        if files:
             raise click.UsageError("--value and --key-format are for records")
         lines = _typed_lines(inputs, typed, selection, condition, as_json=as_json, limit=limit)
         limit = None
     elif template is not None:
-        if batches or text_paths or table_paths:
+        if batches or files:
             raise click.UsageError("a format string is for records, and without --batches")
         lines = _formatted(inputs, codec, template, limit, jobs, chosen)
         limit = None
     elif batches:
         show = batch_line if as_json else text.batch_line
         lines = (show(batch, segment.name or "") for batch, segment, _ in inputs.batches())
-    elif as_json and (
-        limit is None or chosen is not None or (limit > _FEW and not text_paths and not table_paths)
-    ):
+    elif as_json and (limit is None or chosen is not None or (limit > _FEW and not files)):
         lines = _json_lines(inputs, codec, bytes_form, jobs, decoding, chosen)
     elif as_json:
         lines = chain.from_iterable(
@@ -245,10 +239,9 @@ def dump_command(
                 batch, segment, wanted, codec, with_others=False, chosen=chosen
             )
         )
-    if text_paths or table_paths:
+    if files:
         refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
-        tables = table_files.dump_lines(table_paths, output_format, codec, inputs)
-        lines = chain(dump_lines(text_paths, output_format, inputs), tables, lines)
+        lines = chain(dump_lines(files, output_format, codec, inputs), lines)
     content: OutputContent = "shown" if template is None else "raw"
     with opened_output(output, *paths, replace=force, content=content) as out:
         write_lines(lines if limit is None else _limited(lines, limit, inputs.ended_at), out)

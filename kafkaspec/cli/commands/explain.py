@@ -2,40 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
+from kafkaspec._generated.layout import ENUMS, LAYOUTS
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.commands.explain_data import explain_batch, explain_sidecar, find_position
-from kafkaspec.cli.commands.explain_section import Section
-from kafkaspec.cli.commands.explain_text import json_objects, print_section
-from kafkaspec.cli.commands.explain_type import explain_type, type_named
+from kafkaspec.cli.commands.explain_data import (
+    Section,
+    explain_batch,
+    explain_sidecar,
+    find_position,
+)
 from kafkaspec.cli.commands.text_files import explain_text, refuse_options
-from kafkaspec.cli.console import print_object, stdout_console, warn
-from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.commands.value_text import bytes_text
+from kafkaspec.cli.console import (
+    count_text,
+    iso,
+    new_table,
+    note,
+    print_object,
+    stdout_console,
+    styled,
+)
+from kafkaspec.cli.exits import USAGE
+from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     CodecName,
     Decode,
-    LogPath,
+    PathsOrUrls,
     format_option,
 )
-from kafkaspec.codecs import codec_names
+from kafkaspec.codecs import Origin, codec_names, get_codec
+from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
+from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
+from kafkaspec.io.local import FileReading
 from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.topics import topic_of
+from kafkaspec.options import did_you_mean
+from kafkaspec.shown import some_of
 from kafkaspec.tiered.mount import mounted
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
 _EPILOG = """
-Output of --format json, one object for each field: section, path, start, end, bits
-(null, or the first bit and the one after the last, from the highest bit of
+Output of --format json, one object for each field: file, section, path, start, end,
+bits (null, or the first bit and the one after the last, from the highest bit of
 the byte at start), hex, value (bytes as {"hex": "..."}), name (of the value,
-where the specification has one), kafka_name, doc, spec, error. Exit codes:
-0 explained, 1 some field does not follow the specification, a checksum is wrong
-(or a codec of --codec disagrees), 2 wrong usage or unreadable.
+where the specification has one), kafka_name, doc, spec, error.
+
+Of a directory, stderr says which files are left out: empty ones, those that are
+not Kafka's, and partitions that are being deleted or moved.
+
+Exit codes: 0 explained, 1 some field does not follow the specification, a checksum
+is wrong (or a codec of --codec disagrees), or one of several files cannot be read,
+2 wrong usage or nothing can be read.
 """
 
 
@@ -43,7 +73,7 @@ where the specification has one), kafka_name, doc, spec, error. Exit codes:
 def explain_command(
     ctx: click.Context,
     *,
-    file: Annotated[Path, click.argument("file", type=LogPath())],
+    paths: PathsOrUrls,
     offset: int | None = option("The batch that holds this log offset.", metavar="N"),
     position: int | None = option(
         "The batch, or the first entry of an index to show, that holds this byte.",
@@ -83,46 +113,101 @@ def explain_command(
 ) -> None:
     """Show the bytes of a batch as hex, each field with its name, value and meaning.
 
-    FILE is a segment or a KRaft snapshot, an index (its entries are shown, from --position on), or
-    a producer snapshot or text file (all of it is shown). Names, positions and meanings of fields
-    of binary files come from the specification, through the official Kaitai Struct compiler.
-    Records of a compressed batch are shown over the decompressed bytes, and after them, in Kafka's
-    own topics, the messages in their keys and values. With --as, FILE can be any file.
+    A PATH is a segment or a KRaft snapshot, an index (its entries are shown, from --position on),
+    a producer snapshot or text file (all of it is shown), or the URL of one. Of a partition or log
+    directory, all these files are shown; with --offset, of each partition the segment that has it.
+    Names, positions and meanings of fields of binary files come from the specification, through
+    the official Kaitai Struct compiler. Records of a compressed batch are shown over the
+    decompressed bytes, and after them, in Kafka's own topics, the messages in their keys and
+    values. With --as, PATH can be any file.
     """
     if offset is not None and position is not None:
         raise click.UsageError("give either --offset or --position")
-    disagree: list[str] = []
-    if type_name is None:
-        if parameters or size is not None or codec is not None:
-            raise click.UsageError("--parameter, --size and --codec go with --as")
-        if file.is_file():
-            file = mounted(file) or file  # an object in remote storage is a segment
-        sections: Iterable[Section] = _sections(
-            file, offset, position, max_records, topic_of(file) if decode else None
-        )
-    else:
-        if offset is not None:
-            raise click.UsageError("--as takes --position, not --offset")
-        chosen = codec_names() if codec == "all" else codec.split(",") if codec else []
-        key = type_named(type_name)
-        sections, disagree = explain_type(file, key, parameters, position or 0, size, chosen)
-        for line in disagree:
-            warn(f"{file}: {line}")
+    if type_name is None and (parameters or size is not None or codec is not None):
+        raise click.UsageError("--parameter, --size and --codec go with --as")
+    if type_name is not None and offset is not None:
+        raise click.UsageError("--as takes --position, not --offset")
+    inputs = Inputs(paths)
     console = None if output_format == "json" else stdout_console()
-    broken = bool(disagree)
-    for section in sections:
-        broken |= section.is_wrong or any(field.error for field in section.fields)
-        if console is not None:
-            print_section(section, console, full=full)
-            continue
-        for content in json_objects(section):
-            print_object(content)
-    ctx.exit(FINDINGS if broken else CLEAN)
+    chosen = [item for path in paths for item in _files(path, offset, inputs)]
+    if position is not None and any(path.is_dir() for path in paths):
+        raise click.UsageError("--position is of a file, not of a directory")
+    for file in chosen:
+        try:
+            if type_name is None:
+                sections: Iterable[Section] = _sections(file, offset, position, max_records, decode)
+            else:
+                codecs = codec_names() if codec == "all" else codec.split(",") if codec else []
+                key = type_named(type_name)
+                sections, disagree = explain_type(
+                    file, key, parameters, position or 0, size, codecs
+                )
+                for text in disagree:
+                    inputs.found(f"{file}: {text}")
+            if console is not None and len(chosen) > 1:
+                console.print(f"{file}")
+            for section in sections:
+                wrong = section.is_wrong or any(field.error for field in section.fields)
+                inputs.findings += wrong
+                if console is not None:
+                    print_section(section, console, full=full)
+                else:
+                    for content in json_objects(section):
+                        print_object({"file": str(file)} | content)
+            inputs.read += 1
+        except KafkaSpecError as error:
+            inputs.cannot_read(error)
+    ctx.exit(USAGE if inputs.unreadable and not inputs.read else inputs.exit_code)
+
+
+def _files(path: Path, offset: int | None, inputs: Inputs) -> Iterator[Path]:
+    """Yield the files of a directory and of its partitions that can be shown; any other path."""
+    if not path.is_dir():
+        yield path
+        return
+    shown = 0
+    try:
+        if offset is not None and names.parse_partition(path.absolute().name) is not None:
+            with Partition(path) as partition:
+                yield from partition.paths_from(offset, offset + 1)[:1]
+            return
+        left = []
+        for each in sorted(path.iterdir()):
+            if each.is_dir() and (found := names.parse_partition(each.name)) and not found.state:
+                yield from _files(each, offset, inputs)
+                shown += 1
+            elif offset is None and each.is_file() and _is_known(each.name):
+                shown += 1
+                if each.stat().st_size:
+                    yield each
+                else:
+                    left.append(f"{each.name} (empty)")
+            elif offset is None:
+                left.append(each.name)
+        if not shown:
+            open_log(path).close()  # says why there is nothing
+    except OSError as error:
+        inputs.cannot_read(unreadable(str(path), error.strerror or str(error)))
+        return
+    except KafkaSpecError as error:
+        inputs.cannot_read(error)
+        return
+    if left:
+        text = count_text(len(left), "file or directory", "files and directories")
+        note(f"{path}: {text} left out: {some_of(left)}")
+
+
+def _is_known(name: str) -> bool:
+    parsed = names.parse_segment(name) or names.parse_checkpoint(name)
+    return names.is_text(name) or (parsed is not None and not parsed.state)
 
 
 def _sections(
-    file: Path, offset: int | None, position: int | None, max_records: int, topic: str | None
+    file: Path, offset: int | None, position: int | None, max_records: int, decode: bool
 ) -> Iterator[Section]:
+    if isinstance(file, Path) and file.is_file():
+        file = mounted(file) or file  # an object in remote storage is a segment
+    topic = topic_of(file) if decode else None
     if names.is_text(file.name):
         refuse_options(offset=offset is not None, position=position is not None)
         yield explain_text(file, max_records)
@@ -140,3 +225,236 @@ def _sections(
         if position is None:
             position = 0 if offset is None else find_position(segment, offset)
         yield from explain_batch(segment, position, max_records, topic)
+
+
+# -- text and JSON ----------------------------------------------------------------------------
+
+
+_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green")
+_COLUMNS = (">byte", "hex", "field", "value", "meaning")
+_BYTES_A_LINE = 8
+_BYTES_SHOWN = 64
+
+
+def print_section(section: Section, console: Console, *, full: bool) -> None:
+    """Print a table of the fields of a section: byte, hex, field, value, meaning."""
+    if section.title:
+        console.print(styled((section.title, "bold")))
+    if section.fields:
+        look = {"box": None, "padding": (0, 2, 0, 0), "header_style": "dim"}
+        table = new_table(*_COLUMNS, many_lines=(_COLUMNS.index("hex"),), **look)
+        for column in table.columns:
+            column.no_wrap = column.header in ("hex", "field")
+            column.ratio = 1 if column.header == "meaning" else None
+        base = min(field.depth for field in section.fields)
+        for number, field in enumerate(section.fields):
+            inner = _has_inner(section.fields, number)
+            colour = "bold" if inner else _COLOURS[number % len(_COLOURS)]
+            name = "  " * (field.depth - base) + field.path.rpartition("/")[2]
+            table.add_row(
+                str(field.start),
+                styled(("" if inner else _hex(section, field, full=full), colour)),
+                styled((name, colour)),
+                styled("" if inner else value_text(field)),
+                _meaning(field),
+            )
+        console.print(table)
+    if section.note:
+        console.print(styled((section.note, "dim")))
+    if section.title:
+        console.print()
+
+
+def _has_inner(fields: list[FieldPosition], number: int) -> bool:
+    following = fields[number + 1 : number + 2]
+    return any(field.path.startswith(fields[number].path + "/") for field in following)
+
+
+def _meaning(field: FieldPosition) -> Text:
+    doc = (" ".join(field.doc.split()), "dim")
+    error = field.error
+    return styled(
+        *([] if error is None else [(f"{error.detail} [{error.reason}] ", "bold red")]), doc
+    )
+
+
+def _hex(section: Section, field: FieldPosition, *, full: bool) -> str:
+    data = section.bytes_of(field)
+    shown = data if full else data[:_BYTES_SHOWN]
+    lines = [
+        shown[place : place + _BYTES_A_LINE].hex(" ")
+        for place in range(0, len(shown), _BYTES_A_LINE)
+    ]
+    if len(shown) < len(data):
+        lines.append(f"... {len(data) - len(shown)} more bytes")
+    if field.bits is not None and data:
+        lines = [_bits(data, *field.bits)]
+    return "\n".join(lines)
+
+
+def _bits(data: bytes, first: int, end: int) -> str:
+    digits = "".join(f"{byte:08b}" for byte in data)
+    shown = "".join(digit if first <= place < end else "." for place, digit in enumerate(digits))
+    return " ".join(shown[place : place + 8] for place in range(0, len(shown), 8))
+
+
+def value_text(field: FieldPosition) -> str:
+    """Return the value of a field: numbers with their names or as times, bytes as text or hex."""
+    value = field.value
+    if isinstance(value, bytes | bytearray | memoryview):
+        text = bytes_text(bytes(value))
+        # The hex column has them already.
+        return text if text.startswith('"') else count_text(len(value), "byte")
+    if value is None:
+        return "" if field.error is not None or field.start == field.end else "null"
+    name = enum_name(field.enum, value)
+    if name:
+        return f"{value} ({name})"
+    if field.path.endswith("timestamp") and isinstance(value, int) and value >= 0:
+        return f"{value} ({iso(value)})"
+    if isinstance(value, str) and not value.isprintable():
+        return bytes_text(value.encode())
+    return str(value)
+
+
+def enum_name(enum: str, value: Any) -> str:
+    """Return the name of a value of an enumeration, Kafka's if it is another; "" for none."""
+    name, kafka = ENUMS.get(enum, {}).get(value, ("", ""))
+    return name if name.upper() == kafka else kafka
+
+
+def json_objects(section: Section) -> Iterator[dict[str, Any]]:
+    """Yield one object for each field."""
+    for field in section.fields:
+        value = field.value
+        if isinstance(value, bytes | bytearray | memoryview):
+            value = {"hex": bytes(value).hex()}
+        yield {
+            "section": section.title,
+            "path": field.path,
+            "start": field.start,
+            "end": field.end,
+            "bits": field.bits,
+            "hex": section.bytes_of(field).hex(),
+            "value": value,
+            "name": enum_name(field.enum, value) if field.enum else "",
+            "kafka_name": field.original_id,
+            "doc": field.doc,
+            "spec": field.location,
+            "error": None if field.error is None else str(field.error),
+        }
+
+
+# -- --as -------------------------------------------------------------------------------------
+
+
+MOST: Final = 16 << 20
+"""Maximum number of bytes to explain at once: every field is an object."""
+
+
+def type_named(text: str) -> str:
+    """Return the key of the type that ``text`` names: ``index.time_index``, or ``time_index``.
+
+    Raises:
+        UsageError: there is none, or several; the message lists them.
+    """
+    found = [key for key in LAYOUTS if text in (key, key.partition(".")[2])]
+    root = f"{text}.{text}"
+    if root in LAYOUTS:
+        return root
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise click.UsageError(f"there are several types {text}: {', '.join(found)}")
+    short = [key.partition(".")[2] for key in LAYOUTS]
+    hint = did_you_mean(text, [*LAYOUTS, *short]) or "."
+    files = groupby(LAYOUTS, lambda key: key.partition(".")[0])
+    listed = "\n".join(f"  {', '.join(keys)}" for _, keys in files)
+    raise click.UsageError(f"there is no type {text}{hint} The specification has\n{listed}")
+
+
+def explain_type(
+    path: Path,
+    type_key: str,
+    given: Sequence[int],
+    position: int,
+    size: int | None,
+    codecs: Sequence[str],
+) -> tuple[list[Section], list[str]]:
+    """Read the bytes of a file as a type.
+
+    Args:
+        path: path of the file.
+        type_key: key of the type.
+        given: its parameters.
+        position: byte offset of its first byte.
+        size: number of bytes that it may take, None for all up to the end of the file.
+        codecs: codecs that also read the bytes and must agree.
+
+    Returns:
+        The section to show, and one line for each codec that disagrees.
+
+    Raises:
+        UsageError: the parameters are not those of the type, or there are too many bytes.
+        KafkaSpecError: the file cannot be read, or has no such byte.
+    """
+    parameters = _parameters(path, type_key, given)
+    with closing(FileReading(path)) as file:
+        left = file.size - position
+        if left < 0:
+            detail = f"byte {position} is not in the file, which has {file.size}"
+            raise make_error(Reason.INVALID_VALUE, detail, file=str(path))
+        wanted = left if size is None else min(size, left)
+        if wanted > MOST:
+            raise click.UsageError(
+                f"{wanted} bytes are too many; choose some with --position and --size"
+            )
+        data = bytes(file.read(position, wanted))
+    kaitai = KaitaiCodec()
+    origin = Origin(str(path), position)
+    fields = kaitai.positions(type_key, data, parameters=parameters, origin=origin)
+    end = max((field.end for field in fields), default=position)
+    more = position + len(data) - end
+    broken = any(field.error for field in fields)
+    note = f"{more} more bytes follow" if more and not broken else ""
+    title = f"{type_key} at byte {position}, {end - position} bytes"
+    sections = [Section(title, data, position, fields, note)]
+    expected = _outcome(kaitai, type_key, data, parameters)
+    disagree = []
+    for name in codecs:
+        found = _outcome(get_codec(name), type_key, data, parameters)
+        same = found == expected
+        sections.append(Section("", b"", 0, [], f"{name} {'agrees' if same else 'DISAGREES'}"))
+        if not same:
+            disagree.append(f"{name} reads something else: {found[1]}")
+    return sections, disagree
+
+
+def _outcome(
+    codec: Any, type_key: str, data: bytes, parameters: tuple[int, ...]
+) -> tuple[Any, Any]:
+    """Return the value that a codec reads and its end, or the reason of the refusal."""
+    try:
+        value, end = codec.parse(type_key, data, parameters=parameters)
+    except KafkaSpecError as error:
+        return None, (error.reason, error.path, error.position, error.spec)
+    return value, end
+
+
+def _parameters(path: Path, type_key: str, given: Sequence[int]) -> tuple[int, ...]:
+    """Return the parameters of a type, taken from the name of the file if possible."""
+    wanted = LAYOUTS[type_key].parameters
+    structure = next((kind for _, kind in wanted if kind), None)
+    if structure is not None:
+        raise click.UsageError(
+            f"{type_key} needs a {structure}, which cannot be given here; explain what holds both"
+        )
+    ids = [name for name, _ in wanted]
+    if not given and ids == ["base_offset"]:
+        name = names.parse_segment(path.name)
+        if name is not None and name.kind in (names.OFFSET_INDEX, names.TIME_INDEX):
+            return (name.base_offset,)
+    if len(given) != len(ids):
+        needs = f"the parameters {', '.join(ids)}" if ids else "no parameters"
+        raise click.UsageError(f"{type_key} has {needs}: give --parameter N for each, in order")
+    return tuple(given)

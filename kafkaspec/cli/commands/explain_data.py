@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from kafkaspec.cli.commands.explain_messages import message_sections
-from kafkaspec.cli.commands.explain_section import Section
 from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec, with_error
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.io.local import read_beside
+from kafkaspec.layout import MessageLayout
 from kafkaspec.layout.framing import fixed_size
-from kafkaspec.layout.names import ABORTED_TRANSACTION, OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from kafkaspec.layout.names import (
+    ABORTED_TRANSACTION,
+    HEADERS,
+    KEY,
+    OFFSET_INDEX_ENTRY,
+    TIME_INDEX_ENTRY,
+    VALUE,
+)
 from kafkaspec.log.batch import Batch, computed_crc, held_payload, payload_chunks, payload_path
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.lookup import first_reaching, holds, start_position
 from kafkaspec.log.pieces import PIECE_BYTES, PieceWindow
 from kafkaspec.log.segment import Segment
-from kafkaspec.model import Record
+from kafkaspec.messages.decoding import decode_by, layouts_of
+from kafkaspec.messages.lookup import CONSUMER, EMBEDDED, by_name
+from kafkaspec.model import Buffer, Record
 
 _INDEXES = {
     names.OFFSET_INDEX: OFFSET_INDEX_ENTRY,
@@ -34,6 +42,31 @@ _CONTROL_KEY = "control_record.control_record_key"
 _CONTROL_VALUE = "control_record.control_record_value"
 _AT_ONCE = 1000
 """Records that are decoded together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Some bytes and the fields in them.
+
+    Attributes:
+        title: title of the section.
+        data: the bytes.
+        start: position of the first byte.
+        fields: in the order of the bytes, structures before what is in them.
+        note: a remark to print after it, "" for none.
+        is_wrong: whether the remark says that the bytes are wrong.
+    """
+
+    title: str
+    data: Buffer
+    start: int
+    fields: list[FieldPosition]
+    note: str = ""
+    is_wrong: bool = False
+
+    def bytes_of(self, field: FieldPosition) -> bytes:
+        """Return the bytes of a field."""
+        return bytes(self.data[field.start - self.start : field.end - self.start])
 
 
 def find_position(segment: Segment, offset: int) -> int:
@@ -310,3 +343,73 @@ def explain_sidecar(path: Path, position: int, most: int) -> Iterator[Section]:
         left = count - end if number + 1 == end else 0
         note = f"{left} more entries; --records 0 shows all" if left else ""
         yield Section(f"entry {number} of {count}", entry, start, fields, note)
+
+
+_PARTS: Final = (KEY, VALUE)
+_HEADERS: Final = f"/{HEADERS}/"
+_PROTOCOL: Final = "protocol_type"
+
+
+def message_sections(
+    codec: KaitaiCodec, topic: str, section: Section, origin: Origin
+) -> Iterator[Section]:
+    """Yield the messages in the keys and values of the records that a section has.
+
+    Positions count as those of the section do.
+
+    Args:
+        codec: reads them.
+        topic: the topic that has the records.
+        section: some records, or one message of magic 0 or 1.
+        origin: where the bytes of the section are.
+    """
+    records: dict[str, dict[str, FieldPosition]] = {}
+    for field in section.fields:
+        parent, _, name = field.path.rpartition("/")
+        if name in _PARTS and _HEADERS not in field.path:
+            records.setdefault(parent, {})[name] = field
+    for found in records.values():
+        if all(name in found for name in _PARTS):
+            yield from _record(codec, topic, section, [found[name] for name in _PARTS], origin)
+
+
+def _record(
+    codec: KaitaiCodec,
+    topic: str,
+    section: Section,
+    parts: Sequence[FieldPosition],
+    origin: Origin,
+) -> Iterator[Section]:
+    key, value = (part.value for part in parts)
+    try:
+        known = layouts_of(topic, Record(0, 0, key, value), codec)
+    except KafkaSpecError as error:
+        yield Section("", b"", 0, [], f"{parts[0].path}: {error.detail}", is_wrong=True)
+        return
+    for part, layouts in zip(parts, known, strict=True):
+        if layouts:
+            yield from _message(codec, section, part, layouts, origin)
+
+
+def _message(
+    codec: KaitaiCodec,
+    section: Section,
+    part: FieldPosition,
+    layouts: Sequence[MessageLayout],
+    origin: Origin,
+) -> Iterator[Section]:
+    """Yield a message that a field holds, and those of consumers that are in it."""
+    try:
+        layout = decode_by(codec, layouts, part.value).layout
+    except KafkaSpecError:
+        layout = layouts[0]  # whose error it is
+    start, end = part.end - len(part.value) - section.start, part.end - section.start
+    place = replace(origin, path=part.path)
+    fields = codec.positions(layout.key, section.data, start, end, complete=True, origin=place)
+    yield Section(f"{layout.name} in {part.path}", section.data, section.start, fields)
+    protocols = [field for field in fields if field.path.endswith(f"/{_PROTOCOL}")]
+    if any(bytes(field.value or b"") == CONSUMER.encode() for field in protocols):
+        for field in fields:
+            name = EMBEDDED.get(field.path.rpartition("/")[2])
+            if name is not None and field.value:
+                yield from _message(codec, section, field, by_name(name), origin)

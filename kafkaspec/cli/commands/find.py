@@ -16,13 +16,14 @@ from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.value_text import bytes_text, headers_text
 from kafkaspec.cli.console import captured, count_text, iso, print_again, print_object, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.inputs import Inputs
+from kafkaspec.cli.inputs import Inputs, check_topic
 from kafkaspec.cli.options import (
     Codec,
     Jobs,
     LogStartOption,
     PathsOrUrls,
     Timestamp,
+    TopicName,
     WhereText,
     condition_of,
     format_option,
@@ -99,6 +100,7 @@ def find_command(
         metavar="KEY",
     ),
     where: WhereText,
+    topic: TopicName,
     every: bool = option(
         "--all", "Find all such records: by key, the newest first; with --where, the oldest first."
     ),
@@ -168,9 +170,10 @@ def find_command(
     search = _Search(
         target, log_start, codec, as_json, are_mapped(), text, every, condition is not None, typed
     )
-    code = CLEAN
+    code, failed, topics = CLEAN, 0, set[str]()
     for path in paths:
-        inputs = Inputs([path], codec, where=condition)
+        inputs = Inputs([path], codec, where=condition, topic=topic)
+        inputs.is_alone = False
         divided = typed is None and jobs > 1 and isinstance(path, Path) and path.is_dir()
         missed = search.divided(inputs, jobs) if divided else search.run(inputs)
         if search.misses(missed):
@@ -179,6 +182,9 @@ def find_command(
                 say(f"{path}: {_wanted(search.nothing, text)}")
                 say(f"  not found in {count_text(len(missed), 'log')}")
         code = max(code, inputs.exit_code)
+        failed += inputs.failed
+        topics |= inputs.topics
+    check_topic(topic, topics, failed)
     if typed is not None and tell(typed["report"]):
         code = max(code, FINDINGS)
     ctx.exit(code)

@@ -10,7 +10,7 @@ import click
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import MORE, TableColumn, count_text, warn
 from kafkaspec.cli.inputs import Inputs, place_of, place_text
-from kafkaspec.cli.options import Paths, wrong_usage
+from kafkaspec.cli.options import Codec, PathsOrUrls, TopicName, wrong_usage
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line
 from kafkaspec.errors import unreadable
 from kafkaspec.log.directory import LogDirectory
@@ -60,7 +60,9 @@ def gaps_command(
     ctx: click.Context,
     report: Reporter,
     *,
-    paths: Paths,
+    paths: PathsOrUrls,
+    topic: TopicName,
+    codec: Codec,
     other: Path | None = option(
         "--with",
         "Another copy of the partition, or a log directory with one: a replica or a backup.",
@@ -74,7 +76,7 @@ def gaps_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.forensics.gaps import read_gaps
-    inputs = Inputs(paths)
+    inputs = Inputs(paths, codec, topic=topic)
     copy = None if other is None else open_log(other)
     if copy is not None:
         ctx.with_resource(copy)

@@ -9,7 +9,7 @@ import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import count_text, iso, new_table, stdout_console
+from kafkaspec.cli.console import TableColumn, count_text, iso
 from kafkaspec.cli.internal import (
     EVENT,
     At,
@@ -19,7 +19,7 @@ from kafkaspec.cli.internal import (
     show_history,
 )
 from kafkaspec.cli.options import (
-    Paths,
+    PathsOrUrls,
     wrong_usage,
 )
 from kafkaspec.cli.report import Output, Reporter, line
@@ -62,7 +62,7 @@ def groups_command(
     ctx: click.Context,
     report: Reporter,
     *,
-    paths: Paths,
+    paths: PathsOrUrls,
     at: At,
     wanted: tuple[str, ...] = option("--group", "Show this group only.", metavar="GROUP"),
     history: str | None = option("Show the records of this group in order.", metavar="GROUP"),
@@ -87,19 +87,20 @@ def groups_command(
         with logs.reading(log):
             rows = _read(logs, log, options)
             names.update(row["group"] for table in rows.values() for row in table)
-            rows = _chosen(rows, wanted)
+            rows = {kind: _chosen(table, wanted) for kind, table in rows.items()}
             _say_assumed(logs, rows["offset"], at)
-            shown += _show(rows, report)
+            _show(rows, report)
+            shown += len(rows["group"])
     names |= _show_deliveries(logs, options, wanted, report)
     text = count_text(shown, "group") if shown or not wanted else ""
     logs.check_there("group", wanted, names)
     report.finish(logs, text, groups=shown)
 
 
-_Rows = dict[str, list[dict[str, Any]]]
+_Rows = list[dict[str, Any]]
 
 
-def _read(logs: Logs, log: Segment | Partition, options: Mapping[str, Any]) -> _Rows:
+def _read(logs: Logs, log: Segment | Partition, options: Mapping[str, Any]) -> dict[str, _Rows]:
     """Return rows by their type."""
     from kafkaspec.state.groups import read_groups
     from kafkaspec.state.lag import with_lag
@@ -111,30 +112,19 @@ def _read(logs: Logs, log: Segment | Partition, options: Mapping[str, Any]) -> _
     offsets, errors = with_lag(groups.offsets, logs.data, at=options["at"])
     for error in errors:
         logs.found(str(error))
-    return {
-        "group": json_rows(groups.groups),
-        "member": json_rows(groups.members),
-        "offset": json_rows(offsets),
-    }
+    tables = {"group": groups.groups, "member": groups.members, "offset": offsets}
+    return {kind: json_rows(table) for kind, table in tables.items()}
 
 
 def _chosen(rows: _Rows, wanted: tuple[str, ...]) -> _Rows:
     """Return the rows of the wanted groups, all of them if none is named."""
-    return {
-        kind: [row for row in table if not wanted or row["group"] in wanted]
-        for kind, table in rows.items()
-    }
+    return [row for row in rows if not wanted or row["group"] in wanted]
 
 
-def _say_assumed(logs: Logs, offsets: list[dict[str, Any]], at: int | None) -> None:
+def _say_assumed(logs: Logs, offsets: _Rows, at: int | None) -> None:
     """Say in how many partitions brokers' timestamps leave open where they ended."""
-    assumed = len(
-        {
-            (row["topic"], row["partition"])
-            for row in offsets
-            if row["log_end_least"] != row["log_end_most"]
-        }
-    )
+    open_ends = (row for row in offsets if row["log_end_least"] != row["log_end_most"])
+    assumed = len({(row["topic"], row["partition"]) for row in open_ends})
     if assumed and at is not None:
         logs.found(
             f"where {count_text(assumed, 'partition')} ended at {iso(at)} is assumed by timestamps "
@@ -150,78 +140,66 @@ def _show_deliveries(
     from kafkaspec.tables.json_values import json_rows
 
     names = set[str]()
-
-    for log in logs.of(Topic.SHARE_GROUP_STATE):
-        with logs.reading(log):
-            found = read_deliveries(log, **options)
-            logs.left_out(log, found)
-            for group, count in found.alone.items():
-                text = f"{count_text(count, 'update')} of {group} without a snapshot, left out"
-                logs.found(f"{log.path}: {text}")
-            every = json_rows(found.partitions)
-            names.update(row["group"] for row in every)
-            rows = [row for row in every if not wanted or row["group"] in wanted]
-            if report.as_json:
-                for row in rows:
-                    report.line("delivery", row)
-            elif rows:
-                _print_deliveries(rows)
+    for log, found in logs.states(Topic.SHARE_GROUP_STATE, read_deliveries, options):
+        for group, count in found.alone.items():
+            text = f"{count_text(count, 'update')} of {group} without a snapshot, left out"
+            logs.found(f"{log.path}: {text}")
+        every = json_rows(found.partitions)
+        names.update(row["group"] for row in every)
+        rows = _chosen(every, wanted)
+        for row in rows:
+            report.line("delivery", row)
+        if rows:
+            report.table(_DELIVERIES, rows, most=len(rows))
     return names
 
 
-def _print_deliveries(rows: list[dict[str, Any]]) -> None:
-    table = new_table("share group", "topic id", ">partition", ">start", "batches")
-    for row in rows:
-        batches = (
-            f"{each['first_offset']}-{each['last_offset']} {each['state'].lower()}"
-            for each in row["batches"]
-        )
-        table.add_row(
-            row["group"], row["topic_id"], str(row["partition"]), str(row["start_offset"]),
-            ", ".join(batches),
-        )  # fmt: skip
-    console = stdout_console()
-    console.print(table)
+_DELIVERIES: Final[dict[str, TableColumn]] = {
+    "share group": "group",
+    "topic id": "topic_id",
+    ">partition": "partition",
+    ">start": "start_offset",
+    "batches": lambda row: ", ".join(
+        f"{each['first_offset']}-{each['last_offset']} {each['state'].lower()}"
+        for each in row["batches"]
+    ),
+}
+_MEMBERS: Final[dict[str, TableColumn]] = {
+    "member": "member_id",
+    "client": "client_id",
+    "host": "client_host",
+    "assignment": lambda row: " ".join(
+        f"{item['topic'] or item['topic_id']}:{','.join(map(str, item['partitions']))}"
+        for item in row["assignment"] or ()
+    ),
+}
+_OFFSETS: Final[dict[str, TableColumn]] = {
+    "topic": "topic",
+    ">partition": "partition",
+    ">committed": lambda row: f"{row['offset']}{' (pending)' if row['pending'] else ''}",
+    ">end": lambda row: _end(row),
+    ">lag": "lag",
+    ">lag time": lambda row: None if row["lag_ms"] is None else f"{row['lag_ms'] / 1000:.3f} s",
+    "committed at": "commit_timestamp:iso",
+    "metadata": lambda row: row["metadata"] or "",
+}
 
 
-def _show(rows: _Rows, report: Reporter) -> int:
-    """Print groups of a log, and return their number."""
-    if report.as_json:
-        for kind, table in rows.items():
-            for row in table:
-                report.line(kind, row)
-    else:
-        _print(rows)
-    return len(rows["group"])
+def _end(row: Mapping[str, Any]) -> str | None:
+    end, least, most = (row[name] for name in ("log_end_offset", "log_end_least", "log_end_most"))
+    return end if end is None or least == most else f"{end} ({least} to {most})"
 
 
-def _print(rows: Mapping[str, list[dict[str, Any]]]) -> None:
-    console = stdout_console()
+def _show(rows: Mapping[str, _Rows], report: Reporter) -> None:
+    """Print groups of a log."""
+    for kind, table in rows.items():
+        for row in table:
+            report.line(kind, row)
     for group in rows["group"]:
-        console.print("  ".join(_headline(group)))
-        members = [row for row in rows["member"] if row["group"] == group["group"]]
-        if members:
-            table = new_table("member", "client", "host", "assignment")
-            for row in members:
-                table.add_row(
-                    row["member_id"], row["client_id"], row["client_host"], _assignment(row)
-                )
-            console.print(table)
-        offsets = [row for row in rows["offset"] if row["group"] == group["group"]]
-        if offsets:
-            names = (
-                ">partition",
-                ">committed",
-                ">end",
-                ">lag",
-                ">lag time",
-                "committed at",
-                "metadata",
-            )
-            table = new_table("topic", *names)
-            for row in offsets:
-                table.add_row(*_cells(row))
-            console.print(table)
+        report.say("  ".join(_headline(group)))
+        for kind, columns in (("member", _MEMBERS), ("offset", _OFFSETS)):
+            if own := _chosen(rows[kind], (group["group"],)):
+                report.table(columns, own, most=len(own))
 
 
 def _headline(group: Mapping[str, Any]) -> Iterator[str]:
@@ -234,22 +212,3 @@ def _headline(group: Mapping[str, Any]) -> Iterator[str]:
     yield count_text(group["members"], "member")
     if group["timestamp"] is not None:
         yield f"since {iso(group['timestamp'])}"
-
-
-def _assignment(row: Mapping[str, Any]) -> str:
-    return " ".join(
-        f"{item['topic'] or item['topic_id']}:{','.join(map(str, item['partitions']))}"
-        for item in row["assignment"] or ()
-    )
-
-
-def _cells(row: Mapping[str, Any]) -> Iterator[str]:
-    yield row["topic"]
-    yield str(row["partition"])
-    yield f"{row['offset']}{' (pending)' if row['pending'] else ''}"
-    end, least, most = (row[name] for name in ("log_end_offset", "log_end_least", "log_end_most"))
-    yield "-" if end is None else str(end) if least == most else f"{end} ({least} to {most})"
-    yield "-" if row["lag"] is None else str(row["lag"])
-    yield "-" if row["lag_ms"] is None else f"{row['lag_ms'] / 1000:.3f} s"
-    yield iso(row["commit_timestamp"])
-    yield row["metadata"] or ""

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Final, Literal, TypedDict
 
+from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.broker.recovery import Recovery
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
+    TableColumn,
     count_text,
-    limited,
-    new_table,
     progress_bar,
     size_text,
-    stdout_console,
     warn,
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.inputs import log_bytes
 from kafkaspec.cli.options import (
+    Interval,
     Jobs,
-    OnePath,
+    Paths,
     output_option,
     profile_option,
+    rules_of,
+    wrong_usage,
 )
 from kafkaspec.cli.report import Output, Reporter, Tally, line
-from kafkaspec.cli.rules import Interval, rules_of
-from kafkaspec.log.opening import open_log
 from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuild import rebuild_indexes
-from kafkaspec.writing.rebuilt import RebuildReport, RebuiltSegment
+from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile
 
 
 class _File(TypedDict):
@@ -69,8 +69,8 @@ A broker that recovers a damaged log cuts it, or empties a segment, splits it or
 does not load the log at all; it also keeps entries that kafkaspec refuses. The
 report says what it would do.
 
-Of a log directory, partitions that are being deleted or moved are left out, and
-one that cannot be read does not stop the others: stderr names them.
+Of a log directory, partitions that are being deleted or moved are left out. A
+partition that cannot be read does not stop the others: stderr names them.
 
 Exit codes: 0 all logs are sound, 1 one is damaged, and the files are those of the
 part that a broker keeps, or one of several cannot be read, 2 wrong usage, or
@@ -82,7 +82,7 @@ nothing can be read or written, and there is no output.
 def index_command(
     reporter: Reporter,
     *,
-    path: OnePath,
+    paths: Paths,
     output: Annotated[Path, output_option("New directory for the files.")],
     rule: Literal["recovery", "append"] = option(
         "As a starting broker that does not trust its indexes, or as a leader that appends.",
@@ -94,13 +94,15 @@ def index_command(
 ) -> None:
     """Rebuild indexes, producer snapshots and leader epoch checkpoints, and compare them.
 
-    PATH is a segment (.log), a partition directory or a whole log directory. The rebuilt files go
-    to a new directory, and nothing under PATH is changed.
+    A PATH is a segment (.log), a partition directory or a whole log directory. The rebuilt files
+    go to a new directory: OUT, or for a log directory and for several PATHs one for each partition
+    in OUT. Nothing under PATH is changed.
     """
     rules = rules_of(profile)
-    with open_log(path) as opened, progress_bar("index", log_bytes(opened)) as bar:
+    size = sum(bytes_of(path) for path in paths if path.exists())
+    with progress_bar("index", size) as bar, wrong_usage(ValueError):
         report = rebuild_indexes(
-            opened,
+            paths[0] if len(paths) == 1 else paths,
             output,
             rule=rule,
             profile=rules,
@@ -108,11 +110,7 @@ def index_command(
             progress=bar,
             jobs=jobs,
         )
-    if reporter.as_json:
-        for segment in report.segments:
-            _report(reporter, segment)
-    else:
-        _as_text(report)
+    _show(reporter, report)
     for note in report.notes:
         warn(f"note: {note}")
     for place, why in report.failed.items():
@@ -127,58 +125,49 @@ def index_command(
     reporter.finish(counts, segments=len(report.segments))
 
 
-def _report(reporter: Reporter, segment: RebuiltSegment) -> None:
-    files: list[_File] = [
-        {
-            "name": file.name,
-            "size": file.size,
-            "entries": file.entries,
-            "compared": file.comparison,
-            "why": file.why or None,
-        }
-        for file in segment.files
-    ]
-    reporter.line(
-        "segment",
-        file=segment.path,
-        size=segment.size,
-        valid_bytes=segment.valid_bytes,
-        error=segment.error,
-        refused=segment.refused,
-        recovery=segment.recovery,
-        note=segment.note or None,
-        files=files,
+_COLUMNS: Final[dict[str, TableColumn]] = {
+    "file": "name", ">entries": "entries:,", ">size": "size:size", "compared": "comparison",
+}  # fmt: skip
+_EQUAL: Final = (Comparison.EQUAL, Comparison.PREALLOCATED)
+
+
+def _show(reporter: Reporter, report: RebuildReport) -> None:
+    for segment in report.segments:
+        files: list[_File] = [
+            {
+                "name": file.name,
+                "size": file.size,
+                "entries": file.entries,
+                "compared": file.comparison,
+                "why": file.why or None,
+            }
+            for file in segment.files
+        ]
+        own = {"file": segment.path, "note": segment.note or None}
+        reporter.line("segment", segment, own, files=files)
+    look = {"box": "SIMPLE_HEAD", "show_edge": False, "pad_edge": True}
+    reporter.table(
+        _COLUMNS, report.files, lambda file: file.comparison not in _EQUAL, last=_rest, **look
     )
-
-
-def _as_text(report: RebuildReport) -> None:
-    from rich.box import SIMPLE_HEAD
-
-    console = stdout_console()
-    look: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": True}
-    table = new_table("file", ">entries", ">size", "compared", **look)
-    equal = (Comparison.EQUAL, Comparison.PREALLOCATED)
-    files, rest = limited(report.files, lambda file: file.comparison not in equal)
-    for file in files:
-        table.add_row(file.name, f"{file.entries:,}", size_text(file.size), str(file.comparison))
-    if rest:
-        sizes = size_text(sum(file.size for file in rest))
-        entries = sum(file.entries for file in rest)
-        table.add_row(f"... {len(rest):,} more", f"{entries:,}", sizes, "")
-    console.print(table)
     reasons = Counter(
         (str(file.comparison), Path(file.name).suffix or Path(file.name).name, file.why)
         for file in report.files
         if file.why
     )
     for (comparison, kind, why), count in sorted(reasons.items()):
-        console.print(f"{comparison} ({count_text(count, f'{kind} file')}): {why}")
+        reporter.say(f"{comparison} ({count_text(count, f'{kind} file')}): {why}")
     for segment in report.segments:
         if segment.error is not None:
-            console.print(str(segment.error))
+            reporter.say(str(segment.error))
         if segment.note:
-            console.print(f"{segment.path}: {segment.note}")
+            reporter.say(f"{segment.path}: {segment.note}")
     totals = Counter(str(file.comparison) for file in report.files)
     parts = ", ".join(f"{count:,} {name}" for name, count in sorted(totals.items()))
     made = sum(1 for file in report.files if file.comparison != "not_made")
-    console.print(f"{count_text(made, 'file')} made by the rule of {report.rule}: {parts}")
+    reporter.say(f"{count_text(made, 'file')} made by the rule of {report.rule}: {parts}")
+
+
+def _rest(files: Sequence[RebuiltFile]) -> tuple[str, ...]:
+    """Return the last row, of files for which there is no place."""
+    entries = sum(file.entries for file in files)
+    return f"... {len(files):,} more", f"{entries:,}", size_text(sum(file.size for file in files))

@@ -19,7 +19,7 @@ from kafkaspec.cli.console import (
 from kafkaspec.cli.inputs import Inputs, place_text
 from kafkaspec.cli.options import (
     Codec,
-    Paths,
+    PathsOrUrls,
     TopicName,
     wrong_usage,
 )
@@ -70,7 +70,7 @@ cannot be read, 2 wrong usage, or nothing in a PATH can be read.
 def partitions_command(
     report: Reporter,
     *,
-    paths: Paths,
+    paths: PathsOrUrls,
     topic: TopicName,
     count: int | None = option(
         "Number of partitions of the topic; by default that of the metadata in the log "

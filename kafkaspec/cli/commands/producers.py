@@ -16,7 +16,9 @@ from kafkaspec.cli.console import (
 )
 from kafkaspec.cli.inputs import Inputs, place_of, place_text
 from kafkaspec.cli.options import (
-    Paths,
+    Codec,
+    PathsOrUrls,
+    TopicName,
     wrong_usage,
 )
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line
@@ -56,7 +58,9 @@ be read, 2 wrong usage, or nothing in a PATH can be read.
 def producers_command(
     report: Reporter,
     *,
-    paths: Paths,
+    paths: PathsOrUrls,
+    topic: TopicName,
+    codec: Codec,
     expiration: int = option(
         "producer.id.expiration.ms of the brokers: when they forget a producer.",
         type=click.IntRange(min=1),
@@ -72,7 +76,7 @@ def producers_command(
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.forensics.producers import by_producer, read_producers
-    inputs = Inputs(paths)
+    inputs = Inputs(paths, codec, topic=topic)
     producers = breaks = 0
     for log, result in inputs.results(lambda log: read_producers(log, expiration_ms=expiration)):
         place = place_of(log)

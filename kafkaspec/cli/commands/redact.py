@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -11,7 +12,7 @@ import click
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.find_key import wanted_keys
-from kafkaspec.cli.console import count_text, note, say, size_text, warn
+from kafkaspec.cli.console import count_text, note, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     Paths,
@@ -201,10 +202,8 @@ def redact_command(
     for place in result.internal:
         note(f"{place}: left out, it is Kafka's own")
     for item in result.partitions:
-        if report.as_json:
-            report.line("partition", item)
-        else:
-            _print(item)
+        report.line("partition", item)
+        _say(report.say, item)
     report_carried(result.checkpoints, report)
     if not report.as_json:
         if Part.KEY in ways and result.records:
@@ -244,22 +243,15 @@ def _keys(texts: tuple[str, ...]) -> frozenset[bytes]:
 
 def _report_entry(report: Reporter, entry: RedactedEntry) -> None:
     for item in entry.fields:
-        report.line(
-            "redacted",
-            file=entry.file,
-            position=entry.position,
-            new_size=entry.new_size,
-            new_crc=entry.new_crc,
-            offset=item.offset,
-            part=item.part,
-            header=item.header,
-            number=item.number,
-            new_field_size=item.new_size,
-            hash=None if item.proof is None else item.proof.hex(),
-        )
+        own = {
+            "new_size": entry.new_size,
+            "new_field_size": item.new_size,
+            "hash": None if item.proof is None else item.proof.hex(),
+        }
+        report.line("redacted", entry, item, own)
 
 
-def _print(item: RedactedPartition) -> None:
+def _say(say: Callable[[str], None], item: RedactedPartition) -> None:
     records = count_text(item.records, "record")
     entries = f"{item.redacted_entries:,} of {count_text(item.entries, 'entry', 'entries')}"
     say(f"{item.source} to {item.target}: {records} redacted, in {entries}")

@@ -21,7 +21,7 @@ from kafkaspec.cli.internal import (
 )
 from kafkaspec.cli.options import (
     LogPath,
-    Paths,
+    PathsOrUrls,
     wrong_usage,
 )
 from kafkaspec.cli.report import Output, Reporter, line
@@ -64,7 +64,7 @@ def remote_command(
     ctx: click.Context,
     report: Reporter,
     *,
-    paths: Paths,
+    paths: PathsOrUrls,
     at: At,
     unfinished: bool = option("Show copies and deletions that did not end."),
     storage: Path | None = option(

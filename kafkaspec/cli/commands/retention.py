@@ -19,6 +19,7 @@ from kafkaspec.cli.console import (
 )
 from kafkaspec.cli.inputs import Inputs, place_of
 from kafkaspec.cli.options import (
+    TopicName,
     profile_option,
 )
 from kafkaspec.cli.report import (
@@ -74,6 +75,7 @@ def retention_command(
     config: tuple[str, ...],
     clock: int | None,
     high_watermark: int | None,
+    topic: TopicName,
     profile: Annotated[str, profile_option("Version of Kafka whose rules apply.")],
 ) -> None:
     """Show which segments a broker would delete, by which rule, and what holds the others.
@@ -81,7 +83,7 @@ def retention_command(
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
     given, now, rules = asked(config, clock, profile)
-    inputs = Inputs(paths)
+    inputs = Inputs(paths, topic=topic)
     deleted = held = 0
     for view, settings in views(inputs, given, high_watermark):
         result = retention(view, settings, now, rules)

@@ -23,6 +23,7 @@ from kafkaspec.cli.console import (
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     FILE,
+    Interval,
     Paths,
     States,
     output_option,
@@ -30,7 +31,6 @@ from kafkaspec.cli.options import (
     wrong_usage,
 )
 from kafkaspec.cli.report import LinePlace, Output, Reporter, Tally, line
-from kafkaspec.cli.rules import Interval
 from kafkaspec.forensics.salvage import (
     Added,
     Fate,

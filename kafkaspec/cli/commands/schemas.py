@@ -12,12 +12,9 @@ import click
 
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
+    TableColumn,
     count_text,
-    limited,
-    new_table,
     note,
-    say,
-    stdout_console,
 )
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import DIRECTORY, OnePathOrUrl, wrong_usage
@@ -109,13 +106,8 @@ def schemas_command(
     found = log.schemas if wanted is None else wanted
     if output is not None:
         _write(log, path, found, output)
-    elif report.as_json:
-        _report(report, log, found, whole=wanted is None)
-    elif wanted is not None:
-        for line in wanted[0].text.split("\n"):
-            say(line.replace("\t", "    "))
     else:
-        _print_table(log)
+        _show(report, log, found, whole=wanted is None)
     _say_problems(log, counts)
     report.finish(counts, schemas=len(found))
 
@@ -161,7 +153,18 @@ def _write(log: SchemaLog, path: Path, found: Sequence[Schema], output: Path) ->
     note(f"{output}: {count_text(len(found), 'schema')}, and what they import")
 
 
-def _report(report: Reporter, log: SchemaLog, found: Sequence[Schema], *, whole: bool) -> None:
+_COLUMNS: Final[dict[str, TableColumn]] = {
+    "subject": "subject",
+    ">version": "version",
+    ">id": "id",
+    "type": "type",
+    "state": "state",
+    "imports": lambda each: ", ".join(item.name for item in each.references),
+    "GUID": "guid",
+}
+
+
+def _show(report: Reporter, log: SchemaLog, found: Sequence[Schema], *, whole: bool) -> None:
     for schema in found:
         report.line(
             "schema",
@@ -172,42 +175,32 @@ def _report(report: Reporter, log: SchemaLog, found: Sequence[Schema], *, whole:
             encrypted=schema.encrypted,
         )
     if not whole:
+        for text in found[0].text.split("\n"):
+            report.say(text.replace("\t", "    "))
         return
-    for subject, config in sorted(log.configs.items()):
-        report.line("config", {"subject": subject}, config)
-    for subject, mode in sorted(log.modes.items()):
-        report.line("mode", subject=subject, mode=mode)
-    for problem in log.problems:
-        report.line("problem", problem)
-
-
-def _print_table(log: SchemaLog) -> None:
     states = Counter(schema.state for schema in log.schemas)
     counts = ", ".join(f"{number:,} {state}" for state, number in sorted(states.items()))
-    say(
+    report.say(
         f"{log.path}: {count_text(log.records, 'record')}, "
         f"{count_text(len(log.subjects), 'subject')}, "
         f"{count_text(len(log.schemas), 'schema')}{f' ({counts})' if counts else ''}"
     )
-    table = new_table("subject", ">version", ">id", "type", "state", "imports", "GUID")
     ordered = sorted(log.schemas, key=lambda each: (each.subject, each.version, each.offset))
-    shown, rest = limited(ordered, lambda each: not each.deleted)
-    for schema in shown:
-        table.add_row(
-            schema.subject, str(schema.version), "-" if schema.id is None else str(schema.id),
-            schema.type, schema.state, ", ".join(each.name for each in schema.references),
-            str(schema.guid),
-        )  # fmt: skip
-    if rest:
-        table.add_row(f"... and {len(rest):,} more")
-    if shown:
-        console = stdout_console()
-        console.print(table)
+    if ordered:
+        report.table(_COLUMNS, ordered, lambda each: not each.deleted, last=_rest)
     for subject, config in sorted(log.configs.items()):
+        report.line("config", {"subject": subject}, config)
         settings = ", ".join(f"{name} {value}" for name, value in config.items())
-        say(f"{subject or 'all subjects'}: {settings}")
+        report.say(f"{subject or 'all subjects'}: {settings}")
     for subject, mode in sorted(log.modes.items()):
-        say(f"{subject or 'all subjects'}: mode {mode}")
+        report.line("mode", subject=subject, mode=mode)
+        report.say(f"{subject or 'all subjects'}: mode {mode}")
+    for problem in log.problems:
+        report.line("problem", problem)
+
+
+def _rest(schemas: Sequence[Schema]) -> tuple[str]:
+    return (f"... and {len(schemas):,} more",)
 
 
 def _say_problems(log: SchemaLog, counts: Inputs) -> None:

@@ -15,6 +15,7 @@ from kafkaspec.cli.options import (
     DIRECTORY,
     Jobs,
     PathsOrUrls,
+    TopicName,
     wrong_usage,
 )
 from kafkaspec.cli.outputs import opened_report, report_options, require_all, require_html
@@ -72,6 +73,7 @@ def stats_command(
     reporter: Reporter,
     *,
     paths: PathsOrUrls,
+    topic: TopicName,
     headers_only: bool = option(
         "Read headers of batches, no records: fast, without keys, sizes of records and ratios."
     ),
@@ -92,18 +94,20 @@ def stats_command(
         check_output(plots, *paths)
         require_new(plots)
     with opened_report(report, *paths, replace=force) as file:
-        figures, found = _measured(paths, jobs, records=not headers_only)
+        figures, found = _measured(paths, topic, jobs, records=not headers_only)
         write_page(file, figures, show_keys=show_keys)
     write_plots(plots, figures)
     show_figures(reporter, figures, found, show_keys=show_keys)
 
 
-def _measured(paths: tuple[Path, ...], jobs: int, *, records: bool) -> tuple[Figures, Inputs]:
+def _measured(
+    paths: tuple[Path, ...], topic: str | None, jobs: int, *, records: bool
+) -> tuple[Figures, Inputs]:
     """Return the figures, and what could not be opened."""
     from kafkaspec.stats.measure import measure
     from kafkaspec.stats.units import units_of_log
 
-    found = Inputs(paths)
+    found = Inputs(paths, topic=topic)
     units: dict[StatsUnit, None] = {}
     total = 0
     for _, log in found.whole_logs():

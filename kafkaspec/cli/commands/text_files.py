@@ -1,21 +1,22 @@
-"""Text files of a log directory in ``dump`` and ``explain``."""
+"""Files other than logs in ``dump``, a line for each entry, and text files in ``explain``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields as fields_of
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import click
 
-from kafkaspec.cli.commands.explain_section import Section
-from kafkaspec.cli.console import count_text
+from kafkaspec.cli.commands.explain_data import Section
+from kafkaspec.cli.console import count_text, iso
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.codecs.references.kaitai import FieldPosition
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import (
     clean_shutdown,
@@ -27,6 +28,8 @@ from kafkaspec.files.checkpoints import (
     quorum_state,
 )
 from kafkaspec.files.checkpoints.text import Text, TextPiece, fields
+from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 from kafkaspec.shown import printable
 
 _OFFSETS = {
@@ -56,6 +59,11 @@ _PARSERS: dict[str, Callable[..., Any]] = {
     names.CLEAN_SHUTDOWN: clean_shutdown.parse,
 }
 
+_Entry = dict[str, Any]
+_Found = Callable[[KafkaSpecError], None]
+_TABLES: Final = (
+    names.OFFSET_INDEX, names.TIME_INDEX, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT
+)  # fmt: skip
 _NOT_SHOWN = ("positions", "comments")
 
 _Part = tuple[str, TextPiece, int, str]
@@ -65,49 +73,114 @@ _Part = tuple[str, TextPiece, int, str]
 # -- dump -------------------------------------------------------------------------------------
 
 
-def dump_lines(paths: Iterable[Path], output_format: str, inputs: Inputs) -> Iterator[str]:
-    """Yield a line for each entry of a checkpoint, and for each other file.
+def is_other(path: Path) -> bool:
+    """Return whether a file of this name is text, an index, a transaction index or a snapshot."""
+    name = names.parse_segment(path.name)
+    return names.is_text(path.name) or (name is not None and name.kind in _TABLES)
+
+
+def dump_lines(
+    paths: Iterable[Path], output_format: str, codec: str, inputs: Inputs
+) -> Iterator[str]:
+    """Yield a line for each entry of some files, as text after a line with the path of the file.
 
     Args:
-        paths: paths of text files.
+        paths: paths for which ``is_other`` is true; text files come first.
         output_format: ``json`` or ``text``.
-        inputs: counts and reports files that cannot be read.
+        codec: reads the files.
+        inputs: counts and reports what cannot be read.
     """
-    for path in paths:
+    for path in sorted(paths, key=lambda path: not names.is_text(path.name)):
+        is_text = names.is_text(path.name)
         try:
-            text = Text.load(path)
+            entries = _texts(path) if is_text else _entries(path, codec, inputs.cannot_decode)
         except KafkaSpecError as error:
-            inputs.failed += 1
+            if is_text and error.reason is not Reason.UNREADABLE:
+                inputs.cannot_decode(error)
+                continue
+            inputs.failed += error.reason is Reason.UNREADABLE
             inputs.cannot_read(error)
-            continue
-        try:
-            content = _PARSERS[path.name](text.data, file=text.file)
-        except KafkaSpecError as error:
-            inputs.cannot_decode(error)
             continue
         if output_format == "text":
             yield f"{printable(str(path))}\n"
-        for entry in content if isinstance(content, tuple) else (content,):
-            shown = {
-                field.name: _plain(getattr(entry, field.name))
-                for field in fields_of(entry)
-                if field.name not in _NOT_SHOWN
-            }
+        for number, entry in enumerate(entries):
             if output_format == "json":
-                yield json.dumps({"file": str(path)} | shown) + "\n"
-            else:
-                shown.pop("position", None)
-                yield "".join(f"  {name} {_word(item)}" for name, item in shown.items()) + "\n"
+                head = {"file": str(path)} if is_text else {"file": str(path), "entry": number}
+                yield json.dumps(head | entry) + "\n"
+                continue
+            if is_text:
+                entry.pop("position", None)
+            words = (f"  {name} {_word(name, item)}" for name, item in entry.items())
+            yield "".join(words) + "\n"
 
 
-def _plain(value: Any) -> Any:
-    return kafka_uuid.to_text(value) if isinstance(value, UUID) else value
+def _texts(path: Path) -> Iterator[_Entry]:
+    """Return the entries of a checkpoint, or the content of another text file.
+
+    Raises:
+        KafkaSpecError: the file cannot be read.
+    """
+    text = Text.load(path)
+    content = _PARSERS[path.name](text.data, file=text.file)
+    entries = content if isinstance(content, tuple) else (content,)
+    return ({
+        name: kafka_uuid.to_text(item) if isinstance(item, UUID) else item
+        for name, item in _plain(entry).items() if name not in _NOT_SHOWN
+    } for entry in entries)  # fmt: skip
 
 
-def _word(value: Any) -> str:
+def _word(name: str, value: Any) -> str:
+    if name == "timestamp":
+        return iso(value)
     if isinstance(value, str):
         return value if value.isprintable() and value else ascii(value)
     return json.dumps(value)
+
+
+def _entries(path: Path, codec: str, found: _Found) -> Iterable[_Entry]:
+    """Return the entries of a file; report what is wrong with it.
+
+    Raises:
+        KafkaSpecError: the file cannot be read.
+    """
+    name = names.parse_segment(path.name)
+    assert name is not None
+    if name.kind == names.OFFSET_INDEX:
+        return _index(OffsetIndex(path, codec=codec), ("offset", "position"), found)
+    if name.kind == names.TIME_INDEX:
+        return _index(TimeIndex(path, codec=codec), ("offset", "timestamp"), found)
+    if name.kind == names.TRANSACTION_INDEX:
+        index = TransactionIndex(path, codec=codec)
+        if index.trailing_bytes:
+            found(_trailing(path, len(index) * index.entry_size, index.trailing_bytes))
+        return [_plain(entry) for entry in index.entries]
+    snapshot = ProducerSnapshot(path, codec=codec)
+    entries = [_plain(entry) for entry in snapshot.entries]
+    if not snapshot.crc_valid:
+        found(snapshot.crc_error())
+    return entries
+
+
+def _index(
+    index: OffsetIndex | TimeIndex, columns: tuple[str, str], found: _Found
+) -> Iterator[_Entry]:
+    for problem in index.sanity_check():
+        found(problem)
+    if not index.padding_is_zero:
+        detail = "an entry with relative offset 0 ends the index, and others follow"
+        at = len(index) * index.entry_size
+        found(make_error(Reason.TRAILING_BYTES, detail, file=str(index.path), offset=at))
+    rows = zip(*index.slot_columns(), strict=True)
+    return (dict(zip(columns, row, strict=True)) for row in islice(rows, len(index)))
+
+
+def _plain(entry: Any) -> _Entry:
+    return {field.name: getattr(entry, field.name) for field in fields_of(entry) if field.init}
+
+
+def _trailing(path: Path, at: int, size: int) -> KafkaSpecError:
+    detail = f"the last {size} bytes are not a whole entry"
+    return make_error(Reason.TRAILING_BYTES, detail, file=str(path), offset=at)
 
 
 # -- explain ----------------------------------------------------------------------------------

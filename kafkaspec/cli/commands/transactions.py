@@ -21,8 +21,9 @@ from kafkaspec.cli.internal import (
     show_history,
 )
 from kafkaspec.cli.options import (
-    Paths,
+    PathsOrUrls,
     States,
+    TopicName,
     wrong_usage,
 )
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line, rows_of
@@ -90,7 +91,8 @@ def transactions_command(
     ctx: click.Context,
     report: Reporter,
     *,
-    paths: Paths,
+    paths: PathsOrUrls,
+    topic: TopicName,
     states: States,
     at: At,
     history: str | None = option(
@@ -126,7 +128,7 @@ def transactions_command(
         report.line("transactional_id", row)
     if id_rows:
         report.table(_IDS, id_rows, most=_MOST_ROWS, more=MORE)
-    opened = _show_partitions(logs, ids, complete, report) if at is None else 0
+    opened = _show_partitions(logs, ids, topic, complete, report) if at is None else 0
     from kafkaspec.forensics.transactions import ONGOING
 
     ongoing = sum(row["state"] == ONGOING for row in id_rows)
@@ -181,7 +183,9 @@ class _Placed(NamedTuple):
     partition: int | None
 
 
-def _show_partitions(logs: Logs, ids: Any, complete: bool, report: Reporter) -> int:
+def _show_partitions(
+    logs: Logs, ids: Any, topic: str | None, complete: bool, report: Reporter
+) -> int:
     """Show the transactions of each partition; return the number of open ones."""
     from kafkaspec.forensics.timeline import Outcome, read_timeline
     from kafkaspec.forensics.transactions import SAME_TIME, TransactionVerdict, by_producer, judged
@@ -194,7 +198,7 @@ def _show_partitions(logs: Logs, ids: Any, complete: bool, report: Reporter) -> 
 
     open_rows: list[dict[str, Any]] = []
     shown: list[tuple[str, Timeline]] = []
-    for log in logs.given:
+    for log in logs.wanted(topic):
         place = place_of(log)
         try:
             timeline = read_timeline(log)
