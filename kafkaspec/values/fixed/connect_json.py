@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,17 +29,19 @@ _SCHEMALESS: Final = "json"
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectPlan:
-    """The types of a column, by the names of their schemas.
+class ConnectJsonDecoder:
+    """Decodes values of the JsonConverter with schemas.
 
     Attributes:
-        types: one type for each name. With several of them the column is a struct with one
-            nullable field for each: the last part of its name, or all of it where two end alike.
+        types: one type for the name of each schema. With several of them the column is a struct of
+            nullable fields: the last part of a name, or all of it where two end alike.
         schemaless: the type of values without a schema.
+        bounds: limits.
     """
 
     types: Mapping[str, pa.DataType]
     schemaless: Shape
+    bounds: Bounds
 
     @property
     def type(self) -> pa.DataType:
@@ -54,9 +56,13 @@ class ConnectPlan:
         alike = sum(other.rpartition(".")[2] == last for other in self.types)
         return last if alike < 2 else name
 
+    def decode(self, payloads: pa.Array) -> Decoded:
+        """Decode payloads; each schema is compiled once."""
+        return decode_rows(payloads, self.type, _Rows(self).read, self.bounds)
 
-def plan(sample: pa.Array | None, bounds: Bounds) -> ConnectPlan:
-    """Return the types of a column from some of its values.
+
+def connect_decoder(sample: pa.Array | None, bounds: Bounds) -> ConnectJsonDecoder:
+    """Return the decoder of values that look like a sample.
 
     Schemas of one name are versions: the column has the fields of all of them, and where types
     differ that of the last one. Without a sample the column has JSON text.
@@ -73,96 +79,73 @@ def plan(sample: pa.Array | None, bounds: Bounds) -> ConnectPlan:
         if schema is None:
             bare.append(payload)
             continue
-        name = name_of(schema)
+        name = _name_of(schema)
         types[name] = merged(types[name], shape.type) if name in types else shape.type
     schemaless = shape_of(bare) if bare else JsonText()
     if bare:
         types[_SCHEMALESS] = schemaless.type
-    return ConnectPlan(types, schemaless)
+    return ConnectJsonDecoder(types, schemaless, bounds)
 
 
-def name_of(schema: Mapping[str, Any]) -> str:
+def _name_of(schema: Mapping[str, Any]) -> str:
     return str(schema.get("name") or schema.get("type"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads payloads of one schema; with a refusal, these have no place in the column."""
-
-    shape: Shape
-    field: str
-    refusal: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectJsonDecoder:
-    """Decodes values of the JsonConverter with schemas."""
-
-    plan: ConnectPlan
-    bounds: Bounds
-
-    @property
-    def type(self) -> pa.DataType:
-        return self.plan.type
-
-    def decode(self, payloads: pa.Array) -> Decoded:
-        """Decode payloads; each schema is compiled once."""
-        rows = _Rows(self.plan, self.bounds)
-        return decode_rows(payloads, self.type, rows.read, self.bounds)
+_Read = Callable[[Any], Any]
+"""Returns what Arrow takes for a payload, or refuses it."""
 
 
 @dataclass(slots=True)
 class _Rows:
     """Reads rows one by one, and keeps what it knows of their schemas."""
 
-    plan: ConnectPlan
-    bounds: Bounds
-    by_prefix: dict[bytes, _Reader] = field(default_factory=dict)
-    by_schema: dict[str, _Reader] = field(default_factory=dict)
+    decoder: ConnectJsonDecoder
+    by_prefix: dict[bytes, _Read] = field(default_factory=dict)
+    by_schema: dict[str, _Read] = field(default_factory=dict)
     last: bytes = b""
 
     def read(self, data: bytes) -> Any:
+        bounds = self.decoder.bounds
         for prefix in (self.last, *self.by_prefix):
             if prefix and data.startswith(prefix) and data.endswith(_END):
                 try:
-                    value = parse(data[len(prefix) : -len(_END)], self.bounds)
+                    value = parse(data[len(prefix) : -len(_END)], bounds)
                 except PayloadError:
                     break  # explained by what follows
                 self.last = prefix
-                return self._value(self.by_prefix[prefix], value)
-        schema, payload = _framed(parse(data, self.bounds))
+                return self.by_prefix[prefix](value)
+        schema, payload = _framed(parse(data, bounds))
         text = to_text(schema)
-        reader = self.by_schema.get(text)
-        if reader is None:
-            reader = self._reader(schema)
-            if len(self.by_schema) < self.bounds.decoders:
-                self.by_schema[text] = reader
-                self._keep_prefix(data, text, reader)
-        return self._value(reader, payload)
+        read = self.by_schema.get(text)
+        if read is None:
+            read = self._reader(schema)
+            if len(self.by_schema) < bounds.decoders:
+                self.by_schema[text] = read
+                self._keep_prefix(data, text, read)
+        return read(payload)
 
-    def _value(self, reader: _Reader, payload: Any) -> Any:
-        if reader.refusal:
-            raise PayloadError(Code.RESOLUTION, reader.refusal)
-        value = reader.shape.of(payload)
-        return {reader.field: value} if len(self.plan.types) > 1 else value
-
-    def _reader(self, schema: Any) -> _Reader:
-        types = self.plan.types
+    def _reader(self, schema: Any) -> _Read:
+        types, schemaless = self.decoder.types, self.decoder.schemaless
         if not types:
-            return _Reader(JsonText(), "")
+            return JsonText().of
         if schema is None:
+            name, shape = _SCHEMALESS, schemaless
             refusal = "" if _SCHEMALESS in types else "no schema, unlike the column"
-            return _Reader(self.plan.schemaless, _SCHEMALESS, refusal)
-        try:
-            shape = schema_shape(schema, self.bounds)
-        except SchemaError as error:
-            return _Reader(JsonText(), "", f"its schema: {error}")
-        name = name_of(schema)
-        if name not in types:
-            return _Reader(shape, name, f"its schema {name!r} is none of the column")
-        return _Reader(shape, self.plan.field(name), misfit(shape.type, types[name]))
+        else:
+            try:
+                shape = schema_shape(schema, self.decoder.bounds)
+            except SchemaError as error:
+                return _refusing(f"its schema: {error}")
+            name, refusal = _name_of(schema), ""
+            if name not in types:
+                refusal = f"its schema {name!r} is none of the column"
+        refusal = refusal or misfit(shape.type, types[name])
+        if refusal:
+            return _refusing(refusal)
+        place = self.decoder.field(name)
+        return (lambda payload: {place: shape.of(payload)}) if len(types) > 1 else shape.of
 
-    def _keep_prefix(self, data: bytes, text: str, reader: _Reader) -> None:
+    def _keep_prefix(self, data: bytes, text: str, read: _Read) -> None:
         end = data.find(_MIDDLE)
         if data.startswith(_BEGIN) and end > 0:
             try:
@@ -170,7 +153,14 @@ class _Rows:
             except orjson.JSONDecodeError:
                 return
             if to_text(schema) == text:
-                self.by_prefix[data[: end + len(_MIDDLE)]] = reader
+                self.by_prefix[data[: end + len(_MIDDLE)]] = read
+
+
+def _refusing(reason: str) -> _Read:
+    def refuse(_: Any) -> Any:
+        raise PayloadError(Code.RESOLUTION, reason)
+
+    return refuse
 
 
 def _framed(value: Any) -> tuple[Any, Any]:

@@ -13,7 +13,7 @@ from kafkaspec.values.decoded import Decoder, RecordDecoder
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.fixed import internal
 from kafkaspec.values.fixed.cloud_events import CloudEventsDecoder
-from kafkaspec.values.fixed.connect_json import PAYLOAD, SCHEMA, ConnectJsonDecoder, plan
+from kafkaspec.values.fixed.connect_json import PAYLOAD, SCHEMA, connect_decoder
 from kafkaspec.values.fixed.debezium import DebeziumDecoder, envelope_shape
 from kafkaspec.values.fixed.layouts import Suffix, layout_decoder
 from kafkaspec.values.fixed.serializers import SERIALIZERS, ListDecoder, constant_size
@@ -60,16 +60,15 @@ def _always(decoder: Decoder) -> _Make:
     return lambda _: decoder
 
 
-def _connect(asked: _Asked) -> Decoder:
-    bounds = asked.options.bounds
-    return ConnectJsonDecoder(plan(asked.sample, bounds), bounds)
-
-
 def _debezium(asked: _Asked) -> Decoder:
     bounds = asked.options.bounds
     values = [] if asked.sample is None else sample_values(asked.sample, bounds)
     has_schemas = values and isinstance(values[0], dict) and values[0].keys() == {SCHEMA, PAYLOAD}
-    inner = _connect(asked) if has_schemas else JsonDecoder(envelope_shape(values), bounds)
+    inner = (
+        connect_decoder(asked.sample, bounds)
+        if has_schemas
+        else JsonDecoder(envelope_shape(values), bounds)
+    )
     decoder = DebeziumDecoder(inner)
     assert decoder.type is not None  # refuses what has no envelopes
     return decoder
@@ -86,7 +85,7 @@ _PLAIN: Final[dict[str, _Make]] = {
         if asked.sample is None
         else infer_json(asked.sample, asked.options)
     ),
-    "connect-json": _connect,
+    "connect-json": lambda asked: connect_decoder(asked.sample, asked.options.bounds),
     "debezium": _debezium,
     "cloudevents": lambda asked: CloudEventsDecoder(asked.options.bounds),
     **{
