@@ -137,23 +137,17 @@ def export_messages(
 
     Args:
         log: the log to read: of the topic, or a log directory that has it.
-        output: see ``export``.
-        to: format of the file.
         name: the type of record, ``OffsetCommit``.
         release: see ``Columnar.topic_messages``, and for ``on_value_error``.
         on_value_error: ``column`` adds the column ``error``.
-        replace_existing: whether to replace an existing file.
-        options: ranges, ``isolation``, ``log_start``, ``on_error``, ``on_unreadable``, ``jobs`` and
-            ``progress``, as ``export`` takes them.
+        output, to, replace_existing, options: as ``export`` takes them.
 
     Returns:
         Number of records, and of those that did not decode.
 
     Raises:
         ValueError: no topic has records of that name, or it is not this topic.
-        KafkaSpecError: the log cannot be read, or a record does not decode, and ``fail``.
-        FileExistsError: ``output`` exists.
-        OSError: ``output`` cannot be written.
+        KafkaSpecError: a record does not decode, and ``raise``; and what ``export`` raises.
     """
     logs_of(log, name, release)
     options.setdefault("max_bytes", FILE_CHUNK)

@@ -66,28 +66,20 @@ def export_typed(
     becomes a boolean. Names that are equal but for case are numbered.
 
     Args:
-        log: the log.
         output: path of the file or, with ``split_by``, of the directory to write; or an open file.
-        to: format: ``parquet``, ``arrow``, ``jsonl``, ``csv``.
         split_by: folders to make, the outermost first, of ``topic``, ``partition``, ``day`` (of the
             timestamp, in UTC) and ``schema`` (id of the values' schema): ``topic=orders/...``.
         flatten: what stands between the names of a column and its fields, which become columns;
             None keeps structs.
-        columns: names of columns, as ``Columnar.to_typed`` takes them.
-        schemas: likewise.
-        value: what values are, likewise.
         topic: the topic to export; by default all of them, if there are folders for them.
         report: is filled, see ``ValueReport``.
-        replace_existing: whether to replace an existing file; a directory has to be new.
-        progress: called with the name of a file and the number of bytes just read from it.
         on_topic: called with a topic that cannot be exported, and why; by default it is raised.
-        options: see ``Columnar.to_typed``.
+        log, to, replace_existing, progress: as ``export`` takes them; a directory has to be new.
+        columns, schemas, value, options: see ``Columnar.to_typed``.
 
     Raises:
-        KafkaSpecError: the log cannot be read, or ``output`` is in it; nothing is written.
         ValueError: an option is none; a format cannot have a column.
-        FileExistsError: ``output`` exists.
-        OSError: ``output`` cannot be written.
+        KafkaSpecError: as ``export``, and so are other errors.
     """
     report = ValueReport() if report is None else report
     wrong = [name for name in split_by if name not in SPLITS]
