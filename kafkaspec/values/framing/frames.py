@@ -102,6 +102,7 @@ UUID_SIZE: Final = len(UUID(int=0).bytes)
 class Prefix:
     """A frame of a fixed size: the bytes that it begins with, then the key, a number or bytes."""
 
+    kind: KeyKind
     octets: tuple[int, ...]
     key_at: int
     key_size: int
@@ -113,26 +114,28 @@ class Prefix:
         return self.key_at + self.key_size
 
 
-def _prefix(key: str, **chosen: int) -> Prefix:
+def _prefix(kind: KeyKind, key: str, **chosen: int) -> Prefix:
     """Return the frame of a structure: constants, chosen values of an enumeration, then the key."""
     octets = b""
     for each in LAYOUTS[key].fields:
         value = chosen.get(each.id, each.constant)
         if value is None:
             place = field_position(LAYOUTS[key], each.id)
-            return Prefix(tuple(octets), place, each.size, each.kind is Kind.INTEGER)
+            return Prefix(kind, tuple(octets), place, each.size, each.kind is Kind.INTEGER)
         octets += value.to_bytes(each.size, "big")
     raise KeyError(f"{key} names no schema")
 
 
 _NAMES: Final = {name: code for code, (name, _) in ENUMS["schema_frame.glue_compression"].items()}
 
-BY_ID: Final = _prefix("schema_frame.id_frame")
-BY_LONG_ID: Final = _prefix("schema_frame.long_id_frame")
-BY_GUID: Final = _prefix("schema_frame.guid_frame")
-SINGLE_OBJECT: Final = _prefix("schema_frame.single_object_frame")
+BY_ID: Final = _prefix(KeyKind.ID, "schema_frame.id_frame")
+BY_LONG_ID: Final = _prefix(KeyKind.ID, "schema_frame.long_id_frame")
+BY_GUID: Final = _prefix(KeyKind.GUID, "schema_frame.guid_frame")
+SINGLE_OBJECT: Final = _prefix(KeyKind.FINGERPRINT, "schema_frame.single_object_frame")
+_CONFLUENT: Final = (BY_ID, BY_GUID)
 GLUE: Final = {
-    name: _prefix("schema_frame.glue_frame", compression=code) for name, code in _NAMES.items()
+    name: _prefix(KeyKind.VERSION_ID, "schema_frame.glue_frame", compression=code)
+    for name, code in _NAMES.items()
 }
 """Frames of Glue by the compression of what follows."""
 
@@ -177,20 +180,13 @@ class _Made:
         self.codes[row] = self.schemas.index(key)
         self.open[row] = False
 
-    def read_prefix(self, prefix: Prefix, kind: KeyKind) -> None:
-        """Give schemas to the rows that begin as a layout says."""
-        if not self.open.any():
-            return
-        chosen = np.flatnonzero(self.open & _has(self.rows, prefix))
-        self.give(chosen, kind, _key(self.rows, chosen, prefix), prefix.size)
-
     def read_headers(self, rows: Integers, frames: pa.Array) -> None:
         """Give schemas to the rows with a header that has an id or a GUID."""
         found = Rows.of(frames)
         wanted = self.open[rows]
-        for prefix, kind in _CONFLUENT:
+        for prefix in _CONFLUENT:
             chosen = np.flatnonzero(wanted & _has(found, prefix))
-            self.give(rows[chosen], kind, _key(found, chosen, prefix), 0)
+            self.give(rows[chosen], prefix.kind, _key(found, chosen, prefix), 0)
             longer = chosen[found.sizes[chosen] > prefix.size]
             if len(longer):
                 self._put_before(rows[longer], frames.take(pa.array(longer)), prefix.size)
@@ -210,25 +206,25 @@ class _Made:
         self.values = pc.replace_with_mask(self.values, pa.array(mask), joined)
         self.moved[rows] = np.asarray(pc.binary_length(rest))
 
-    def fail_rest(self, *starts: tuple[int, ...], least: int) -> None:
-        """Let every row fail that has got no schema: it is cut off, or begins with other bytes."""
-        if not self.open.any():
-            return
-        begun = np.zeros(len(self.open), np.bool_)
-        for start in starts:
-            begun |= self.rows.begins_with(*start)
-        for row in np.flatnonzero(self.open).tolist():
-            if begun[row]:
-                reason = f"{self.rows.sizes[row]} bytes, of which the frame takes {least}"
-                self.failures[row] = Failure(Code.TRUNCATED, reason, 0)
-            else:
-                self.failures[row] = Failure(Code.NOT_FRAMED, "nothing says its schema", 0)
+    def finish(self, *prefixes: Prefix) -> Split:
+        """Give schemas to the rows that begin as a layout says, and return the split.
 
-    def done(self) -> Split:
-        """Return the split."""
+        Other rows without a schema fail: they are cut off, or begin with other bytes.
+        """
+        begun = np.zeros(len(self.open), np.bool_)
+        for prefix in prefixes if self.open.any() else ():
+            chosen = np.flatnonzero(self.open & _has(self.rows, prefix))
+            self.give(chosen, prefix.kind, _key(self.rows, chosen, prefix), prefix.size)
+        for prefix in prefixes if self.open.any() else ():
+            begun |= self.rows.begins_with(*prefix.octets)
+        for row in np.flatnonzero(self.open).tolist():
+            self.failures[row] = Failure(Code.NOT_FRAMED, "nothing says its schema", 0)
+            if begun[row]:
+                size = self.rows.sizes[row]
+                reason = f"{size} bytes, of which the frame takes {prefixes[0].size}"
+                self.failures[row] = Failure(Code.TRUNCATED, reason, 0)
         payloads = without(self.values, self.sizes, self.codes >= 0)
-        before = self.sizes - self.moved
-        return Split(payloads, self.schemas, self.codes, before, self.failures)
+        return Split(payloads, self.schemas, self.codes, self.sizes - self.moved, self.failures)
 
 
 def _distinct(found: Any) -> tuple[Integers, Integers]:
@@ -236,9 +232,6 @@ def _distinct(found: Any) -> tuple[Integers, Integers]:
     if (found == found[0]).all():  # as in most topics
         return found[:1], np.zeros(len(found), np.int64)
     return np.unique(found, return_inverse=True)
-
-
-_CONFLUENT: Final = ((BY_ID, KeyKind.ID), (BY_GUID, KeyKind.GUID))
 
 
 def _has(rows: Rows, prefix: Prefix) -> Mask:
@@ -262,10 +255,7 @@ def confluent(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     made = _Made(values)
     if headers is not None:
         made.read_headers(*last_headers(headers, _CONFLUENT_HEADERS[side]))
-    for prefix, kind in _CONFLUENT:
-        made.read_prefix(prefix, kind)
-    made.fail_rest(BY_ID.octets, BY_GUID.octets, least=BY_ID.size)
-    return made.done()
+    return made.finish(*_CONFLUENT)
 
 
 def apicurio(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
@@ -279,27 +269,18 @@ def apicurio(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
         numbers = Rows.of(found)
         whole = np.flatnonzero((numbers.sizes == 8) & made.open[rows])
         made.give(rows[whole], KeyKind.ID, integers(numbers.cut(whole, 0, 8)), 0)
-    made.read_prefix(BY_LONG_ID, KeyKind.ID)
-    made.fail_rest(BY_LONG_ID.octets, least=BY_LONG_ID.size)
-    return made.done()
+    return made.finish(BY_LONG_ID)
 
 
 def single_object(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     """Take off the start of Avro's single-object encoding: a fingerprint, little-endian."""
-    made = _Made(values)
-    made.read_prefix(SINGLE_OBJECT, KeyKind.FINGERPRINT)
-    made.fail_rest(SINGLE_OBJECT.octets, least=SINGLE_OBJECT.size)
-    return made.done()
+    return _Made(values).finish(SINGLE_OBJECT)
 
 
 def glue(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
     """Take off what the serializers of AWS Glue write, and decompress."""
     made = _Made(values)
-    frames = GLUE.values()
-    for prefix in frames:
-        made.read_prefix(prefix, KeyKind.VERSION_ID)
-    made.fail_rest(*(prefix.octets for prefix in frames), least=max(p.size for p in frames))
-    split = made.done()
+    split = made.finish(*GLUE.values())
     zlibbed = made.rows.begins_with(*GLUE[ZLIB].octets)
     packed = np.flatnonzero(zlibbed & (split.codes >= 0))
     if len(packed):
@@ -317,8 +298,7 @@ def azure(values: pa.Array, headers: pa.Array | None, side: Side) -> Split:
             kind, _, name = text.partition("+")
             if made.open[row] and kind == _AZURE_AVRO and name:
                 made.name(row, name)
-    made.fail_rest(least=0)
-    return made.done()
+    return made.finish()
 
 
 FRAMINGS: Final[dict[str, _Framing]] = {
