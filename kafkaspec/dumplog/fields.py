@@ -1,4 +1,4 @@
-"""The values of the names in a template."""
+"""The values of the names in a template, and the text of control records."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""The lines about offset indexes and time indexes, and how they are compared with their log."""
+"""The lines about the files beside a log; its indexes are compared with it."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,43 +21,41 @@ from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.segment import Segment
 
 
+@dataclass
 class IndexLines:
     """Makes the lines of the indexes of a log."""
 
-    def __init__(
-        self, family: Family, options: DumpOptions, codec: Codec, reports: Reports, found: OnFinding
-    ) -> None:
-        self._family = family
-        self._options = options
-        self._codec = codec
-        self._reports = reports
-        self._found = found
+    family: Family
+    options: DumpOptions
+    codec: Codec
+    reports: Reports
+    found: OnFinding
 
     def offsets(self, path: Path, shown: str, name: str) -> Iterator[str]:
         """Yield the lines of an offset index."""
         base = base_offset_of(path)
         log = self._log(path)
-        index = OffsetIndex(path, base_offset=base, codec=self._codec)
-        if not index.slots and self._family.names_empty:
+        index = OffsetIndex(path, base_offset=base, codec=self.codec)
+        if not index.slots and self.family.names_empty:
             yield f"{shown} is empty.\n"
             return
-        if self._options.sanity_only:
+        if self.options.sanity_only:
             yield self._sane(index, shown)
             return
         for number, (offset, position) in enumerate(zip(*index.slot_columns(), strict=True)):
             ended = number > 0 and offset == base
-            if ended and self._family.stops_first:
+            if ended and self.family.stops_first:
                 return
             there = self._offset_at(log, position)
             if there != offset:
-                self._reports.index[name].append((offset, there))
+                self.reports.index[name].append((offset, there))
             if ended:
                 return
-            if not self._options.verify_only:
+            if not self.options.verify_only:
                 yield f"offset: {offset} position: {position}\n"
 
     def _offset_at(self, log: Segment, position: int) -> int:
-        if not self._family.first_of_batch:
+        if not self.family.first_of_batch:
             return log.batch_at(position).last_offset
         for batch in _batches(log, position):
             for record in batch.records():
@@ -66,11 +65,11 @@ class IndexLines:
 
     def times(self, path: Path, shown: str, name: str) -> Iterator[str]:
         """Yield the lines of a time index; see ``offsets``."""
-        family, reports = self._family, self._reports
+        family, reports = self.family, self.reports
         base = base_offset_of(path)
         log = self._log(path)
-        index = TimeIndex(path, base_offset=base, codec=self._codec)
-        if self._options.sanity_only:
+        index = TimeIndex(path, base_offset=base, codec=self.codec)
+        if self.options.sanity_only:
             yield self._sane(index, shown)
             return
         offsets = self._beside(path, base)
@@ -97,19 +96,19 @@ class IndexLines:
                     reports.order[name].append((timestamp, before))
                 if ended:
                     return
-            if not self._options.verify_only:
+            if not self.options.verify_only:
                 yield f"timestamp: {timestamp} offset: {offset}\n"
             before = timestamp
 
     def _log(self, path: Path) -> Segment:
         log = path.with_name(path.name.split(".")[0] + names.LOG)
-        return Segment(log, codec=self._codec, crc="ignore")
+        return Segment(log, codec=self.codec, crc="ignore")
 
     def _beside(self, path: Path, base: int) -> OffsetIndex | None:
         beside = path.with_name(path.name.split(".")[0] + names.OFFSET_INDEX)
         if beside.exists():
-            return OffsetIndex(beside, base_offset=base, codec=self._codec)
-        self._found(f"{beside}: there is no such file; Kafka's tool would make it")
+            return OffsetIndex(beside, base_offset=base, codec=self.codec)
+        self.found(f"{beside}: there is no such file; Kafka's tool would make it")
         return None
 
     def _sane(self, index: OffsetIndex | TimeIndex, shown: str) -> str:
@@ -118,7 +117,7 @@ class IndexLines:
             raise problems[0]
         offsets, others = index.slot_columns()  # padding too
         if offsets and isinstance(index, OffsetIndex):
-            ends = offsets[-1] - self._family.past_base < index.base_offset
+            ends = offsets[-1] - self.family.past_base < index.base_offset
         else:
             ends = bool(offsets) and others[-1] < others[0]
         if ends:

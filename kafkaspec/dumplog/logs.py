@@ -1,9 +1,10 @@
-"""The lines about a log: its batches, and their records."""
+"""The lines about a log: its batches, their records, and what the tool reports at the end."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from kafkaspec.dumplog.families import Family
@@ -40,7 +41,7 @@ class Reports:
     """
 
     def __init__(self, family: Family) -> None:
-        self._family = family
+        self.family = family
         self.index: Pairs = defaultdict(list)
         self.timestamps: Pairs = defaultdict(list)
         self.order: Pairs = defaultdict(list)
@@ -49,7 +50,7 @@ class Reports:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the tool, without line ends."""
-        in_order = self._family.sorted_reports
+        in_order = self.family.sorted_reports
 
         def newest(pairs: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
             return sorted(dict(pairs).items(), reverse=True) if in_order else reversed(pairs)
@@ -62,23 +63,23 @@ class Reports:
             (self.index, "Mismatches in :{}", "  Index offset: {}, log offset: {}", newest),
             (self.timestamps, "Found timestamp mismatch in :{}", index + "log timestamp: {}", iter),
             (self.order, "Found out of order timestamp in :{}", index + before, iter),
-            (self.not_found, self._family.not_found, "Indexed offset: {}, found log offset: {}",
+            (self.not_found, self.family.not_found, "Indexed offset: {}, found log offset: {}",
              iter),
-            (self.gaps, self._family.gaps + "{}", "  {} is followed by {}", oldest),
+            (self.gaps, self.family.gaps + "{}", "  {} is followed by {}", oldest),
         ):  # fmt: skip
             for file, pairs in found.items():
                 yield title.format(file)
                 yield from (text.format(*pair) for pair in order(pairs))
 
 
+@dataclass
 class OffsetGaps:
     """Finds offsets of a log that do not follow each other, as the tool does."""
 
-    def __init__(self, family: Family, file: str, pairs: Pairs) -> None:
-        self._family = family
-        self._file = file
-        self._pairs = pairs
-        self._last = -1
+    family: Family
+    file: str
+    pairs: Pairs
+    _last: int = -1
 
     def see(self, offset: int, *, compressed: bool = False) -> None:
         """Note the offset of a record, in a message that may be compressed as it stands."""
@@ -86,11 +87,11 @@ class OffsetGaps:
 
     def run(self, first: int, last: int, *, compressed: bool = False) -> None:
         """Note offsets from a first to a last one that follow each other."""
-        family = self._family
+        family = self.family
         known = self._last != -1 or family.from_minus_one
         skipped = compressed and family.only_plain
         if known and not skipped and first != self._last + 1:
-            self._pairs[self._file].append((self._last, first))
+            self.pairs[self.file].append((self._last, first))
         self._last = last
 
 
@@ -127,6 +128,7 @@ def head_of(family: Family, path: Path) -> str:
     return f"Snapshot end offset: {name.end_offset}, epoch: {name.epoch}"
 
 
+@dataclass
 class LogLines:
     """Makes the lines of a log, batch by batch.
 
@@ -135,33 +137,26 @@ class LogLines:
         strict: the same log; its records are not read if a checksum is wrong.
     """
 
-    def __init__(
-        self,
-        family: Family,
-        options: DumpOptions,
-        log: Segment,
-        strict: Segment,
-        gaps: OffsetGaps,
-        found: OnFinding,
-    ) -> None:
-        self._family = family
-        self._options = options
-        self._strict = strict
-        self._codec = log.codec
-        self._gaps = gaps
-        self._found = found
-        self._parse: Callable[[Record], Texts] = options.parse or utf8
-        self.whole = options.deep and not family.batches_always
+    family: Family
+    options: DumpOptions
+    log: Segment
+    strict: Segment
+    gaps: OffsetGaps
+    found: OnFinding
+
+    @property
+    def whole(self) -> bool:
         """Whether there are lines about records only."""
+        return self.options.deep and not self.family.batches_always
 
     def of(self, batch: Batch) -> Iterator[str]:
         """Yield the lines of a batch."""
-        family, legacy = self._family, isinstance(batch, LegacyBatch)
+        family, legacy = self.family, isinstance(batch, LegacyBatch)
         valid = batch.crc_valid
         line = family.legacy_batch if legacy else family.batch
         if line and not self.whole:
             yield line.format_map(batch_values(family, batch, line)) + "\n"
-        if self._options.deep:
+        if self.options.deep:
             rows: Iterable[DumpRow] = rows_of(batch)
         elif not line and isinstance(batch, LegacyBatch):
             rows = [own_row(batch)]
@@ -172,26 +167,26 @@ class LogLines:
             raise unreadable(batch.file or "", f"it has magic {batch.magic}, which came later")
         shared = batch_values(family, batch, record_line)
         for row in rows:
-            self._gaps.see(row.record.offset, compressed=row.codec != 0)
+            self.gaps.see(row.record.offset, compressed=row.codec != 0)
             valid &= row.valid
             line = ""
-            if not self._options.skip_metadata:
+            if not self.options.skip_metadata:
                 line = record_line.format_map(shared | row_values(family, batch, row))
                 if batch.is_control:
-                    line += control_text(family, batch, row.record, self._codec)
-            if self._options.content and not batch.is_control:
+                    line += control_text(family, batch, row.record, self.log.codec)
+            if self.options.content and not batch.is_control:
                 line += self._content(row, line)
             yield line + "\n"
         if not valid:
             self._report(batch)
 
     def _content(self, row: DumpRow, line: str) -> str:
-        family = self._family
+        family = self.family
         before = " " if line else "| "
         record = row.record
         if record.value is None and family.drops_key:
             return ""
-        key, payload = self._parse(record)
+        key, payload = (self.options.parse or utf8)(record)
         if payload is None:
             payload = family.null_value
         text = ""
@@ -204,12 +199,12 @@ class LogLines:
 
     def _report(self, batch: Batch) -> None:
         if not batch.crc_valid:
-            self._found(str(crc_error(batch)))
+            self.found(str(crc_error(batch)))
             return
         try:
-            self._strict.batch_at(batch.position).records()
+            self.strict.batch_at(batch.position).records()
         except KafkaSpecError as error:
-            self._found(str(error))
+            self.found(str(error))
 
 
 def check_end(log: Segment) -> None:

@@ -1,11 +1,10 @@
-"""Measure a segment: its records in columns, and the headers of its batches."""
+"""Measure segments and the histories of logs, many at the same time."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -87,22 +86,17 @@ def measure_history(unit: StatsUnit) -> StatsTables:
 
 @contextmanager
 def _opened(unit: StatsUnit) -> Iterator[Partition | Segment]:
-    if len(unit.paths) == 1:
+    directory = as_path(unit.directory)
+    log: Partition | Segment = (partition := Partition(directory))
+    wanted = {as_path(path).name for path in unit.paths}
+    others = {path for path in partition.segment_paths if path.name not in wanted}
+    if len(wanted) == 1 and (others or not partition.segment_paths):
         opened = open_log(as_path(unit.paths[0]))
         assert isinstance(opened, Segment)
-        log: Partition | Segment = opened
-        directory = Partition(as_path(unit.directory))
-        if len(directory.segment_paths) == 1 and directory.segment_paths[0].name == (
-            as_path(unit.paths[0]).name
-        ):
-            log = directory
-    else:
-        log = Partition(as_path(unit.directory))
-        wanted = {Path(path).name for path in unit.paths}
-        others = {path for path in log.segment_paths if path.name not in wanted}
-        if others:
-            log = Partition(as_path(unit.directory))
-            log.files = [path for path in log.files if path not in others]
+        log = opened
+    elif others:
+        log = Partition(directory)
+        log.files = [path for path in log.files if path not in others]
     with log:
         yield log
 

@@ -102,7 +102,7 @@ def compaction(
         groups = work.groups
         try:
             if target is not None:
-                write_cleaned(log, work, groups, settings, rules, target, note)
+                write_cleaned(work, groups, target, note)
             else:
                 for group in groups:
                     for _, decisions in work.decided(group, note):

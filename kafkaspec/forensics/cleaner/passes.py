@@ -31,7 +31,7 @@ from kafkaspec.forensics.cleaner.settings import Settings
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
-from kafkaspec.log.batch import NONE, Batch
+from kafkaspec.log.batch import NONE
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import read_headers
 from kafkaspec.log.lookup import start_position
@@ -113,7 +113,8 @@ class Pass:
         self, log: LogView, found: Dirty, settings: Settings, now: int, profile: Profile
     ) -> None:
         """Read the keys of the dirty range."""
-        self._log, self._dirty, self._now, self._profile = log, found, now, profile
+        self.log, self.settings, self.profile = log, settings, profile
+        self._dirty, self._now = found, now
         self._retention = settings.number("delete.retention.ms")
         self._segment_bytes = settings.number("segment.bytes")
         self._index_bytes = settings.number("segment.index.bytes")
@@ -141,17 +142,19 @@ class Pass:
         self._legacy_horizon = before[-1].modified - self._retention if before else 0
         self._build()
         self._transactions = AbortedRanges()
+        self._removed: list[Removed] | None = None
+        self._retains = False
 
     # -- the table of keys ------------------------------------------------------------------
 
     def _build(self) -> None:
         start, end = self._dirty.first_dirty, self._dirty.first_uncleanable
-        segments = between(self._log.segments, start, end)
+        segments = between(self.log.segments, start, end)
         transactions = AbortedRanges()
         transactions.add(self._aborts.between(start, end))
         for number, segment in enumerate(segments):
             following = segments[number + 1].base_offset if number + 1 < len(segments) else end
-            with self._log.partition.open_segment(segment.path) as opened:
+            with self.log.partition.open_segment(segment.path) as opened:
                 place = self._put_segment(opened, transactions)
                 if place is not None:
                     self.full = True
@@ -216,7 +219,7 @@ class Pass:
     @property
     def groups(self) -> list[list[SegmentView]]:
         """The segments that are cleaned, each group into one. Kafka: ``groupSegmentsBySize``."""
-        left = between(self._log.segments, 0, self.end_offset)
+        left = between(self.log.segments, 0, self.end_offset)
         found: list[list[SegmentView]] = []
         sizes = [0, 0, 0]
         for number, segment in enumerate(left):
@@ -225,7 +228,7 @@ class Pass:
             last = left[number + 1].base_offset if after else self._dirty.first_uncleanable
             near = bool(found) and (
                 last - 1 - found[-1][-1].base_offset <= LARGEST_RELATIVE_OFFSET
-                or (self._profile.cleaner_groups_empty and not segment.size)
+                or (self.profile.cleaner_groups_empty and not segment.size)
             )
             sums = [a + b for a, b in zip(sizes, own, strict=True)]
             limits = (self._segment_bytes, self._index_bytes, self._index_bytes)
@@ -250,37 +253,25 @@ class Pass:
         """Yield the segments of a group, each with what happens to its batches; take all of it."""
         self._transactions.kept = []
         for segment, following in zip_longest(group, group[1:]):
-            removed: list[Removed] | None = None if note is None else []
+            self._removed = None if note is None else []
             base = None if following is None else following.base_offset
-            yield segment, self._decisions(segment, base, removed)
-            if note is not None and removed:
-                note(segment, removed)
+            yield segment, self._decisions(segment, base)
+            if note is not None and self._removed:
+                note(segment, self._removed)
 
-    def _decisions(
-        self, segment: SegmentView, following: int | None, removed: list[Removed] | None
-    ) -> Iterator[Decision]:
-        """Yield what happens to the batches of a segment, in order.
-
-        Segments must come in order.
-
-        Args:
-            following: base offset of the next segment of its group; None for the last one.
-            removed: gets the records that go, if they are wanted.
-
-        Raises:
-            CleanerFailsError: a broker fails at this batch.
-        """
+    def _decisions(self, segment: SegmentView, following: int | None) -> Iterator[Decision]:
+        """Yield what happens to the batches of a segment, given the next one of its group."""
         end = segment.following if following is None else following
         if following is None and segment.size:
             end = self._next_offset(segment)
         self._transactions.add(self._aborts.between(segment.base_offset, end))
-        retains = segment.modified > self._legacy_horizon
-        with self._log.partition.open_segment(segment.path) as opened:
-            rows = _Rows(opened, self.table, self.latest, wanted=removed is not None)
+        self._retains = segment.modified > self._legacy_horizon
+        with self.log.partition.open_segment(segment.path) as opened:
+            rows = _Rows(opened, self.table, self.latest, wanted=self._removed is not None)
             for headers in read_headers(opened):
                 copied = 0
                 for number in range(len(headers)):
-                    made = self._decide(headers, number, rows, retains, removed)
+                    made = self._decide(headers, number, rows)
                     if made is None:
                         self.actions[Action.COPY] += 1
                         continue
@@ -295,49 +286,42 @@ class Pass:
     def _next_offset(self, segment: SegmentView) -> int:
         """``LogSegment.readNextOffset``: after the last batch that is there."""
         end = segment.base_offset
-        with self._log.partition.open_segment(segment.path) as opened:
+        with self.log.partition.open_segment(segment.path) as opened:
             for headers in read_headers(opened):
                 end = headers.last_offset[-1] + 1
         return end
 
-    def _decide(
-        self,
-        headers: HeaderTable,
-        number: int,
-        rows: _Rows,
-        retains: bool,
-        removed: list[Removed] | None,
-    ) -> Decision | None:
+    def _decide(self, headers: HeaderTable, number: int, rows: _Rows) -> Decision | None:
         """Return what happens to a batch; None if it is copied."""
         last, producer = headers.last_offset[number], headers.producer_id[number]
         if headers.control[number]:
-            return self._control_batch(headers, number, retains, removed)
+            return self._control_batch(headers, number)
         discarded = self._transactions.data(last, producer, bool(headers.transactional[number]))
         verdicts = rows.of(headers.position[number])
         self.records += len(verdicts)
         if discarded:
             self._count(CleanerRule.ABORTED, len(verdicts))
-            if removed is not None:
+            if self._removed is not None:
                 place = headers.position[number]
-                removed.extend(
+                self._removed += [
                     Removed(each, CleanerRule.ABORTED, None, place) for each in rows.offsets
-                )
+                ]
             return self._without(headers, number)
         is_batch = headers.magic[number] in _BATCHES
-        converts = self._profile.cleaner_converts and not is_batch
+        converts = self.profile.cleaner_converts and not is_batch
         if verdicts.count(0) + verdicts.count(KeyVerdict.AFTER) == len(verdicts) and verdicts:
             return self._again(headers, number, None, None) if converts else None
-        by_batch = is_batch and self._profile.batch_horizons
+        by_batch = is_batch and self.profile.batch_horizons
         horizon, expired = None, False
         if by_batch:
             horizon = headers.batch(number).delete_horizon
             expired = horizon is not None and self._now >= horizon
         else:
-            expired = not retains
+            expired = not self._retains
         keep = verdicts.translate(_STAYS[expired])
         gone = keep.count(0)
         if gone:
-            self._note(headers.position[number], verdicts, keep, rows, removed)
+            self._note(headers.position[number], verdicts, keep, rows)
         if gone == len(verdicts):
             return self._without(headers, number)
         tombstones = 1 in verdicts.translate(_KEPT_TOMBSTONE[expired])
@@ -349,46 +333,38 @@ class Pass:
             self.horizons += 1
         return self._again(headers, number, keep if gone else None, horizon)
 
-    def _note(
-        self,
-        position: int,
-        verdicts: bytes,
-        keep: bytes,
-        rows: _Rows,
-        removed: list[Removed] | None,
-    ) -> None:
+    def _note(self, position: int, verdicts: bytes, keep: bytes, rows: _Rows) -> None:
         """Count the records that go, by rule."""
         keyless = verdicts.translate(_KEYLESS).count(1)
         superseded = verdicts.translate(_SUPERSEDED).count(1)
         self._count(CleanerRule.KEYLESS, keyless)
         self._count(CleanerRule.SUPERSEDED, superseded)
         self._count(CleanerRule.TOMBSTONE, keep.count(0) - keyless - superseded)
-        if removed is None:
+        if self._removed is None:
             return
         for row, verdict in enumerate(verdicts):
             if not keep[row]:
-                rule = _rule_of(verdict)
-                newest = rows.newest[row] if rule is CleanerRule.SUPERSEDED else None
-                removed.append(Removed(rows.offsets[row], rule, newest, position))
+                rule, newest = CleanerRule.TOMBSTONE, None
+                if verdict & KeyVerdict.KEYLESS:
+                    rule = CleanerRule.KEYLESS
+                elif verdict & KeyVerdict.SUPERSEDED:
+                    rule, newest = CleanerRule.SUPERSEDED, rows.newest[row]
+                self._removed.append(Removed(rows.offsets[row], rule, newest, position))
 
-    def _control_batch(
-        self, headers: HeaderTable, number: int, retains: bool, removed: list[Removed] | None
-    ) -> Decision | None:
+    def _control_batch(self, headers: HeaderTable, number: int) -> Decision | None:
         control = headers.batch(number).marker()
         idle = self._transactions.marker(
             headers.last_offset[number], headers.producer_id[number], control
         )
         self.records += control is not None
-        batch: Batch | None = None
         horizon: int | None = None
-        if self._profile.batch_horizons:
-            batch = headers.batch(number)
-            horizon = batch.delete_horizon
+        if self.profile.batch_horizons:
+            horizon = headers.batch(number).delete_horizon
             discarded = idle and horizon is not None and horizon <= self._now
         else:
-            discarded = idle and not retains
+            discarded = idle and not self._retains
         stays = control is not None and not discarded
-        if stays and not self._profile.batch_horizons:
+        if stays and not self.profile.batch_horizons:
             # Before KIP-534 the record of a marker is treated like one of data.
             assert control is not None
             record = control.record
@@ -397,11 +373,11 @@ class Pass:
         if not stays:
             if control is not None:
                 self._count(CleanerRule.MARKER, 1)
-                if removed is not None:
-                    place = headers.position[number]
-                    removed.append(Removed(control.record.offset, CleanerRule.MARKER, None, place))
+                if self._removed is not None:
+                    place, offset = headers.position[number], control.record.offset
+                    self._removed.append(Removed(offset, CleanerRule.MARKER, None, place))
             return self._without(headers, number)
-        if not (self._profile.batch_horizons and idle and horizon is None):
+        if not (self.profile.batch_horizons and idle and horizon is None):
             return None
         self.horizons += 1
         return self._again(headers, number, None, self._now + self._retention)
@@ -431,7 +407,7 @@ class Pass:
             elif headers.control[number] and headers.producer_epoch[number] == epoch:
                 return True
         return (
-            self._profile.cleaner_keeps_end
+            self.profile.cleaner_keeps_end
             and headers.last_offset[number] + 1 == self._dirty.first_uncleanable
         )
 
@@ -518,12 +494,6 @@ _KEPT_TOMBSTONE: Final = {
     )
     for expired in (False, True)
 }
-
-
-def _rule_of(verdict: int) -> CleanerRule:
-    if verdict & KeyVerdict.KEYLESS:
-        return CleanerRule.KEYLESS
-    return CleanerRule.SUPERSEDED if verdict & KeyVerdict.SUPERSEDED else CleanerRule.TOMBSTONE
 
 
 def _integers(columns: Columns, name: str) -> memoryview:

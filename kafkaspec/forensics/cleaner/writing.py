@@ -17,7 +17,6 @@ from typing import Any, Final
 from kafkaspec.broker.index_rules import IndexBuilder, Rule
 from kafkaspec.broker.producer_state import transaction_index
 from kafkaspec.broker.profiles import IndexUnit, Profile
-from kafkaspec.codecs import Codec
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.forensics.cleaner.passes import (
@@ -87,11 +86,10 @@ class _Chunks:
 class CleanedSegment:
     """Collects the bytes of a cleaned segment and its indexes."""
 
-    def __init__(
-        self, path: Path, base_offset: int, settings: Settings, profile: Profile, codec: Codec
-    ) -> None:
+    def __init__(self, path: Path, base_offset: int, work: Pass) -> None:
+        settings, profile = work.settings, work.profile
         self.file = open(path, "xb")  # noqa: SIM115 - closed by close
-        self._base, self._codec = base_offset, codec
+        self._codec = work.log.codec
         self._by_batch = profile.index_unit is IndexUnit.BATCH
         self.indexes = IndexBuilder(
             base_offset,
@@ -143,20 +141,14 @@ class CleanedSegment:
 
 
 def write_cleaned(
-    log: LogView,
-    work: Pass,
-    groups: Sequence[Sequence[SegmentView]],
-    settings: Settings,
-    profile: Profile,
-    target: Path,
-    note: Note | None = None,
+    work: Pass, groups: Sequence[Sequence[SegmentView]], target: Path, note: Note | None
 ) -> None:
     """Write the log as it is after the pass into a new directory.
 
     Raises:
         CleanerFailsError: a broker fails at a batch.
     """
-    chunks = _Chunks(settings)
+    log, profile, chunks = work.log, work.profile, _Chunks(work.settings)
     if work.full_at is not None and profile.index_unit is not IndexUnit.BATCH:
         # The cleaner forgets to make its buffers small again when the table of keys is full.
         segment, start, place = work.full_at
@@ -171,7 +163,7 @@ def write_cleaned(
         chunks.pass_on()
     with writing(target):
         for group in groups:
-            _write_group(log, group, work, settings, profile, chunks, target, note)
+            _write_group(group, work, chunks, target, note)
     copy_files(log, target, groups, snapshots=not profile.snapshot_per_segment)
 
 
@@ -203,25 +195,15 @@ def copy_files(
 
 
 def _write_group(
-    log: LogView,
-    group: Sequence[SegmentView],
-    work: Pass,
-    settings: Settings,
-    profile: Profile,
-    chunks: _Chunks,
-    target: Path,
-    note: Note | None,
+    group: Sequence[SegmentView], work: Pass, chunks: _Chunks, target: Path, note: Note | None
 ) -> None:
     base = names.SegmentName(group[0].base_offset, names.LOG)
-    made = CleanedSegment(
-        target / base.sibling(names.LOG), group[0].base_offset, settings, profile, log.codec
-    )
-    by_batch = profile.index_unit is IndexUnit.BATCH
+    made = CleanedSegment(target / base.sibling(names.LOG), group[0].base_offset, work)
     try:
         for _, decisions in work.decided(group, note):
             chunks.begin()
             for decision in decisions:
-                _apply(decision, made, None if by_batch else chunks, profile)
+                _apply(decision, made, chunks, work.profile)
             made.end_chunk()
         files = made.close()
     except BaseException:
@@ -235,11 +217,9 @@ def _write_group(
     os.utime(target / base.sibling(names.LOG), ns=(modified * 1_000_000,) * 2)
 
 
-def _apply(
-    decision: Decision, made: CleanedSegment, chunks: _Chunks | None, profile: Profile
-) -> None:
+def _apply(decision: Decision, made: CleanedSegment, chunks: _Chunks, profile: Profile) -> None:
     headers, first, last = decision.headers, decision.first, decision.last
-    if chunks is None:
+    if profile.index_unit is IndexUnit.BATCH:
         if decision.action is Action.COPY:
             made.add(headers.data(first, last), headers.last_offset[last - 1])
         elif decision.action is not Action.DROP:

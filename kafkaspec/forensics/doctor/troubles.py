@@ -1,4 +1,4 @@
-"""The findings of ``diagnose`` in log directories, and what happens to them."""
+"""The findings of ``diagnose`` in log directories, what happens to them, and what that costs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons of missing ranges that the log itself shows."""
+"""Reasons of missing ranges: by the log itself, the files around it, and another copy."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.forensics.gaps.explained import ask_other, before_and_after, divided, explain
 from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, GapColumns, GapKind, Gaps
 from kafkaspec.forensics.headers import PerBatch, Unread, open_before, segment_paths, tables
-from kafkaspec.forensics.producers.sequences import SequenceHoles
+from kafkaspec.forensics.producers.sequences import SequenceWalk
 from kafkaspec.forensics.timeline.indexes import index_paths
 from kafkaspec.intact.division import judge
 from kafkaspec.layout import names
@@ -198,7 +198,7 @@ def read_gaps(
     unread = Unread()
     walk = GapWalk()
     positions = isinstance(log, Segment) and log.format.offsets_are_positions
-    holes = SequenceHoles(log)
+    sequences = SequenceWalk(log)
     indexes = list(index_paths(log))
     # A broker makes a transaction index where one was aborted; what was copied alone has none.
     transactions = Transactions(open_before(log)) if _lacks(log, indexes) else None
@@ -216,7 +216,7 @@ def read_gaps(
             walk.end = max(walk.end or 0, int(table.numpy(names.LAST_OFFSET).max()) + 1)
             continue
         walk.take(table, base)
-        holes.take(table)
+        sequences.take(table)
         if transactions is not None:
             transactions.step(table)
             unread.errors += transactions.errors
@@ -225,7 +225,7 @@ def read_gaps(
     rows = divided(walk.joined(aborted), around)
     assumptions: list[Assumption] = []
     compacted = _compacted(log, walk, assumptions)
-    explained = explain(rows, compacted, aborted, around, holes.owners)
+    explained = explain(rows, compacted, aborted, around, sequences.owners)
     if other is not None:
         ask_other(log, other, explained, compacted, assumptions)
     explained.more += before_and_after(log, walk.end, around, rows)

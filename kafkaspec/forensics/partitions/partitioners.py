@@ -1,4 +1,7 @@
-"""Partitioners of Kafka's Java clients and of librdkafka: which hash, and what of empty keys."""
+"""Partitioners of Kafka's Java clients and of librdkafka, and their hashes of whole columns.
+
+Kafka: ``Utils.murmur2``. librdkafka: ``rd_murmur2``, ``rd_crc32``, ``rd_fnv1a``.
+"""
 
 from __future__ import annotations
 

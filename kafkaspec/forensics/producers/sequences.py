@@ -1,4 +1,4 @@
-"""Sequence numbers of producers in a log, in runs."""
+"""Sequence numbers of producers in a log, in runs, compared with its producer snapshots."""
 
 from __future__ import annotations
 
@@ -367,21 +367,13 @@ class SequenceWalk:
             )
         return SequenceRuns(rows, *_followed(rows, self._group_offsets))
 
-
-class SequenceHoles:
-    """Finds sequence numbers that are left out with just as many offsets, table by table."""
-
-    def __init__(self, log: Partition | Segment) -> None:
-        self._walk = SequenceWalk(log)
-
-    def take(self, table: HeaderTable) -> None:
-        """Take the next headers."""
-        self._walk.take(table)
-
     @property
-    def owners(self) -> dict[str, PerBatch]:
-        """The producers and the ranges of offsets, of which some are there."""
-        rows, follows, numbers, _ = self._walk.runs
+    def owners(self) -> SequenceRows:
+        """The producers that leave out as many numbers as offsets are missing, and those offsets.
+
+        Some of the offsets may be there.
+        """
+        rows, follows, numbers, _ = self.runs
         gaps = np.flatnonzero(follows == Follows.GAP)
         holes = rows["holes_before"][gaps] - rows["holes_after"][gaps - 1]
         gaps = gaps[holes == numbers[gaps]]

@@ -241,34 +241,31 @@ def _partitions(
                 yield log, prefix
 
 
+@dataclass
 class _Partition:
     """One partition while it is written."""
 
-    def __init__(
-        self,
-        log: Partition,
-        prefix: str,
-        aside: DirectoryAside,
-        chosen: Chosen,
-        changes: Changes,
-        watch: KeyWatch | None,
-        audit: Callable[[RedactedEntry], object] | None,
-        on_error: OnError,
-    ) -> None:
-        self._log, self._prefix, self._aside = log, prefix, aside
-        self._chosen, self._changes, self._watch = chosen, changes, watch
-        self._audit, self._on_error = audit, on_error
-        target = os.path.join(aside.target, prefix).rstrip("/")
+    log: Partition
+    prefix: str
+    aside: DirectoryAside
+    chosen: Chosen
+    changes: Changes
+    watch: KeyWatch | None
+    audit: Callable[[RedactedEntry], object] | None
+    on_error: OnError
+
+    def __post_init__(self) -> None:
+        log, target = self.log, os.path.join(self.aside.target, self.prefix).rstrip("/")
         self._result = RedactedPartition(str(log.path), target, log.topic, log.partition)
         # Above a partition alone there is no checkpoint of its log start in the output.
-        self._start = None if prefix else log.log_start_of("checkpoint")
+        self._start = None if self.prefix else log.log_start_of("checkpoint")
 
     def run(self, interval: int) -> RedactedPartition:
         """Write the partition."""
-        if not self._log.segment_paths:
-            raise unreadable(str(self._log.path), "it has no segments")
-        for path in self._log.paths_from(self._start):
-            with closing(self._log.open_segment(path)) as segment:
+        if not self.log.segment_paths:
+            raise unreadable(str(self.log.path), "it has no segments")
+        for path in self.log.paths_from(self._start):
+            with closing(self.log.open_segment(path)) as segment:
                 if not segment.format.is_written:
                     detail = f"entries of Kafka {segment.format.name} cannot be written; convert it"
                     raise make_error(Reason.UNREADABLE, detail, file=segment.name)
@@ -276,7 +273,7 @@ class _Partition:
         self._copy_files()
         if self._result.resized:
             self._rebuild(interval)
-        self._result.copies = list(_copies(self._log))
+        self._result.copies = list(_copies(self.log))
         return self._result
 
     def _segment(self, segment: Segment, path: Path) -> None:
@@ -284,10 +281,10 @@ class _Partition:
         target = path.name
         if self._start is not None and self._start > base:
             target = names.SegmentName(self._start, path.suffix).sibling(path.suffix)
-        name = self._prefix + target
+        name = self.prefix + target
         wanted = self._wanted(segment)
         resized = target != path.name
-        with self._aside.opened(name) as file:
+        with self.aside.opened(name) as file:
             position: int | None = 0
             while position is not None:
                 try:
@@ -300,7 +297,7 @@ class _Partition:
                     break
                 except KafkaSpecError as error:
                     start = position
-                    report(self._on_error, error)
+                    report(self.on_error, error)
                     self._result.errors.append(error)
                     _, _, position = broken_entry(segment, start, error)
                     end = segment.size if position is None else min(position, segment.size)
@@ -311,19 +308,19 @@ class _Partition:
         # Brokers take the time of the file for that of messages without one.
         if segment.modified is not None:
             time = segment.modified * 1_000_000
-            os.utime(self._aside.path / name, ns=(time, time))
+            os.utime(self.aside.path / name, ns=(time, time))
 
     def _wanted(self, segment: Segment) -> Callable[[HeaderTable, int], bool]:
         """Return what says whether an entry may have chosen records."""
-        chosen = self._chosen
-        if chosen.every or chosen.where or self._watch is not None:
+        chosen = self.chosen
+        if chosen.every or chosen.where or self.watch is not None:
             return lambda _headers, _number: True
         keyed: set[int] = set()
         broken: list[int] = []
 
         def cannot_read(error: KafkaSpecError) -> None:
             """Remember an entry: it may have the key, and is met and reported again."""
-            if self._on_error == "raise":
+            if self.on_error == "raise":
                 raise error
             broken.append(error.position or 0)
 
@@ -362,14 +359,14 @@ class _Partition:
                 continue
             new, fields = found
             file.write(headers.data(done, number))
-            if fields and self._audit is not None:
+            if fields and self.audit is not None:
                 path = os.path.join(self._result.target, os.path.basename(file.name))
                 crc = Segment(new).batch_at(0).crc
-                self._audit(RedactedEntry(path, file.tell(), len(new), crc, fields))
+                self.audit(RedactedEntry(path, file.tell(), len(new), crc, fields))
             file.write(new)
             done = number + 1
             # Whether a size happens to be the same as before says something of what was there.
-            resized |= batch.is_compressed or not self._changes.keeps_sizes
+            resized |= batch.is_compressed or not self.changes.keeps_sizes
             resized |= len(new) != headers.size[number]
         if done < len(headers):
             file.write(headers.data(done, len(headers)))
@@ -383,7 +380,7 @@ class _Partition:
         Args:
             cut: whether to leave out its records below the log start offset.
         """
-        named = self._audit is not None
+        named = self.audit is not None
         data = None
         try:
             if cut and self._start is not None:
@@ -392,13 +389,13 @@ class _Partition:
                 batch = Segment(data).batch_at(0)
             found = redacted_entry(
                 batch,
-                self._chosen,
-                self._changes,
-                log=self._log.path.absolute().name if named else None,
-                watch=self._watch,
+                self.chosen,
+                self.changes,
+                log=self.log.path.absolute().name if named else None,
+                watch=self.watch,
             )
         except KafkaSpecError as error:
-            report(self._on_error, error)
+            report(self.on_error, error)
             self._result.errors.append(error)
             self._result.left_out += batch.size
             return b"", []
@@ -412,7 +409,7 @@ class _Partition:
     def _copy_files(self) -> None:
         """Copy the files beside the segments that stay valid."""
         resized = set(self._result.resized)
-        for path in self._log.files:
+        for path in self.log.files:
             name = names.parse_segment(path.name)
             if name is None:
                 wanted = path.name in _TEXT_FILES
@@ -428,9 +425,9 @@ class _Partition:
                 if path.name == names.LEADER_EPOCHS and self._start is not None:
                     epochs = leader_epoch_checkpoint.parse(data, file=str(path))
                     data = leader_epoch_checkpoint.serialize(begun_at(epochs, self._start))
-                self._aside.write(self._prefix + path.name, data)
+                self.aside.write(self.prefix + path.name, data)
             except KafkaSpecError as error:
-                if self._aside.concerns(error):
+                if self.aside.concerns(error):
                     raise
                 self._result.errors.append(error)
 
@@ -445,15 +442,15 @@ class _Partition:
         with TemporaryDirectory() as place:
             made = Path(place) / "made"
             rebuild_indexes(
-                self._aside.path / self._prefix, made, index_interval_bytes=interval, sync=False
+                self.aside.path / self.prefix, made, index_interval_bytes=interval, sync=False
             )
-            old = {path.name for path in self._log.segment_paths}
+            old = {path.name for path in self.log.segment_paths}
             for name in self._result.resized:
                 renamed = () if name in old else (names.TRANSACTION_INDEX,)
                 for kind in (*_INDEXES, *renamed):
                     path = made / Path(name).with_suffix(kind).name
                     if path.exists():
-                        self._aside.write(self._prefix + path.name, path.read_bytes())
+                        self.aside.write(self.prefix + path.name, path.read_bytes())
 
 
 def _copies(log: Partition) -> Iterator[str]:

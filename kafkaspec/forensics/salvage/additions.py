@@ -1,4 +1,7 @@
-"""Entries in the place of lost offsets: markers that end transactions, and empty batches."""
+"""Entries in the place of lost offsets: markers that end transactions, and empty batches.
+
+Transaction indexes beside a log tell how transactions ended whose markers are lost.
+"""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ wrapper have their own checksums.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import IO, Any, Final
 from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec
-from kafkaspec.codecs.base import Parser
 from kafkaspec.columns.json_lines import bytes_value
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.intact.heads import SMALLEST, Head, Seeker, head_at
@@ -58,13 +57,13 @@ class UnprovenRecord:
     crc_valid: bool = False
 
 
+@dataclass
 class UnprovenReader:
     """Reads records of broken entries of a segment."""
 
-    def __init__(self, buffer: memoryview, codec: Codec) -> None:
-        self._buffer = buffer
-        self._codec = codec
-        self._tries = _MOST_TRIES
+    buffer: memoryview
+    codec: Codec
+    _tries: int = _MOST_TRIES
 
     def records(self, start: int, end: int, last: int) -> Iterator[UnprovenRecord]:
         """Yield the records that can be read of a broken entry.
@@ -72,7 +71,7 @@ class UnprovenReader:
         Args:
             end: byte offset after it, or after what is left of it.
         """
-        head = head_at(self._buffer, start)
+        head = head_at(self.buffer, start)
         if head is None or not head.is_plausible:
             return
         end = min(end, head.end)
@@ -83,20 +82,26 @@ class UnprovenReader:
 
     def _of_batch(self, head: Head, end: int) -> Iterator[UnprovenRecord]:
         kind, smallest = KINDS[head.magic], SMALLEST[head.magic]
-        header = bytearray(self._buffer[head.position : head.position + smallest])
+        header = bytearray(self.buffer[head.position : head.position + smallest])
         LOG_FRAMING.set_message_size(header, smallest - FRAMING)
         try:
-            batch = self._codec.parse(ENTRY, header, complete=True)[0].message
+            batch = self.codec.parse(ENTRY, header, complete=True)[0].message
         except KafkaSpecError:
             return
-        stored = self._buffer[head.position + smallest : end]
+        stored = self.buffer[head.position + smallest : end]
         payload = stored
         if head.compression:
             payload = memoryview(bytes(_payload(head.compression, head.magic, stored)))
-        chain = _Chain(self._codec.parser(field_of(kind.record_set, names.RECORDS).type), batch)
+        parse = self.codec.parser(field_of(kind.record_set, names.RECORDS).type)
+
+        def record_at(position: int) -> tuple[Any, int] | None:
+            with suppress(KafkaSpecError):
+                return parse(payload, position, len(payload), True, batch)
+            return None
+
         position, delta, most = 0, -1, head.last - head.first
         while position < len(payload):
-            found = chain.at(payload, position)
+            found = record_at(position)
             own = -1 if found is None else found[0].offset - head.first
             if found is not None and delta < own <= most:
                 stored_record, position = found
@@ -105,13 +110,18 @@ class UnprovenReader:
                 continue
             if head.compression:
                 return
-            following = self._resumed(chain, payload, position + 1, head, delta)
+            following = self._resumed(record_at, payload, position + 1, head, delta)
             if following is None:
                 return
             position = following
 
     def _resumed(
-        self, chain: _Chain, payload: memoryview, position: int, head: Head, delta: int
+        self,
+        record_at: Callable[[int], tuple[Any, int] | None],
+        payload: memoryview,
+        position: int,
+        head: Head,
+        delta: int,
     ) -> int | None:
         """Return where records follow each other again whose offsets rise by one, if anywhere."""
         most = head.last - head.first
@@ -119,7 +129,7 @@ class UnprovenReader:
             self._tries -= 1
             at, before, records = position, -1, 0
             while records < _CHAIN and _may_begin(payload, at):
-                found = chain.at(payload, at)
+                found = record_at(at)
                 own = -1 if found is None else found[0].offset - head.first
                 if found is None or not delta < own <= most or (records and own != before + 1):
                     break
@@ -134,9 +144,9 @@ class UnprovenReader:
     def _of_message(self, head: Head, end: int, last: int) -> Iterator[UnprovenRecord]:
         if end != head.end:
             return
-        entry = bytes(self._buffer[head.position : end])
+        entry = bytes(self.buffer[head.position : end])
         try:
-            batch = Segment(entry, codec=self._codec, crc="ignore").batch_at(0)
+            batch = Segment(entry, codec=self.codec, crc="ignore").batch_at(0)
             if not batch.is_wrapper:
                 for record in batch.records():
                     yield UnprovenRecord(head.position, record)
@@ -153,7 +163,7 @@ class UnprovenReader:
                 return
             try:
                 inner = Segment(
-                    bytes(payload[position : found.end]), codec=self._codec, crc="ignore"
+                    bytes(payload[position : found.end]), codec=self.codec, crc="ignore"
                 )
                 for record in inner.records():
                     if relative:  # to the first message, as far as none was compacted away
@@ -162,20 +172,6 @@ class UnprovenReader:
             except KafkaSpecError:
                 return
             position = found.end
-
-
-class _Chain:
-    """Parses records one after the other."""
-
-    def __init__(self, parse: Parser, batch: Any) -> None:
-        self._parse = parse
-        self._batch = batch
-
-    def at(self, payload: memoryview, position: int) -> tuple[Any, int] | None:
-        try:
-            return self._parse(payload, position, len(payload), True, self._batch)
-        except KafkaSpecError:
-            return None
 
 
 def _may_begin(payload: memoryview, position: int) -> bool:
