@@ -7,7 +7,6 @@ implement the rules and raise the errors.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, repeat
 from typing import Any, Final
@@ -23,12 +22,12 @@ from kafkaspec.columns.memory import (
     Layout,
     ListColumn,
 )
-from kafkaspec.columns.wanted import POSITION, SIZE
+from kafkaspec.columns.wanted import SIZE
 from kafkaspec.conversion.fields import fields_outside, own_fields
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
-from kafkaspec.layout.kinds import KINDS, kind_of
-from kafkaspec.layout.names import COMPRESSION, MAGIC, OFFSET, TIMESTAMP_TYPE
+from kafkaspec.layout.kinds import kind_of
+from kafkaspec.layout.names import MAGIC
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.legacy import LegacyBatch, Shift
 from kafkaspec.model import Buffer, Record
@@ -113,45 +112,6 @@ class RecordRows:
         return [Record(*row) for row in rows]
 
 
-class ConvertedColumns(RecordRows):
-    """Columns of messages of one kind.
-
-    Attributes:
-        end: position after the last message.
-        unused: number of messages with bytes after the value.
-        complete: whether all messages could be decoded.
-    """
-
-    def __init__(self, core: Core, entries: Buffer, table: EntryTable, rows: int) -> None:
-        """Decode the first entries of a table; see ``complete``."""
-        self.kind = KINDS[table.column(MAGIC)[0]]
-        self.positions = table.column(POSITION)[:rows]
-        self.end = self.positions[rows - 1] + table.column(SIZE)[rows - 1]
-        self.unused = sum(size > 0 for size in table.column(_UNUSED)[:rows])
-        columns = ColumnSet(core, Record._fields[:4], rows, Layout.BINARY, self.end)
-        self.complete = columns.decode((entries,), described(core, table, rows)) == rows
-        super().__init__(core, columns.result(), rows)
-
-    def reach(self, first: int, limit: int, overhead: int, most_delta: int) -> int:
-        """Return the end of the rows from ``first`` on that fit into one batch.
-
-        ``limit`` includes ``overhead`` bytes for each row; offsets may differ by ``most_delta``.
-        """
-        keys, values, *_ = self.sizes
-        assert keys is not None
-        assert values is not None
-        before = keys[first] + values[first] + overhead * first
-        end = bisect_right(
-            range(self.rows),
-            before + limit,
-            first,
-            key=lambda row: keys[row + 1] + values[row + 1] + overhead * (row + 1),
-        )
-        if end > first and self.offsets[end - 1] - self.offsets[first] > most_delta:
-            end = bisect_right(self.offsets, self.offsets[first] + most_delta, first, end)
-        return end
-
-
 class Slice(Sequence[Record]):
     """Rows of columns, used like a list of records."""
 
@@ -178,19 +138,23 @@ class Slice(Sequence[Record]):
 
 def read_wrapped(
     core: Core, batch: LegacyBatch, payload: Buffer, shift: Shift
-) -> ConvertedColumns | None:
+) -> RecordRows | None:
     """Return the messages in a regular wrapper with their inner offsets and its append time.
 
     None if a message has another magic than the wrapper, or fields that no conversion knows.
     """
     table = scan(core, payload, capacity=shift.count)
-    if set(table.column(MAGIC)) != {batch.magic} or _plain(table, batch.kind) < table.count:
+    rows = table.count
+    if set(table.column(MAGIC)) != {batch.magic} or _plain(table, batch.kind) < rows:
         return None
-    found = ConvertedColumns(core, payload, table, table.count)
-    if not found.complete or found.offsets[0] < 0 or shift.base_offset < 0:
+    columns = ColumnSet(core, Record._fields[:4], rows, Layout.BINARY, len(payload))
+    if columns.decode((payload,), described(core, table, rows)) < rows:
+        return None
+    found = RecordRows(core, columns.result(), rows)
+    if found.offsets[0] < 0 or shift.base_offset < 0:
         return None
     if shift.timestamp is not None:
-        core.module.adjust(found.timestamps, 0, found.rows, True, shift.timestamp)
+        core.module.adjust(found.timestamps, 0, rows, True, shift.timestamp)
     return found
 
 
@@ -204,32 +168,6 @@ def are_plain(core: Core, messages: Iterable[Buffer], kind: EntryKind) -> bool:
             if set(table.column(MAGIC)) != {kind.magic} or _plain(table, kind) < table.count:
                 return False
     return True
-
-
-def read_run(core: Core, entries: Buffer, least: int, after: int | None) -> ConvertedColumns | None:
-    """Return the messages with CreateTime and offsets that increase from ``after`` on.
-
-    The bytes may end within an entry. None if fewer than ``least`` are there, or one has a wrong
-    checksum.
-    """
-    table = scan(core, entries, capacity=1 << 14)
-    if table.count < least:
-        return None
-    magic = table.column(MAGIC)[0]
-    form = KINDS[magic]
-    if form.has_record_sets:
-        return None
-    rows, last = 0, -1 if after is None else after
-    columns = (MAGIC, COMPRESSION, TIMESTAMP_TYPE, OFFSET)
-    for item, compression, kind, offset in zip(*map(table.column, columns), strict=True):
-        if item != magic or compression or (kind and form.has_timestamps) or offset <= last:
-            break
-        rows, last = rows + 1, offset
-    rows = min(rows, _plain(table, form))
-    if rows < least:
-        return None
-    found = ConvertedColumns(core, entries, table, rows)
-    return found if found.complete else None
 
 
 def _plain(table: EntryTable, kind: EntryKind) -> int:

@@ -32,10 +32,9 @@ from kafkaspec.conversion.fields import (
 )
 from kafkaspec.conversion.kept import KeptBatches
 from kafkaspec.conversion.losses import Loss, Losses
-from kafkaspec.conversion.messages import ToMessages
+from kafkaspec.conversion.messages import FromMessages, ToMessages, Wrappers
 from kafkaspec.conversion.offsets import Offsets, check_rising
 from kafkaspec.conversion.regrouped import Regrouped
-from kafkaspec.conversion.runs import Runs
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.sequences import sequence_after
@@ -66,10 +65,8 @@ class EntryConverter:
 
     Attributes:
         took: whether any part of the last batch was taken.
-        runs: the fast path for messages.
-        kept: the fast path for batches that stay batches.
-        regrouped: the fast path for new batches.
-        messages: the fast path from batches to messages.
+        kept: the fast path for entries that stay entries.
+        regrouped: the fast paths for new batches, to messages, and from messages.
     """
 
     def __init__(
@@ -101,8 +98,8 @@ class EntryConverter:
             high=self._high,
             outcomes=markers is not None,
         )
-        self.runs, self.kept = Runs(shared), KeptBatches(shared)
-        self.regrouped, self.messages = Regrouped(shared), ToMessages(shared)
+        self.kept, self._wrappers = KeptBatches(shared), Wrappers(shared)
+        self.regrouped = Regrouped(shared), ToMessages(shared), FromMessages(shared)
         self.took = False
         self._untimely = 0  # records of the batch that are out of the range of timestamps
 
@@ -134,7 +131,7 @@ class EntryConverter:
         refuse_entry_fields(batch, self._codec)
         draft = None
         if not cut and self._choices.batch_bytes is None:
-            draft = self.runs.wrapper(batch, kind, compression)
+            draft = self._wrappers.draft(batch, kind, compression)
         if draft is None:
             draft = self._draft(batch, kind, compression, cut)
         if draft is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Final
 
 from kafkaspec import compression as compressions
@@ -17,7 +17,7 @@ from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.entries import header_size, put_headers
 from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.wanted import POSITION, SIZE
-from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, BatchRange, ByRanges
+from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, BatchRange, ByRanges, last_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
@@ -57,7 +57,7 @@ class Made:
     @property
     def last_offset(self) -> int:
         """Last offset of the last batch that was converted."""
-        return self.source.table.column(names.LAST_OFFSET)[self.count - 1]
+        return self.source.last_offsets[self.count - 1]
 
 
 class KeptBatches(ByRanges):
@@ -66,8 +66,13 @@ class KeptBatches(ByRanges):
     @property
     def available(self) -> bool:
         """Whether there is a fast path for this plan."""
+        return self._core is not None and not self._choices.by_time
+
+    def _takes(self, kind: EntryKind) -> bool:
         choices = self._choices
-        return self._core is not None and choices.batch_bytes is None and not choices.by_time
+        if kind.has_record_sets:
+            return choices.kind in (None, kind) and choices.batch_bytes is None
+        return choices.kind in (None, kind) and not choices.codec_id
 
     def _regular(
         self, table: EntryTable, kind: EntryKind, after: int | None
@@ -77,17 +82,20 @@ class KeptBatches(ByRanges):
         wanted = choices.codec_id
         renumbers, outcomes = self._offsets.renumbers, self._outcomes
         found: list[int] = []
-        changes = choices.leader_epoch is not None
+        changes = choices.leader_epoch is not None and kind.has_record_sets
         coded = {codec for codec in KNOWN if compressions.is_coded(codec, kind.magic)}
         columns = (
-            names.MAGIC, names.BASE_OFFSET, names.LAST_OFFSET, kind.count, names.COMPRESSION,
+            names.MAGIC, names.BASE_OFFSET, last_of(kind), names.COMPRESSION,
             names.IS_CONTROL, names.IS_TRANSACTIONAL,
         )  # fmt: skip
+        counts = table.column(kind.count) if kind.has_record_sets else repeat(1, table.count)
         last = BEFORE_ALL if after is None else after
-        for magic, first, end, count, own, control, transactional in zip(
-            *map(table.column, columns), strict=True
+        for count, magic, first, end, own, control, transactional in zip(
+            counts, *map(table.column, columns), strict=True
         ):
             if magic != kind.magic or not last < first <= end or own not in KNOWN:
+                break
+            if own and not kind.has_record_sets:
                 break
             if self._is_outside(first, end):
                 break
@@ -206,7 +214,7 @@ class KeptBatches(ByRanges):
         offsets, table = self._offsets, made.source.table
         firsts = table.column(names.BASE_OFFSET)[: made.count]
         if offsets.renumbers:
-            ends = table.column(names.LAST_OFFSET)[: made.count]
+            ends = made.source.last_offsets[: made.count]
             counts = [end - first + 1 for first, end in zip(firsts, ends, strict=True)]
             if offsets.next + sum(counts) - 1 > LARGEST_OFFSET:
                 return False

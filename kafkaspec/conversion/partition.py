@@ -19,7 +19,6 @@ from kafkaspec.conversion.entries import EntryConverter
 from kafkaspec.conversion.losses import Loss
 from kafkaspec.conversion.regrouped import Regrouped, _Chunk, _Groups
 from kafkaspec.conversion.report import Damage, PartitionResult, TailNote
-from kafkaspec.conversion.runs import RUN_BYTES
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import partition_metadata
@@ -174,30 +173,16 @@ class PartitionConversion:
     def _segment(self, segment: Segment) -> Iterator[Buffer]:
         """Yield entries for the writer: many regular ones at once, all others one by one."""
         self._done = position = 0
-        cursor = segment.cursor()
-        by_columns = self.converter.runs.available and segment.format.has_columns
+        by_columns = self._codec.core is not None and segment.format.has_columns
         batches, most = _BATCHES
         while position < segment.size:
             if by_columns:
                 before = position
                 position = yield from self._kept(segment, position)
-                for path in (self.converter.regrouped, self.converter.messages):
+                for path in self.converter.regrouped:
                     position = yield from self._regrouped(path, segment, position)
                 if position > before:
                     batches = _BATCHES[0]
-                    continue
-                segment.check()
-                buffer, base = cursor.at(position, RUN_BYTES)
-                entries = buffer[position - base : position - base + RUN_BYTES]
-                found = self.converter.runs.read(entries, self._last)
-                if found is not None:
-                    self._last = found.offsets[-1]
-                    yield from self.converter.runs.convert(found, entries)
-                    self.result.batches += found.rows
-                    self.result.taken += found.rows
-                    self.spans.add(position, position + found.end)
-                    position += found.end
-                    self._tell(segment, position)
                     continue
             position = yield from self._one_by_one(segment, position, batches, by_columns)
             batches = min(2 * batches, most)

@@ -23,6 +23,8 @@ RANGE_BYTES: Final = 1 << 20
 """Bytes of batches that are converted at a time, unless one batch has more."""
 KNOWN: Final = frozenset(map(int, CompressionType))
 """Ids of all compressions."""
+LEAST: Final = 32
+"""Fewer messages are converted one by one."""
 BEFORE_ALL: Final = -LARGEST_OFFSET - 2
 """Less than every offset."""
 
@@ -50,6 +52,11 @@ class BatchRange:
         """The kind of the batches."""
         return KINDS[self.table.column(names.MAGIC)[0]]
 
+    @property
+    def last_offsets(self) -> memoryview:
+        """The last offset of each."""
+        return self.table.column(last_of(self.kind))
+
     def intact(self, core: Core) -> int:
         """Return how many of the first batches have the checksum that they hold."""
         table, kind = self.table, self.kind
@@ -76,8 +83,8 @@ class ByRanges(ABC):
         """Return the number of leading regular batches, and ``BatchRange.compressions``."""
 
     def _takes(self, kind: EntryKind) -> bool:
-        """Return whether batches of a kind are converted here."""
-        return self._choices.kind in (None, kind)
+        """Return whether entries of a kind are converted here."""
+        return self._choices.kind in (None, kind) and kind.has_record_sets
 
     def ranges(self, segment: Segment, position: int, after: int | None) -> Iterator[BatchRange]:
         """Yield the batches from a position on, up to the first one that is not regular.
@@ -98,10 +105,11 @@ class ByRanges(ABC):
             if not table.count:
                 table = scan(core, buffer, at, capacity=1)
             count, compressions = self._regular(table, kind, after)
-            if count:
-                after = table.column(names.LAST_OFFSET)[count - 1]
-                found = replace(table, count=count)
-                yield BatchRange(buffer, start, found, compressions, segment.max_output)
+            if count < (1 if kind.has_record_sets else LEAST):
+                return
+            after = table.column(last_of(kind))[count - 1]
+            found = replace(table, count=count)
+            yield BatchRange(buffer, start, found, compressions, segment.max_output)
             if count < table.count:
                 return
             position = start + table.position
@@ -112,10 +120,15 @@ class ByRanges(ABC):
         return (low is not None and first < low) or (high is not None and last >= high)
 
 
+def last_of(kind: EntryKind) -> str:
+    """Return the column of the last offset of entries, which for messages is their only one."""
+    return names.LAST_OFFSET if kind.has_record_sets else names.BASE_OFFSET
+
+
 def _kind(core: Core, buffer: Buffer, position: int) -> EntryKind | None:
-    """Return the kind of the batch at a position, None if it is none that the core writes."""
+    """Return the kind of the entry at a position, None if it is none that the core writes."""
     first = scan(core, buffer, position, capacity=1)
     kind = KINDS.get(first.column(names.MAGIC)[0]) if first.count else None
-    if kind is None or not kind.has_record_sets or not header_size(core, kind):
+    if kind is not None and kind.has_record_sets and not header_size(core, kind):
         return None
     return kind

@@ -8,7 +8,7 @@ which implements the rules and raises the errors; both share the records that wa
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, groupby
@@ -26,7 +26,7 @@ from kafkaspec.columns.wanted import OF_BATCH, POSITION, SIZE, Wanted
 from kafkaspec.conversion.columns import RecordRows, Slice
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, write
 from kafkaspec.conversion.fields import default_columns, fields_outside, holds_only, own_fields
-from kafkaspec.conversion.ranges import KNOWN, BatchRange, ByRanges
+from kafkaspec.conversion.ranges import KNOWN, BatchRange, ByRanges, last_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
@@ -34,6 +34,7 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.log.encoding import MOST_DELTA, RECORD_OVERHEAD
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
+from kafkaspec.log.selection import is_timely
 from kafkaspec.model import Buffer
 
 _MOST_BATCH: Final = WHOLE_BYTES
@@ -62,7 +63,8 @@ class _Part(NamedTuple):
     leader_epoch: int
 
 
-_FIRST, _SIZE = _Part._fields.index("first"), _Part._fields.index("size")
+_FIRST, LAST, _SIZE = map(_Part._fields.index, ("first", "last", "size"))
+_FACTS = names.BASE_OFFSET, names.LAST_OFFSET, names.BASE_TIMESTAMP, names.MAX_TIMESTAMP
 _OTHER, _ORDER = 1, 2
 """Marks of batches that are not regular; an order that is not right has its own."""
 _OFFSET, _DELTA, _BASE, _COUNT, _PART = range(len(_Part._fields), len(_Part._fields) + 5)
@@ -72,7 +74,7 @@ last one, first timestamp, number of rows; and of how many numbers that makes.""
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """Parts ``first`` to ``end`` of columns of ``_PART`` numbers, one column after the other."""
+    """_Parts ``first`` to ``end`` of columns of ``_PART`` numbers, one column after the other."""
 
     numbers: memoryview
     first: int
@@ -189,7 +191,7 @@ class Regrouped(ByRanges):
             for columns in Reader(
                 part, wanted, Wanted(), layout=Layout.BINARY, allocate=core.module.memory
             ):
-                made = self._chunk(core, source, kind, columns, done, count)
+                made = self._chunk(core, source, columns, done, count)
                 if made is None:
                     break
                 chunk, whole = made
@@ -203,35 +205,29 @@ class Regrouped(ByRanges):
         return chunks, done == table.count
 
     def _chunk(
-        self,
-        core: Core,
-        source: BatchRange,
-        kind: EntryKind,
-        columns: Columns,
-        done: int,
-        count: int,
+        self, core: Core, source: BatchRange, columns: Columns, done: int, count: int
     ) -> tuple[_Chunk, bool] | None:
         """Return the records of some batches, and whether those are all of the columns.
 
         The columns begin with batch ``done``; ``count`` batches have the right checksum.
         """
+        kind = source.kind
         expected = _record_defaults(core, kind)
         if columns.layout is not Layout.BINARY or columns.cut or expected is None:
             return None
         if not holds_only(core, columns.columns, columns.rows, expected):
             return None
         rows = RecordRows(core, columns.columns, columns.rows)
-        if not rows.is_ascii:
+        if not (rows.is_ascii and self._is_timely(rows)):
             return None
         table = source.table
-        bounds = array("q", [0, *accumulate(table.column(kind.count)[done:count])])
+        if kind.has_record_sets:
+            bounds = array("q", [0, *accumulate(table.column(kind.count)[done:count])])
+            facts = tuple(table.column(name)[done:count] for name in _FACTS)
+        else:
+            bounds = array("q", range(columns.rows + 1))
+            facts = (*[rows.offsets] * 2, *[rows.timestamps] * 2)
         batches = len(bounds) - 1
-        facts = tuple(
-            table.column(name)[done:count]
-            for name in (
-                names.BASE_OFFSET, names.LAST_OFFSET, names.BASE_TIMESTAMP, names.MAX_TIMESTAMP
-            )
-        )  # fmt: skip
         room = memoryview(core.module.memory(8 * _PART * columns.rows)).cast("q")
         batches, parts = core.module.parts(
             bounds, facts, self._traits(source, kind, done, count), batches, rows.offsets,
@@ -248,7 +244,7 @@ class Regrouped(ByRanges):
             batches,
             source.start + places[done],
             source.start + places[last] + octets[last],
-            table.column(names.LAST_OFFSET)[last],
+            source.last_offsets[last],
             kind,
         )
         return chunk, end == columns.rows
@@ -263,9 +259,16 @@ class Regrouped(ByRanges):
         if kind.has_leader_epochs and (epoch is None or not target.has_leader_epochs):
             epochs: Sequence[int] = source.table.column(names.LEADER_EPOCH)[done:count]
         else:
-            shared = NONE if epoch is None or not kind.has_leader_epochs else epoch
+            shared = NONE if epoch is None or not target.has_leader_epochs else epoch
             epochs = array("q", [shared]) * (count - done)
         return source.compressions[done:count], epochs
+
+    def _is_timely(self, rows: RecordRows) -> bool:
+        """Return whether all records are in the range of timestamps."""
+        low, high = self._choices.start_timestamp, self._choices.end_timestamp
+        if low is high is None:
+            return True
+        return all(is_timely(bound(rows.timestamps), low, high) for bound in (min, max))
 
     # -- grouping ---------------------------------------------------------------------------
 
@@ -294,8 +297,8 @@ class Regrouped(ByRanges):
 
         Without a limit, each batch stays one.
         """
-        waiting, rows, parts, kind = self._waiting, chunk.rows, chunk.parts, chunk.kind
-        limit = self._limit
+        waiting, rows, parts = self._waiting, chunk.rows, chunk.parts
+        kind, limit = self._choices.kind or chunk.kind, self._limit
         if limit is None:
             flushed = b"".join(waiting.flush())
             self._joined(rows, parts, 0, 0)
@@ -347,11 +350,14 @@ class Regrouped(ByRanges):
         core, rows, kind, parts = self._core, groups.rows, groups.kind, groups.parts
         if not parts:
             return groups.before
+        if not kind.has_record_sets:
+            return b"".join((groups.before, *self._messages(groups)))
         assert core is not None
         headers = self._headers(kind, parts)
         firsts = array("q", parts.column(_FIRST))
         firsts.append(parts[-1].last)
-        made = put_payloads(core, kind, headers, firsts, rows.rows, rows.inputs)
+        in_c = header_size(core, kind) > 0
+        made = put_payloads(core, kind, headers, firsts, rows.rows, rows.inputs) if in_c else None
         if made is None:
             drafts = (self._draft(rows, kind, parts[number]) for number in range(len(parts)))
             entries = (write(draft, self._codec, self._choices.level) for draft in drafts)
@@ -362,6 +368,18 @@ class Regrouped(ByRanges):
         written = put_headers(core, kind, headers, data, ends)
         assert written == len(parts), "the core has encoded them"
         return b"".join((groups.before, data)) if groups.before else data
+
+    def _messages(self, groups: _Groups) -> Iterator[bytes]:
+        """Yield messages, each of them a record or a wrapper of the records of a part."""
+        parts = groups.parts
+        some = (parts[number] for number in range(len(parts)))
+        for codec, run in groupby(some, lambda part: part.compression):
+            found = list(run)
+            if not codec:  # one entry for each record, whatever batch it was in
+                found = [found[0]._replace(last=found[-1].last)]
+            for part in found:
+                draft = self._draft(groups.rows, groups.kind, part)
+                yield write(draft, self._codec, self._choices.level)
 
     def _packed(
         self, data: memoryview, ends: array[int], kind: EntryKind, headers: EntryTable
@@ -439,13 +457,17 @@ def _conditions(
         with_gaps: whether only batches are regular between whose offsets some are missing.
     """
     fixed = {
-        names.TIMESTAMP_TYPE: 0,
-        **dict.fromkeys((names.IS_CONTROL, names.IS_TRANSACTIONAL), 0),
-        **dict.fromkeys((names.PRODUCER_ID, names.PRODUCER_EPOCH, names.BASE_SEQUENCE), NONE),
-        names.HAS_DELETE_HORIZON: 0,
         names.MAGIC: kind.magic,
         **{field.name: field.default for field in (*own_fields(kind).header, *fields_outside())},
     }
+    if kind.has_timestamps:
+        fixed[names.TIMESTAMP_TYPE] = 0
+    if kind.has_record_sets:
+        fixed |= dict.fromkeys((names.IS_CONTROL, names.IS_TRANSACTIONAL), 0)
+        fixed |= dict.fromkeys((names.PRODUCER_ID, names.PRODUCER_EPOCH, names.BASE_SEQUENCE), NONE)
+        fixed[names.HAS_DELETE_HORIZON] = 0
+    else:
+        fixed |= dict.fromkeys((names.COMPRESSION, f"{names.UNUSED}.{SIZE}"), 0)
     codecs = {codec for codec in KNOWN if compressions.is_coded(codec, magic)}
     if wanted is not None:
         codecs = set(KNOWN) if wanted in codecs else set()
@@ -456,16 +478,20 @@ def _conditions(
     found: list[Condition] = [
         *((Compare(name, "==", value),) for name, value in fixed.items()),
         tuple(Compare(names.COMPRESSION, "==", codec) for codec in sorted(codecs)),
-        (Compare(names.BASE_OFFSET, "<=", names.LAST_OFFSET),),
-        (Compare(kind.count, "!=", 0),),
     ]
+    last = last_of(kind)
+    if kind.has_record_sets:
+        found.append((Compare(names.BASE_OFFSET, "<=", last),))
+        found.append((Compare(kind.count, "!=", 0),))
+    else:
+        found.append((Compare(last, ">=", 0),))
     if with_gaps:
         found.append((Compare(names.LAST_OFFSET_DELTA, "!=", kind.count, -1),))
     if low is not None:
         found.append((Compare(names.BASE_OFFSET, ">=", low),))
     if high is not None:
-        found.append((Compare(names.LAST_OFFSET, "<", high),))
-    order = (Compare(names.BASE_OFFSET, ">", BEFORE + names.LAST_OFFSET),)
+        found.append((Compare(last, "<", high),))
+    order = (Compare(names.BASE_OFFSET, ">", BEFORE + last),)
     return Marks([*((condition, _OTHER) for condition in found), (order, _ORDER)])
 
 
