@@ -73,6 +73,13 @@ PHRASES: Final = (
     _phrase(r"\b(?:stand|stands|stood) still\b", 'say "does not change", or "fixed"'),
     _phrase(r"\binside of\b", 'say "inside"'),
     _phrase(r"(?<!\bone\s)\bof (?:its|their) own\b(?! accord)", 'say "its own", or "a separate"'),
+    _phrase(
+        r"\btakes? (?!(?:\w+ )*(?:seconds|milliseconds|minutes|memory|time|bytes) for)"
+        r"(?:\w+ ){1,6}for an? ",
+        'say "treats ... as"',
+    ),
+    _phrase(r"\b(?:is|are) another (?:thing|number|key)\b", 'say "is different"'),
+    _phrase(r"\bof your own\b", 'say "your own"'),
     _phrase(r"\bspeaks? (?:for|against)\b", 'say "is evidence for", or "contradicts"'),
 )
 """Checked in Markdown, and in the strings of Python: docstrings, help, messages."""

@@ -311,7 +311,7 @@ _TABLE: dict[Area, _Rows] = {
         (): _OFFLINE,
         (R.TOPIC_ID,): Consequence(
             "The partition has no leader here, or a topic that was deleted seems to be back.",
-            "With KRaft, takes the directory for a stray one and deletes it later; with "
+            "With KRaft, treats the directory as stray and deletes it later; with "
             "ZooKeeper, refuses to become leader or follower.",
             BrokerAction.DELETES_LOG,
         ),
@@ -376,7 +376,7 @@ _TABLE: dict[Area, _Rows] = {
     Area.CLEAN_SHUTDOWN: {
         (): Consequence(
             _NO_READER,
-            "Takes the stop for a clean one, and registers without the epoch it had before.",
+            "Treats the stop as clean, and registers without the epoch it had before.",
         ),
         (R.UNCLEAN_STOP,): Consequence(
             "Not affected.",

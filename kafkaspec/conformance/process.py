@@ -57,7 +57,7 @@ class Testee:
     """A command that speaks the protocol. It starts when it is first asked, and again after each
     breakdown. Leaving the context ends it."""
 
-    __test__ = False  # pytest would take it for a test
+    __test__ = False  # or pytest would treat it as a test
 
     def __init__(
         self,

@@ -417,7 +417,7 @@ class Batch(ABC):
         )
 
     def marker(self) -> ControlRecord | None:
-        """Return the first record of a control batch; Kafka takes no other one for a marker.
+        """Return the first record of a control batch; Kafka reads no other one as a marker.
 
         Raises:
             KafkaSpecError: as ``control_records``.

@@ -136,7 +136,7 @@ def _partition(
 
 
 def stray_reason(image: Image, node: int, topic_id: UUID | None, partition: Any) -> str | None:
-    """Return why a broker takes a directory for a stray one at its start; None if it does not.
+    """Return why a broker treats a directory as stray at its start; None if it does not.
 
     What decides is the topic id in the directory, not the name of its topic. Kafka:
     ``LogManager.isStrayReplica``.

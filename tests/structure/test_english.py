@@ -22,6 +22,9 @@ PHRASES = (
     "by clocks that stand still",
     "a batch inside of a value",
     "a file of its own",
+    "a broker takes a directory for a stray one",
+    "a key with other bytes is another key",
+    "a format of your own",
     "an index speaks for it",
 )
 ALLOWED = (
@@ -31,6 +34,7 @@ ALLOWED = (
     "that goes without saying",
     "say `is no value` in code only",
     "its own file",
+    "it takes ten seconds for a log",
 )
 
 

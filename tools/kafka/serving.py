@@ -45,7 +45,7 @@ class Template(Broker):
     def place(self, partitions: Iterable[tuple[str, Path]], *, clean: bool) -> None:
         """Make ``logs`` again, with the files of each directory as partition 0 of its topic.
 
-        Without ``clean`` the broker takes the last stop for a crash, and recovers all segments.
+        Without ``clean`` the broker treats the last stop as a crash, and recovers all segments.
         """
         shutil.rmtree(self.logs)
         shutil.copytree(self._kept, self.logs)

@@ -199,7 +199,7 @@ def _show(report: Reporter, view: LogView, made: Compaction) -> None:
         report.say(f"  the cleaner fails: {made.fails}")
     elif made.groups:
         _say_pass(report, made)
-    report.say(f"  proof: {made.strength}")
+    report.say(f"  evidence: {made.strength}")
     report.assume(made.assumptions)
 
 

@@ -66,8 +66,8 @@ header:NAME, for example --match value=alice@example.com.
 
 --way is what takes the place of the bytes. fill: as many x. hash: the 32 bytes of
 a keyed hash; --secret gives the same ones in another run. empty: no bytes. null:
-a tombstone, after which a cleaner removes the key. Null stays null. A key that
-is changed is another key for compaction, partitioning, joins. Unequal keys stay
+a tombstone, after which a cleaner removes the key. Null stays null. Compaction,
+partitioning and joins treat a changed key as a different key. Unequal keys stay
 unequal, or nothing is written.
 
 OUT has the partition, or for a log directory and for several PATHs a directory

@@ -135,7 +135,7 @@ def _show(report: Reporter, view: LogView, result: Retention) -> None:
     if result.rolls:
         text += ", where a new empty segment begins"
     held = count_text(len(result.held), "segment")
-    report.say(f"{text}; {held} held; proof: {result.strength}")
+    report.say(f"{text}; {held} held; evidence: {result.strength}")
     report.assume(result.assumptions)
 
 

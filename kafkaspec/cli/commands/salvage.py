@@ -289,7 +289,7 @@ def _say_partition(say: Callable[[str], None], item: SalvagedPartition) -> None:
     say(f"{item.source} to {item.target}")
     lost, more = limited(item.lost)
     for each in lost:
-        say(f"  lost: offsets {_offsets(each)} ({each.why}; proof: {each.strength})")
+        say(f"  lost: offsets {_offsets(each)} ({each.why}; evidence: {each.strength})")
     if more:
         say(f"  lost: {count_text(len(more), 'more range')}")
     added, more_added = limited(item.added, lambda each: each.kind == "marker")

@@ -66,7 +66,7 @@ class ClusterMetadata:
         self._ids = {topic["name"]: topic["topic_id"] for topic in topics}
 
     def why_stray(self, topic_id: UUID | None, partition: int) -> str | None:
-        """Return why the node takes a directory for a stray one; None if it does not."""
+        """Return why the node treats a directory as stray; None if it does not."""
         return self._stray_reason(self._image, self._node, topic_id, partition)
 
     def topic_id(self, name: str) -> str | None:

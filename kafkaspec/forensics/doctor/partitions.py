@@ -71,8 +71,8 @@ def listed(files: LoaderFiles) -> Iterator[Trouble]:
     for path in files.without_number:
         yield Trouble(
             TroubleKind.FILE_NUMBER,
-            "the broker takes what is before the first dot for an offset, and does not start: it "
-            "is none",
+            "the broker reads the text before the first dot as an offset, and does not start: it "
+            "is not a number",
             str(path),
             Effect.KILLS,
             "move it out of the log directory",
