@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from click import Context
 
-from kafkaspec.analysis.reasons import BrokerAction
+from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.cli.commands.spark import spark_command
 from kafkaspec.cli.main import main
 from tests.pages import LINKED, PAGES, README, ROOT, Block, blocks, name

@@ -22,8 +22,9 @@ from kafkaspec.analysis.consequences import (
     refused_when_clean,
 )
 from kafkaspec.analysis.findings import Finding, Place, Severity
-from kafkaspec.analysis.reasons import Area, BrokerAction, Consequence
+from kafkaspec.analysis.reasons import Area, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.broker.actions import BrokerAction, Recovery
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.loading import (
     Load,
@@ -34,7 +35,6 @@ from kafkaspec.broker.loading import (
     read_snapshot,
 )
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
-from kafkaspec.broker.recovery import Recovery
 from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.broker.text_files import stopped_cleanly
 from kafkaspec.errors import KafkaSpecError
@@ -43,14 +43,6 @@ from kafkaspec.log.partition import Partition
 
 _LOG_AREAS: Final = (Area.BATCH, Area.RECORDS, Area.WRAPPER)
 _INDEX_AREAS: Final = (Area.OFFSET_INDEX, Area.TIME_INDEX, Area.TRANSACTION_INDEX)
-_DECIDED: Final = {
-    Recovery.CUTS: BrokerAction.CUTS_LOG,
-    Recovery.EMPTIES: BrokerAction.EMPTIES_SEGMENT,
-    Recovery.SPLITS: BrokerAction.SPLITS_SEGMENT,
-    Recovery.REFUSES: BrokerAction.REFUSES_LOG,
-    Recovery.REMOVES: BrokerAction.CUTS_LOG,
-}
-"""Actions on segments that recovery does not keep."""
 
 
 class BrokerStart:
@@ -172,10 +164,10 @@ class BrokerStart:
         error = load.error
         if error is not None and error.file == str(segment) and position >= (error.position or 0):
             return BrokerAction.REFUSES_LOG
-        action = _DECIDED.get(loaded.recovery or Recovery.KEEPS)
-        if action is not None and position >= _decided_at(loaded):
+        action = (loaded.recovery or Recovery.KEEPS).action
+        if action is not BrokerAction.NOTHING and position >= _decided_at(loaded):
             return action
-        if found not in _DECIDED.values():
+        if found is BrokerAction.NOTHING or found not in {each.action for each in Recovery}:
             return found
         return BrokerAction.KEEPS_UNREADABLE if stuck else BrokerAction.NOTHING
 
@@ -211,8 +203,8 @@ class BrokerStart:
         loaded = self.after_crash.of(segment)
         if loaded is None or loaded.recovery is None or loaded.run is None:
             return
-        action = _DECIDED.get(loaded.recovery)
-        if action is None or action in actions or loaded.run.error is None:
+        action = loaded.recovery.action
+        if action in (BrokerAction.NOTHING, *actions) or loaded.run.error is None:
             return
         finding = Place(str(segment), Area.BATCH, _decided_at(loaded)).refused(loaded.run.error)
         yield self.judged(finding, segment)

@@ -18,9 +18,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.analysis.reasons import Area, BrokerAction, Consequence
+from kafkaspec.analysis.reasons import Area, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.broker.text_files import FileFault
+from kafkaspec.broker.actions import BrokerAction
 
 STUCK = "A consumer fails at this batch and does not get past it by itself."
 _FINE = "Reads on and does not notice."
@@ -82,18 +82,16 @@ _INDEX_HARMLESS = Consequence(
     "Lookups find the same records.",
     "Brokers up to 2.2 may recover the segment; later ones do not look.",
 )
-BAD_FILE: dict[FileFault, Consequence] = {
-    FileFault.OFFLINE: Consequence(
-        _NO_READER,
-        "Takes the whole log directory offline, with all partitions in it.",
-        BrokerAction.REFUSES_LOG,
-    ),
-    FileFault.ENDS: Consequence(
-        _NO_READER, "Does not start, with none of its log directories.", BrokerAction.REFUSES_START
-    ),
-    FileFault.EMPTY: Consequence(
-        _NO_READER, "Goes on as if the file were empty.", BrokerAction.RESETS_OFFSET
-    ),
+BAD_FILE: dict[BrokerAction, Consequence] = {
+    action: Consequence(_NO_READER, text, action)
+    for action, text in (
+        (
+            BrokerAction.REFUSES_LOG,
+            "Takes the whole log directory offline, with all partitions in it.",
+        ),
+        (BrokerAction.REFUSES_START, "Does not start, with none of its log directories."),
+        (BrokerAction.RESETS_OFFSET, "Goes on as if the file were empty."),
+    )
 }
 """For a text file with an error, by what a broker does about it."""
 DECIDED = (
@@ -105,7 +103,7 @@ DECIDED = (
     Area.CLEANER_OFFSETS,
 )
 """Text files for which the error decides what a broker does."""
-_OFFLINE = BAD_FILE[FileFault.OFFLINE]
+_OFFLINE = BAD_FILE[BrokerAction.REFUSES_LOG]
 
 # Kafka 0.7: ``ByteBufferMessageSet``, ``FileMessageSet.recover``, ``Log.validateSegments``.
 _STUCK_0_7 = "A consumer fails at this message and does not get past it by itself."

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from kafkaspec import results
 from kafkaspec.analysis.consequences import consequence_of
-from kafkaspec.analysis.reasons import Area, BrokerAction, Consequence, FindingReason
+from kafkaspec.analysis.reasons import Area, Consequence, FindingReason
+from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.tiered.mount import SCHEME
 

@@ -1,10 +1,11 @@
-"""Closed lists: structures and reasons of findings, and actions of brokers on them."""
+"""Closed lists: structures and reasons of findings."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import NamedTuple
 
+from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.errors import Reason
 
 
@@ -203,46 +204,6 @@ class Area(StrEnum):
     CLEAN_SHUTDOWN = "clean_shutdown"
     FILES = "files"
     """Names of files, and files compared with each other."""
-
-
-class BrokerAction(StrEnum):
-    """The action of a broker's loader."""
-
-    NOTHING = "nothing"
-    """The broker does not notice or ignores it."""
-    CUTS_LOG = "cuts_log"
-    """Recovery truncates the log here; everything after it is lost. Only the rest of the segment
-    if its offset index is missing."""
-    REFUSES_LOG = "refuses_log"
-    """The log cannot be loaded: the broker does not start, or goes on without the whole log
-    directory where only its files cannot be read."""
-    EMPTIES_SEGMENT = "empties_segment"
-    """Recovery discards the whole segment."""
-    SPLITS_SEGMENT = "splits_segment"
-    """Recovery keeps all of the segment, in several segments."""
-    HIDES_RECORDS = "hides_records"
-    """The log opens, but records that exist are not delivered."""
-    KEEPS_UNREADABLE = "keeps_unreadable"
-    """The batch stays in the log although nobody can read it."""
-    FAILS_TO_LOAD = "fails_to_load"
-    """The log opens, but the coordinator or controller that reads it fails there."""
-    REBUILDS_INDEX = "rebuilds_index"
-    """The segment is recovered, which rebuilds its indexes."""
-    FORGETS_PRODUCERS = "forgets_producers"
-    """The broker does not know what producers have written."""
-    MISTAKES_PRODUCERS = "mistakes_producers"
-    """The broker takes a wrong state of a producer: it refuses what that sends, or holds back
-    records that are committed."""
-    DELETES_FILE = "deletes_file"
-    """The file is removed at the next start."""
-    DELETES_LOG = "deletes_log"
-    """All segments of the partition are deleted."""
-    RECOVERS_LOG = "recovers_log"
-    """The segments that may not be flushed are read and checked, and their indexes rebuilt."""
-    RESETS_OFFSET = "resets_offset"
-    """The value of the checkpoint is replaced by that of the log."""
-    REFUSES_START = "refuses_start"
-    """The broker does not start, or not with this log directory."""
 
 
 class Consequence(NamedTuple):

@@ -18,7 +18,8 @@ from kafkaspec.analysis.consequences import BAD_FILE, DECIDED
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
-from kafkaspec.broker.text_files import FileFault, fault_of, first_negative, stopped_cleanly
+from kafkaspec.broker.actions import BrokerAction
+from kafkaspec.broker.text_files import fault_of, first_negative, stopped_cleanly
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import (
@@ -210,7 +211,7 @@ def check_leader_epochs(
     if wrong is not None:
         text = f"epoch {wrong.epoch} from offset {wrong.start_offset}: neither may be negative"
         found = place.error(R.INVALID_VALUE, text, wrong.position)
-        yield replace(found, predicted=BAD_FILE[FileFault.ENDS])
+        yield replace(found, predicted=BAD_FILE[BrokerAction.REFUSES_START])
         return
     for before, entry in itertools.pairwise(entries):
         if entry.epoch <= before.epoch or entry.start_offset <= before.start_offset:

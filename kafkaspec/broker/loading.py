@@ -16,9 +16,9 @@ from typing import Final
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker import recovery
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.producer_state import ProducerState
-from kafkaspec.broker.recovery import Recovery
 from kafkaspec.broker.segment_run import RunSettings, SegmentRun, refused_entry
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error

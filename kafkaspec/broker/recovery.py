@@ -8,13 +8,13 @@ first record of a transaction marker. Kafka: ``FileLogInputStream.nextBatch``,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from functools import cache
 from typing import Any, Final
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.headers import KINDS as HEADERS
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.producer_state import EndMarker, marker_of, read_marker
 from kafkaspec.codecs import Origin
 from kafkaspec.codecs.headers import HeaderScan
@@ -51,29 +51,6 @@ _PEEK: Final = LAYOUTS[MESSAGE].peeks[0]
 _MAGIC: Final = FRAMING + _PEEK.position
 _SIZE: Final = next(item for item in LAYOUTS[ENTRY].fields if item.derive == "len")
 _SIZE_POSITION: Final = field_position(LAYOUTS[ENTRY], _SIZE.id)
-
-
-class Recovery(StrEnum):
-    """Action of a broker on a segment when it recovers a log after a crash, with indexes present.
-
-    Kafka: ``LogSegment.recover``, ``LogLoader.recoverLog``, ``LogLoader.retryOnOffsetOverflow``, as
-    in the loader of 4.4; loaders of releases before 4.1 were not tested.
-    """
-
-    KEEPS = "keeps"
-    """Keeps all of it."""
-    CUTS = "cuts"
-    """Keeps it up to ``valid_bytes``; the rest is lost, and so are the segments after it."""
-    EMPTIES = "empties"
-    """Keeps nothing: offsets are out of order at an index entry. The segments after it are lost
-    too. If an index is missing, the broker refuses the log instead."""
-    SPLITS = "splits"
-    """Keeps all of it, in several segments: from ``valid_bytes`` on, offsets do not fit into this
-    one (KAFKA-6264)."""
-    REFUSES = "refuses"
-    """Fails at ``valid_bytes`` and does not load the log."""
-    REMOVES = "removes"
-    """Keeps nothing: a segment before it was cut or emptied."""
 
 
 def entry_at(segment: Entries, position: int) -> HeaderTable | None:

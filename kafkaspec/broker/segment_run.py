@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker import recovery
 from kafkaspec.broker.acceptance import unreadable_markers
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, IndexBuilder, Rule
 from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.profiles import Profile
-from kafkaspec.broker.recovery import Recovery
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.header_table import HeaderTable

@@ -11,10 +11,10 @@ Kafka: ``CheckpointFile``, ``CheckpointFileWithFailureHandler``, ``PartitionMeta
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid, partition_metadata
@@ -25,19 +25,11 @@ _NUMBER: Final = 3
 """Parts of the path of a number in an entry, ``/entries/0/offset``."""
 
 
-class FileFault(StrEnum):
-    """The reaction of a broker to a file that it cannot use."""
-
-    OFFLINE = "offline"
-    """It gives the log directory up, and does not start if it has no other."""
-    ENDS = "ends"
-    """It does not start."""
-    EMPTY = "empty"
-    """It goes on as if the file were empty."""
-
-
-def fault_of(path: Path, error: KafkaSpecError) -> FileFault:
+def fault_of(path: Path, error: KafkaSpecError) -> BrokerAction:
     """Return what a broker does about a file of offsets, leader epochs or ``partition.metadata``.
+
+    It gives the log directory up (``REFUSES_LOG``), does not start, or goes on as if the file were
+    empty (``RESETS_OFFSET``).
 
     Args:
         error: the first error in it: Kafka reads line by line, and ends there.
@@ -47,8 +39,9 @@ def fault_of(path: Path, error: KafkaSpecError) -> FileFault:
     else:
         unexpected = error.path.count("/") == _NUMBER
     if not unexpected:
-        return FileFault.OFFLINE
-    return FileFault.EMPTY if path.name in names.OFFSET_CHECKPOINTS else FileFault.ENDS
+        return BrokerAction.REFUSES_LOG
+    counts_as_empty = path.name in names.OFFSET_CHECKPOINTS
+    return BrokerAction.RESETS_OFFSET if counts_as_empty else BrokerAction.REFUSES_START
 
 
 def _is_unexpected(path: Path, error: KafkaSpecError) -> bool:

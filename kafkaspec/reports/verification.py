@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any, Final
 
 from kafkaspec.analysis.findings import Finding, Severity
-from kafkaspec.analysis.reasons import BrokerAction
 from kafkaspec.analysis.report import FileResult, Report, Totals
+from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.reports.drawing import WIDTH
 from kafkaspec.reports.page import NONE, Listing, bytes_of, counted, listing, number, rendered
 

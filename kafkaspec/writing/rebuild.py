@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from threading import Event
 
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, Rule
 from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.loading import (
@@ -26,7 +27,6 @@ from kafkaspec.broker.loading import (
 )
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
-from kafkaspec.broker.recovery import Recovery
 from kafkaspec.broker.segment_run import RunSettings, SegmentRun
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of

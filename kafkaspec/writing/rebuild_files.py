@@ -11,10 +11,10 @@ from typing import Final
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker import recovery
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.index_rules import IndexBuilder
 from kafkaspec.broker.producer_state import ProducerState, transaction_index
 from kafkaspec.broker.profiles import TimeEntry
-from kafkaspec.broker.recovery import Recovery
 from kafkaspec.broker.segment_run import SegmentRun
 from kafkaspec.files import names
 from kafkaspec.layout.framing import LARGEST_OFFSET

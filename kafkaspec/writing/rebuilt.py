@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.index_rules import Rule
 from kafkaspec.broker.profiles import Profile
-from kafkaspec.broker.recovery import Recovery
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.missing import Missing
 from kafkaspec.writing.comparison import Comparison

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kafkaspec.analysis import FileKind, FindingReason, verify
-from kafkaspec.analysis.reasons import BrokerAction
+from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata

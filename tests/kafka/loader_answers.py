@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kafkaspec.analysis import Area, BrokerAction, verify
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.loading import Loader, find_snapshots
 from kafkaspec.broker.profiles import get_profile
-from kafkaspec.broker.recovery import Recovery
 from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.files.names import PRODUCER_SNAPSHOT
 from kafkaspec.log.partition import Partition

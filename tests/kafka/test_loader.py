@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.broker.recovery import Recovery
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.files import names
 from kafkaspec.writing.rebuilt import RebuiltSegment
 from tests.kafka import cases, loader_answers, loader_cases

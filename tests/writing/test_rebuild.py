@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.index_rules import Rule
-from kafkaspec.broker.recovery import Recovery
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.writing import comparison

@@ -12,7 +12,7 @@ import crc32c
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.broker.recovery import Recovery
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.writing.rebuilt import RebuiltSegment
 
 LAST = (1 << 31) - 1

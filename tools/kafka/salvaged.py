@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from kafkaspec.broker.recovery import Recovery
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.forensics.salvage.plan import plan_segment
 from kafkaspec.forensics.salvage.report import Fate
 from kafkaspec.log.segment import Segment

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, TypedDict
 
 from kafkaspec.analysis.files import segment_bytes as bytes_of
-from kafkaspec.broker.recovery import Recovery
+from kafkaspec.broker.actions import Recovery
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
     TableColumn,

@@ -12,13 +12,13 @@ from typing import Final
 from uuid import UUID
 
 from kafkaspec.broker import recovery
+from kafkaspec.broker.actions import BrokerAction, Recovery
 from kafkaspec.broker.leader_epochs import LeaderEpochs
 from kafkaspec.broker.listing import LoaderFiles, list_files
 from kafkaspec.broker.loading import Load, LoadedSegment, Loader
 from kafkaspec.broker.producer_state import ProducerState
-from kafkaspec.broker.recovery import Recovery
 from kafkaspec.broker.segment_run import RunSettings
-from kafkaspec.broker.text_files import FileFault, first_negative
+from kafkaspec.broker.text_files import first_negative
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
@@ -309,7 +309,7 @@ class Examination:
             if wrong is None:
                 return
             detail = f"epoch {wrong.epoch} from offset {wrong.start_offset} is negative"
-            position, (effect, text) = wrong.position, FAULTS[FileFault.ENDS]
+            position, (effect, text) = wrong.position, FAULTS[BrokerAction.REFUSES_START]
         except KafkaSpecError as error:
             detail, position, (effect, text) = error.detail, error.position, bad_file(path, error)
         yield Trouble(

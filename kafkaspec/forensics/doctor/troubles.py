@@ -9,7 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar, Final
 
-from kafkaspec.broker.text_files import FileFault, fault_of
+from kafkaspec.broker.actions import BrokerAction
+from kafkaspec.broker.text_files import fault_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.results import Assumption, Finding, OffsetRange
 
@@ -60,9 +61,9 @@ class Effect(StrEnum):
 
 
 FAULTS: Final = {
-    FileFault.OFFLINE: (Effect.OFFLINE, "the broker gives the log directory up"),
-    FileFault.ENDS: (Effect.KILLS, "the broker does not start"),
-    FileFault.EMPTY: (Effect.RESETS, "the broker goes on"),
+    BrokerAction.REFUSES_LOG: (Effect.OFFLINE, "the broker gives the log directory up"),
+    BrokerAction.REFUSES_START: (Effect.KILLS, "the broker does not start"),
+    BrokerAction.RESETS_OFFSET: (Effect.RESETS, "the broker goes on"),
 }
 """What a broker does about a text file that it cannot use, and the same in words."""
 
