@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kafkaspec import compression
+from kafkaspec.conformance.dump_text import shown
 from kafkaspec.conformance.protocol import (
     ANSWERS,
     CaseFailure,
@@ -209,12 +210,3 @@ def _same_header(found: Any, wanted: Sequence[str | None]) -> bool:
     if key is None or wanted_key is None:
         return False
     return shown(key) == shown(wanted_key)
-
-
-def shown(key: bytes) -> str:
-    """Return a key as text, with one replacement character for each run of bytes that are not
-    UTF-8, since decoders differ in how many they put."""
-    parts = key.decode("utf-8", "replace").split("\ufffd")
-    return "\ufffd".join(
-        part for index, part in enumerate(parts) if part or index in (0, len(parts) - 1)
-    )

@@ -59,6 +59,7 @@ JOINED: Final = pa.schema([
 """Columns of a join: those of ``SEGMENTS``, null for an orphan but for what names say; the paths of
 the objects that are there, and the bytes of the segment as they say it, null if they do not."""
 
+_Found = tuple[ObjectPlace, Objects]
 _STARTED, _FINISHED, _DELETING, _DELETED = (
     shown_name("enumeration.remote_log_segment_state", state)
     for state in (
@@ -103,7 +104,7 @@ def join_objects(
         KafkaSpecError: ``unreadable``: there are files, but no remote storage of a known layout.
     """
     rows = segments.to_pylist()
-    there: dict[tuple[str, int, str, int], tuple[ObjectPlace, Objects]] = {}
+    there: dict[tuple[str, int, str, int], _Found] = {}
     others: list[Path] = []
     errors: list[KafkaSpecError] = []
     for place, group, rest in layouts.stored(storage):
@@ -154,10 +155,7 @@ class _Latest:
 
 
 def _judged(
-    row: dict[str, Any],
-    found: tuple[ObjectPlace, Objects] | None,
-    size: int | None,
-    latest: _Latest,
+    row: dict[str, Any], found: _Found | None, size: int | None, latest: _Latest
 ) -> tuple[RemoteVerdict, Strength]:
     """Return the verdict about a segment, and how well it is proven.
 
@@ -173,9 +171,8 @@ def _judged(
         passed = row["updated"] < latest.deleted
         return RemoteVerdict.DELETE_UNFINISHED, Strength.LIKELY if passed else Strength.CONSISTENT
     if state == _DELETED:
-        return (
-            RemoteVerdict.DELETED if found is None else RemoteVerdict.LEFT_BEHIND
-        ), Strength.STRONG
+        gone = found is None
+        return RemoteVerdict.DELETED if gone else RemoteVerdict.LEFT_BEHIND, Strength.STRONG
     if state != _FINISHED:  # a state of a later release
         return RemoteVerdict.STORED, Strength.UNKNOWN
     if found is None or found[1].missing(found[0].layout):
@@ -186,10 +183,7 @@ def _judged(
 
 
 def _columns(
-    verdict: RemoteVerdict,
-    strength: Strength,
-    found: tuple[ObjectPlace, Objects] | None,
-    size: int | None,
+    verdict: RemoteVerdict, strength: Strength, found: _Found | None, size: int | None
 ) -> dict[str, Any]:
     paths: Iterable[Path] = () if found is None else found[1].files.values()
     return {

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from kafkaspec.codecs import codec_names
-from kafkaspec.conformance.cases import CATEGORIES, Case, CaseValue, Items, Refusal, same, shown
+from kafkaspec.conformance.cases import CATEGORIES, Case, CaseValue, Items, Refusal, same
+from kafkaspec.conformance.dump_text import shown
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
 from kafkaspec.conformance.process import Testee
 from kafkaspec.conformance.protocol import ANSWERS, CaseFailure, Hello, RequestKind, encode_bytes

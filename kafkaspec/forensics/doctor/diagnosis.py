@@ -18,7 +18,7 @@ from kafkaspec.log.partition import Partition
 
 if TYPE_CHECKING:
     from kafkaspec.state.image import Image
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kafkaspec._generated.layout.topics import Topic
@@ -154,23 +154,20 @@ def diagnose(
         ValueError: there is no such profile.
     """
     settings = RunSettings(get_profile(profile), index_interval_bytes, progress)
-    return _Diagnosing(directories, clean, profile, settings, quick=quick).run()
+    return _Diagnosing(directories, clean, profile, settings, quick).run()
 
 
+@dataclass
 class _Diagnosing:
-    def __init__(
-        self,
-        directories: Sequence[str | Path],
-        clean: bool | None,
-        profile: str,
-        settings: RunSettings,
-        *,
-        quick: bool,
-    ) -> None:
-        self._release = parse_release(profile)
-        self._settings, self._quick = settings, quick
-        self._clean = clean
-        self._roots = [read_root(Path(path)) for path in directories]
+    directories: Sequence[str | Path]
+    clean: bool | None
+    profile: str
+    settings: RunSettings
+    quick: bool
+
+    def __post_init__(self) -> None:
+        self._release = parse_release(self.profile)
+        self._roots = [read_root(Path(path)) for path in self.directories]
         self.result = Diagnosis(tuple(root.path for root in self._roots))
         self._kraft = self._release >= _KRAFT_ONLY or self._shows_kraft()
         self._metadata: ClusterMetadata | None = None
@@ -230,7 +227,7 @@ class _Diagnosing:
 
     def _stops(self) -> Iterator[Trouble]:
         for root in self._roots:
-            if self._clean is not None:
+            if self.clean is not None:
                 continue
             if root.stopped_cleanly is False:
                 yield Trouble(
@@ -240,7 +237,7 @@ class _Diagnosing:
                     str(root.path),
                     Effect.RECOVERS,
                 )
-        given = "given" if self._clean is not None else "from the flag in each directory"
+        given = "given" if self.clean is not None else "from the flag in each directory"
         self.result.assumptions.append(
             Assumption(
                 "stop",
@@ -258,7 +255,7 @@ class _Diagnosing:
             )
 
     def _is_clean(self, root: Root) -> bool:
-        return bool(root.stopped_cleanly) if self._clean is None else self._clean
+        return bool(root.stopped_cleanly) if self.clean is None else self.clean
 
     def _quorum(self) -> Iterator[Trouble]:
         """Yield what is wrong with the metadata log, and read the metadata."""
@@ -302,7 +299,7 @@ class _Diagnosing:
                 position=error.position,
             )
         name = names.PartitionName(Topic.CLUSTER_METADATA, 0)
-        log = Examination(path, name, Stop(clean=False), self._settings)
+        log = Examination(path, name, Stop(clean=False), self.settings)
         node = next((root.meta.node_id for root in self._roots if root.meta is not None), None)
         found = read_metadata(path, node, log.outcome.end_offset)
         if isinstance(found, str):
@@ -327,7 +324,7 @@ class _Diagnosing:
                 root.offsets[names.RECOVERY_POINTS].get(key, 0),
                 root.offsets[names.LOG_START_OFFSETS].get(key, 0),
             )
-        found = Examination(path, name, stop, self._settings, whole=not self._quick)
+        found = Examination(path, name, stop, self.settings, whole=not self.quick)
         self.result.unread += found.unread
         self.result.outcomes.append(found.outcome)
         yield from found.troubles

@@ -189,6 +189,7 @@ class Stop:
     log_start: int = 0
 
 
+@dataclass
 class Examination:
     """The load of a partition directory, predicted.
 
@@ -201,17 +202,14 @@ class Examination:
         bad_id: whether that file cannot be read.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        name: PartitionName,
-        stop: Stop,
-        settings: RunSettings,
-        *,
-        whole: bool = False,
-    ) -> None:
-        self._path, self._name, self._stop = path, name, stop
-        self._settings, self._whole = settings, whole
+    path: Path
+    name: PartitionName
+    stop: Stop
+    settings: RunSettings
+    whole: bool = False
+
+    def __post_init__(self) -> None:
+        path, name = self.path, self.name
         self.outcome = DirectoryFate(path, name.topic, name.partition, name.state, path.name)
         self.topic_id: UUID | None = None
         self.bad_id = False
@@ -225,10 +223,10 @@ class Examination:
             self.troubles.append(self._placed(self._unreadable(path, error)))
 
     def _placed(self, trouble: Trouble) -> Trouble:
-        return replace(trouble, topic=self._name.topic, partition=self._name.partition)
+        return replace(trouble, topic=self.name.topic, partition=self.name.partition)
 
     def _examine(self) -> Iterator[Trouble]:
-        listing = list_files(self._path)
+        listing = list_files(self.path)
         yield from listed(listing)
         yield from self._text_files(listing)
         if listing.fails:
@@ -238,13 +236,13 @@ class Examination:
             yield from self._empty(listing)
         else:
             yield from self._segments(listing)
-        if self._name.state != DELETE:
+        if self.name.state != DELETE:
             yield from self._lost()
 
     def _lost(self) -> Iterator[Trouble]:
         """Yield what nobody can get back from the directory, by the rule of all commands."""
-        with Partition(self._path) as log:
-            for item in missing(log, ends_only=not self._whole, judge=judge, check=self._whole):
+        with Partition(self.path) as log:
+            for item in missing(log, ends_only=not self.whole, judge=judge, check=self.whole):
                 if item.lost is None:
                     continue
                 yield Trouble(
@@ -253,7 +251,7 @@ class Examination:
                     item.file,
                     Effect.IGNORES,
                     "look for them on a replica, or in a backup; salvage gets back what is intact",
-                    f"kafkaspec salvage {quoted(self._path)} -o NEW",
+                    f"kafkaspec salvage {quoted(self.path)} -o NEW",
                     position=item.position,
                     offsets=item.lost,
                     size=item.size or None,
@@ -318,7 +316,7 @@ class Examination:
             str(path),
             effect,
             "rebuild it from the log, or move it away: recovery makes another",
-            f"kafkaspec index {quoted(self._path)} -o NEW",
+            f"kafkaspec index {quoted(self.path)} -o NEW",
             position=position,
         )
 
@@ -345,28 +343,28 @@ class Examination:
             )
 
     def _empty(self, listing: LoaderFiles) -> Iterator[Trouble]:
-        name = names.SegmentName(self._stop.log_start, names.LOG).sibling(names.LOG)
+        name = names.SegmentName(self.stop.log_start, names.LOG).sibling(names.LOG)
         self.outcome.segments.append(SegmentOutcome(name, None, 0))
-        self.outcome.start_offset = self.outcome.end_offset = self._stop.log_start
-        if self._name.state != DELETE:
+        self.outcome.start_offset = self.outcome.end_offset = self.stop.log_start
+        if self.name.state != DELETE:
             yield Trouble(
                 TroubleKind.EMPTY,
                 f"there is no segment: the broker makes an empty one, at offset "
-                f"{self._stop.log_start}",
-                str(self._path),
+                f"{self.stop.log_start}",
+                str(self.path),
                 Effect.NOTHING,
                 "look for its segments in a backup or on a replica, if there should be any",
-                offsets=OffsetRange(self._stop.log_start, None),
+                offsets=OffsetRange(self.stop.log_start, None),
             )
 
     def _segments(self, listing: LoaderFiles) -> Iterator[Trouble]:
-        stop = self._stop
+        stop = self.stop
         segments = listing.segments
-        deleting = self._name.state == DELETE
+        deleting = self.name.state == DELETE
         loader = Loader(
             segments,
             listing.snapshots,
-            self._settings,
+            self.settings,
             clean=stop.clean or deleting,
             recovery_point=stop.recovery_point,
             log_start=0 if deleting else stop.log_start,
@@ -407,9 +405,9 @@ class Examination:
             yield from self._deletes(load, sizes)
             return
         kept_segments = [item for item in load.segments if item.recovery is not Recovery.REMOVES]
-        outcome.start_offset = max(kept_segments[0].base_offset, self._stop.log_start)
+        outcome.start_offset = max(kept_segments[0].base_offset, self.stop.log_start)
         yield from self._below_start(kept_segments)
-        if self._whole and self._name.state in ("", FUTURE):
+        if self.whole and self.name.state in ("", FUTURE):
             yield from self._unread(load)
 
     def _unread(self, load: Load) -> Iterator[Trouble]:
@@ -435,9 +433,9 @@ class Examination:
         )
 
     def _damaged(self, item: LoadedSegment) -> Iterator[Trouble]:
-        producers = ProducerState(self._settings.profile)
-        epochs = LeaderEpochs(self._settings.profile.epoch_file, None, item.base_offset)
-        run = item.start(self._settings, producers, True, epochs)
+        producers = ProducerState(self.settings.profile)
+        epochs = LeaderEpochs(self.settings.profile.epoch_file, None, item.base_offset)
+        run = item.start(self.settings, producers, True, epochs)
         run.read()
         run.release()
         if run.ended not in _THEN:
@@ -446,8 +444,8 @@ class Examination:
         why, then = "a batch was not written to its end", "fail there, or take it for the end"
         if run.error is not None:
             why, then = run.error.detail, "fail there"
-        point = self._stop.recovery_point
-        unread = "after a clean stop" if self._stop.clean else f"below the recovery point {point}"
+        point = self.stop.recovery_point
+        unread = "after a clean stop" if self.stop.clean else f"below the recovery point {point}"
         yield Trouble(
             TroubleKind.DAMAGED,
             f"{why}: this start does not look, {unread}, and consumers {then}; a start that "
@@ -455,7 +453,7 @@ class Examination:
             str(item.path),
             Effect.IGNORES,
             "salvage the partition, or fetch it from another replica",
-            f"kafkaspec salvage {quoted(self._path)} -o NEW",
+            f"kafkaspec salvage {quoted(self.path)} -o NEW",
             position=run.valid,
             offsets=OffsetRange(run.next_offset, item.following),
             size=size - run.valid,
@@ -485,7 +483,7 @@ class Examination:
                 Effect.DELETES,
                 "salvage the partition first; or move the offset index of the damaged segment "
                 "away, and only that segment is cut",
-                f"kafkaspec salvage {quoted(self._path)} -o NEW",
+                f"kafkaspec salvage {quoted(self.path)} -o NEW",
                 offsets=held(item.path)[0],
                 size=size,
             )
@@ -544,7 +542,7 @@ class Examination:
             str(item.path),
             Effect.CUTS,
             remedy,
-            f"kafkaspec salvage {quoted(self._path)} -o NEW",
+            f"kafkaspec salvage {quoted(self.path)} -o NEW",
             position=kept,
             offsets=OffsetRange(first, item.following),
             size=size - kept,
@@ -572,7 +570,7 @@ class Examination:
                 str(item.path),
                 Effect.IGNORES,
                 "salvage the partition, which repairs the offset from its neighbours",
-                f"kafkaspec salvage {quoted(self._path)} -o NEW --repair headers",
+                f"kafkaspec salvage {quoted(self.path)} -o NEW --repair headers",
                 position=0,
                 offsets=OffsetRange(item.base_offset, item.following),
             )
@@ -580,7 +578,7 @@ class Examination:
     def _fails(self, load: Load) -> Trouble:
         error, failed = load.error, load.failed
         assert error is not None
-        path = self._path if failed is None else failed.path
+        path = self.path if failed is None else failed.path
         return Trouble(
             TroubleKind.NOT_LOADED,
             f"{error.detail}: the broker fails when it loads this log, and does not start, with "
@@ -589,13 +587,13 @@ class Examination:
             Effect.KILLS,
             "salvage the partition, or move its directory away: the broker starts without it, and "
             "fetches it from other replicas if there are any",
-            f"kafkaspec salvage {quoted(self._path)} -o NEW; {move_away(self._path)}",
+            f"kafkaspec salvage {quoted(self.path)} -o NEW; {move_away(self.path)}",
             position=error.position if error.reason is not Reason.UNREADABLE else None,
             offsets=None if failed is None else OffsetRange(failed.base_offset, failed.following),
         )
 
     def _deletes(self, load: Load, sizes: dict[Path, int]) -> Iterator[Trouble]:
-        start = self._stop.log_start
+        start = self.stop.log_start
         name = names.SegmentName(start, names.LOG).sibling(names.LOG)
         self.outcome.start_offset = self.outcome.end_offset = start
         self.outcome.segments.append(SegmentOutcome(name, None, 0))
@@ -603,7 +601,7 @@ class Examination:
             TroubleKind.ENDS_BEFORE_START,
             f"the log ends before its start offset, {start} in {names.LOG_START_OFFSETS}: the "
             "start deletes all segments, and begins an empty one there",
-            str(self._path),
+            str(self.path),
             Effect.DELETES,
             f"remove the partition's line from {names.LOG_START_OFFSETS}, and lower the count in "
             "its second line",
@@ -613,9 +611,9 @@ class Examination:
 
     def _below_start(self, kept: list[LoadedSegment]) -> Iterator[Trouble]:
         """Yield the segments that retention deletes as soon as the broker runs."""
-        if self._name.state:
+        if self.name.state:
             return
-        gone = [item for item, after in pairwise(kept) if after.base_offset <= self._stop.log_start]
+        gone = [item for item, after in pairwise(kept) if after.base_offset <= self.stop.log_start]
         for item in gone:
             name = names.SegmentName(item.base_offset, names.LOG).sibling(names.LOG)
             self.outcome.segments = [
@@ -624,7 +622,7 @@ class Examination:
             ]
             yield Trouble(
                 TroubleKind.BELOW_START,
-                f"all of it is below the log start offset, {self._stop.log_start}: the broker "
+                f"all of it is below the log start offset, {self.stop.log_start}: the broker "
                 "deletes it soon after the start. Its records were deleted before",
                 str(item.path),
                 Effect.DELETES,

@@ -5,7 +5,7 @@ Kafka: ``Cleaner.shouldRetainRecord``, ``LogCleanerManager``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -73,20 +73,12 @@ def compare_cleaned(
 
 
 def _tables(
-    log: PartitionLog,
-    start: int,
-    end: int,
-    errors: list[KafkaSpecError],
-    columns: Sequence[str] = _COLUMNS,
+    log: PartitionLog, start: int, end: int, errors: list[KafkaSpecError]
 ) -> Iterator[pa.Table]:
     reader = log.to_batches(
-        columns,
-        layout="binary",
-        start_offset=start,
-        end_offset=end,
-        header_keys="binary",
+        _COLUMNS, layout="binary", start_offset=start, end_offset=end, header_keys="binary",
         on_error=errors.append,
-    )
+    )  # fmt: skip
     for batch in reader:
         if batch.num_rows:
             yield pa.Table.from_batches([batch])
@@ -95,21 +87,19 @@ def _tables(
 def _aligned(a: Iterator[pa.Table], b: Iterator[pa.Table]) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield tables of the same ranges of offsets."""
     left, right = next(a, None), next(b, None)
-    while left is not None or right is not None:
-        if left is None or right is None:
-            if left is not None:
-                yield left, left.slice(0, 0)
-                left = next(a, None)
-            elif right is not None:
-                yield right.slice(0, 0), right
-                right = next(b, None)
-            continue
+    while left is not None and right is not None:
         last = min(pc.max(table["offset"]).as_py() for table in (left, right))
         below = [pc.less_equal(table["offset"], last) for table in (left, right)]
         yield left.filter(below[0]), right.filter(below[1])
         left, right = left.filter(pc.invert(below[0])), right.filter(pc.invert(below[1]))
         left = left if left.num_rows else next(a, None)
         right = right if right.num_rows else next(b, None)
+    while left is not None:
+        yield left, left.slice(0, 0)
+        left = next(a, None)
+    while right is not None:
+        yield right.slice(0, 0), right
+        right = next(b, None)
 
 
 def _changed(a: pa.Table, b: pa.Table) -> Iterator[int]:

@@ -162,22 +162,20 @@ def entries_of(
                 yield from Walker(entry, None).headers(0, len(piece.data))
 
 
+@dataclass
 class _Planner:
-    def __init__(
-        self,
-        segment: Segment,
-        limit: int | None,
-        how: frozenset[Repair],
-        sink: Sink | None,
-        ambiguous: bool,
-    ) -> None:
+    segment: Segment
+    limit: int | None
+    how: frozenset[Repair]
+    sink: Sink | None
+    ambiguous: bool
+
+    def __post_init__(self) -> None:
+        segment, limit = self.segment, self.limit
         assert segment.base_offset is not None
         assert isinstance(segment.path, Path)
         self._division = Division(segment, limit)
         self._bound, self._buffer = self._division.bound, self._division.buffer
-        self._how = how
-        self._sink = sink
-        self._ambiguous = ambiguous
         self._unproven = UnprovenReader(self._buffer, segment.codec)
         self._plan = SegmentPlan(segment.path, segment.base_offset, limit, segment.size)
         self._last = segment.base_offset - 1
@@ -281,14 +279,14 @@ class _Planner:
         is_odd = verdict.why in (REPEATED, OUTSIDE) or verdict.why.startswith(UNORDERED)
         before = self._plan.pieces[-1].end if self._plan.pieces else 0
         stop = self._plan.size if after is None else after.start
-        touches = "headers" in self._how and before == run.start and run.end == stop
+        touches = "headers" in self.how and before == run.start and run.end == stop
         if is_odd and run.count == 1 and touches:
             found = moved(self._buffer, run, self._last, self._limit(after))
             if found is not None:
                 self._put(run.start, run.end, found)
                 return
         fits = self._last < run.first and run.last < self._limit(after)
-        if verdict.why == UNCLEAR and self._ambiguous and fits:
+        if verdict.why == UNCLEAR and self.ambiguous and fits:
             self._keep(run, Strength.UNKNOWN)
             return
         fate = Fate.AMBIGUOUS if verdict.why == UNCLEAR else Fate.LOST
@@ -303,7 +301,7 @@ class _Planner:
         self._plan.is_dense = self._plan.is_dense and run.is_dense
         batches = all(KINDS[magic].has_record_sets for magic in run.magics)
         start, last = run.start, self._last
-        for place in run.odd if "headers" in self._how else ():
+        for place in run.odd if "headers" in self.how else ():
             fixed = with_epoch(self._buffer, place, run.start, run.end)
             if fixed is None or fixed.head.position < start:
                 continue
@@ -368,9 +366,9 @@ class _Planner:
         self._last = head.last
 
     def _broken(self, broken: Broken, after: IntactRun | None) -> None:
-        if self._how and broken.start in self._beside and not broken.is_part:
+        if self.how and broken.start in self._beside and not broken.is_part:
             found = repaired(
-                self._buffer, broken, self._last, self._limit(after), self._epoch(after), self._how
+                self._buffer, broken, self._last, self._limit(after), self._epoch(after), self.how
             )
             if found is not None:
                 self._put(broken.start, broken.end, found)
@@ -395,7 +393,7 @@ class _Planner:
         cause = "no entry can be read"
         if _DATA.search(self._buffer[gap.start : gap.end]) is None:
             cause = "zeros"
-        if head is not None and end < gap.end and self._sink is not None:
+        if head is not None and end < gap.end and self.sink is not None:
             self._left(gap, gap.start, end, head, cause, Strength.LIKELY)
             head = None
         else:
@@ -408,9 +406,9 @@ class _Planner:
     ) -> None:
         """Note bytes that stay broken, and read what can be read of them."""
         count = 0
-        if self._sink is not None and head is not None:
+        if self.sink is not None and head is not None:
             for record in self._unproven.records(start, end, self._last):
-                self._sink(self._plan.path, record)
+                self.sink(self._plan.path, record)
                 count += 1
         if head is not None:
             self._plan.broken_magics.add(head.magic)
