@@ -9,8 +9,8 @@ import os
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,15 +107,16 @@ def compact_logs(
     if not get_profile(profile).has_cleaner_rules:
         raise ValueError("the cleaner of Kafka before 2.4.1 had other rules")
     logs = find_logs(paths)
-    aside = None
-    if out is not None:
-        check_place(out, paths)
-        check_output(out, *(log.directory for log in logs))
-        require_new(Path(out))
-        _refuse_same_names([log.directory for log in logs])
-        aside = DirectoryAside(out)
-    target = None if aside is None else str(aside.path)
-    try:
+    with ExitStack() as stack:
+        aside = None
+        if out is not None:
+            check_place(out, paths)
+            check_output(out, *(log.directory for log in logs))
+            require_new(Path(out))
+            _refuse_same_names([log.directory for log in logs])
+            aside = DirectoryAside(out)
+            stack.callback(aside.discard)
+        target = None if aside is None else str(aside.path)
         work = [_Work(log.directory, target, dict(config or {}), now, profile) for log in logs]
         sizes = [sum(map(size_of, log.segments)) for log in logs]
         found = dict(computed(spark, work, sizes, _cleaned))
@@ -126,16 +127,11 @@ def compact_logs(
         if aside is not None:
             results = _carried(aside, results)
             aside.commit()
-    except BaseException:
-        if aside is not None:
-            aside.discard()
-        raise
     return results
 
 
 def _carried(aside: DirectoryAside, results: Sequence[CleanedLog]) -> list[CleanedLog]:
     """Write the checkpoints that hold, and return the results with what happened to them."""
-    found = []
     logs: list[WrittenLog] = []
     for item in results:
         if item.error is None:
@@ -144,15 +140,15 @@ def _carried(aside: DirectoryAside, results: Sequence[CleanedLog]) -> list[Clean
             path = aside.path / place.absolute().name
             logs.append(WrittenLog(Partition(place), path, cleaned=end))
     carried = carry(aside, logs)
-    by_log = {
-        place: tuple(entries)
-        for place, entries in groupby(
-            carried.entries, key=lambda entry: (entry.topic, entry.partition)
+    by_log: dict[object, tuple[CarriedEntry, ...]] = {}
+    for entry in carried.entries:
+        by_log[entry.topic, entry.partition] = (
+            *by_log.get((entry.topic, entry.partition), ()),
+            entry,
         )
-    }
-    for item in results:
-        entries = by_log.get((item.topic or "", -1 if item.partition is None else item.partition))
-        found.append(replace(item, checkpoints=entries or ()))
+    found = [
+        replace(item, checkpoints=by_log.get((item.topic, item.partition), ())) for item in results
+    ]
     broken = tuple(f"not carried: {error}" for error in carried.errors)
     return [replace(found[0], notes=(*found[0].notes, *broken)), *found[1:]]
 
