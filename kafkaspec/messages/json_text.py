@@ -45,7 +45,6 @@ SHOWN_BEFORE: Final[dict[str, tuple[str, ...]]] = {
 these that is there comes after it. No byte depends on
 the order in the schema, which is not a fact of the layout therefore."""
 
-
 UNKNOWN_TAGS: Final = "unknown_tags"
 """Name in JSON of the tagged fields of a structure that the specification does not know."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from enum import StrEnum
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import (
@@ -25,60 +25,36 @@ _Key = tuple[Any, ...]
 
 
 class ClusterKind(StrEnum):
-    """The kinds of things in a cluster, in the order in which they are shown."""
+    """The kinds of things in a cluster, in the order in which they are shown.
 
-    FEATURE = "feature"
-    VOTER = "voter"
-    CONTROLLER = "controller"
-    BROKER = "broker"
-    TOPIC = "topic"
-    PARTITION = "partition"
-    CONFIG = "config"
-    QUOTA = "quota"
-    ACL = "acl"
-    SCRAM = "scram"
-    DELEGATION_TOKEN = "delegation_token"
-    PRODUCER_IDS = "producer_ids"
-    ZK_MIGRATION = "zk_migration"
+    Attributes:
+        message: the message whose fields each has; a voter is in a control record.
+        identity: the fields that identify each.
+    """
 
+    message: str
+    identity: tuple[str, ...]
 
-Kind = ClusterKind
-"""The name that it had before 0.3."""
+    def __new__(cls, value: str, message: str, *identity: str) -> Self:
+        """Make a member of its name, message and identity."""
+        made = str.__new__(cls, value)
+        made._value_ = value
+        made.message, made.identity = message, identity
+        return made
 
-
-KEYS: Final[dict[ClusterKind, tuple[str, ...]]] = {
-    ClusterKind.FEATURE: ("name",),
-    ClusterKind.VOTER: ("voter_id",),
-    ClusterKind.CONTROLLER: ("controller_id",),
-    ClusterKind.BROKER: ("broker_id",),
-    ClusterKind.TOPIC: ("topic_id",),
-    ClusterKind.PARTITION: ("topic_id", "partition_id"),
-    ClusterKind.CONFIG: ("resource_type", "resource_name", "name"),
-    ClusterKind.QUOTA: ("entity", "key"),
-    ClusterKind.ACL: ("id",),
-    ClusterKind.SCRAM: ("name", "mechanism"),
-    ClusterKind.DELEGATION_TOKEN: ("token_id",),
-    ClusterKind.PRODUCER_IDS: (),
-    ClusterKind.ZK_MIGRATION: (),
-}
-"""The fields that identify each."""
-
-
-MESSAGES: Final[dict[ClusterKind, str]] = {
-    ClusterKind.FEATURE: "feature_level_record",
-    ClusterKind.CONTROLLER: "register_controller_record",
-    ClusterKind.BROKER: "register_broker_record",
-    ClusterKind.TOPIC: "topic_record",
-    ClusterKind.PARTITION: "partition_record",
-    ClusterKind.CONFIG: "config_record",
-    ClusterKind.QUOTA: "client_quota_record",
-    ClusterKind.ACL: "access_control_entry_record",
-    ClusterKind.SCRAM: "user_scram_credential_record",
-    ClusterKind.DELEGATION_TOKEN: "delegation_token_record",
-    ClusterKind.PRODUCER_IDS: "producer_ids_record",
-    ClusterKind.ZK_MIGRATION: "zk_migration_state_record",
-}
-"""The message whose fields each has; a voter is in a control record."""
+    FEATURE = "feature", "feature_level_record", "name"
+    VOTER = "voter", "", "voter_id"
+    CONTROLLER = "controller", "register_controller_record", "controller_id"
+    BROKER = "broker", "register_broker_record", "broker_id"
+    TOPIC = "topic", "topic_record", "topic_id"
+    PARTITION = "partition", "partition_record", "topic_id", "partition_id"
+    CONFIG = "config", "config_record", "resource_type", "resource_name", "name"
+    QUOTA = "quota", "client_quota_record", "entity", "key"
+    ACL = "acl", "access_control_entry_record", "id"
+    SCRAM = "scram", "user_scram_credential_record", "name", "mechanism"
+    DELEGATION_TOKEN = "delegation_token", "delegation_token_record", "token_id"
+    PRODUCER_IDS = "producer_ids", "producer_ids_record"
+    ZK_MIGRATION = "zk_migration", "zk_migration_state_record"
 
 
 SECRET: Final = frozenset({"salt", "stored_key", "server_key"})
@@ -96,7 +72,7 @@ def members() -> dict[ClusterKind, dict[str, Any]]:
     for kind in ClusterKind:
         names = own.get(kind) or [
             column.name
-            for column in message_table(MESSAGES[kind]).layout.root.children
+            for column in message_table(kind.message).layout.root.children
             if column.name not in hidden
         ]
         if kind is ClusterKind.PARTITION:
@@ -173,9 +149,9 @@ class Image:
     @staticmethod
     def named(kind: ClusterKind, fields: Fields) -> Fields:
         """Return the fields of an item with Kafka's names in place of numbers that mean them."""
-        if kind not in MESSAGES:
+        if not kind.message:
             return fields
-        found: Fields = with_names(message_table(MESSAGES[kind]).layout.root, fields)
+        found: Fields = with_names(message_table(kind.message).layout.root, fields)
         return found
 
     def topic_name(self, topic_id: Any) -> str | None:
@@ -202,7 +178,7 @@ _BY_NAME: Final = frozenset({"end_points", "features"})
 
 def key_of(kind: ClusterKind, value: FrameValue) -> _Key:
     """Return what identifies an item among those of its kind."""
-    return tuple(_hashable(value[name]) for name in KEYS[kind])
+    return tuple(_hashable(value[name]) for name in kind.identity)
 
 
 def _hashable(value: Any) -> Any:
@@ -343,7 +319,9 @@ def _nothing(_: Image, __: FrameValue) -> None:
     """Records that change no state."""
 
 
-_RULES: Final[dict[str, _Rule]] = {message: _put(kind) for kind, message in MESSAGES.items()} | {
+_RULES: Final[dict[str, _Rule]] = {
+    kind.message: _put(kind) for kind in ClusterKind if kind.message
+} | {
     "unregister_broker_record": _drop(ClusterKind.BROKER),
     "broker_registration_change_record": _change_broker,
     "fence_broker_record": _fence(True),
@@ -381,7 +359,7 @@ class ClusterDifference(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """The fields that identify it."""
-        return KEYS[self.kind]
+        return self.kind.identity
 
     def named(self) -> ClusterDifference:
         """Return the same with Kafka's names in place of numbers that mean them."""

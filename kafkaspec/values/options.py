@@ -89,7 +89,6 @@ class Options:
 
 DEFAULT_OPTIONS: Final = Options()
 
-
 BYTES: Final = "bytes"
 TEXT: Final = "text"
 CONNECT_JSON: Final = "connect-json"

@@ -38,7 +38,6 @@ _LOCKED: Final = {
     "TimeZone": "UTC",
 }
 
-
 _NO_TABLE: Final = re.compile(r"Table with name (.+?) does not exist")
 
 

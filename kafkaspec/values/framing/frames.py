@@ -94,7 +94,6 @@ SIDES: Final[tuple[Side, Side]] = ("key", "value")
 _Framing = Callable[[pa.Array, "pa.Array | None", Side], Split]
 """Takes frames off keys or values (binary), given the column ``headers``."""
 
-
 UUID_SIZE: Final = len(UUID(int=0).bytes)
 
 
@@ -314,7 +313,6 @@ FRAMINGS: Final[dict[str, _Framing]] = {
 
 REF: Final = frozenset(("apicurio-ref", "apicurio-ref-8"))
 """Framings in which a Protobuf message has its name before it, Apicurio's ``Ref``, and no index."""
-
 
 UNPACKED_BYTES: Final = Bounds().output_bytes
 """Most bytes of a batch's payloads of Glue, decompressed."""

@@ -20,9 +20,7 @@ from kafkaspec.values.plan import ReaderTarget, WriterSchema
 SAMPLE_ROWS: Final = 1000
 """Rows of a partition that show how it is framed."""
 
-
 _SAMPLE_BYTES: Final = 1 << 20
-
 
 _MOST_PARTITIONS: Final = 16
 
