@@ -27,19 +27,7 @@ _RAW: dict[AvroKind, Read] = {
     AvroKind.BYTES: reading.read_bytes,
     AvroKind.STRING: reading.read_string,
 }
-_LEAST = {
-    AvroKind.BOOLEAN: 1,
-    AvroKind.INT: 1,
-    AvroKind.LONG: 1,
-    AvroKind.FLOAT: 4,
-    AvroKind.DOUBLE: 8,
-    AvroKind.BYTES: 1,
-    AvroKind.STRING: 1,
-    AvroKind.ENUM: 1,
-    AvroKind.ARRAY: 1,
-    AvroKind.MAP: 1,
-    AvroKind.UNION: 1,
-}
+_LEAST = dict.fromkeys(AvroKind, 1) | {AvroKind.NULL: 0, AvroKind.FLOAT: 4, AvroKind.DOUBLE: 8}
 
 
 class Sizes:
@@ -52,7 +40,7 @@ class Sizes:
         if node.kind == AvroKind.FIXED:
             return node.size
         if node.kind != AvroKind.RECORD:
-            return _LEAST.get(node.kind, 0)
+            return _LEAST[node.kind]
         if id(node) not in self._records:
             self._records[id(node)] = 0  # within itself
             least = sum(self.least(item.node) for item in node.fields)

@@ -26,21 +26,19 @@ UNKNOWN = "_unknown"
 """Column with the bytes of unknown fields; underscores are added where a field has the name."""
 
 _SCALARS = {
-    FieldDescriptor.TYPE_DOUBLE: pa.float64(),
-    FieldDescriptor.TYPE_FLOAT: pa.float32(),
-    FieldDescriptor.TYPE_INT64: pa.int64(),
-    FieldDescriptor.TYPE_UINT64: pa.uint64(),
-    FieldDescriptor.TYPE_INT32: pa.int32(),
-    FieldDescriptor.TYPE_FIXED64: pa.uint64(),
-    FieldDescriptor.TYPE_FIXED32: pa.uint32(),
-    FieldDescriptor.TYPE_BOOL: pa.bool_(),
-    FieldDescriptor.TYPE_STRING: pa.string(),
-    FieldDescriptor.TYPE_BYTES: pa.binary(),
-    FieldDescriptor.TYPE_UINT32: pa.uint32(),
-    FieldDescriptor.TYPE_SFIXED32: pa.int32(),
-    FieldDescriptor.TYPE_SFIXED64: pa.int64(),
-    FieldDescriptor.TYPE_SINT32: pa.int32(),
-    FieldDescriptor.TYPE_SINT64: pa.int64(),
+    getattr(FieldDescriptor, f"TYPE_{name}"): kind
+    for kind, names in (
+        (pa.float64(), ("DOUBLE",)),
+        (pa.float32(), ("FLOAT",)),
+        (pa.int64(), ("INT64", "SFIXED64", "SINT64")),
+        (pa.uint64(), ("UINT64", "FIXED64")),
+        (pa.int32(), ("INT32", "SFIXED32", "SINT32")),
+        (pa.uint32(), ("UINT32", "FIXED32")),
+        (pa.bool_(), ("BOOL",)),
+        (pa.string(), ("STRING",)),
+        (pa.binary(), ("BYTES",)),
+    )
+    for name in names
 }
 
 _GOOGLE = "google.protobuf."

@@ -20,19 +20,10 @@ from kafkaspec.values.protobuf.source import imports_of, read_files
 KEPT = 16
 """Schemas that are kept: protoc takes long."""
 
+_NUMBERS = ("INT", "UINT", "SINT", "FIXED", "SFIXED")
 _KEYS = {
-    FieldDescriptorProto.TYPE_INT32,
-    FieldDescriptorProto.TYPE_INT64,
-    FieldDescriptorProto.TYPE_UINT32,
-    FieldDescriptorProto.TYPE_UINT64,
-    FieldDescriptorProto.TYPE_SINT32,
-    FieldDescriptorProto.TYPE_SINT64,
-    FieldDescriptorProto.TYPE_FIXED32,
-    FieldDescriptorProto.TYPE_FIXED64,
-    FieldDescriptorProto.TYPE_SFIXED32,
-    FieldDescriptorProto.TYPE_SFIXED64,
-    FieldDescriptorProto.TYPE_BOOL,
-    FieldDescriptorProto.TYPE_STRING,
+    getattr(FieldDescriptorProto, f"TYPE_{name}")
+    for name in ("BOOL", "STRING", *(f"{each}{size}" for each in _NUMBERS for size in (32, 64)))
 }
 """Types that keys of maps may have."""
 
