@@ -33,14 +33,9 @@ class KeyType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A field of a JSON object.
+    """A field of a JSON object: ``str``, ``int`` (of 32 bits), ``bool``, or ``dict`` for anything.
 
-    Attributes:
-        name: its name.
-        type: ``str``, ``int`` (of 32 bits), ``bool``, or ``dict`` for what is kept as it is.
-        required: whether it has to be there.
-        default: its value where it is absent.
-        items: fields of the objects of a list of them; empty for any other type.
+    A list has ``items``, the fields of the objects in it.
     """
 
     name: str
@@ -50,9 +45,13 @@ class Member:
     items: tuple[Member, ...] = ()
 
 
+def _all(kind: type, *names: str) -> tuple[Member, ...]:
+    return tuple(Member(name, kind) for name in names)
+
+
 _KEYTYPE: Final = Member("keytype", str, required=True)
 _MAGIC: Final = Member("magic", int, default=0)
-_SEQUENCE: Final = (Member("seq", int), Member("node", int))
+_SEQUENCE: Final = _all(int, "seq", "node")
 _SUBJECT: Final = Member("subject", str, required=True)
 _ANY_SUBJECT: Final = Member("subject", str)
 _VERSION: Final = Member("version", int, required=True)
@@ -64,8 +63,7 @@ SCHEMA: Final = (
     Member("md5", str),
     Member("schemaType", str, default=SchemaType.AVRO.value),
     Member("references", list, default=(), items=REFERENCE),
-    Member("metadata", dict),
-    Member("ruleSet", dict),
+    *_all(dict, "metadata", "ruleSet"),
     Member("schema", str, required=True),
     Member("deleted", bool, default=False),
 )
@@ -78,44 +76,34 @@ KEYS: Final[Mapping[KeyType, tuple[Member, ...]]] = {
     KeyType.DELETE_SUBJECT: (_KEYTYPE, _SUBJECT, _MAGIC, *_SEQUENCE),
     KeyType.CLEAR_SUBJECT: (_KEYTYPE, _SUBJECT, _MAGIC),
     KeyType.CONTEXT: (
-        _KEYTYPE, Member("tenant", str), Member("context", str, required=True), _MAGIC,
+        _KEYTYPE,
+        *_all(str, "tenant"),
+        Member("context", str, required=True),
+        _MAGIC,
     ),
     KeyType.ASSOC: (
         _KEYTYPE,
-        Member("tenant", str),
-        *(
-            Member(name, str)
-            for name in ("resourceName", "resourceNamespace", "resourceType", "associationType")
-        ),
-        _ANY_SUBJECT,
+        *_all(str, "tenant", "resourceName", "resourceNamespace", "resourceType"),
+        *_all(str, "associationType", "subject"),
     ),
-}  # fmt: skip
+}
 """Fields of keys."""
 
 VALUES: Final[Mapping[KeyType, tuple[Member, ...]]] = {
     KeyType.SCHEMA: SCHEMA,
     KeyType.CONFIG: (
-        _ANY_SUBJECT,
-        Member("alias", str),
+        *_all(str, "subject", "alias"),
         Member("normalize", bool),
-        Member("compatibilityLevel", str),
-        Member("compatibilityGroup", str),
-        *(
-            Member(name, dict)
-            for name in (
-                "defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet",
-            )
-        ),
+        *_all(str, "compatibilityLevel", "compatibilityGroup"),
+        *_all(dict, "defaultMetadata", "overrideMetadata", "defaultRuleSet", "overrideRuleSet"),
     ),
     KeyType.MODE: (_ANY_SUBJECT, Member("mode", str, required=True)),
     KeyType.NOOP: (),
     KeyType.DELETE_SUBJECT: (_SUBJECT, _VERSION),
     KeyType.CLEAR_SUBJECT: (_ANY_SUBJECT,),
-    KeyType.CONTEXT: (Member("tenant", str), Member("context", str)),
-    KeyType.ASSOC: (
-        Member("guid", str), Member("lifecycle", str), Member("frozen", bool),
-    ),
-}  # fmt: skip
+    KeyType.CONTEXT: _all(str, "tenant", "context"),
+    KeyType.ASSOC: (*_all(str, "guid", "lifecycle"), Member("frozen", bool)),
+}
 """Fields of values."""
 
 _INTS: Final = range(-(1 << 31), 1 << 31)
