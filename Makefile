@@ -96,6 +96,7 @@ generate:  ## Make generated/ from spec/ (needs Java and Maven for the Kaitai cl
 	$(BIN)/python tools/codegen.py
 	$(BIN)/python -m tools.names
 	$(BIN)/python -m tools.api
+	$(BIN)/python -m tools.options
 	$(BIN)/python -m tools.outputs
 	@if command -v npm >/dev/null; then $(BIN)/python -m tools.explorer.build; \
 	  else echo "The explorer is not built again: that needs npm; then, make explorer"; fi

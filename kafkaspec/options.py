@@ -243,8 +243,8 @@ def _rules(function: Callable[..., Any], own: bool, homes: tuple[type, ...] = ()
 
 
 @cache
-def options_of(keys: type) -> dict[str, tuple[Any, Option]]:
-    """Return the types of the options of a typed dictionary, and what it says of them."""
+def options_of(keys: type) -> dict[str, tuple[Any, Any]]:
+    """Return the types of the options of a typed dictionary, and what it says beside them."""
     return {
         name: (kind.__origin__, kind.__metadata__[0])
         for name, kind in get_type_hints(keys, include_extras=True).items()

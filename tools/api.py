@@ -31,6 +31,7 @@ from kafkaspec.options import options_of
 from kafkaspec.spark import jobs
 from kafkaspec.spark.named import ReadNames
 from kafkaspec.values.reading.request import planned
+from tools.options import meaning
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "api.md"
 
@@ -427,7 +428,7 @@ def _options(keys: type, linked: _Linked) -> list[str]:
         rows += list(inspect.get_annotations(base).items())
     named = {name: _shown(kind) for name, kind in rows}
     texts = _said(_EXPLAINED.get(keys, "")) | {
-        name: _markdown(f"{option.text} {option.more}".strip())
+        name: _markdown(f"{meaning(name, option)} {getattr(option, 'more', '')}".strip())
         for name, (_, option) in options_of(keys).items()
     }
     lines = [_meaning(keys), "", "| option | type | default | meaning |", "|---|---|---|---|"]
@@ -437,11 +438,11 @@ def _options(keys: type, linked: _Linked) -> list[str]:
         for name, each in inspect.signature(function).parameters.items()
         if each.default is not each.empty
     }
-    if not named.keys() <= texts.keys():  # the data source's, which a page of the guide explains
-        lines = [lines[0], "", "| option | type |", "|---|---|"]
+    if keys.__module__ == ReadNames.__module__ and named.keys() < get_type_hints(ReadNames).keys():
         left_out = [f"`{name}`" for name in get_type_hints(ReadNames) if name not in named]
-        if named.keys() < get_type_hints(ReadNames).keys():
-            return [f"The options of [`ReadNames`](#readnames) but for {', '.join(left_out)}."]
+        return [f"The options of [`ReadNames`](#readnames) but for {', '.join(left_out)}."]
+    if not texts:  # of a write, which a page of the guide explains
+        lines = [lines[0], "", "| option | type |", "|---|---|"]
         return lines + [f"| `{name}` | `{_escaped(kind)}` |" for name, kind in named.items()]
     return lines + [
         f"| `{name}` | `{_escaped(kind)}` | {defaults.get(name, '')} | {texts[name]} |"

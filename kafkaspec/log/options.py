@@ -18,7 +18,8 @@ from kafkaspec.times import Time
 Isolation = Literal["read_uncommitted", "read_committed"]
 """A consumer's isolation level: all records, or none of transactions that are still open."""
 
-LogStart = Literal["checkpoint", "ignore"] | int
+LogStartWord = Literal["checkpoint", "ignore"]
+LogStart = LogStartWord | int
 """First offset of a partition to deliver. ``checkpoint``: the log start offset in the checkpoint of
 its broker, as a broker does, since records below it were deleted. ``ignore``: whatever is there. A
 number: this offset."""

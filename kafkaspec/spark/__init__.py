@@ -53,17 +53,17 @@ def read(
         columns: names; only they are decoded. Spark hands no choice of columns down to a Python
             data source.
         options: of the data source. An underscore stands for a dot: ``isolation_level``,
-            ``value_decode``, ``value_errors`` ...
+            ``value_decode``, ``key_decode`` ...
 
     Raises:
         OptionError: there is no such column or option, or an option has another value.
     """
-    from kafkaspec.spark.options import DOTTED, read_options
+    from kafkaspec.spark.options import read_options
     from kafkaspec.spark.parsing import lowered
     from kafkaspec.spark.schema import schema_of
     from kafkaspec.spark.source import NAME, typed_options
 
-    given: dict[str, Any] = {DOTTED.get(name, name): value for name, value in options.items()}
+    given: dict[str, Any] = {name.replace("_", "."): value for name, value in options.items()}
     paths = json.dumps([path] if isinstance(path, str) else list(path))
     known = read_options if columns is None else typed_options
     parsed = known(lowered({**given, "paths": paths}), streaming=None)

@@ -1,14 +1,26 @@
-"""The options of the data source as Python names them: an underscore stands for a dot.
+"""The options of the data source, each defined once: its type, what it sets, and what it means.
 
-Values may be of Python's types or, as everywhere in Spark, texts. The tables in ``options`` and
-``write_options`` parse them; a test compares their names with these.
+An underscore in a name stands for a dot. Values may be of Python's types or, as everywhere in
+Spark, texts. ``options`` parses those of a read by these definitions; ``write_options`` has a
+table.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
+from kafkaspec.log.options import Enums, Isolation, LogStartWord
 from kafkaspec.policy import ErrorPolicy
+from kafkaspec.spark.parsing import (
+    Sets,
+    assigned,
+    pattern,
+    size,
+    topics,
+    value_format,
+    version,
+    whole,
+)
 from kafkaspec.times import Time
 
 Flag = bool | Literal["true", "false"]
@@ -20,51 +32,65 @@ Formats = str | bool | None
 
 
 class _Topics(TypedDict, total=False):
-    subscribe: str
+    subscribe: Annotated[str, Sets("topics", "Names of topics, with commas.", topics)]
 
 
 class _Isolation(TypedDict, total=False):
-    isolation_level: Literal["read_committed", "read_uncommitted"]
+    isolation_level: Annotated[Isolation, Sets("committed", values=(False, True))]
 
 
 class _Damage(TypedDict, total=False):
-    mode: Literal["FAILFAST", "PERMISSIVE", "DROPCORRUPT"]
+    mode: Annotated[Literal["FAILFAST", "PERMISSIVE", "DROPCORRUPT"], Sets("on_error",
+        "Damaged data is an error, a row that describes it, or counted in the log.",
+        values=("raise", "column", "skip"))]  # fmt: skip
 
 
 class _Others(TypedDict, total=False):
-    assign: str
-    subscribePattern: str
-    startingOffsets: str
-    startingOffsetsByTimestamp: str
-    startingOffsetsByTimestampStrategy: Literal["error", "latest"]
-    startingTimestamp: Time
-    endingOffsets: str
-    endingOffsetsByTimestamp: str
-    endingTimestamp: Time
-    timestampLookup: Literal["records", "broker"]
-    logStart: Literal["checkpoint", "ignore"]
-    minPartitions: Number
-    maxRecordsPerPartition: Number
-    maxPartitionBytes: Number
-    maxOffsetsPerTrigger: Number
-    failOnDataLoss: Flag
-    includeControl: Flag
-    kafka_isolation_level: Literal["read_committed", "read_uncommitted"]
-    check_crcs: Flag
-    kafka_check_crcs: Flag
-    columnNameOfCorruptRecord: str
-    filterPushdown: Flag
-    messages: str
-    release: str
-    value_decode: Formats
-    key_decode: Formats
-    value_schema: str
-    key_schema: str
-    schemas: str
-    evolve: Number
-    value_depth: Number
-    value_enums: Literal["text", "int"]
-    value_errors: ErrorPolicy
+    assign: Annotated[str, Sets("assigned", 'Topic-partitions: ``{"orders":[0,1]}``.', assigned)]
+    subscribePattern: Annotated[str, Sets("pattern", "Java's pattern of topics.", pattern)]
+    startingOffsets: Annotated[str, Sets("", "``earliest``, ``latest``, or offsets by "
+        'topic-partition: ``{"orders":{"0":23}}``.')]  # fmt: skip
+    startingOffsetsByTimestamp: Annotated[str, Sets("", "Times by topic-partition, likewise.")]
+    startingOffsetsByTimestampStrategy: Annotated[Literal["error", "latest"], Sets(
+        "latest_without_match", "A starting time that nothing reaches is an error, or the end.",
+        values=(False, True))]  # fmt: skip
+    startingTimestamp: Annotated[Time, Sets("")]
+    endingOffsets: Annotated[str, Sets("", "As ``startingOffsets``; the end is exclusive.")]
+    endingOffsetsByTimestamp: Annotated[str, Sets("", "Times by topic-partition, likewise.")]
+    endingTimestamp: Annotated[Time, Sets("")]
+    timestampLookup: Annotated[Literal["records", "broker"], Sets("broker_times",
+        "Look times up in records, or as a broker does.", values=(False, True))]  # fmt: skip
+    logStart: Annotated[LogStartWord, Sets("log_start",
+        "Begin at the log start offset, as a broker does, or at the first segment.",
+        values=(True, False))]  # fmt: skip
+    minPartitions: Annotated[Number, Sets("min_partitions", "Smallest number of tasks.")]
+    maxRecordsPerPartition: Annotated[Number, Sets("max_records", "Most records of a task.")]
+    maxPartitionBytes: Annotated[Number, Sets("max_bytes", "Bytes of files for a task: ``128m``.",
+        size)]  # fmt: skip
+    maxOffsetsPerTrigger: Annotated[Number, Sets("max_offsets", "Most offsets of a micro-batch.")]
+    failOnDataLoss: Annotated[Flag, Sets("fail_on_data_loss", "Missing records are an error.")]
+    includeControl: Annotated[Flag, Sets("include_control")]
+    kafka_isolation_level: Annotated[Isolation, Sets("committed", values=(False, True))]
+    kafka_check_crcs: Annotated[Flag, Sets("check_crcs", "Compute and compare checksums.")]
+    check_crcs: Annotated[Flag, Sets("check_crcs", "Compute and compare checksums.")]
+    columnNameOfCorruptRecord: Annotated[str, Sets("corrupt_column",
+        "Column in which ``PERMISSIVE`` describes damage.")]  # fmt: skip
+    filterPushdown: Annotated[Flag, Sets("pushdown", "Use the filters of a query.")]
+    messages: Annotated[str, Sets("messages", "Type of the records of one of Kafka's own topics, "
+        "decoded: ``OffsetCommit`` ...")]  # fmt: skip
+    release: Annotated[str, Sets("release", "Release of the brokers that wrote these.")]
+    value_decode: Annotated[Formats, Sets("value_decode", "What values are: ``decode`` or ``true`` "
+        "by the schemas that they name; ``auto``; a format without a schema: ``json``, ``long`` "
+        "...", value_format)]  # fmt: skip
+    key_decode: Annotated[Formats, Sets("key_decode", "What keys are, likewise.", value_format)]
+    value_schema: Annotated[str, Sets("value_schema")]
+    key_schema: Annotated[str, Sets("key_schema")]
+    schemas: Annotated[str, Sets("schemas")]
+    evolve: Annotated[Number, Sets("evolve", "``latest``, or a version of the subject as which all "
+        "values are read.", version)]  # fmt: skip
+    depth: Annotated[Number, Sets("depth", parser=whole(0, 64))]
+    enums: Annotated[Enums, Sets("enums")]
+    onValueError: Annotated[ErrorPolicy, Sets("on_value_error")]
 
 
 class TopicsNames(_Topics, _Damage, _Others, total=False):
@@ -82,8 +108,8 @@ class RecordsNames(_Topics, _Isolation, _Others, total=False):
 class ReadNames(RecordsNames, _Damage, total=False):
     """Options of a read."""
 
-    includeHeaders: Flag
-    includeBatch: Flag
+    includeHeaders: Annotated[Flag, Sets("headers", "Read the headers of records.")]
+    includeBatch: Annotated[Flag, Sets("batch", "Read the columns of batches.")]
 
 
 class WriteNames(TypedDict, total=False):

@@ -6,20 +6,28 @@ that make no sense for files are refused by name.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, get_type_hints
 
 from kafkaspec.arrow.messages.topics import kind_of_record
+from kafkaspec.log.options import Enums
 from kafkaspec.options import did_you_mean
 from kafkaspec.policy import ErrorPolicy
-from kafkaspec.spark.parsing import OptionError, Table, flag, lowered, one_of, parse, text, whole
-from kafkaspec.spark.patterns import from_java
+from kafkaspec.spark.named import ReadNames
+from kafkaspec.spark.parsing import (
+    OptionError,
+    TopicPartition,
+    is_number,
+    lowered,
+    parse,
+    parse_json,
+    table_of,
+    whole,
+)
 from kafkaspec.times import milliseconds
 
-TopicPartition = tuple[str, int]
 MessageChoice = tuple[str, str | None]
 """A type of record of one of Kafka's own topics, and the release of its layout, None for any."""
 
@@ -90,7 +98,7 @@ class ReadOptions:
         value_schema, key_schema: a file, or a subject with or without a version; None for none.
         schemas: where the schemas are, None for beside the logs.
         evolve: version of the subject as which values are read.
-        value_errors: what happens with a row that has no key or value.
+        on_value_error: what happens with a row that has no key or value.
         depth: levels of a type within itself that become columns; deeper ones become JSON text.
         enums: enumerations as text or numbers.
         typed: the types of keys and values, once they are planned.
@@ -126,9 +134,9 @@ class ReadOptions:
     key_schema: str | None = None
     schemas: str | None = None
     evolve: int | Literal["latest"] = "latest"
-    value_errors: ErrorPolicy = "column"
+    on_value_error: ErrorPolicy = "column"
     depth: int = 0
-    enums: Literal["text", "int"] = "text"
+    enums: Enums = "text"
     typed: _Typed | None = None
 
     @property
@@ -205,7 +213,7 @@ def _refuse(given: Mapping[str, str], streaming: bool | None) -> None:
 def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     found: Any = [given["path"]] if given.get("path") else []
     if "paths" in given:
-        found = _json("paths", given["paths"])
+        found = parse_json("paths", given["paths"])
         if not isinstance(found, list) or not all(isinstance(path, str) for path in found):
             raise OptionError("option paths is a JSON list of texts")
     if not found:
@@ -214,30 +222,6 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
             " path if CREATE TABLE names no columns; otherwise add WITH (path = '...') to the query"
         )
     return tuple(found)
-
-
-def _topics(_: str, value: str) -> frozenset[str]:
-    names = frozenset(name.strip() for name in value.split(",") if name.strip())
-    if not names:
-        raise OptionError("option subscribe names no topic")
-    return names
-
-
-def _pattern(name: str, value: str) -> str:
-    try:
-        return from_java(value).pattern
-    except ValueError as error:
-        raise OptionError(f"option {name}: {error}") from None
-
-
-def _assigned(name: str, value: str) -> frozenset[TopicPartition]:
-    found = _json(name, value)
-    if not isinstance(found, dict) or not all(
-        isinstance(numbers, list) and all(_is_number(number) for number in numbers)
-        for numbers in found.values()
-    ):
-        raise OptionError('option assign is JSON of the form {"topic":[0,1]}')
-    return frozenset((topic, number) for topic, numbers in found.items() for number in numbers)
 
 
 def _start(given: Mapping[str, str], streaming: bool) -> RangeBound:
@@ -285,14 +269,14 @@ def _time(name: str, value: str) -> int:
 def _by_partition(
     name: str, value: str, least: int, *, times: bool = False
 ) -> dict[TopicPartition, int]:
-    found = _json(name, value)
+    found = parse_json(name, value)
     made: dict[TopicPartition, int] = {}
     try:
         for topic, numbers in found.items():
             for number, offset in numbers.items():
                 if times and isinstance(offset, str):
                     offset = _time(name, offset)
-                if not (number.isascii() and number.isdigit() and _is_number(offset, least)):
+                if not (number.isascii() and number.isdigit() and is_number(offset, least)):
                     raise ValueError
                 made[topic, int(number)] = offset
     except OptionError:
@@ -303,82 +287,12 @@ def _by_partition(
     return made
 
 
-def _is_number(value: Any, least: int = 0) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _json(name: str, value: str) -> Any:
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        raise OptionError(f"option {name} is not JSON: {value}") from None
-
-
-def _bytes(name: str, value: str) -> int:
-    match = re.fullmatch(r"(\d+)\s*([kmgt]?)b?", value.strip().lower())
-    if match is None or not int(match[1]):
-        raise OptionError(f"option {name} is a size such as 128m, not {value}")
-    return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2]]
-
-
-def _format(_: str, value: str) -> str:
-    return "decode" if value.lower() == "true" else value
-
-
-def _evolve(name: str, value: str) -> int | str:
-    return "latest" if value.lower() == "latest" else whole(1)(name, value)
-
-
-_COMMITTED: Final = one_of({"read_uncommitted": False, "read_committed": True})
-_MODES: Final = one_of({"failfast": "raise", "permissive": "column", "dropcorrupt": "skip"})
-_TABLE: Final[Table] = {
-    "subscribe": ("topics", _topics),
-    "subscribePattern": ("pattern", _pattern),
-    "assign": ("assigned", _assigned),
-    "logStart": ("log_start", one_of({"checkpoint": True, "ignore": False})),
-    "timestampLookup": ("broker_times", one_of({"records": False, "broker": True})),
-    "startingOffsetsByTimestampStrategy": (
-        "latest_without_match",
-        one_of({"error": False, "latest": True}),
-    ),
-    "minPartitions": ("min_partitions", whole(1)),
-    "maxRecordsPerPartition": ("max_records", whole(1)),
-    "maxPartitionBytes": ("max_bytes", _bytes),
-    "maxOffsetsPerTrigger": ("max_offsets", whole(1)),
-    "failOnDataLoss": ("fail_on_data_loss", flag),
-    "includeHeaders": ("headers", flag),
-    "includeBatch": ("batch", flag),
-    "includeControl": ("include_control", flag),
-    # Settings of Kafka's consumer, with Spark's prefix for such or without.
-    "kafka.isolation.level": ("committed", _COMMITTED),
-    "isolation.level": ("committed", _COMMITTED),
-    "kafka.check.crcs": ("check_crcs", flag),
-    "check.crcs": ("check_crcs", flag),
-    "mode": ("on_error", _MODES),
-    "columnNameOfCorruptRecord": ("corrupt_column", text),
-    "filterPushdown": ("pushdown", flag),
-    "messages": ("messages", text),
-    "release": ("release", text),
-    "value.decode": ("value_decode", _format),
-    "key.decode": ("key_decode", _format),
-    "value.schema": ("value_schema", text),
-    "key.schema": ("key_schema", text),
-    "schemas": ("schemas", text),
-    "evolve": ("evolve", _evolve),
-    "value.depth": ("depth", whole(0, 64)),
-    "value.enums": ("enums", one_of({"text": "text", "int": "int"})),
-    "value.errors": (
-        "value_errors",
-        one_of({"column": "column", "skip": "skip", "raise": "raise"}),
-    ),
-}
-DOTTED: Final = {name.replace(".", "_"): name for name in _TABLE if "." in name}
-"""Options with a dot in their names, by those that Python writes."""
+_TABLE: Final = table_of(ReadNames)
 _STREAMS_ONLY: Final = ("maxoffsetspertrigger",)
 _ENDS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 _BATCH_ONLY: Final = tuple(name.lower() for name in _ENDS)
-_STARTS: Final = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
-_KNOWN: Final = {name.lower(): name for name in ("path", "paths", *_STARTS, *_ENDS, *_TABLE)}
+_NAMES: Final = (name.replace("_", ".") for name in get_type_hints(ReadNames))
+_KNOWN: Final = {name.lower(): name for name in ("path", "paths", *_NAMES)}
 _BROKER: Final = "the data source reads files, not brokers"
 _REFUSED: Final = {
     "minoffsetspertrigger": "a Python data source cannot wait for more data",

@@ -24,8 +24,8 @@ from kafkaspec.spark.offsets import (
     report_loss,
     span_of,
 )
-from kafkaspec.spark.options import EARLIEST, LATEST, RangeBound, ReadOptions, TopicPartition
-from kafkaspec.spark.parsing import OptionError
+from kafkaspec.spark.options import EARLIEST, LATEST, RangeBound, ReadOptions
+from kafkaspec.spark.parsing import OptionError, TopicPartition
 from kafkaspec.spark.paths import TopicLog
 from kafkaspec.spark.planning import plan_spans
 from kafkaspec.spark.schema import WantedColumns

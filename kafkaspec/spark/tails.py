@@ -16,8 +16,8 @@ from kafkaspec.log.batch import NONE
 from kafkaspec.log.damage import entry_end
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.segment import Segment
-from kafkaspec.spark.options import ReadOptions, TopicPartition
-from kafkaspec.spark.parsing import OptionError
+from kafkaspec.spark.options import ReadOptions
+from kafkaspec.spark.parsing import OptionError, TopicPartition
 from kafkaspec.spark.paths import SegmentFile, TopicLog, find_logs
 
 

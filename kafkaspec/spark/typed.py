@@ -166,7 +166,7 @@ def with_types(options: ReadOptions, schema: StructType | None = None) -> ReadOp
             schemas=registry,
             key_schema=options.key_schema,
             value_schema=options.value_schema,
-            on_value_error="column" if options.value_errors == "raise" else options.value_errors,
+            on_value_error="skip" if options.on_value_error == "skip" else "column",
             values=Options(depth=options.depth, enums=options.enums),
             topic=topic,
         )
@@ -182,7 +182,7 @@ def with_types(options: ReadOptions, schema: StructType | None = None) -> ReadOp
             fitting = _fitting(plan, topic, schema, options, registry, partial(decided, **one))
             if fitting.format != BYTES:
                 plans[side] = fitting
-        typed = TypedRead(topic, plans, options.value_errors, registry.path if registry else None)
+        typed = TypedRead(topic, plans, options.on_value_error, registry.path if registry else None)
     except (SchemaError, ValueError) as error:
         if isinstance(error, KafkaSpecError | OptionError):
             raise

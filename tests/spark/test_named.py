@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -11,17 +12,24 @@ import pytest
 pytest.importorskip("pyspark")
 
 import kafkaspec.spark
+from kafkaspec.options import options_of
 from kafkaspec.spark import jobs, options, write_options
 from kafkaspec.spark.named import Flag, ReadNames, WriteNames
+from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.parsing import OptionError
 
 NO_SESSION: Any = None
 """Options are checked before anything is asked of it."""
 
 
+OF_SEVERAL = {"paths", "start", "end", "typed"}
+"""Attributes that more than one option decides, or none."""
+
+
 def test_all_options_of_the_data_source_have_types() -> None:
-    known = {name.replace(".", "_") for name in options._KNOWN.values()} - {"path", "paths"}
-    assert get_type_hints(ReadNames).keys() == known
+    assert options_of(ReadNames).keys() == get_type_hints(ReadNames).keys()
+    attributes = {attribute for attribute, _ in options._TABLE.values()}
+    assert attributes == {each.name for each in fields(ReadOptions)} - OF_SEVERAL
     assert get_type_hints(WriteNames).keys() == write_options._TABLE.keys() - {"path"}
 
 
@@ -40,10 +48,10 @@ def words(names: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("name", "word"), words(ReadNames))
 def test_the_words_of_an_option_of_a_read_are_those_of_its_type(name: str, word: str) -> None:
-    given = {"path": "x", options.DOTTED.get(name, name): word}
+    given = {"path": "x", name.replace("_", "."): word}
     options.read_options(given, streaming=None)
     wrong: Any = {name: word + "x"}
-    with pytest.raises(OptionError, match=f"^option {options.DOTTED.get(name, name)} is one of "):
+    with pytest.raises(OptionError, match=f"^option {name.replace('_', '.')} is one of "):
         kafkaspec.spark.read(NO_SESSION, "x", **wrong)
 
 
@@ -53,6 +61,18 @@ def test_the_words_of_an_option_of_a_write_are_those_of_its_type(name: str, word
     wrong: Any = {name: word + "x"}
     with pytest.raises(OptionError, match=f"^option {name} is one of "):
         kafkaspec.spark.write(NO_SESSION, "x", **wrong)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "value"),
+    [("value.errors", "onValueError", "skip"), ("value.depth", "depth", "2"),
+     ("value.enums", "enums", "int")],
+)  # fmt: skip
+def test_a_former_name_does_the_same_and_warns(old: str, new: str, value: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"option {old} .* {new}"):
+        before = options.read_options({"path": "x", old: value})
+    assert before == options.read_options({"path": "x", new: value})
+    assert before != options.read_options({"path": "x"})
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_one() -> None:

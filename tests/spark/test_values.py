@@ -46,7 +46,7 @@ KARAPACE, CONFLUENT = (DATA / name / "logs" for name in ("karapace", "confluent"
 )  # fmt: skip
 def test_rows_are_those_of_the_library(home: Path, topic: str) -> None:
     key, value = _UNDECODED.get(topic, ("decode", "decode"))
-    ours = table(home, subscribe=topic, value_decode=value, key_decode=key, value_depth=2)
+    ours = table(home, subscribe=topic, value_decode=value, key_decode=key, depth=2)
     theirs = ks.LogDirectory(home).of_topic(topic).to_arrow(
         value=value, key=key, values=Options(depth=2)
     )  # fmt: skip
@@ -66,7 +66,7 @@ def test_what_was_to_be_decoded_and_cannot_be_is_an_error(topic: str) -> None:
     side = "value" if _UNDECODED[topic][1] == "auto" else "key"
     options = {f"{side}_decode": "decode"}
     with pytest.raises(OptionError, match=rf"option {side}\.decode: {topic}: .* auto leaves"):
-        table(KARAPACE, subscribe=topic, value_depth=2, **options)
+        table(KARAPACE, subscribe=topic, depth=2, **options)
 
 
 def _plain(value: Any) -> Any:
@@ -128,15 +128,15 @@ def test_a_time_beyond_spark_is_an_error_of_its_row() -> None:
 
 def test_rows_without_a_value_by_the_option() -> None:
     place: dict[str, Any] = {"subscribe": "bad", "value_decode": "decode"}
-    kept = table(KARAPACE, **place, value_errors="skip")
+    kept = table(KARAPACE, **place, onValueError="skip")
     assert kept["offset"].to_pylist() == [0, 11, 15]
     assert "value_error" not in kept.schema.names
-    assert table(KARAPACE, ["offset"], **place, value_errors="skip").num_rows == 3
+    assert table(KARAPACE, ["offset"], **place, onValueError="skip").num_rows == 3
     for mode in ("FAILFAST", "PERMISSIVE"):
         with pytest.raises(
             ks.KafkaSpecError, match=r"at byte 0 /value/ms: the value of offset 1, "
         ):
-            table(KARAPACE, **place, value_errors="raise", mode=mode)
+            table(KARAPACE, **place, onValueError="raise", mode=mode)
     few = table(KARAPACE, ["value_error", "offset"], **place)
     assert few["value_error"].null_count == 3
 
@@ -153,7 +153,7 @@ def test_rows_without_a_value_by_the_option() -> None:
             {"value_decode": "decode", "subscribe": "orders", "includeControl": "true"},
             "cannot be combined with",
         ),
-        ({"value_decode": "decode", "subscribe": "orders", "value_errors": "no"}, "is one of"),
+        ({"value_decode": "decode", "subscribe": "orders", "onValueError": "no"}, "is one of"),
     ],
     ids=str,
 )

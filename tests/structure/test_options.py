@@ -10,9 +10,12 @@ from typing import Any
 import click
 import pytest
 
-from kafkaspec.cli.options import FormerName, LogPath
+from kafkaspec.cli.options import LIBRARY, FormerName, LogPath
+from kafkaspec.options import words_of
 from tests.structure.commands import commands, option_name
-from tests.structure.source import ROOT
+from tests.structure.source import ROOT, trees
+from tests.structure.test_policy import enumerations
+from tools import options as options_tables
 
 OTHER_TYPE = {
     "--format: dump": "it has the formats of Kafka's tool and of kcat too",
@@ -173,3 +176,25 @@ def test_the_guide_says_which_commands_have_an_option(feature: str) -> None:
     expected = {name for name, command in commands().items() if FEATURES[feature](command)}
     assert named == (commands().keys() - expected if "all but" in cell else expected)
     assert len(reason.split()) > 5
+
+
+def test_the_tables_of_options_are_current() -> None:
+    found = 0
+    for path in options_tables.GUIDE.glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        assert options_tables.made(text) == text, f"run python -m tools.options: {path.name}"
+        found += text.count("by `python -m tools.options`")
+    assert found == 2
+
+
+def test_the_words_of_an_option_of_the_library_are_written_once() -> None:
+    """A command takes them from the definition, so that a word is added in one place."""
+    known = {frozenset(words_of(kind)) for kind, _ in LIBRARY.values()}
+    second = [
+        f"{path.relative_to(ROOT)}: {sorted(words)}"
+        for path, tree in trees("kafkaspec").items()
+        if path.name != "policy.py" and path != ROOT / "kafkaspec" / "log" / "options.py"
+        for words in enumerations(tree)
+        if len(words) > 1 and words in known
+    ]
+    assert second == []

@@ -104,7 +104,7 @@ def export_command(
         "key_decode": key,
         "schemas": schemas,
         "evolve": evolve,
-        "value_errors": on_value_error,
+        "onValueError": on_value_error,
     }
     typed: dict[str, Any] = {name: item for name, item in given.items() if item is not None}
     if (typed or topics) and (is_back or (value is None and key is None)):
