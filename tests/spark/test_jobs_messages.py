@@ -15,9 +15,7 @@ from click.testing import CliRunner
 import kafkaspec as ks
 from kafkaspec.cli.main import main
 from kafkaspec.log.partition import Partition
-from kafkaspec.spark import register
 from kafkaspec.spark.jobs.messages import LEFT_OUT, STATES, state, topic_messages
-from kafkaspec.spark.source import NAME
 from tests.goldens import GOLDEN
 
 if TYPE_CHECKING:
@@ -45,18 +43,6 @@ def test_records_are_those_of_the_library(spark: SparkSession) -> None:
         assert len(rows) == expected > 0, name
     commits = topic_messages(spark, PATHS[:1], "OffsetCommit").select("key.group", "value.offset")
     assert ("group-b", 12) in [tuple(row) for row in commits.collect()]
-
-
-def test_the_data_source_reads_them_too(spark: SparkSession) -> None:
-    register(spark)
-    reader = spark.read.format(NAME).option("messages", "OffsetCommit")
-    rows = reader.load(PATHS[0]).filter("key.topic = 'groups' and value.offset > 9")
-    found = {
-        (row["group"], row.offset) for row in rows.select("key.group", "value.offset").collect()
-    }
-    table = topic_messages(spark, PATHS[:1], "OffsetCommit").filter("key.topic = 'groups'")
-    expected = {(row.key.group, row.value.offset) for row in table.collect() if row.value}
-    assert found == {item for item in expected if item[1] > 9} != set()
 
 
 def test_states_are_those_of_the_library(spark: SparkSession) -> None:
