@@ -455,19 +455,17 @@ class TransactionsDecoder(TopicDecoder):
         state = kafka_name("enumeration.transaction_state", status)
         if state is None:
             raise _wrong(record, f"has transaction status {status}, which does not exist")
+        shown = f"[{','.join(places)}]"
+        if self._release < (2, 5):
+            name = "HashSet" if self._release >= (2, 4) else "Set"
+            shown = f"{name}({', '.join(places)})"
         return text, (
             f"producerId:{fields['producerId']},producerEpoch:{fields['producerEpoch']},"
             f"state={state},"
-            f"partitions={self._set(places)},"
+            f"partitions={shown},"
             f"txnLastUpdateTimestamp={fields['transactionLastUpdateTimestampMs']},"
             f"txnTimeoutMs={fields['transactionTimeoutMs']}"
         )
-
-    def _set(self, places: list[str]) -> str:
-        if self._release >= (2, 5):
-            return f"[{','.join(places)}]"
-        name = "HashSet" if self._release >= (2, 4) else "Set"
-        return f"{name}({', '.join(places)})"
 
 
 def _places(topics: list[dict[str, Any]], topic: str, numbers: str) -> list[str]:

@@ -118,17 +118,10 @@ def _sizes(figures: Figures) -> Iterator[Chart]:
             for bits in range(first, last + 1):
                 size = 0 if bits == 0 else 1 << (bits - 1)
                 count = counts.get(size, 0)
-                bars.append(Bar(_class(bits), count, f"{count:,}"))
+                label = f"{bits} B" if bits < 2 else f"{bytes_text(size)} and more"
+                bars.append(Bar(label, count, f"{count:,}"))
         unit = "batches" if what == "batch" else "records"
         yield Chart(f"{what}-sizes", title, "size", unit, tuple(bars))
-
-
-def _class(bits: int) -> str:
-    """Return the sizes of a class."""
-    if bits < 2:
-        return f"{bits} B"
-    low = 1 << (bits - 1)
-    return f"{bytes_text(low)} and more"
 
 
 def _times(figures: Figures) -> Iterator[Chart]:

@@ -14,9 +14,10 @@ from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.forensics.replicas.comparison import (
     DifferenceKind,
     ReplicaComparison,
+    ReplicaEpochs,
     compare_replicas,
+    truncation,
 )
-from kafkaspec.forensics.replicas.truncation import ReplicaEpochs, truncation
 from kafkaspec.log.partition import Partition
 from tests.cli.helpers import lines, run
 from tests.extent import examples

@@ -90,7 +90,8 @@ def check_index(
             without.add(number)
             continue
         try:
-            columns = _entries(path)
+            listed_in = TransactionIndex(path).columns()
+            columns = {name: np.array(values, np.int64) for name, values in listed_in.items()}
         except KafkaSpecError as error:
             unread.errors.append(error)
             without.add(number)
@@ -139,12 +140,6 @@ def _without_marker(file: str, entry: int, offset: int, text: str) -> IndexFindi
     return IndexFinding(
         reason=IndexReason.NO_MARKER, message=text, file=file, entry=entry, offset=offset
     )
-
-
-def _entries(path: Path) -> dict[str, PerBatch]:
-    """Return the entries of a transaction index in columns."""
-    columns = TransactionIndex(path).columns()
-    return {name: np.array(values, np.int64) for name, values in columns.items()}
 
 
 def _of_known(
