@@ -74,11 +74,7 @@ def expanded_fields(
 ) -> dict[str, Any]:
     """Return the fields of a message, with what consumers wrote into a group decoded.
 
-    Args:
-        name: Kafka's name of the message.
-        value: the structure of the typed model.
-        decode: decodes a message of that name from bytes.
-        unknown: see ``message_fields``.
+    ``decode`` decodes a message of a name from bytes. For the others see ``message_fields``.
     """
     fields = message_fields(name, value, unknown=unknown)
     if name == "GroupMetadataValue" and fields["protocolType"] == CONSUMER:

@@ -164,11 +164,9 @@ class MessageColumns:
 
 
 def with_names(column: ColumnLayout, value: Any) -> Any:
-    """Return a value with Kafka's names in place of numbers that stand for them.
+    """Return a value with Kafka's names in place of numbers that stand for them, as JSON has it.
 
-    Args:
-        column: what it is a value of.
-        value: the value, as JSON has it; fields that the column has not stay as they are.
+    Fields that the column has not stay as they are.
     """
     if value is None:
         return None

@@ -136,16 +136,10 @@ def _partition(
 
 
 def stray_reason(image: Image, node: int, topic_id: UUID | None, partition: Any) -> str | None:
-    """Return why a broker treats a directory as stray at its start; None if it does not.
+    """Return why a broker treats a directory as a stray one at its start; None if it does not.
 
-    What decides is the topic id in the directory, not the name of its topic. Kafka:
-    ``LogManager.isStrayReplica``.
-
-    Args:
-        image: the metadata.
-        node: the broker.
-        topic_id: in ``partition.metadata`` of the directory, None without one.
-        partition: number in the name of the directory.
+    What decides is the topic id in ``partition.metadata``, None without one, not the name of the
+    topic. Kafka: ``LogManager.isStrayReplica``.
     """
     if topic_id is None:
         return "it has no topic id"

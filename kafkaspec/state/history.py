@@ -68,10 +68,7 @@ def history(
         name: the group's, or the transactional id.
         found: notes what is left out.
         names: gets the names that the log has records of.
-        options: which records, as ``latest`` takes them.
-
-    Raises:
-        KafkaSpecError: a batch cannot be read.
+        options: see ``StateOptions``.
     """
     rows: list[tuple[str, dict[str, Any]]] = []
     markers = []

@@ -33,8 +33,6 @@ def with_lag(
     Args:
         offsets: as ``read_groups`` returns them.
         partitions: data partitions, of which those with offsets are read.
-        at: the time at which they are compared, ms since the epoch. See ``past_end`` for how
-            exactly it is known where a partition ended then.
         at: the time at which they are compared, see ``kafkaspec.times.Time``. Where a
             partition ended at that time is found by the timestamps of its records, so it is exact
             for LogAppendTime only.

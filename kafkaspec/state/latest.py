@@ -78,6 +78,25 @@ def latest(log: PartitionLog, topic: str, **options: Unpack[StateOptions]) -> La
     return found
 
 
+def tables_of(
+    log: PartitionLog,
+    columns: Sequence[str],
+    *,
+    include_control: bool = False,
+    **options: Unpack[StateOptions],
+) -> Iterator[pa.Table]:
+    """Yield the records of a log up to a time, with their times in ms, in pieces."""
+    at = options.get("at")
+    until = None if at is None else milliseconds(at, "at")
+    ranges: Any = {name: each for name, each in options.items() if name not in ("at", "release")}
+    wanted = list(columns)
+    for batch in log.to_batches(wanted, include_control=include_control, layout="binary", **ranges):
+        table = pa.Table.from_batches([batch])
+        place = wanted.index(TIMESTAMP)
+        table = table.set_column(place, TIMESTAMP, table[TIMESTAMP].cast(pa.int64()))
+        yield table if until is None else table.filter(pc.less_equal(table[TIMESTAMP], until))
+
+
 def pieces(
     log: PartitionLog, topic: str, found: Latest, **options: Unpack[StateOptions]
 ) -> Iterator[tuple[dict[str, pa.Table], pa.Table]]:
@@ -87,15 +106,8 @@ def pieces(
     ``producer_id``, that of markers ``offset``, ``producer_id`` and ``control_type``.
     What is left out is noted in ``found``.
     """
-    at, release = options.get("at"), options.get("release")
-    until = None if at is None else milliseconds(at, "at")
-    ranges: Any = {name: each for name, each in options.items() if name not in ("at", "release")}
-    reader = log.to_batches(_COLUMNS, include_control=True, layout="binary", **ranges)
-    for batch in reader:
-        table = pa.Table.from_batches([batch])
-        table = table.set_column(1, TIMESTAMP, table[TIMESTAMP].cast(pa.int64()))
-        if until is not None:
-            table = table.filter(pc.less_equal(table[TIMESTAMP], until))
+    release = options.get("release")
+    for table in tables_of(log, _COLUMNS, include_control=True, **options):
         data = table.filter(table[CONTROL].is_null())
         yield _by_type(data, topic, release, found), markers_in(table)
 

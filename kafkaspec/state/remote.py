@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Unpack
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.layout.kinds import shown_name
-from kafkaspec.log.options import RangeOptions
 from kafkaspec.log.partition import PartitionLog
 from kafkaspec.options import checked
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key, columns_of
-from kafkaspec.times import Time, milliseconds
+from kafkaspec.state.latest import StateOptions, tables_of
 
 _STATE: Final = "enumeration.remote_log_segment_state"
 FINISHED: Final = frozenset(
@@ -61,35 +59,18 @@ class RemoteSegments(LeftOut):
 
 
 @checked
-def read_remote_segments(
-    log: PartitionLog,
-    *,
-    at: Time | None = None,
-    release: str | None = None,
-    **options: Unpack[RangeOptions],
-) -> RemoteSegments:
+def read_remote_segments(log: PartitionLog, **options: Unpack[StateOptions]) -> RemoteSegments:
     """Return the segments that a partition of ``__remote_log_metadata`` names, in any state.
 
     An update changes the state of the segment with the same id. Kafka:
-    ``RemoteLogMetadataCache``, ``RemoteLogSegmentState``; KIP-405.
-
-    Args:
-        log: the partition, or a segment of it.
-        at: the state at this time, see ``kafkaspec.times.Time``.
-        release: of the brokers that wrote it, ``3.6``; None if it is not known.
-        options: which records, as ``to_batches`` takes them.
-
-    Raises:
-        KafkaSpecError: a batch cannot be read.
+    ``RemoteLogMetadataCache``, ``RemoteLogSegmentState``; KIP-405. For the arguments see
+    ``kafkaspec.state.groups.read_groups``.
     """
-    until = None if at is None else milliseconds(at, "at")
     found = RemoteSegments()
     segments: dict[str, dict[str, Any]] = {}
     file = None if log.path is None else str(log.path)
-    for piece in log.to_batches(list(COLUMNS), layout="binary", **options):
-        table = pa.Table.from_batches([piece])
-        if until is not None:
-            table = table.filter(pc.less_equal(table["timestamp"].cast(pa.int64()), until))
+    release = options.get("release")
+    for table in tables_of(log, COLUMNS, **options):
         changes = by_api_key(table, Topic.REMOTE_LOG_METADATA, file, release, found)
         for change in sorted(changes, key=lambda each: each.offset):
             _apply(segments, change, found.orphans)

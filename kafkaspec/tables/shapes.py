@@ -83,14 +83,10 @@ def _field(field: pa.Field, leaf: Callable[[pa.DataType], pa.DataType]) -> pa.Fi
 
 
 def converted(array: pa.Array, kind: pa.DataType, leaf: Leaf | None = None) -> pa.Array:
-    """Return an array in another type of the same shape.
+    """Return an array in another type of the same shape, such as ``for_parquet`` returns.
 
-    A struct without fields becomes a boolean, a dictionary its values.
-
-    Args:
-        array: the array.
-        kind: the type, such as ``for_parquet`` and ``without_dictionaries`` return.
-        leaf: converts what is neither nested nor a dictionary; None if that has its type already.
+    A struct without fields becomes a boolean, a dictionary its values. ``leaf`` converts what is
+    neither nested nor a dictionary; without it, that has its type already.
     """
     own, types = array.type, pa.types
     if own == kind:

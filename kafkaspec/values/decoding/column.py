@@ -120,12 +120,7 @@ class ValueColumn:
         return pa.struct([pa.field(*pair) for pair in zip(names, types, strict=True)])
 
     def parts(self, values: pa.Array, headers: pa.Array | None) -> ColumnParts:
-        """Decode rows, each by its schema.
-
-        Args:
-            values: keys or values, ``binary``.
-            headers: the column ``headers``, None if nothing needs it.
-        """
+        """Decode keys or values (binary), each by its schema, which headers may name."""
         count = len(values)
         if self._fixed is not None:
             if isinstance(self._fixed, RecordDecoder):

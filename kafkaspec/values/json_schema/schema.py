@@ -37,12 +37,7 @@ _ARRAY: Final = ("items", "prefixItems")
 
 
 def compile_schema(definition: Definition, options: Options) -> Shape:
-    """Return the type that a JSON Schema describes.
-
-    Raises:
-        SchemaError: the schema cannot be read, refers to what is not there, or takes more than a
-            limit allows.
-    """
+    """Return the type that a JSON Schema describes."""
     place = references.load(definition, options.bounds)
     return _Compiler(options).shape(place, ())
 

@@ -43,14 +43,7 @@ from kafkaspec.values.registry.schema import DEFAULT_CONTEXT, Schema
 def plan_column(
     log: AnyLog, topic: str | None, side: Side, wanted: WantedSide, schemas: SchemaLog | None
 ) -> Plan:
-    """Decide how the keys or values of one topic are read.
-
-    Args:
-        log: the log, of one topic.
-        topic: its name, None if it is not known.
-        side: keys or values.
-        wanted: what is asked for.
-        schemas: the registry, None if there is none.
+    """Decide how the keys or values of one topic are read, by its name if that is known.
 
     Raises:
         ValueError: the format is unknown; it needs a schema, or a registry, and there is none.

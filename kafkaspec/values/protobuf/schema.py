@@ -63,11 +63,7 @@ class ProtobufSchema:
     declared: Mapping[str, DescriptorProto]
 
     def descriptor(self, name: str) -> Any:
-        """Return the descriptor of a message, from ``pool``.
-
-        Raises:
-            SchemaError: there is no such message.
-        """
+        """Return the descriptor of a message, from ``pool``."""
         try:
             return self.pool.FindMessageTypeByName(name)
         except KeyError:

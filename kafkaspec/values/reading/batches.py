@@ -90,11 +90,7 @@ class SideReader:
         self._each = any(not plan.targets and plan.format == DECODE for plan in plans.values())
 
     def check(self) -> None:
-        """Compile what the columns need.
-
-        Raises:
-            ValueError: a schema cannot become a column; a condition does not suit the columns.
-        """
+        """Compile what the columns need; a ValueError says what cannot become a column."""
         if not self._each:
             _ = self._whole
 

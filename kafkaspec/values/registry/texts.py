@@ -27,11 +27,6 @@ def write_texts(
 
     What is imported has the name by which it is, so that other tools find it; if that is taken, or
     by several schemas that were chosen, it has the name of its subject and version.
-
-    Args:
-        log: has the schemas.
-        chosen: the ones to write.
-        write: writes a file of a name.
     """
     roots = list(dict.fromkeys(chosen))
     wanted: dict[Schema, str] = dict.fromkeys(roots, "")
