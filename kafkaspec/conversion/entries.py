@@ -65,8 +65,7 @@ class EntryConverter:
 
     Attributes:
         took: whether any part of the last batch was taken.
-        kept: the fast path for entries that stay entries.
-        regrouped: the fast paths for new batches, to messages, and from messages.
+        paths: the fast paths, one after the other.
     """
 
     def __init__(
@@ -98,8 +97,10 @@ class EntryConverter:
             high=self._high,
             outcomes=markers is not None,
         )
-        self.kept, self._wrappers = KeptBatches(shared), Wrappers(shared)
-        self.regrouped = Regrouped(shared), ToMessages(shared), FromMessages(shared)
+        self._wrappers = Wrappers(shared)
+        self.paths = tuple(
+            path(shared) for path in (KeptBatches, Regrouped, ToMessages, FromMessages)
+        )
         self.took = False
         self._untimely = 0  # records of the batch that are out of the range of timestamps
 

@@ -10,18 +10,19 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, repeat
-from typing import Final
+from typing import Any, Final
 
 from kafkaspec import compression as compressions
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.entries import header_size, put_headers
 from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.wanted import POSITION, SIZE
-from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, BatchRange, ByRanges, last_of
+from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, BatchRange, ByRanges, Chunk, last_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.pieces import WHOLE_BYTES
+from kafkaspec.model import Buffer
 from kafkaspec.writing.editing import put_offset
 
 _ROOM: Final = 256
@@ -30,34 +31,11 @@ _RATIO: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """The first ``count`` batches converted, with their old offsets, and where each ends."""
+class _Made(Chunk):
+    """Batches with their old offsets, and where each ends in ``data``."""
 
-    source: BatchRange
-    count: int
     data: bytearray
     ends: array[int]
-
-    @property
-    def whole(self) -> bool:
-        """Whether all batches were converted."""
-        return self.count == self.source.table.count
-
-    @property
-    def position(self) -> int:
-        """Position in the segment of the first batch."""
-        return self.source.start + self.source.table.column(POSITION)[0]
-
-    @property
-    def end(self) -> int:
-        """Position in the segment after the last batch that was converted."""
-        table, last = self.source.table, self.count - 1
-        return self.source.start + table.column(POSITION)[last] + table.column(SIZE)[last]
-
-    @property
-    def last_offset(self) -> int:
-        """Last offset of the last batch that was converted."""
-        return self.source.last_offsets[self.count - 1]
 
 
 class KeptBatches(ByRanges):
@@ -65,7 +43,6 @@ class KeptBatches(ByRanges):
 
     @property
     def available(self) -> bool:
-        """Whether there is a fast path for this plan."""
         return self._core is not None and not self._choices.by_time
 
     def _takes(self, kind: EntryKind) -> bool:
@@ -117,26 +94,24 @@ class KeptBatches(ByRanges):
 
     # -- converting -------------------------------------------------------------------------
 
-    def convert(self, source: BatchRange) -> Made:
-        """Return the batches with their new compression and leader epoch; for any thread.
-
-        It ends before a batch that cannot be converted here.
-        """
+    def read(self, source: BatchRange) -> tuple[list[Any], bool]:
         core, table = self._core, source.table
         assert core is not None
         kind, count = source.kind, source.intact(core)
         if source.compressions is None:
             places, sizes = table.column(POSITION), table.column(SIZE)
             begin = places[0]
-            ends = [place + size - begin for place, size in zip(places, sizes, strict=True)]
-            data = bytearray(source.buffer[begin : begin + ends[count - 1]] if count else b"")
-            return Made(source, count, data, array("q", ends[:count]))
-        data, made = self._payloads(core, source, kind, count)
-        written = put_headers(core, kind, self._changed(core, kind, source, len(made)), data, made)
-        if written < len(made):
-            del made[written:]
-            del data[made[-1] if made else 0 :]
-        return Made(source, written, data, made)
+            some = zip(places[:count], sizes[:count], strict=True)
+            ends = array("q", (place + size - begin for place, size in some))
+            data = bytearray(source.buffer[begin : begin + ends[-1]] if count else b"")
+        else:
+            data, ends = self._payloads(core, source, kind, count)
+            changed = self._changed(core, kind, source, len(ends))
+            count = put_headers(core, kind, changed, data, ends)
+            if count < len(ends):
+                del ends[count:]
+                del data[ends[-1] if ends else 0 :]
+        return [_Made(source, 0, count, data, ends)] if count else [], count == table.count
 
     def _payloads(
         self, core: Core, source: BatchRange, kind: EntryKind, count: int
@@ -209,27 +184,33 @@ class KeptBatches(ByRanges):
 
     # -- offsets ----------------------------------------------------------------------------
 
-    def settle(self, made: Made) -> bool:
-        """Give batches their new offsets; return False, and change none, if one is too large."""
-        offsets, table = self._offsets, made.source.table
-        firsts = table.column(names.BASE_OFFSET)[: made.count]
+    def settle(self, chunk: _Made) -> bool:
+        offsets, count = self._offsets, chunk.batches
+        firsts = chunk.source.table.column(names.BASE_OFFSET)[:count]
         if offsets.renumbers:
-            ends = made.source.last_offsets[: made.count]
+            ends = chunk.source.last_offsets[:count]
             counts = [end - first + 1 for first, end in zip(firsts, ends, strict=True)]
             if offsets.next + sum(counts) - 1 > LARGEST_OFFSET:
                 return False
-            new = [offsets.take(count) for count in counts]
+            new = [offsets.take(number) for number in counts]
         else:
             offsets.begin(firsts[0])
             shift = offsets.shift
             if not shift:
                 return True
-            if firsts[0] + shift < 0 or made.last_offset + shift > LARGEST_OFFSET:
+            if firsts[0] + shift < 0 or chunk.last_offset + shift > LARGEST_OFFSET:
                 return False
             new = [first + shift for first in firsts]
-        for position, offset in zip((0, *made.ends), new, strict=False):
-            put_offset(made.data, position, offset)
+        for position, offset in zip((0, *chunk.ends), new, strict=False):
+            put_offset(chunk.data, position, offset)
         return True
+
+    def group(self, chunk: _Made) -> Buffer:
+        before = b"".join(self._waiting.flush())
+        return before + chunk.data if before else chunk.data
+
+    def write(self, groups: Buffer) -> Buffer:
+        return groups
 
 
 def _unpacked(

@@ -11,7 +11,7 @@ from kafkaspec.conversion.columns import Slice, read_wrapped
 from kafkaspec.conversion.drafts import Draft, Shared, Traits
 from kafkaspec.conversion.fields import carried, header_values
 from kafkaspec.conversion.losses import Loss
-from kafkaspec.conversion.regrouped import LAST, Regrouped, _Chunk, _Groups, _Parts
+from kafkaspec.conversion.regrouped import LAST, Groups, Parts, RecordChunk, Regrouped
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, check_count, held_payload
@@ -31,7 +31,6 @@ class ToMessages(Regrouped):
 
     @property
     def available(self) -> bool:
-        """Whether there is a fast path for this plan."""
         choices = self._choices
         to_messages = choices.kind is not None and not choices.kind.has_record_sets
         grouped = choices.batch_bytes is not None and choices.codec_id != 0
@@ -40,7 +39,7 @@ class ToMessages(Regrouped):
     def _takes(self, kind: EntryKind) -> bool:
         return kind.has_record_sets
 
-    def group(self, chunk: _Chunk) -> _Groups:
+    def group(self, chunk: RecordChunk) -> Groups:
         """Return the messages of a chunk, as many as there are; what they lose is counted."""
         rows, parts, kind, add = chunk.rows, chunk.parts, self._choices.kind, self._losses.add
         assert self._core is not None
@@ -73,15 +72,14 @@ class FromMessages(Regrouped):
 
     @property
     def available(self) -> bool:
-        """Whether there is a fast path for this plan."""
         return self._core is not None
 
     def _takes(self, kind: EntryKind) -> bool:
         return not kind.has_record_sets
 
-    def group(self, chunk: _Chunk) -> _Groups:
+    def group(self, chunk: RecordChunk) -> Groups:
         """Return what the messages of a chunk become; the last of them wait for more."""
-        kind = self._choices.kind or chunk.kind
+        kind = self._choices.kind or chunk.source.kind
         rows, parts, count = chunk.rows, chunk.parts, chunk.batches
         if not kind.has_timestamps:
             assert self._core is not None
@@ -91,7 +89,7 @@ class FromMessages(Regrouped):
         if kind.has_record_sets or self._choices.codec_id:
             return super().group(chunk)
         parts.column(LAST)[0] = count
-        return _Groups(b"".join(self._waiting.flush()), rows, _Parts(parts.numbers, 0, 1), kind)
+        return Groups(b"".join(self._waiting.flush()), rows, Parts(parts.numbers, 0, 1), kind)
 
 
 class Wrappers:

@@ -17,7 +17,7 @@ from kafkaspec.codecs import Buffer, Codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.entries import EntryConverter
 from kafkaspec.conversion.losses import Loss
-from kafkaspec.conversion.regrouped import Regrouped, _Chunk, _Groups
+from kafkaspec.conversion.ranges import ByRanges
 from kafkaspec.conversion.report import Damage, PartitionResult, TailNote
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
@@ -178,9 +178,8 @@ class PartitionConversion:
         while position < segment.size:
             if by_columns:
                 before = position
-                position = yield from self._kept(segment, position)
-                for path in self.converter.regrouped:
-                    position = yield from self._regrouped(path, segment, position)
+                for path in self.converter.paths:
+                    position = yield from self._by_columns(path, segment, position)
                 if position > before:
                     batches = _BATCHES[0]
                     continue
@@ -188,35 +187,14 @@ class PartitionConversion:
             batches = min(2 * batches, most)
         self._tell(segment, segment.size)
 
-    def _kept(self, segment: Segment, position: int) -> Generator[Buffer, None, int]:
-        """Yield the regular batches from a position on, if batches stay; return their end."""
-        kept = self.converter.kept
-        if not kept.available:
-            return position
-        ranges = kept.ranges(segment, position, self._last)
-        with closing(in_order(kept.convert, ranges, self._jobs)) as results:
-            for made in results:
-                if not made.count or not kept.settle(made):
-                    break
-                yield from self.converter.flush()
-                yield made.data
-                self.result.batches += made.count
-                self.result.taken += made.count
-                self.spans.add(made.position, made.end)
-                self._last, position = made.last_offset, made.end
-                self._tell(segment, position)
-                if not made.whole:
-                    break
-        return position
-
-    def _regrouped(
-        self, path: Regrouped, segment: Segment, position: int
+    def _by_columns(
+        self, path: ByRanges, segment: Segment, position: int
     ) -> Generator[Buffer, None, int]:
-        """Yield what the regular batches from a position on become; return their end."""
+        """Yield what the regular entries from a position on become; return their end."""
         if not path.available:
             return position
 
-        def grouped(read: Iterator[tuple[list[_Chunk], bool]]) -> Iterator[_Groups]:
+        def taken(read: Iterator[tuple[list[Any], bool]]) -> Iterator[Any]:
             nonlocal position
             for chunks, whole in read:
                 for chunk in chunks:
@@ -234,7 +212,7 @@ class PartitionConversion:
         ranges = path.ranges(segment, position, self._last)
         with (
             closing(in_order(path.read, ranges, self._jobs)) as read,
-            closing(in_order(path.write, grouped(read), self._jobs)) as made,
+            closing(in_order(path.write, taken(read), self._jobs)) as made,
         ):
             yield from made
         return position

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs.native.core import Core
@@ -66,6 +66,31 @@ class BatchRange:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some of the batches of a range, from number ``first`` on."""
+
+    source: BatchRange
+    first: int
+    batches: int
+
+    @property
+    def start(self) -> int:
+        """Position in the segment of the first batch."""
+        return self.source.start + self.source.table.column(POSITION)[self.first]
+
+    @property
+    def end(self) -> int:
+        """Position in the segment after the last one."""
+        table, last = self.source.table, self.first + self.batches - 1
+        return self.source.start + table.column(POSITION)[last] + table.column(SIZE)[last]
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset."""
+        return self.source.last_offsets[self.first + self.batches - 1]
+
+
 class ByRanges(ABC):
     """A fast path for regular batches, which is there only with a codec that has a core."""
 
@@ -75,6 +100,30 @@ class ByRanges(ABC):
         self._offsets, self._losses, self._waiting = shared.offsets, shared.losses, shared.waiting
         self._low, self._high, self._outcomes = shared.low, shared.high, shared.outcomes
         self._most = RANGE_BYTES  # of a range, unless one batch has more
+
+    @property
+    @abstractmethod
+    def available(self) -> bool:
+        """Whether there is a fast path for this plan."""
+
+    @abstractmethod
+    def read(self, source: BatchRange) -> tuple[list[Any], bool]:
+        """Return the entries of a range in chunks, and whether those are all; for any thread.
+
+        They end before one that cannot be converted here.
+        """
+
+    @abstractmethod
+    def settle(self, chunk: Any) -> bool:
+        """Give a chunk its new offsets; return False, and change none, if one is too large."""
+
+    @abstractmethod
+    def group(self, chunk: Any) -> Any:
+        """Return what ``write`` needs, in the order of the log."""
+
+    @abstractmethod
+    def write(self, groups: Any) -> Buffer:
+        """Return the bytes of new entries; for any thread."""
 
     @abstractmethod
     def _regular(

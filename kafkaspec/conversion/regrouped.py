@@ -26,7 +26,7 @@ from kafkaspec.columns.wanted import OF_BATCH, POSITION, SIZE, Wanted
 from kafkaspec.conversion.columns import RecordRows, Slice
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, write
 from kafkaspec.conversion.fields import default_columns, fields_outside, holds_only, own_fields
-from kafkaspec.conversion.ranges import KNOWN, BatchRange, ByRanges, last_of
+from kafkaspec.conversion.ranges import KNOWN, BatchRange, ByRanges, Chunk, last_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
@@ -73,8 +73,8 @@ last one, first timestamp, number of rows; and of how many numbers that makes.""
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
-    """_Parts ``first`` to ``end`` of columns of ``_PART`` numbers, one column after the other."""
+class Parts:
+    """Parts ``first`` to ``end`` of columns of ``_PART`` numbers, one column after the other."""
 
     numbers: memoryview
     first: int
@@ -95,27 +95,15 @@ class _Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chunk:
-    """Records of regular batches in columns.
-
-    Attributes:
-        parts: what may be combined, in order.
-        batches: number of batches.
-        start: position of the first batch in the segment.
-        end: position after the last one.
-    """
+class RecordChunk(Chunk):
+    """Records of batches in columns, in parts that may be combined."""
 
     rows: RecordRows
-    parts: _Parts
-    batches: int
-    start: int
-    end: int
-    last_offset: int
-    kind: EntryKind
+    parts: Parts
 
 
 @dataclass(frozen=True, slots=True)
-class _Groups:
+class Groups:
     """New batches of the rows of a chunk.
 
     Attributes:
@@ -125,7 +113,7 @@ class _Groups:
 
     before: bytes
     rows: RecordRows
-    parts: _Parts
+    parts: Parts
     kind: EntryKind
 
 
@@ -140,7 +128,6 @@ class Regrouped(ByRanges):
 
     @property
     def available(self) -> bool:
-        """Whether there is a fast path for this plan."""
         if self._core is None or self._choices.by_time:
             return False
         # Without a limit, the others stay as they are.
@@ -169,16 +156,12 @@ class Regrouped(ByRanges):
             return count, table.column(names.COMPRESSION)[:count]
         return count, array("q", [wanted]) * count
 
-    def read(self, source: BatchRange) -> tuple[list[_Chunk], bool]:
-        """Return the records of a range, and whether those are all; for any thread.
-
-        It ends before a batch that cannot be converted here.
-        """
+    def read(self, source: BatchRange) -> tuple[list[RecordChunk], bool]:
         core, table = self._core, source.table
         assert core is not None
         kind, count = source.kind, source.intact(core)
         places, sizes = table.column(POSITION), table.column(SIZE)
-        chunks: list[_Chunk] = []
+        chunks: list[RecordChunk] = []
         if not count:
             return chunks, False
         data = source.buffer[places[0] : places[count - 1] + sizes[count - 1]]
@@ -206,7 +189,7 @@ class Regrouped(ByRanges):
 
     def _chunk(
         self, core: Core, source: BatchRange, columns: Columns, done: int, count: int
-    ) -> tuple[_Chunk, bool] | None:
+    ) -> tuple[RecordChunk, bool] | None:
         """Return the records of some batches, and whether those are all of the columns.
 
         The columns begin with batch ``done``; ``count`` batches have the right checksum.
@@ -236,18 +219,8 @@ class Regrouped(ByRanges):
         )  # fmt: skip
         if not batches:
             return None
-        end = bounds[batches]
-        places, octets, last = table.column(POSITION), table.column(SIZE), done + batches - 1
-        chunk = _Chunk(
-            rows,
-            _Parts(room, 0, parts),
-            batches,
-            source.start + places[done],
-            source.start + places[last] + octets[last],
-            source.last_offsets[last],
-            kind,
-        )
-        return chunk, end == columns.rows
+        chunk = RecordChunk(source, done, batches, rows, Parts(room, 0, parts))
+        return chunk, bounds[batches] == columns.rows
 
     def _traits(
         self, source: BatchRange, kind: EntryKind, done: int, count: int
@@ -272,8 +245,7 @@ class Regrouped(ByRanges):
 
     # -- grouping ---------------------------------------------------------------------------
 
-    def settle(self, chunk: _Chunk) -> bool:
-        """Give records their new offsets; return False, and change none, if one is too large."""
+    def settle(self, chunk: RecordChunk) -> bool:
         offsets, rows, count = self._offsets, chunk.rows, chunk.parts[-1].last
         if offsets.renumbers:
             if offsets.next + count - 1 > LARGEST_OFFSET:
@@ -292,17 +264,17 @@ class Regrouped(ByRanges):
         self._core.module.adjust(rows.offsets, 0, count, False, shift)
         return True
 
-    def group(self, chunk: _Chunk) -> _Groups:
+    def group(self, chunk: RecordChunk) -> Groups:
         """Return the new batches that a chunk completes; its last records wait for more.
 
         Without a limit, each batch stays one.
         """
         waiting, rows, parts = self._waiting, chunk.rows, chunk.parts
-        kind, limit = self._choices.kind or chunk.kind, self._limit
+        kind, limit = self._choices.kind or chunk.source.kind, self._limit
         if limit is None:
             flushed = b"".join(waiting.flush())
             self._joined(rows, parts, 0, 0)
-            return _Groups(flushed, rows, parts, kind)
+            return Groups(flushed, rows, parts, kind)
         before: list[bytes] = []
         start = 0
         for number in range(len(parts)):
@@ -314,13 +286,13 @@ class Regrouped(ByRanges):
                 waiting.take()
                 break
         else:
-            return _Groups(b"".join(before), rows, _Parts(parts.numbers, 0, 0), kind)
+            return Groups(b"".join(before), rows, Parts(parts.numbers, 0, 0), kind)
         last = start + self._joined(rows, parts, start, limit) - 1
-        final = _Parts(parts.numbers, last, last + 1)[0]
+        final = Parts(parts.numbers, last, last + 1)[0]
         before += waiting.put(self._draft(rows, kind, final), limit)
-        return _Groups(b"".join(before), rows, _Parts(parts.numbers, start, last), kind)
+        return Groups(b"".join(before), rows, Parts(parts.numbers, start, last), kind)
 
-    def _joined(self, rows: RecordRows, parts: _Parts, start: int, limit: int) -> int:
+    def _joined(self, rows: RecordRows, parts: Parts, start: int, limit: int) -> int:
         """Put parts together from one on, in their place; return how many that makes."""
         assert self._core is not None
         number: int = self._core.module.joined(
@@ -345,8 +317,7 @@ class Regrouped(ByRanges):
 
     # -- writing ----------------------------------------------------------------------------
 
-    def write(self, groups: _Groups) -> Buffer:
-        """Return the bytes of new batches; for any thread."""
+    def write(self, groups: Groups) -> Buffer:
         core, rows, kind, parts = self._core, groups.rows, groups.kind, groups.parts
         if not parts:
             return groups.before
@@ -369,7 +340,7 @@ class Regrouped(ByRanges):
         assert written == len(parts), "the core has encoded them"
         return b"".join((groups.before, data)) if groups.before else data
 
-    def _messages(self, groups: _Groups) -> Iterator[bytes]:
+    def _messages(self, groups: Groups) -> Iterator[bytes]:
         """Yield messages, each of them a record or a wrapper of the records of a part."""
         parts = groups.parts
         some = (parts[number] for number in range(len(parts)))
@@ -409,7 +380,7 @@ class Regrouped(ByRanges):
             return pieces[0], stops
         return bytearray().join(pieces), stops
 
-    def _headers(self, kind: EntryKind, parts: _Parts) -> EntryTable:
+    def _headers(self, kind: EntryKind, parts: Parts) -> EntryTable:
         """Return the headers of new batches."""
         assert self._core is not None
         table, count = blank_table(self._core, len(parts)), len(parts)
