@@ -18,7 +18,7 @@ from kafkaspec.analysis import files as analysis_files
 from kafkaspec.analysis import verification
 from kafkaspec.analysis.files import read_directories
 from kafkaspec.analysis.verify_segment import VerifyChecks
-from kafkaspec.cli.commands.verify_text import print_report
+from kafkaspec.cli.commands.verify import print_report
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.jobs import in_processes
 from tests.cli.helpers import first_segment, golden, lines, run

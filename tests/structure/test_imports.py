@@ -66,7 +66,6 @@ DEFERRED = (
     ),
     ("kafkaspec.cli.console", "rich", _RICH),
     ("kafkaspec.cli.report", "pyarrow.types", _EXTRA),
-    ("kafkaspec.cli.commands.verify", "kafkaspec.cli.commands.verify_text", _RICH),
     ("kafkaspec.tables.sql.session", "kafkaspec.tables.sql.typed", _EXTRA),
     ("kafkaspec.cli.commands.dump", "kafkaspec.cli.commands.where", _EXTRA),
     ("kafkaspec.forensics.cleaner.settings", "kafkaspec.state", _EXTRA),

@@ -24,6 +24,7 @@ from kafkaspec.cli.commands.dump_format import (
 from kafkaspec.cli.commands.dump_json import (
     MEANINGS,
     WRITERS,
+    BytesWriter,
     _Key,
     batch_line,
     decode_controls,
@@ -107,30 +108,6 @@ _FEW = 1 << 13
 _Content = tuple[Sequence[Record], list[ControlRecord] | None, Sequence[RecordValues] | None]
 
 
-class _Decoding:
-    """Which files are of internal topics, and what decodes their records.
-
-    Args:
-        codec: name of the codec that reads.
-        wanted: whether messages are to be shown; otherwise no file is of such a topic.
-    """
-
-    def __init__(self, codec: str, *, wanted: bool) -> None:
-        self._codec, self._wanted = codec, wanted
-        self._known: dict[str, MessageLines] = {}
-
-    def of(self, file: str | None) -> MessageLines | None:
-        """Return what decodes the records of a file, None where they are the user's."""
-        topic = topic_of(file) if self._wanted and file is not None else None
-        if topic is None:
-            return None
-        if topic not in self._known:
-            from kafkaspec.cli.commands.dump_messages import MessageLines
-
-            self._known[topic] = MessageLines(topic, self._codec)
-        return self._known[topic]
-
-
 @command(None, _EPILOG)
 def dump_command(
     ctx: click.Context,
@@ -201,44 +178,43 @@ def dump_command(
     others = [path for path in paths if not is_other(path)]
     condition = condition_of(where, typed=typed is not None)
     inputs = Inputs(others, codec, crc, selection, condition)
-    chosen = None if condition is None or typed is not None else _Chosen(condition, codec)
-    text = TextDump()
     lines: Iterator[str | Buffer]
     as_json = output_format == "json"
-    decoding = _Decoding(codec, wanted=decode)
     if condition is not None and files:
         raise click.UsageError("--where is for records")
+    dump = _Dump(
+        inputs,
+        codec,
+        jobs,
+        WRITERS[bytes_form],
+        decode=decode,
+        base64=bytes_form == "base64",
+        where=None if typed is not None else condition,
+    )
     if typed is not None:
         if files:
             raise click.UsageError("--value and --key-format are for records")
-        lines = _typed_lines(inputs, typed, selection, condition, as_json=as_json, limit=limit)
+        from kafkaspec.cli.commands.dump_typed import typed_lines
+
+        wanted = selection | {"where": condition, "on_unreadable": inputs.cannot_read}
+        if selection["on_error"] == "skip":
+            wanted["on_error"] = inputs.cannot_decode
+        lines = typed_lines(inputs, typed, wanted, as_json=as_json, limit=limit)
         limit = None
     elif template is not None:
         if batches or files:
             raise click.UsageError("a format string is for records, and without --batches")
-        lines = _formatted(inputs, codec, template, limit, jobs, chosen)
+        lines = dump.formatted(template, limit)
         limit = None
     elif batches:
-        show = batch_line if as_json else text.batch_line
+        show = batch_line if as_json else TextDump().batch_line
         lines = (show(batch, segment.name or "") for batch, segment, _ in inputs.batches())
-    elif as_json and (limit is None or chosen is not None or (limit > _FEW and not files)):
-        lines = _json_lines(inputs, codec, bytes_form, jobs, decoding, chosen)
-    elif as_json:
-        lines = chain.from_iterable(
-            _lines_of(batch, segment, wanted, codec, bytes_form, decoding)
-            for batch, segment, wanted in inputs.batches()
-        )
+    elif not as_json:
+        lines = dump.text()
+    elif limit is None or condition is not None or (limit > _FEW and not files):
+        lines = dump.json()
     else:
-        read = selected_batches if chosen is None else chosen.batches
-        lines = chain.from_iterable(
-            text.record_lines(
-                batch, records, controls, segment.name or "", decoding.of(segment.name)
-            )
-            for batch, segment, wanted in inputs.batches(read)
-            for records, controls, _ in _contents(
-                batch, segment, wanted, codec, with_others=False, chosen=chosen
-            )
-        )
+        lines = chain.from_iterable(dump.lines_of(*each) for each in inputs.batches())
     if files:
         refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
         lines = chain(dump_lines(files, output_format, codec, inputs), lines)
@@ -255,104 +231,143 @@ def dump_command(
     ctx.exit(inputs.exit_code)
 
 
-def _typed_lines(
-    inputs: Inputs,
-    typed: dict[str, Any],
-    selection: dict[str, Any],
-    condition: Where | None,
-    *,
-    as_json: bool,
-    limit: int | None,
-) -> Iterator[str | Buffer]:
-    from kafkaspec.cli.commands.dump_typed import typed_lines
+class _Dump:
+    """What makes lines of the wanted records.
 
-    chosen = selection | {"where": condition, "on_unreadable": inputs.cannot_read}
-    if selection["on_error"] == "skip":
-        chosen["on_error"] = inputs.cannot_decode
-    yield from typed_lines(inputs, typed, chosen, as_json=as_json, limit=limit)
+    Args:
+        inputs: what is read.
+        codec: name of the codec that reads.
+        jobs: number of threads.
+        write: returns the JSON of bytes.
+        decode: whether the messages in internal topics are shown.
+        base64: whether bytes that are UTF-8 are base64 in JSON too.
+        where: a condition of the records.
+    """
 
+    def __init__(
+        self,
+        inputs: Inputs,
+        codec: str,
+        jobs: int,
+        write: BytesWriter,
+        *,
+        decode: bool,
+        base64: bool,
+        where: Where | None,
+    ) -> None:
+        self._inputs, self._codec, self._jobs, self._write = inputs, codec, jobs, write
+        self._decode, self._base64, self._where = decode, base64, where
+        self._known: dict[str, MessageLines] = {}
+        self._read: Callable[[Segment, Selection], Iterator[Batch]] = selected_batches
+        if where is not None:
+            from kafkaspec.arrow.where.searching import Matching
 
-class _Chosen:
-    """Chooses records by a condition."""
+            self._matching = Matching(where, codec)
+            self._read = self._matching.batches
 
-    def __init__(self, where: Where, codec: str) -> None:
-        from kafkaspec.arrow.where.searching import Matching
-        from kafkaspec.cli.commands.where import WhereMaker
+    def _columns(
+        self, maker: Callable[[Any, Segment], Maker]
+    ) -> Callable[[Segment, Selection], Iterator[memoryview | Batch]]:
+        """Return what reads lines from columns; batches where only their records say them."""
+        if self._where is not None:
+            from kafkaspec.cli.commands.where import WhereMaker
 
-        matching = Matching(where, codec)
-        self.batches = matching.batches
-        self.keeps = matching.keeps
-        self.maker = partial(WhereMaker, where=where)
+            maker = partial(WhereMaker, where=self._where, maker=maker)
+        return partial(read_lines, maker=maker, jobs=self._jobs)
 
+    def _messages(self, file: str | None) -> MessageLines | None:
+        """Return what decodes the records of an internal topic; None where they are the user's."""
+        topic = topic_of(file) if self._decode and file is not None else None
+        if topic is None:
+            return None
+        if topic not in self._known:
+            from kafkaspec.cli.commands.dump_messages import MessageLines
 
-def _json_lines(
-    inputs: Inputs,
-    codec: str,
-    bytes_form: str,
-    jobs: int,
-    decoding: _Decoding,
-    chosen: _Chosen | None,
-) -> Iterator[str | Buffer]:
-    """Yield lines from columns, and those of other batches from their records."""
-    maker: Callable[[Any, Segment], Maker] = partial(JsonMaker, base64=bytes_form == "base64")
-    maker = maker if chosen is None else partial(chosen.maker, maker=maker)
-    columns = partial(read_lines, maker=maker, jobs=jobs)
-    others = selected_batches if chosen is None else chosen.batches
+            self._known[topic] = MessageLines(topic, self._codec)
+        return self._known[topic]
 
-    def read(segment: Segment, wanted: Selection) -> Iterator[Any]:
-        reader = columns if decoding.of(segment.name) is None else others
-        return reader(segment, wanted)
+    def text(self) -> Iterator[str]:
+        """Yield a line of text for each record."""
+        text = TextDump()
+        for batch, segment, wanted in self._inputs.batches(self._read):
+            for records, controls, _ in self._contents(batch, segment, wanted):
+                messages = self._messages(segment.name)
+                yield from text.record_lines(batch, records, controls, segment.name or "", messages)
 
-    for part, segment, wanted in inputs.parts(read):
-        if isinstance(part, Batch):
-            inputs.reached(part)
-            yield from _lines_of(part, segment, wanted, codec, bytes_form, decoding, chosen)
-        else:
-            yield part
+    def json(self) -> Iterator[str | Buffer]:
+        """Yield lines of JSON from columns, and those of other batches from their records."""
+        columns = self._columns(partial(JsonMaker, base64=self._base64))
 
+        def read(segment: Segment, wanted: Selection) -> Iterator[Any]:
+            reader = columns if self._messages(segment.name) is None else self._read
+            return reader(segment, wanted)
 
-def _formatted(
-    inputs: Inputs,
-    codec: str,
-    template: FormatString,
-    limit: int | None,
-    jobs: int,
-    chosen: _Chosen | None,
-) -> Iterator[Buffer]:
-    """Yield records as a format string shows them, from columns where there is no limit."""
-    if limit is not None:
-        read = selected_batches if chosen is None else chosen.batches
-        each = (
-            text
-            for batch, segment, wanted in inputs.batches(read)
-            for text in _texts_of(batch, segment, wanted, codec, template, chosen)
-        )
-        yield from islice(each, limit)
-        return
-    maker: Callable[[Any, Segment], Maker] = partial(FormatMaker, template=template)
-    maker = maker if chosen is None else partial(chosen.maker, maker=maker)
-    for part, segment, wanted in inputs.parts(partial(read_lines, maker=maker, jobs=jobs)):
-        if isinstance(part, Batch):
-            inputs.reached(part)
-            yield b"".join(_texts_of(part, segment, wanted, codec, template, chosen))
-        else:
-            yield part
+        for part, segment, wanted in self._inputs.parts(read):
+            if isinstance(part, Batch):
+                self._inputs.reached(part)
+                yield from self.lines_of(part, segment, wanted)
+            else:
+                yield part
 
+    def lines_of(self, batch: Batch, segment: Segment, wanted: Selection) -> Iterator[str]:
+        """Yield the lines of JSON of the wanted records of a batch; report errors."""
+        file = segment.name or ""
+        messages = self._messages(file)
+        for records, controls, others in self._contents(batch, segment, wanted, with_others=True):
+            shown = None if messages is None or controls else messages.show(batch, records)
+            yield from record_lines(batch, records, file, self._write, controls, others, shown)
 
-def _texts_of(
-    batch: Batch,
-    segment: Segment,
-    wanted: Selection,
-    codec: str,
-    template: FormatString,
-    chosen: _Chosen | None,
-) -> Iterator[bytes]:
-    if not batch.is_control:
-        place = place_of(segment.path)
-        for records, _, _ in _contents(
-            batch, segment, wanted, codec, with_others=False, chosen=chosen
-        ):
-            yield from template.texts(place, records)
+    def formatted(self, template: FormatString, limit: int | None) -> Iterator[Buffer]:
+        """Yield records as a format string shows them, from columns where there is no limit."""
+
+        def texts_of(batch: Batch, segment: Segment, wanted: Selection) -> Iterator[bytes]:
+            if not batch.is_control:
+                for records, _, _ in self._contents(batch, segment, wanted):
+                    yield from template.texts(place_of(segment.path), records)
+
+        if limit is not None:
+            batches = self._inputs.batches(self._read)
+            yield from islice((text for each in batches for text in texts_of(*each)), limit)
+            return
+        columns = self._columns(partial(FormatMaker, template=template))
+        for part, segment, wanted in self._inputs.parts(columns):
+            if isinstance(part, Batch):
+                self._inputs.reached(part)
+                yield b"".join(texts_of(part, segment, wanted))
+            else:
+                yield part
+
+    def _contents(
+        self, batch: Batch, segment: Segment, wanted: Selection, *, with_others: bool = False
+    ) -> Iterator[_Content]:
+        """Yield the wanted records of a batch, control records also decoded; report errors.
+
+        Those of a large batch come in several parts.
+        """
+        try:
+            whole = batch.records()
+            values = values_of_records(batch, get_codec(self._codec)) if with_others else None
+        except KafkaSpecError as error:
+            report(wanted.on_error, error)
+            return
+        first = 0
+        for records in runs_of(whole, _RECORDS_AT_ONCE):
+            others = None if values is None else values[first : first + len(records)]
+            first += len(records)
+            for keeps in (
+                wanted.is_range and partial(map, wanted.keeps),
+                self._where and partial(self._matching.keeps, segment, batch),
+            ):
+                if keeps:
+                    kept = list(keeps(records))
+                    records = list(compress(records, kept))
+                    others = None if others is None else list(compress(others, kept))
+            controls = None
+            try:
+                controls = decode_controls(batch, records, self._codec)
+            except KafkaSpecError as error:
+                report(wanted.on_error, error)
+            yield records, controls, others
 
 
 def _limited(
@@ -380,61 +395,3 @@ def _limited(
         ended_at(json.loads(some[some.rfind(b"\n", 0, -1) + 1 :])[_Key.POSITION])
         yield some
         return
-
-
-def _lines_of(
-    batch: Batch,
-    segment: Segment,
-    wanted: Selection,
-    codec: str,
-    bytes_form: str,
-    decoding: _Decoding,
-    chosen: _Chosen | None = None,
-) -> Iterator[str]:
-    """Yield the lines of the wanted records of a batch; report errors."""
-    file = segment.name or ""
-    write, messages = WRITERS[bytes_form], decoding.of(file)
-    for records, controls, others in _contents(
-        batch, segment, wanted, codec, with_others=True, chosen=chosen
-    ):
-        shown = None if messages is None or controls else messages.show(batch, records)
-        yield from record_lines(batch, records, file, write, controls, others, shown)
-
-
-def _contents(
-    batch: Batch,
-    segment: Segment,
-    wanted: Selection,
-    codec: str,
-    *,
-    with_others: bool,
-    chosen: _Chosen | None = None,
-) -> Iterator[_Content]:
-    """Yield the wanted records of a batch, control records also decoded; report errors.
-
-    Those of a large batch come in several parts.
-    """
-    try:
-        whole = batch.records()
-        values = values_of_records(batch, get_codec(codec)) if with_others else None
-    except KafkaSpecError as error:
-        report(wanted.on_error, error)
-        return
-    first = 0
-    for records in runs_of(whole, _RECORDS_AT_ONCE):
-        others = None if values is None else values[first : first + len(records)]
-        first += len(records)
-        for keeps in (
-            wanted.is_range and partial(map, wanted.keeps),
-            chosen and partial(chosen.keeps, segment, batch),
-        ):
-            if keeps:
-                kept = list(keeps(records))
-                records = list(compress(records, kept))
-                others = None if others is None else list(compress(others, kept))
-        controls = None
-        try:
-            controls = decode_controls(batch, records, codec)
-        except KafkaSpecError as error:
-            report(wanted.on_error, error)
-        yield records, controls, others

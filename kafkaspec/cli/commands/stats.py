@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final, NoReturn
 import click
 
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import progress_bar, stdout_console
+from kafkaspec.cli.console import progress_bar
 from kafkaspec.cli.inputs import Inputs, log_bytes
 from kafkaspec.cli.options import (
     DIRECTORY,
@@ -166,7 +166,7 @@ def show_figures(
     if not report.as_json:
         from kafkaspec.cli.commands.stats_text import print_text
 
-        print_text(figures, stdout_console(), show_keys=show_keys)
+        print_text(figures, report, show_keys=show_keys)
         report.finish(counts)
     from kafkaspec.stats.figures import LINES
 

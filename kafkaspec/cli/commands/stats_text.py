@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkaspec.cli.console import count_text, iso, limited, new_table, say, size_text
+from kafkaspec.cli.console import (
+    TableColumn,
+    count_text,
+    iso,
+    new_table,
+    size_text,
+    stdout_console,
+)
+from kafkaspec.cli.report import Reporter
 from kafkaspec.stats.charts import Chart, charts_of
 from kafkaspec.stats.figures import TOTAL, Figures, StatsRow, key_text, name_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 _BAR: Final = 40
 _MOST_BARS: Final = 24
@@ -19,101 +27,91 @@ _CHARTS: Final = ("topics", "compression", "batch-sizes", "record-sizes", "recor
 """Charts that a terminal shows; a page has all."""
 
 
-def print_text(figures: Figures, console: Console, *, show_keys: bool) -> None:
+def _offsets(row: StatsRow) -> str | None:
+    return None if row["first_offset"] is None else f"{row['first_offset']}..{row['last_offset']}"
+
+
+_PARTITIONS: Final[dict[str, TableColumn]] = {
+    "partition": name_of,
+    ">magic": lambda row: " ".join(map(str, row["magics"])) or None,
+    "codecs": lambda row: " ".join(row["codecs"]) or None,
+    ">segments": "segments:,",
+    ">batches": "batches:,",
+    ">records": "records:,",
+    ">offsets": _offsets,
+    ">size": "file_bytes:size",
+    ">ratio": lambda row: None if row["ratio"] is None else f"{row['ratio']:.2f}",
+    ">not read": lambda row: f"{row['errors']:,}" if row["errors"] else "",
+}
+_TRANSACTIONS: Final[dict[str, TableColumn]] = {
+    "transactions": "outcome",
+    ">number": "transactions:,",
+    ">batches": "batches:,",
+    ">records": "records:,",
+    ">longest, ms": "longest_ms:,",
+}
+_GAPS: Final[dict[str, TableColumn]] = {
+    "offsets without a record": "kind",
+    "why": "why",
+    ">ranges": "ranges:,",
+    ">offsets": "missing:,",
+    ">largest": "largest:,",
+}
+
+
+def print_text(figures: Figures, report: Reporter, *, show_keys: bool) -> None:
     """Print tables of partitions, charts, and totals."""
-    _print_partitions(figures.partitions, console)
+    more = "... and {:,} more partitions; --format json has all"
+    report.table(_PARTITIONS, figures.partitions, lambda row: bool(row["errors"]), more=more)
     for chart in charts_of(figures):
         if chart.name in _CHARTS:
-            _print_chart(chart, console)
-    _print_transactions(figures, console)
-    _print_gaps(figures, console)
-    _print_keys(figures, console, show_keys=show_keys)
+            _print_chart(report, chart)
+    for name, columns in (("transactions", _TRANSACTIONS), ("gaps", _GAPS)):
+        if rows := figures.rows(name, TOTAL):
+            report.table(columns, rows, most=len(rows))
+    _print_keys(report, figures, show_keys=show_keys)
     errors = figures.rows("errors")
     for row in errors[:_MOST_ERRORS]:
         at = "" if row["position"] is None else f" at byte {row['position']:,}"
-        say(f"not read: {row['file']}{at}: {row['message']} [{row['reason']}]")
-    total = figures.total
-    if total["errors"] > _MOST_ERRORS:
-        say(f"... and {total['errors'] - _MOST_ERRORS:,} more that cannot be read; --format json")
-    say(_total(total))
+        report.say(f"not read: {row['file']}{at}: {row['message']} [{row['reason']}]")
+    left = figures.total["errors"] - _MOST_ERRORS
+    if left > 0:
+        report.say(f"... and {left:,} more that cannot be read; --format json")
+    report.say(_total(figures.total))
 
 
-def _print_partitions(rows: list[StatsRow], console: Console) -> None:
-    counted = (">batches", ">records", ">offsets", ">size", ">ratio", ">not read")
-    table = new_table("partition", ">magic", "codecs", ">segments", *counted)
-    shown, rest = limited(rows, lambda row: bool(row["errors"]))
-    for row in shown:
-        empty = row["first_offset"] is None
-        table.add_row(
-            name_of(row),
-            " ".join(map(str, row["magics"])) or "-",
-            " ".join(row["codecs"]) or "-",
-            f"{row['segments']:,}",
-            f"{row['batches']:,}",
-            f"{row['records']:,}",
-            "-" if empty else f"{row['first_offset']}..{row['last_offset']}",
-            size_text(row["file_bytes"]),
-            "-" if row["ratio"] is None else f"{row['ratio']:.2f}",
-            f"{row['errors']:,}" if row["errors"] else "",
-        )
-    console.print(table)
-    if rest:
-        say(f"... and {count_text(len(rest), 'more partition')}; --format json has all")
-
-
-def _print_chart(chart: Chart, console: Console) -> None:
+def _print_chart(report: Reporter, chart: Chart) -> None:
+    console = stdout_console()
     mark = "█" if console.encoding.lower().startswith("utf") else "#"
     bars = list(chart.bars)
-    table = new_table(chart.axis.partition(",")[0], "", f">{chart.unit}", "", title=chart.title,
-                      title_justify="left")  # fmt: skip
     largest = chart.largest or 1
     used = [number for number, bar in enumerate(bars) if bar.value]
     if chart.is_series and used:
         bars = bars[used[0] : used[-1] + 1]
     step = -(-len(bars) // _MOST_BARS)
     width = max(10, min(_BAR, console.width - 50))
-    for start in range(0, len(bars), step):
-        bar = max(bars[start : start + step], key=lambda bar: bar.value)
+    groups = [bars[start : start + step] for start in range(0, len(bars), step)]
+    shown = [max(group, key=lambda bar: bar.value) for group in groups]
+    table = new_table(chart.axis.partition(",")[0], "", f">{chart.unit}", "", title=chart.title,
+                      title_justify="left")  # fmt: skip
+    for bar in shown:
         length = round(width * bar.value / largest) or bool(bar.value)
         table.add_row(bar.label, mark * length, bar.text, bar.note)
     console.print(table)
     if step > 1:
-        say(f"each row is the largest of {step}; --html shows all")
+        report.say(f"each row is the largest of {step}; --html shows all")
 
 
-def _print_transactions(figures: Figures, console: Console) -> None:
-    rows = figures.rows("transactions", TOTAL)
-    if not rows:
-        return
-    table = new_table("transactions", ">number", ">batches", ">records", ">longest, ms")
-    for row in rows:
-        longest = "-" if row["longest_ms"] is None else f"{row['longest_ms']:,}"
-        counts = (f"{row[name]:,}" for name in ("transactions", "batches", "records"))
-        table.add_row(row["outcome"], *counts, longest)
-    console.print(table)
-
-
-def _print_gaps(figures: Figures, console: Console) -> None:
-    rows = figures.rows("gaps", TOTAL)
-    if not rows:
-        return
-    table = new_table("offsets without a record", "why", ">ranges", ">offsets", ">largest")
-    for row in rows:
-        counts = (f"{row[name]:,}" for name in ("ranges", "missing", "largest"))
-        table.add_row(row["kind"], row["why"], *counts)
-    console.print(table)
-
-
-def _print_keys(figures: Figures, console: Console, *, show_keys: bool) -> None:
-    rows = figures.heaviest(TOTAL)
-    if not rows:
-        return
-    table = new_table("heaviest keys", ">records", ">at most", ">size")
-    for number, row in enumerate(rows[:10], 1):
-        name = key_text(row) if show_keys else f"key {number}"
-        counts = f"{row['count']:,}", f"{row['at_most']:,}"
-        table.add_row(name, *counts, size_text(row["size"]))
-    console.print(table)
+def _print_keys(report: Reporter, figures: Figures, *, show_keys: bool) -> None:
+    rows = list(enumerate(figures.heaviest(TOTAL)[:10], 1))
+    columns: dict[str, TableColumn] = {
+        "heaviest keys": lambda item: key_text(item[1]) if show_keys else f"key {item[0]}",
+        ">records": lambda item: f"{item[1]['count']:,}",
+        ">at most": lambda item: f"{item[1]['at_most']:,}",
+        ">size": lambda item: size_text(item[1]["size"]),
+    }
+    if rows:
+        report.table(columns, rows)
 
 
 def distinct_text(row: StatsRow) -> str:

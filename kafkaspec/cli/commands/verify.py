@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress, islice
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import click
 
 from kafkaspec.analysis.files import segment_bytes
+from kafkaspec.analysis.findings import Area as Area
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.analysis.report import LOG_KINDS, FileResult, Report, Totals
+from kafkaspec.analysis.report import FileKind as FileKind
 from kafkaspec.analysis.verification import codecs_of, verify_events
-from kafkaspec.analysis.verify_segment import VerifyEvent
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import progress_bar, stdout_console, warn
+from kafkaspec.cli.console import (
+    count_text,
+    limited,
+    new_table,
+    progress_bar,
+    size_text,
+    stdout_console,
+    styled,
+    warn,
+)
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import (
     Jobs,
@@ -28,6 +43,12 @@ from kafkaspec.cli.options import (
 from kafkaspec.cli.outputs import opened_report, report_options, require_html
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
 OUTPUT = Output(
     finding=line(Finding, without=("predicted",)),
@@ -85,20 +106,46 @@ def verify_command(
     if report is not None:
         with wrong_usage(ImportError):
             require_html()
+    severities = list(Severity)[: list(Severity).index(Severity(least)) + 1]
     with opened_report(report, *paths, replace=force) as file:
-        result, failures, unreadable = _verified(
-            reporter,
-            paths,
-            codec=codec,
-            max_output=max_output,
-            one_broker=one_broker,
-            least=Severity(least),
-            quiet=quiet,
-            jobs=jobs,
-            keep=file is not None,
-        )
+        result = Report(codecs=codecs_of(codec))
+        failures: list[str] = []
+        unreadable = False
+        keep = file is not None or not reporter.as_json
+        with progress_bar("verify", sum(segment_bytes(path) for path in paths)) as advance:
+            for number, path in enumerate(paths):
+                refused = checked = False
+                try:
+                    for event in verify_events(
+                        path,
+                        codec=codec,
+                        max_output=max_output,
+                        progress=advance,
+                        beside=paths[:number] if one_broker else (),
+                        jobs=jobs,
+                    ):
+                        if isinstance(event, FileResult):
+                            checked |= event.checked
+                            result.totals.add(event)
+                            if not quiet:
+                                reporter.line("file", event.as_dict())
+                            if keep and (file is not None or not quiet):
+                                result.files.append(event)
+                            continue
+                        refused |= event.reason is FindingReason.UNREADABLE
+                        if event.severity in severities:
+                            reporter.line("finding", event.as_dict())
+                            if keep:
+                                result.findings.append(event)
+                except KafkaSpecError as error:
+                    failures.append(str(error))
+                    reporter.line("failure", file=path, message=str(error))
+                unreadable |= refused and not checked
+        for message in failures:
+            warn(message)
+        if not reporter.as_json and result.totals.files and not (quiet and result.clean):
+            print_report(replace(result, files=[]) if quiet else result, stdout_console())
         if file is not None:
-            from kafkaspec.cli.commands.verify_text import next_command
             from kafkaspec.reports.verification import verify_page
 
             then = next_command(result.findings)
@@ -126,74 +173,246 @@ def finish(reporter: Reporter, report: Report, *, failed: int = 0) -> NoReturn:
     reporter.finish(tally, **sums)
 
 
-def _verified(
-    reporter: Reporter,
-    paths: tuple[Path, ...],
-    *,
-    codec: str,
-    max_output: int | None,
-    one_broker: bool,
-    least: Severity,
-    quiet: bool,
-    jobs: int,
-    keep: bool,
-) -> tuple[Report, list[str], bool]:
-    """Verify and print; return the report, what failed, and whether nothing in a path was read.
+# -- text ------------------------------------------------------------------------------------
 
-    With ``keep``, the report has all events, which are printed all the same.
-    """
-    report = Report(codecs=codecs_of(codec))
-    failures: list[str] = []
-    unreadable = False
-    severities = list(Severity)
-    severities = severities[: severities.index(least) + 1]
-    with progress_bar("verify", sum(segment_bytes(path) for path in paths)) as advance:
-        for number, path in enumerate(paths):
-            beside = paths[:number] if one_broker else ()
-            refused = checked = False
-            try:
-                for event in verify_events(
-                    path,
-                    codec=codec,
-                    max_output=max_output,
-                    progress=advance,
-                    beside=beside,
-                    jobs=jobs,
-                ):
-                    if isinstance(event, FileResult):
-                        checked |= event.checked
-                        report.totals.add(event)
-                        if keep or not quiet:
-                            _keep(event, report, reporter, quiet=quiet, keep=keep)
-                        continue
-                    refused |= event.reason is FindingReason.UNREADABLE
-                    if event.severity in severities:
-                        _keep(event, report, reporter, keep=keep)
-            except KafkaSpecError as error:
-                failures.append(str(error))
-                if reporter.as_json:
-                    reporter.line("failure", file=path, message=str(error))
-            unreadable |= refused and not checked
-    for message in failures:
-        warn(message)
-    if not reporter.as_json and report.totals.files and not (quiet and report.clean):
-        from kafkaspec.cli.commands.verify_text import print_report
+MAX_SHOWN = 200
+"""Number of findings to print; the rest is counted. JSON has all of them."""
 
-        shown = replace(report, files=[]) if quiet else report
-        print_report(shown, stdout_console())
-    return report, failures, unreadable
+_MAX_ALIKE = 3
+"""Number of findings of one kind in one file to print; of more, the first stands for all."""
+
+_MANY_ROWS = 60
+
+_DISPENSABLE = ("files", "size", "magic", "codecs")
+"""Columns of the table that a narrow terminal leaves out, the first one first."""
+
+_MENDED = frozenset(
+    {Area.OFFSET_INDEX, Area.TIME_INDEX, Area.TRANSACTION_INDEX, Area.PRODUCER_SNAPSHOT}
+)
+"""Areas of files that ``index`` makes again."""
+
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def _keep(
-    event: VerifyEvent, report: Report, reporter: Reporter, *, keep: bool, quiet: bool = False
-) -> None:
-    """Print an event as JSON, or keep it for the report, or both."""
-    is_file = isinstance(event, FileResult)
-    if reporter.as_json and not quiet:
-        reporter.line("file" if is_file else "finding", event.as_dict())
-    if not keep and reporter.as_json:
-        return
-    if isinstance(event, FileResult):
-        report.files.append(event)
-    else:
-        report.findings.append(event)
+def print_report(report: Report, console: Console) -> None:
+    """Print the table, findings and totals."""
+    if report.files:
+        console.print(_table(report.files, console))
+    left = len(report.findings)
+    for alike in islice(_kinds(report.findings), MAX_SHOWN):
+        few = len(alike) <= _MAX_ALIKE
+        for finding in alike if few else alike[:1]:
+            console.print(_finding(finding))
+            if finding.counts:
+                console.print(styled((f"    reader: {finding.reader}", "dim")))
+                console.print(styled((f"    broker: {finding.broker}", "dim")))
+        if not few:
+            console.print(styled((_others(alike[1:]), "dim")))
+        left -= len(alike)
+    if left:
+        console.print(f"... and {count_text(left, 'finding')} more; --format json lists all")
+    console.print(_last_line(report))
+    command = next_command(report.findings)
+    if command:
+        console.print(f"next: {command}")
+
+
+def _kinds(findings: list[Finding]) -> Iterator[list[Finding]]:
+    """Yield the findings in groups of one kind in one file, in the order of their first ones."""
+    kinds: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in findings:
+        key = finding.file, finding.severity, finding.area, finding.reason, finding.codec
+        kinds.setdefault(key, []).append(finding)
+    yield from kinds.values()
+
+
+def _others(findings: list[Finding]) -> str:
+    last = findings[-1].position
+    where = "" if last is None else f", the last at byte {last}"
+    return f"    and {len(findings)} more of this kind in the same file{where}"
+
+
+def next_command(findings: list[Finding]) -> str:
+    """Return the command that shows or mends the worst finding, "" if there is none."""
+    counted = [finding for finding in findings if finding.counts]
+    if not counted:
+        return ""
+    worst = min(
+        counted, key=lambda finding: (finding.severity != Severity.ERROR, finding.area in _MENDED)
+    )
+    file = shlex.quote(worst.file)
+    if worst.area in _MENDED:
+        return f"kafkaspec index {shlex.quote(os.path.dirname(worst.file) or os.curdir)} -o OUT"
+    if worst.area is Area.FILES or worst.reason is FindingReason.UNREADABLE:
+        return ""
+    if worst.entry is not None or (worst.area is Area.BATCH and worst.position is not None):
+        return f"kafkaspec explain {file} --position {worst.position}"
+    return f"kafkaspec explain {file}"
+
+
+def _groups(files: list[FileResult]) -> tuple[str, dict[str, list[FileResult]]]:
+    """Return the rows of the table, by segment, partition or log directory to keep it readable."""
+    partitions = {result.partition for result in files}
+    if len(partitions) == 1:
+        by_segment = _by(files, _segment_row)
+        # A row has the name of its segment, unless that is not among the files.
+        named = {
+            name if len(results) > 1 else results[0].file: results
+            for name, results in by_segment.items()
+        }
+        return "file", named
+    rows = _by(files, _partition_row)
+    if len(rows) > _MANY_ROWS:
+        directories = _by(files, _directory_row)
+        if len(directories) > 1:
+            return "log directory", directories
+    return "partition", rows
+
+
+def _by(files: list[FileResult], row: Callable[[FileResult], str]) -> dict[str, list[FileResult]]:
+    rows: dict[str, list[FileResult]] = {}
+    for result in files:
+        rows.setdefault(row(result), []).append(result)
+    return rows
+
+
+def _segment_row(result: FileResult) -> str:
+    name = names.parse_segment(os.path.basename(result.file))
+    if name is None or name.kind in (names.PRODUCER_SNAPSHOT, names.MESSAGE_SET):
+        return result.file
+    return os.path.join(os.path.dirname(result.file), name.sibling(names.LOG))
+
+
+def _partition_row(result: FileResult) -> str:
+    if result.partition:
+        return result.partition
+    # Files of the log directory itself share a row, unless they were named one by one.
+    return result.file if result.checked else os.path.dirname(result.file) or os.curdir
+
+
+def _common_path(paths: Sequence[str]) -> str:
+    """Return the directory that all paths are in, of one path the directory of it; or a URL."""
+    before, mark, _ = paths[0].partition("://")
+    if mark:
+        paths = [path.removeprefix(before + mark) for path in paths]
+    common = os.path.commonpath(paths) if len(paths) > 1 else os.path.dirname(paths[0])
+    return before + mark + common if mark else common
+
+
+def _directory_row(result: FileResult) -> str:
+    return os.path.dirname(result.partition or result.file) or os.curdir
+
+
+def _table(files: list[FileResult], console: Console) -> Table:
+    """Return the table with as many columns as the console has room for."""
+    title, groups = _groups(files)
+    rows, rest = limited(
+        [_row(*group) for group in groups.items()], lambda row: not row.totals.clean
+    )
+    if rest:
+        together = [result for row in rest for result in row.files]
+        rows.append(_row(f"... {len(rest):,} more", together, is_path=False))
+    common = _common_path(list(groups))
+    without_limit = console.options.update_width(sys.maxsize)
+    for omitted in range(len(_DISPENSABLE)):
+        table = _table_without(_DISPENSABLE[:omitted], title, common, rows)
+        if console.measure(table, options=without_limit).maximum <= console.width:
+            return table
+    return _table_without(_DISPENSABLE, title, common, rows)
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row of the table: files of the same segment, partition or log directory."""
+
+    name: str
+    files: list[FileResult]
+    totals: Totals
+    is_path: bool
+
+
+def _row(name: str, files: list[FileResult], *, is_path: bool = True) -> _Row:
+    totals = Totals()
+    for result in files:
+        totals.add(result)
+    return _Row(name, files, totals, is_path)
+
+
+def _table_without(omitted: Sequence[str], title: str, common: str, rows: Sequence[_Row]) -> Table:
+    columns = (">files", "magic", "codecs", ">batches", ">records", ">size", "result")
+    shown = [column.lstrip(">") not in omitted for column in columns]
+    table = new_table(title, *compress(columns, shown), title=common or None, title_justify="left")
+    for row in rows:
+        totals = row.totals
+        cells: tuple[str | Text, ...] = (
+            f"{len(row.files):,}",
+            " ".join(sorted(totals.magics)) or "-",
+            " ".join(sorted(totals.codecs)) or "-",
+            f"{totals.batches:,}",
+            f"{totals.records:,}",
+            size_text(totals.size),
+            _verdict(totals, empty=_is_empty(row.files)),
+        )
+        first = styled(os.path.relpath(row.name, common) if common and row.is_path else row.name)
+        table.add_row(first, *compress(cells, shown))
+    return table
+
+
+def _is_empty(results: list[FileResult]) -> bool:
+    logs = [result for result in results if result.kind in LOG_KINDS]
+    return bool(logs) and not any(result.size for result in logs)
+
+
+def _verdict(totals: Totals, *, empty: bool) -> Text:
+    parts: list[tuple[str, str]] = []
+    if totals.clean and totals.checked:
+        parts.append(("empty" if empty else "ok", "green"))
+    elif totals.clean:
+        parts.append(("not checked", "cyan"))
+    for severity in Severity:
+        if count := totals.findings[severity]:
+            noun = "note" if severity is Severity.INFO else str(severity)
+            parts += [(", ", ""), (count_text(count, noun), _STYLES[severity])]
+    return styled(*(parts[1:] if parts[:1] == [(", ", "")] else parts))
+
+
+def _finding(finding: Finding) -> Text:
+    text = "" if finding.position is None else f" at byte {finding.position}"
+    if finding.entry not in (None, finding.position):
+        text += f", in the batch at byte {finding.entry}"
+    if finding.offset is not None:
+        text += f", offset {finding.offset}"
+    text += f": {finding.message} [{finding.reason}]"
+    return styled(
+        (f"{finding.severity}", _STYLES[finding.severity]),
+        (f" {finding.file}", "bold"),
+        text,
+        (f" {finding.path}" if finding.path else "", "dim"),
+        f" (codec {finding.codec})" if finding.codec else "",
+    )
+
+
+def _last_line(report: Report) -> Text:
+    totals = report.totals
+    verdict = ("clean", "green") if totals.clean else ("not clean", "red")
+    parts = [
+        count_text(totals.checked, "file") + " checked",
+        count_text(totals.batches, "batch", "batches"),
+        count_text(totals.records, "record"),
+        size_text(totals.size),
+        "codec " + report.codecs[0]
+        if len(report.codecs) == 1
+        else "codecs " + ", ".join(report.codecs) + " agree"
+        if not any(finding.reason == "codecs_disagree" for finding in report.findings)
+        else "codecs " + ", ".join(report.codecs) + " do not agree",
+    ]
+    parts += [
+        count_text(totals.findings[severity], "note" if severity is Severity.INFO else severity)
+        for severity in Severity
+        if totals.findings[severity]
+    ]
+    if totals.unread:
+        parts.append(count_text(totals.unread, "batch", "batches") + " not read")
+    if totals.files[FileKind.UNKNOWN]:
+        parts.append(count_text(totals.files[FileKind.UNKNOWN], "unknown file") + " not checked")
+    return styled(verdict, ": " + ", ".join(parts))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from kafkaspec.analysis.reasons import FindingReason
-from kafkaspec.cli.commands.verify import OUTPUT, finish
-from kafkaspec.cli.commands.verify_text import print_report
+from kafkaspec.cli.commands.verify import OUTPUT, finish, print_report
 from kafkaspec.cli.console import stdout_console
 from kafkaspec.cli.options import codec_option, format_option
 from kafkaspec.cli.report import ReportCommand, Reporter
