@@ -142,6 +142,7 @@ def misspelled() -> tuple[str, dict[int, str]]:
     return "\n".join(lines) + "\n", typos
 
 
+@pytest.mark.slow
 def test_every_enumerated_option_of_every_public_function_is_checked() -> None:
     wrong = []
     checked = set()

@@ -66,6 +66,7 @@ def test_the_api_names_the_option(partition: Path) -> None:
         assert [record.offset for record in log.records()] == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_other_processes_have_the_bound_too(tmp_path: Path) -> None:
     """Processes that are no copies of this one, since it has another thread."""
     home = tmp_path / "large-0"

@@ -56,6 +56,7 @@ def test_every_letter_of_every_log_of_a_release(version: str) -> None:
         assert run(*command, "--limit", "3").stdout_bytes == b"".join(expected[:3])
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30), deadline=None)
 @given(strategies.records(2, least=1), st.integers(1, 500))
 def test_random_records(

@@ -17,6 +17,7 @@ def text() -> str:
     return HTML.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_it_is_made_from_these_sources(text: str) -> None:
     first = text.partition("\n")[0]
     assert f"Sources: sha256 {sources()}." in first, "make explorer"

@@ -170,6 +170,7 @@ def test_offsets_that_a_clean_start_hides_are_named(version: str, tmp_path: Path
         assert all(item.effect is Effect.HIDES and item.counts for item in found)
 
 
+@pytest.mark.slow
 def test_a_release_without_zookeeper_does_not_start_without_the_files_of_kraft() -> None:
     """4.3.1 did not (``tests/kafka/start_cases.py``); 2.8.2 wrote these and started on them."""
     logs = GOLDEN / "2.8.2" / "logs"

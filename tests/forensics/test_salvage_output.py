@@ -207,6 +207,7 @@ def test_a_coordinator_says_how_a_transaction_ended(tmp_path: Path) -> None:
 _TRANSACTIONS = sorted(GOLDEN.glob("*/logs/transactions-0"))
 
 
+@pytest.mark.slow
 @each(
     "source, markers",
     [

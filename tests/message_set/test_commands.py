@@ -141,6 +141,7 @@ def test_explain_shows_what_is_in_a_set() -> None:
     assert "right" in text
 
 
+@pytest.mark.slow
 def test_export(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     out = tmp_path / "records.jsonl"

@@ -97,6 +97,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
 
+@pytest.mark.slow
 def test_program(old: Path, tmp_path: Path) -> None:
     """The program prints the same as text and as JSON, and its exit code says whether it breaks."""
     new = _without_messages(tmp_path / "spec")
@@ -123,12 +124,14 @@ def test_program(old: Path, tmp_path: Path) -> None:
     assert "is not a folder, a git revision with spec/, or a release (0.2.0)" in unknown.stderr
 
 
+@pytest.mark.slow
 def test_released_specification_is_kept() -> None:
     """What was released can be compared with, and every break since then is accepted by name."""
     done = _run("--check")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_page_shows_what_is_printed(old: Path, tmp_path: Path) -> None:
     """The example in the guide is what the program prints."""
     new = _without_messages(tmp_path / "spec")

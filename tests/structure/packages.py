@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,19 +48,20 @@ def imports() -> dict[str, set[str]]:
     """Return the packages of the library that each package imports, and the generated code."""
     found: dict[str, set[str]] = defaultdict(set)
     known = {GENERATED, *(package.name for package in PACKAGES)}
-    for module in modules("kafkaspec").values():
-        own = module.name.split(".")[1:2]
-        for item in module.imports:
+    for module in modules().values():
+        home, own, *_ = (*module.name.split("."), "")
+        for item in module.imports if home == "kafkaspec" and own in known else ():
             first, _, rest = item.full.partition(".")
             other = rest.split(".")[0].removeprefix("_")
-            if first == "kafkaspec" and own and own[0] in known - {other} and other in known:
-                found[own[0]].add(other)
+            if first == "kafkaspec" and other in known - {own}:
+                found[own].add(other)
     return found
 
 
 def arrows(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
     """Return the imports that do not follow from others: what is imported, and by whom."""
 
+    @cache
     def reached(name: str) -> set[str]:
         direct = graph.get(name, set())
         return direct.union(*map(reached, direct))

@@ -54,6 +54,15 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+def walk(tree: ast.Module) -> list[ast.AST]:
+    """Return all nodes of a module, as ``ast.walk`` yields them, found once."""
+    nodes: list[ast.AST] | None = getattr(tree, "nodes", None)
+    if nodes is None:
+        nodes = list(ast.walk(tree))
+        tree.nodes = nodes  # type: ignore[attr-defined]
+    return nodes
+
+
 def trees(*folders: str) -> dict[Path, ast.Module]:
     """Syntax trees of all modules under ``folders`` but the generated ones, by path."""
     paths = sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))

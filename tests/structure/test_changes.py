@@ -77,6 +77,7 @@ def test_the_change_log_has_this_version() -> None:
     assert "## Unreleased" not in CHANGELOG
 
 
+@pytest.mark.slow
 def test_what_was_public_is_there() -> None:
     listed = public.LIST.read_text(encoding="utf-8").splitlines()
     fragments = (path for path in FRAGMENTS if path.name.endswith(".removed.md"))

@@ -10,7 +10,7 @@ from kafkaspec.dumplog import options as dumps
 from kafkaspec.layout.kinds import CURRENT
 from kafkaspec.log.encoding import RECORD_OVERHEAD
 from kafkaspec.release import minor_of, parse_release
-from tests.structure.source import ROOT, trees
+from tests.structure.source import ROOT, trees, walk
 from tools.brokers.versions import VERSIONS
 
 OTHER_FORMATS = ("kafkaspec/compression/", "kafkaspec/values/")
@@ -22,12 +22,12 @@ def by_hand(tree: ast.Module) -> Iterator[str]:
     """Yield the sums of a fact of a layout and a number, and the numbers of a typed width."""
     facts = {
         alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kafkaspec.layout")
         for alias in node.names
         if alias.name.isupper()
     }
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
             for side, other in ((node.left, node.right), (node.right, node.left)):
                 if is_typed(side) and isinstance(other, ast.Name) and other.id in facts:

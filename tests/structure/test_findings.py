@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 from importlib import import_module
 
+import pytest
+
 from kafkaspec import results
-from tests.structure.source import module_name, trees
+from tests.structure.source import module_name, trees, walk
 
 _WORDS = {"reason", "kind", "verdict", "why"}
 
 
+@pytest.mark.slow
 def test_each_class_that_looks_like_a_finding_is_one() -> None:
     found = set()
     for path, tree in trees("kafkaspec").items():
         module = module_name(path)
-        for item in ast.walk(tree):
+        for item in walk(tree):
             if not isinstance(item, ast.ClassDef) or not _has_fields(item):
                 continue
             names = {

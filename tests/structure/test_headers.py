@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from kafkaspec.layout import names
-from tests.structure.source import ROOT, trees
+from tests.structure.source import ROOT, trees, walk
 
 TABLE = "kafkaspec/log/header_table.py"
 WALKS = "kafkaspec/log/headers.py"
@@ -41,7 +41,7 @@ def columns(node: ast.ClassDef) -> set[str]:
 
 
 def tables(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.ClassDef) and len(columns(node)) > _FEW:
             yield node.name
 
@@ -56,7 +56,7 @@ def asks_a_codec(tree: ast.Module) -> bool:
             (isinstance(node.func.value, ast.Attribute) and node.func.value.attr == "codec")
             or (isinstance(node.func.value, ast.Name) and node.func.value.id == "codec")
         )
-        for node in ast.walk(tree)
+        for node in walk(tree)
     )
 
 
@@ -79,7 +79,7 @@ def test_one_module_knows_the_scan_of_a_codec() -> None:
     found = {
         path.relative_to(ROOT).as_posix()
         for path, tree in trees("kafkaspec").items()
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Name) and node.id == "Scan"
     }
     assert {name for name in found if not name.startswith(CODECS)} == {TABLE}

@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import get_args
 
+import pytest
+
 from kafkaspec.options import FORMER_WORDS
 from kafkaspec.policy import ErrorPolicy
-from tests.structure.source import ROOT, trees
+from tests.structure.source import ROOT, trees, walk
 
 HOME = ROOT / "kafkaspec" / "policy.py"
 WORDS = {*get_args(ErrorPolicy), *(word for words in FORMER_WORDS.values() for word in words)}
@@ -29,7 +31,7 @@ OTHERS = {
 
 def enumerations(tree: ast.Module) -> Iterator[frozenset[str]]:
     """Yield the words of each ``Literal`` and each ``Choice``."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         inner: list[ast.expr] = []
         if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("Literal"):
             inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -47,6 +49,7 @@ def found(tree: ast.Module) -> set[frozenset[str]]:
     }
 
 
+@pytest.mark.slow
 def test_an_error_policy_has_its_words_in_one_module() -> None:
     others = {
         (path.relative_to(ROOT).as_posix(), words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tests.structure.source import ROOT, trees
+from tests.structure.source import ROOT, trees, walk
 
 PRINTER = "kafkaspec/cli/console.py"
 PRINTS = {"print", "echo", "secho", "echo_via_pager", "style", "writelines"}
@@ -22,7 +22,7 @@ ALLOWED = {
 def found(tree: ast.Module) -> set[str]:
     """Names that a module calls to print, or takes from rich or sys to do so."""
     names = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Call):
             called = node.func
             if isinstance(called, ast.Name) and called.id in PRINTS | OTHERS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tests.structure.source import ROOT, trees
+from tests.structure.source import ROOT, trees, walk
 
 _TYPE = "kafkaspec/log/control.py"
 _WRITERS = {
@@ -38,7 +38,7 @@ def _ends(node: ast.AST) -> bool:
 
 
 def test_one_function_says_whether_a_marker_aborts() -> None:
-    found = {path for path, tree in _sources().items() if any(map(_ends, ast.walk(tree)))}
+    found = {path for path, tree in _sources().items() if any(map(_ends, walk(tree)))}
     assert found == {_TYPE, *_WRITERS}, "ask ControlRecord.aborts"
 
 
@@ -46,7 +46,7 @@ def test_markers_are_read_in_one_place() -> None:
     found = {
         path
         for path, tree in _sources().items()
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "marker"
@@ -61,9 +61,9 @@ def test_no_other_class_follows_transactions() -> None:
         reads = any(
             (isinstance(node, ast.Attribute) and node.attr in ("transactional", "is_transactional"))
             or (isinstance(node, ast.Name) and node.id == "OpenTransaction")
-            for node in ast.walk(tree)
+            for node in walk(tree)
         )  # fmt: skip
-        for node in ast.walk(tree) if reads else ():
+        for node in walk(tree) if reads else ():
             if isinstance(node, ast.AnnAssign | ast.Assign):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 if any(
