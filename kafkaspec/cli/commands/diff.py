@@ -180,8 +180,8 @@ def _report(
             place,
             truncation,
             leader=truncation.leader.upper(),
-            removed=truncation.removed or None,
-            acknowledged=truncation.acknowledged or None,
+            removed=truncation.removed,
+            acknowledged=truncation.acknowledged,
         )
     for election in elections:
         report.line("election", election)
@@ -244,16 +244,11 @@ def _content(item: LogDifference, extent: Extent | None) -> str:
 def _truncation(item: Truncation) -> str:
     follower = "B" if item.leader == "a" else "A"
     text = f"if {item.leader.upper()} leads: "
-    if not item.removed:
+    if item.removed is None:
         text += f"{follower} truncates nothing"
     else:
-        text += (
-            f"{follower} truncates to {item.offset} and loses offsets "
-            f"{item.removed.start} to {item.removed.stop - 1}"
-        )
-    if item.acknowledged:
-        text += (
-            f"; {item.acknowledged.start} to {item.acknowledged.stop - 1} are below its high "
-            f"watermark {item.high_watermark}: acknowledged records"
-        )
+        text += f"{follower} truncates to {item.offset} and loses {item.removed}"
+    if item.acknowledged is not None:
+        text += f"; below its high watermark {item.high_watermark} are {item.acknowledged}: "
+        text += "acknowledged records"
     return text + ("" if item.agrees else "; what differs below stays different")

@@ -242,14 +242,15 @@ class Truncation:
     agrees: bool
 
     @property
-    def removed(self) -> range:
-        """Offsets that the follower loses."""
-        return range(self.offset, self.end_offset)
+    def removed(self) -> OffsetRange | None:
+        """The offsets that the follower loses; None for none."""
+        return OffsetRange(self.offset, self.end_offset) if self.offset < self.end_offset else None
 
     @property
-    def acknowledged(self) -> range:
+    def acknowledged(self) -> OffsetRange | None:
         """Those that were below its high watermark: acknowledged records, also with acks=all."""
-        return range(self.offset, max(self.offset, min(self.high_watermark or 0, self.end_offset)))
+        end = min(self.high_watermark or 0, self.end_offset)
+        return OffsetRange(self.offset, end) if self.offset < end else None
 
 
 @dataclass
