@@ -11,8 +11,7 @@ from pathlib import Path
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.analysis.broker_start import BrokerStart
-from kafkaspec.analysis.check_index import OffsetIndexCheck, TimeIndexCheck
-from kafkaspec.analysis.check_transactions import TransactionIndexCheck
+from kafkaspec.analysis.check_index import OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
 from kafkaspec.analysis.compare import compare_sidecar
 from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.reasons import FindingReason as R
