@@ -258,11 +258,7 @@ def _sent(item: dict[str, Any]) -> dict[str, Any]:
 def _records(
     text: str, sent: Mapping[int, dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the known values of the records, and of the control records, in the dump of a segment.
-
-    Args:
-        sent: the acknowledged records by offset; for internal topics there are none.
-    """
+    """Return what is known of records and control records; of acknowledged ones, all of it."""
     items: list[dict[str, Any]] = []
     controls: list[dict[str, Any]] = []
     control = False

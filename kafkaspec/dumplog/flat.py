@@ -37,11 +37,7 @@ _DATA: Final = '"data":{'
 def flat_texts(
     core: Core, layout: str, messages: Sequence[bytes], reference: Callable[[bytes], str]
 ) -> list[str | None]:
-    """Return the JSON of messages, None for what the reference is to say.
-
-    Args:
-        reference: makes the JSON of a message: an object whose last member is ``data``.
-    """
+    """Return the JSON of messages by that of ``reference``; None for what that is to say itself."""
     texts: list[str | None] = [None] * len(messages)
     program = message_program(layout)
     places = _places(program.layout.root)

@@ -19,11 +19,7 @@ _GROUPS: Final = varints.longest("unsigned_varint32")
 
 
 def refusal(error: KafkaSpecError, data: bytes, codec: Codec) -> str:
-    """Return the message of the exception that Kafka's reader throws.
-
-    Args:
-        data: the bytes; positions of the error count from their begin.
-    """
+    """Return the message of the exception that Kafka's reader throws; ``data`` is what it reads."""
     at = error.position or 0
     if error.reason is Reason.VARINT_TOO_LONG:
         return (

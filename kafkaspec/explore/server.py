@@ -43,11 +43,7 @@ class Page:
 
 
 def served(text: str | None = None) -> Page:
-    """Return the page as it is served; it may connect to where it came from, and to nothing else.
-
-    Args:
-        text: the page as ``make explorer`` makes it; None for the one in the package.
-    """
+    """Return the page, or the one of the package, as it is served: it connects to nothing else."""
     if text is None:
         text = files(_PACKAGE).joinpath(_PAGE).read_text(encoding="utf-8")
     found = _POLICY.search(text)

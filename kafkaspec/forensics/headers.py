@@ -79,11 +79,7 @@ def joined_rows(
     ends: Container[str],
     sums: Container[str],
 ) -> dict[str, PerBatch]:
-    """Join rows that come one after the other in an order.
-
-    Args:
-        ends: columns that come from the last row; the others from the first.
-    """
+    """Join rows in an order; columns not in ``ends`` and ``sums`` come from the first of them."""
     first = np.flatnonzero(begins)
     last = np.append(first[1:], len(order)) - 1
     firsts, lasts = order[first], order[last]
@@ -112,11 +108,7 @@ def tables(
     unread: Unread,
     kept: Callable[[Segment], Kept | None] | None = None,
 ) -> Iterator[HeaderTable]:
-    """Yield the headers of a log, compressed messages opened, and note what cannot be read.
-
-    Args:
-        kept: function that returns the entries to read of a segment; all others are left out.
-    """
+    """Yield the headers of a log, or of entries that ``kept`` names; note what cannot be read."""
     for number, segment in _segments(log, unread):
         try:
             chosen = None if kept is None else kept(segment)

@@ -26,11 +26,7 @@ _NOTES: Final = (
 
 
 def stats_page(figures: Figures, *, show_keys: bool = False, made: float | None = None) -> bytes:
-    """Return the page about a measurement.
-
-    Args:
-        show_keys: whether the heaviest keys themselves are shown.
-    """
+    """Return the page about a measurement, with or without the heaviest keys themselves."""
     total = figures.total
     first, last = total["first_timestamp"], total["last_timestamp"]
     about = "Timestamps of records: none." if first is None else (

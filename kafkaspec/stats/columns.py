@@ -55,12 +55,7 @@ def classes(sizes: StatsNumbers) -> NDArray[np.int32]:
 
 
 def hashes(keys: pa.Array, core: Any) -> DistinctHashes:
-    """Return a hash of 64 bits of each key: short ones mixed, others by their MD5.
-
-    Args:
-        keys: the keys, as views; what null ones have means nothing.
-        core: the extension; None does without.
-    """
+    """Return a hash of 64 bits of each key, a view: short ones mixed, others by their MD5."""
     words = _words(keys)
     mixed = words[:, 0] * _MIX[0]
     mixed ^= mixed >> _SHIFTS[0]

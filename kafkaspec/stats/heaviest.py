@@ -54,11 +54,7 @@ class Heaviest:
         self._slack = 0
 
     def add(self, hashes: DistinctHashes, keys: pa.Array, rows: _Counts | None = None) -> None:
-        """Take keys.
-
-        Args:
-            rows: where those that are not null are; None if all are.
-        """
+        """Take keys; ``rows`` says where those are that are not null, if not all are."""
         ordered = np.sort(hashes)  # much faster than argsort
         first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
         names, counts = ordered[first], np.diff(np.append(first, len(ordered)))

@@ -483,11 +483,7 @@ def _compressed(unpacked: array[int], position: NDArray[np.int64]) -> tuple[pa.A
 def measure(
     units: Sequence[StatsUnit], *, jobs: int = 1, done: Callable[[StatsUnit], None] | None = None
 ) -> Figures:
-    """Return the figures of all units of a measurement.
-
-    Args:
-        jobs: number of processes that measure at the same time.
-    """
+    """Return the figures of all units, measured by some processes at the same time."""
 
     def parts() -> Iterator[StatsTables]:
         work = in_processes(measured, units, min(jobs, len(units)))

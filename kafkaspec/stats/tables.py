@@ -123,11 +123,7 @@ StatsTables = dict[str, pa.Table]
 
 
 def summed(name: str, place: Sequence[Any], columns: Mapping[str, Any], rows: int) -> pa.Table:
-    """Return rows of a table about one log, with one for each key.
-
-    Args:
-        columns: some of the other columns, as arrays of Arrow, NumPy or lists; the others are null.
-    """
+    """Return rows of a table about one log, with one for each key; other columns are null."""
     shape = TABLES[name]
     made = {}
     for field in list(shape.schema)[len(LOG) :]:
@@ -181,11 +177,7 @@ def _merged(given: Sequence[StatsTables]) -> StatsTables:
 
 
 def grouped(rows: pa.Table, shape: TableShape, place: Sequence[str]) -> pa.Table:
-    """Return rows of a table with one for each key, in the order of the keys.
-
-    Args:
-        place: the columns of the log that count: others are left out, as in sums over all logs.
-    """
+    """Return rows with one for each key, in their order; other columns of the log are left out."""
     keys = [*place, *shape.keys]
     how = [(name, how) for name, (how, _) in shape.values.items()]
     if how == [("hashes", "join")]:
@@ -237,11 +229,7 @@ def _widened(rows: pa.Table, width: NDArray[np.int64]) -> pa.Table:
 
 
 def rolled(part: StatsTables, name: str, place: Sequence[str]) -> pa.Table:
-    """Return a table by fewer columns of the log: ``("topic",)``, or () for the sum over all.
-
-    Args:
-        name: of a table whose rows can be added up over logs.
-    """
+    """Return a table by fewer columns of the log: ``("topic",)``, or () for the sum over all."""
     rows = part[name]
     if name == "times" and len(rows):  # buckets of all logs as wide as the widest
         rows = _widened(rows, np.full(len(rows), pc.max(rows["width"]).as_py()))

@@ -115,10 +115,9 @@ class AbortedRanges:
         return True
 
     def marker(self, last_offset: int, producer_id: int, control: ControlRecord | None) -> bool:
-        """Take a control batch; return whether no batch of its transaction was seen.
+        """Take a control batch, and its first record if it has one.
 
-        Args:
-            control: its first record; None if there is none.
+        Return whether no batch of its transaction was seen.
         """
         self._reach(last_offset)
         if control is None:

@@ -251,11 +251,7 @@ def _changed(decision: Decision, profile: Profile) -> tuple[Any, int]:
 
 
 def rewritten(batch: Batch, records: Sequence[Any], horizon: int | None, magic: int) -> bytes:
-    """Return a batch that holds only some of its records.
-
-    Args:
-        horizon: its delete horizon, ms; None for none.
-    """
+    """Return a batch that holds only some of its records; None for no delete horizon."""
     options: dict[str, Any] = {"magic": magic, "compression": batch.compression_name}
     if batch.timestamp_type == LOG_APPEND_TIME:
         options |= {"timestamp_type": LOG_APPEND_TIME, "max_timestamp": batch.max_timestamp}

@@ -96,11 +96,7 @@ class ClusterMetadata:
 
 
 def read_metadata(path: Path, node: int | None, end: int | None) -> ClusterMetadata | str:
-    """Return the metadata of a cluster, or why they are not known.
-
-    Args:
-        end: end of the log that the node keeps; None for all of it.
-    """
+    """Return the metadata of a cluster up to the end of its log, or why they are not known."""
     if node is None:
         return "no meta.properties says which node this is"
     try:

@@ -49,11 +49,7 @@ class GapWalk:
     """File of the batch before a table, and whether it is data in a transaction."""
 
     def take(self, table: HeaderTable, base: int | None) -> None:
-        """Take the next headers.
-
-        Args:
-            base: the offset that the log begins with by its name, None if it says none.
-        """
+        """Take the next headers of a log that begins with ``base`` by its name, if that says it."""
         first, last, count = map(table.numpy, _OFFSETS)
         producer, control = table.numpy(names.PRODUCER_ID), table.numpy(names.IS_CONTROL) != 0
         transactional = (table.numpy(names.IS_TRANSACTIONAL) != 0) & ~control

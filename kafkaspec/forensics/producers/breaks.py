@@ -136,11 +136,7 @@ def _content(record: Record) -> tuple[Any, ...]:
 def breaks_of(
     log: Partition | Segment, runs: SequenceRuns, expiration_ms: int, compacted: int
 ) -> Iterator[Break]:
-    """Yield what the breaks between runs mean.
-
-    Args:
-        expiration_ms: ``producer.id.expiration.ms`` of the brokers that wrote it.
-    """
+    """Yield what the breaks between runs mean where brokers forget producers after a time."""
     rows, follows, numbers, before = runs
     normal = (Follows.START, Follows.RESUMES, Follows.EPOCH)
     wanted = np.flatnonzero(~np.isin(follows, normal)).tolist()

@@ -290,11 +290,7 @@ class SequenceWalk:
     """Joins the sequence numbers of a log, table by table."""
 
     def __init__(self, log: Partition | Segment, check: SnapshotCheck | None = None) -> None:
-        """Prepare to read a log.
-
-        Args:
-            check: gets what the log has before each of its snapshots.
-        """
+        """Prepare to read a log; ``check`` gets what the log has before each of its snapshots."""
         self._log, self._check = log, check
         self._group_offsets = isinstance(log, Partition) and log.topic == Topic.CONSUMER_OFFSETS
         self._parts: list[SequenceRows] = []

@@ -375,11 +375,7 @@ class _Partition:
     def _entry(
         self, batch: Batch, *, cut: bool = False
     ) -> tuple[bytes, list[RedactedField]] | None:
-        """Return an entry and what was redacted in it; None if it stays as it is.
-
-        Args:
-            cut: whether to leave out its records below the log start offset.
-        """
+        """Return an entry, cut at the log start offset, and what was redacted; None if it stays."""
         named = self.audit is not None
         data = None
         try:

@@ -86,9 +86,7 @@ def truncation(
 ) -> tuple[int, list[TruncationStep]]:
     """Return the offset that a follower truncates its log to, and how it finds it.
 
-    Args:
-        high_watermark: of the follower, which it truncates to if it knows no epoch, or the leader
-            none like it.
+    If it knows no epoch, or the leader none like it, that is its high watermark.
     """
     steps: list[TruncationStep] = []
     while follower.latest is not None:

@@ -302,16 +302,7 @@ class _Room:
 def open_transactions(
     plans: Sequence[SegmentPlan], profile: Profile, ended: Sequence[Addition] = ()
 ) -> list[ProducerEntry]:
-    """Return the producers that have a transaction open at the end of what is kept.
-
-    Args:
-        plans: the segments in order.
-        profile: version of Kafka whose rules apply.
-        ended: lost markers that are put back.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, ``changed``.
-    """
+    """Return the producers with a transaction open at the end of what is kept and put back."""
     state = ProducerState(profile)
     by_segment = by_base(ended)
 

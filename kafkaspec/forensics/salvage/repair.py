@@ -59,11 +59,7 @@ def repaired(
     epoch: int | None,
     how: frozenset[Repair],
 ) -> Repaired | None:
-    """Return a broken entry as it must have been, None if that cannot be said.
-
-    Args:
-        epoch: leader epoch before and after it, None if they differ.
-    """
+    """Return a broken entry as it must have been between two others, None if nothing says it."""
     for head, data, what in _candidates(buffer, broken, how):
         done = list(what)
         strength = Strength.STRONG if "bit" in " ".join(what) else Strength.PROOF

@@ -66,11 +66,7 @@ class UnprovenReader:
     _tries: int = _MOST_TRIES
 
     def records(self, start: int, end: int, last: int) -> Iterator[UnprovenRecord]:
-        """Yield the records that can be read of a broken entry.
-
-        Args:
-            end: byte offset after it, or after what is left of it.
-        """
+        """Yield the records that can be read of a broken entry, or of what is left of it."""
         head = head_at(self.buffer, start)
         if head is None or not head.is_plausible:
             return
