@@ -11,6 +11,13 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+if not os.path.isfile(__file__):  # in a zip or a wheel: before what imports native code
+    raise ImportError(
+        f"{os.path.dirname(__file__)}: native code does not load from an archive of Python files"
+        " (--py-files). Give Spark an environment with --archives: kafkaspec spark --archive FILE"
+        " makes one"
+    )
+
 from kafkaspec.options import checked
 from kafkaspec.spark.named import ReadNames, WriteNames
 
@@ -19,14 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 __all__ = ["lag", "latest", "observe", "read", "register", "write"]
-
-if not os.path.isfile(__file__):  # in a zip or a wheel
-    raise ImportError(
-        f"{os.path.dirname(__file__)}: native code does not load from an archive of Python files"
-        " (--py-files). Give Spark an environment with --archives: kafkaspec spark --archive FILE"
-        " makes one"
-    )
-
 
 SaveMode = Literal["append", "overwrite"]
 """What happens with logs that exist."""
