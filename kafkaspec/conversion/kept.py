@@ -17,7 +17,7 @@ from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.entries import header_size, put_headers
 from kafkaspec.codecs.native.scan import EntryTable
 from kafkaspec.columns.wanted import POSITION, SIZE
-from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, BatchRange, ByRanges, Chunk, last_of
+from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, BatchChunk, BatchRange, ByRanges, last_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
@@ -31,7 +31,7 @@ _RATIO: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Made(Chunk):
+class _Made(BatchChunk):
     """Batches with their old offsets, and where each ends in ``data``."""
 
     data: bytearray

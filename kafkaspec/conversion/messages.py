@@ -11,7 +11,7 @@ from kafkaspec.conversion.columns import Slice, read_wrapped
 from kafkaspec.conversion.drafts import Draft, Shared, Traits
 from kafkaspec.conversion.fields import carried, header_values
 from kafkaspec.conversion.losses import Loss
-from kafkaspec.conversion.regrouped import LAST, Groups, Parts, RecordChunk, Regrouped
+from kafkaspec.conversion.regrouped import LAST, RecordChunk, RecordGroups, RecordParts, Regrouped
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, check_count, held_payload
@@ -39,7 +39,7 @@ class ToMessages(Regrouped):
     def _takes(self, kind: EntryKind) -> bool:
         return kind.has_record_sets
 
-    def group(self, chunk: RecordChunk) -> Groups:
+    def group(self, chunk: RecordChunk) -> RecordGroups:
         """Return the messages of a chunk, as many as there are; what they lose is counted."""
         rows, parts, kind, add = chunk.rows, chunk.parts, self._choices.kind, self._losses.add
         assert self._core is not None
@@ -77,7 +77,7 @@ class FromMessages(Regrouped):
     def _takes(self, kind: EntryKind) -> bool:
         return not kind.has_record_sets
 
-    def group(self, chunk: RecordChunk) -> Groups:
+    def group(self, chunk: RecordChunk) -> RecordGroups:
         """Return what the messages of a chunk become; the last of them wait for more."""
         kind = self._choices.kind or chunk.source.kind
         rows, parts, count = chunk.rows, chunk.parts, chunk.batches
@@ -89,7 +89,9 @@ class FromMessages(Regrouped):
         if kind.has_record_sets or self._choices.codec_id:
             return super().group(chunk)
         parts.column(LAST)[0] = count
-        return Groups(b"".join(self._waiting.flush()), rows, Parts(parts.numbers, 0, 1), kind)
+        return RecordGroups(
+            b"".join(self._waiting.flush()), rows, RecordParts(parts.numbers, 0, 1), kind
+        )
 
 
 class Wrappers:

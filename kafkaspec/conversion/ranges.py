@@ -67,7 +67,7 @@ class BatchRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class BatchChunk:
     """Some of the batches of a range, from number ``first`` on."""
 
     source: BatchRange

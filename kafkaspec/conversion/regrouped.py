@@ -26,7 +26,7 @@ from kafkaspec.columns.wanted import OF_BATCH, POSITION, SIZE, Wanted
 from kafkaspec.conversion.columns import RecordRows, Slice
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, write
 from kafkaspec.conversion.fields import default_columns, fields_outside, holds_only, own_fields
-from kafkaspec.conversion.ranges import KNOWN, BatchRange, ByRanges, Chunk, last_of
+from kafkaspec.conversion.ranges import KNOWN, BatchChunk, BatchRange, ByRanges, last_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
@@ -73,7 +73,7 @@ last one, first timestamp, number of rows; and of how many numbers that makes.""
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class RecordParts:
     """Parts ``first`` to ``end`` of columns of ``_PART`` numbers, one column after the other."""
 
     numbers: memoryview
@@ -95,15 +95,15 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordChunk(Chunk):
+class RecordChunk(BatchChunk):
     """Records of batches in columns, in parts that may be combined."""
 
     rows: RecordRows
-    parts: Parts
+    parts: RecordParts
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class RecordGroups:
     """New batches of the rows of a chunk.
 
     Attributes:
@@ -113,7 +113,7 @@ class Groups:
 
     before: bytes
     rows: RecordRows
-    parts: Parts
+    parts: RecordParts
     kind: EntryKind
 
 
@@ -219,7 +219,7 @@ class Regrouped(ByRanges):
         )  # fmt: skip
         if not batches:
             return None
-        chunk = RecordChunk(source, done, batches, rows, Parts(room, 0, parts))
+        chunk = RecordChunk(source, done, batches, rows, RecordParts(room, 0, parts))
         return chunk, bounds[batches] == columns.rows
 
     def _traits(
@@ -264,7 +264,7 @@ class Regrouped(ByRanges):
         self._core.module.adjust(rows.offsets, 0, count, False, shift)
         return True
 
-    def group(self, chunk: RecordChunk) -> Groups:
+    def group(self, chunk: RecordChunk) -> RecordGroups:
         """Return the new batches that a chunk completes; its last records wait for more.
 
         Without a limit, each batch stays one.
@@ -274,7 +274,7 @@ class Regrouped(ByRanges):
         if limit is None:
             flushed = b"".join(waiting.flush())
             self._joined(rows, parts, 0, 0)
-            return Groups(flushed, rows, parts, kind)
+            return RecordGroups(flushed, rows, parts, kind)
         before: list[bytes] = []
         start = 0
         for number in range(len(parts)):
@@ -286,13 +286,13 @@ class Regrouped(ByRanges):
                 waiting.take()
                 break
         else:
-            return Groups(b"".join(before), rows, Parts(parts.numbers, 0, 0), kind)
+            return RecordGroups(b"".join(before), rows, RecordParts(parts.numbers, 0, 0), kind)
         last = start + self._joined(rows, parts, start, limit) - 1
-        final = Parts(parts.numbers, last, last + 1)[0]
+        final = RecordParts(parts.numbers, last, last + 1)[0]
         before += waiting.put(self._draft(rows, kind, final), limit)
-        return Groups(b"".join(before), rows, Parts(parts.numbers, start, last), kind)
+        return RecordGroups(b"".join(before), rows, RecordParts(parts.numbers, start, last), kind)
 
-    def _joined(self, rows: RecordRows, parts: Parts, start: int, limit: int) -> int:
+    def _joined(self, rows: RecordRows, parts: RecordParts, start: int, limit: int) -> int:
         """Put parts together from one on, in their place; return how many that makes."""
         assert self._core is not None
         number: int = self._core.module.joined(
@@ -317,7 +317,7 @@ class Regrouped(ByRanges):
 
     # -- writing ----------------------------------------------------------------------------
 
-    def write(self, groups: Groups) -> Buffer:
+    def write(self, groups: RecordGroups) -> Buffer:
         core, rows, kind, parts = self._core, groups.rows, groups.kind, groups.parts
         if not parts:
             return groups.before
@@ -340,7 +340,7 @@ class Regrouped(ByRanges):
         assert written == len(parts), "the core has encoded them"
         return b"".join((groups.before, data)) if groups.before else data
 
-    def _messages(self, groups: Groups) -> Iterator[bytes]:
+    def _messages(self, groups: RecordGroups) -> Iterator[bytes]:
         """Yield messages, each of them a record or a wrapper of the records of a part."""
         parts = groups.parts
         some = (parts[number] for number in range(len(parts)))
@@ -380,7 +380,7 @@ class Regrouped(ByRanges):
             return pieces[0], stops
         return bytearray().join(pieces), stops
 
-    def _headers(self, kind: EntryKind, parts: Parts) -> EntryTable:
+    def _headers(self, kind: EntryKind, parts: RecordParts) -> EntryTable:
         """Return the headers of new batches."""
         assert self._core is not None
         table, count = blank_table(self._core, len(parts)), len(parts)
