@@ -22,13 +22,7 @@ _REPLACED = re.compile("\ufffd+")
 
 @dataclass
 class _Line:
-    """A line about a batch or about a record.
-
-    Attributes:
-        batch: whether it is about a batch.
-        values: by name; the last one, if a name repeats.
-        header_keys: the text between the brackets, None if no header keys are printed.
-    """
+    """A line about a batch or about a record; of values that repeat, the last one counts."""
 
     batch: bool
     values: dict[str, str]

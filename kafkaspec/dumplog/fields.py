@@ -22,12 +22,7 @@ NO_HORIZON: Final = "OptionalLong.empty"
 
 
 class DumpRow(NamedTuple):
-    """A record with the fields that only messages of magic 0 and 1 have.
-
-    Attributes:
-        crc: its checksum; None for a record of magic 2.
-        valid: whether that is right.
-    """
+    """A record with the fields that only messages of magic 0 and 1 have; None for no checksum."""
 
     record: Record
     crc: int | None

@@ -63,11 +63,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Tree:
-    """Files under a folder: all of Kafka's, or those with one of some names.
-
-    Attributes:
-        names: the only names, for a single segment and what lies beside it; None for all.
-    """
+    """Files under a folder: all of Kafka's, or those with one of some names, if there are names."""
 
     root: Path
     names: frozenset[str] | None = None

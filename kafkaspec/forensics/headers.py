@@ -93,11 +93,7 @@ def joined_rows(
 
 @dataclass
 class Unread:
-    """The unreadable parts of a partition.
-
-    Attributes:
-        tails: bytes at the ends of segments that are not a batch, and no zeros, by segment.
-    """
+    """The unreadable parts of a partition: errors, and bytes at ends that are not a batch."""
 
     errors: list[KafkaSpecError] = field(default_factory=list)
     tails: dict[int, Tail] = field(default_factory=dict)

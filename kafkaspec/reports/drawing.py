@@ -24,11 +24,7 @@ _NAMED: Final = 6
 
 @dataclass(frozen=True)
 class PlotMark:
-    """A bar: a rectangle with what it is about.
-
-    Attributes:
-        label: what it is about; cut if it is long.
-    """
+    """A bar: a rectangle with what it is about, which is cut if it is long."""
 
     x: float
     y: float

@@ -35,11 +35,7 @@ class ByteMark:
 
 @dataclass(frozen=True)
 class Strip:
-    """The picture of a file, from its first byte to its last.
-
-    Attributes:
-        cut: from where on a broker that recovers removes everything; None for nowhere.
-    """
+    """The picture of a file, from its first byte to its last, and where recovery cuts it, if so."""
 
     file: str
     size: int
@@ -51,11 +47,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class AlikeFindings:
-    """Findings of one kind in one file.
-
-    Attributes:
-        last: the byte of the last one, None without.
-    """
+    """Findings of one kind in one file: the first, how many more, and the byte of the last one."""
 
     first: Finding
     others: int

@@ -26,11 +26,7 @@ _SIZES: Final = {
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar of a chart.
-
-    Attributes:
-        note: what else is known, or "".
-    """
+    """A bar of a chart, with its value for people and what else is known."""
 
     label: str
     value: float
@@ -40,11 +36,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart.
-
-    Attributes:
-        is_series: whether they follow each other, as sizes or times do.
-    """
+    """A chart; the bars of a series follow each other, as sizes or times do."""
 
     name: str
     title: str

@@ -31,11 +31,7 @@ _OF_SKETCH: Final = (3, 3, 3, 0, 0, 0x1A)
 
 @dataclass(frozen=True)
 class DistinctNumber:
-    """A number of different keys.
-
-    Attributes:
-        low: it is at least this, see ``DEVIATIONS``.
-    """
+    """A number of different keys, and its bounds; see ``DEVIATIONS``."""
 
     estimate: int
     low: int

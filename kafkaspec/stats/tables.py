@@ -32,12 +32,7 @@ MOST_BUCKETS: Final = 4096
 
 @dataclass(frozen=True)
 class TableShape:
-    """The columns of a table.
-
-    Attributes:
-        keys: columns that tell its rows apart, after those of the log.
-        values: other columns: how two rows become one, and the type.
-    """
+    """The columns of a table: keys tell its rows apart, of others it says how two become one."""
 
     keys: Mapping[str, pa.DataType]
     values: Mapping[str, tuple[str, pa.DataType]]

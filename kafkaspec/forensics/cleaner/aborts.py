@@ -78,11 +78,7 @@ class _Aborted:
 
 
 class AbortedRanges:
-    """The transactions of the batches so far.
-
-    Attributes:
-        kept: aborted transactions whose markers stay, for the index of the cleaned segment.
-    """
+    """The transactions of the batches so far; ``kept`` are aborted ones whose markers stay."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, int, AbortedTransaction]] = []

@@ -417,12 +417,7 @@ class Pass:
 
 
 class _Rows:
-    """The verdicts about the records of a segment, batch by batch.
-
-    Attributes:
-        offsets: of the records of the last batch, if they are wanted.
-        newest: the last offset with the key of each, if they are wanted.
-    """
+    """The verdicts about the records of a segment, batch by batch; offsets too, if wanted."""
 
     def __init__(self, segment: Segment, table: KeyTable, latest: int, *, wanted: bool) -> None:
         columns = (names.OFFSET, names.KEY, names.VALUE, BATCH_POSITION)

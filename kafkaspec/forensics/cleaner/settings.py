@@ -52,12 +52,7 @@ _GIVEN: Final = "given"
 
 
 class Settings:
-    """The settings of one topic. Each that is asked for becomes an ``Assumption``.
-
-    Attributes:
-        explicit: whether all settings that were asked for so far and that have no obvious default
-            were given, or are the cluster's.
-    """
+    """The settings of one topic. Each that is asked for becomes an ``Assumption``."""
 
     def __init__(
         self, given: Mapping[str, str] | None = None, of_cluster: Mapping[str, str] | None = None

@@ -177,12 +177,7 @@ DELETE, FUTURE, STRAY = "-delete", "-future", "-stray"
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """How a broker stopped, as far as it concerns a partition.
-
-    Attributes:
-        clean: whether it stopped cleanly.
-        log_start: its log start offset in the checkpoint, 0 for none.
-    """
+    """How a broker stopped, as far as it concerns a partition; 0 for no offset in a checkpoint."""
 
     clean: bool
     recovery_point: int = 0

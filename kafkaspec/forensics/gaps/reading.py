@@ -33,12 +33,7 @@ _OFFSETS: Final = (names.BASE_OFFSET, names.LAST_OFFSET, names.NUM_RECORDS)
 
 @dataclass
 class GapWalk:
-    """Missing offsets of a log, table by table.
-
-    Attributes:
-        end: the offset after the last batch; None without one.
-        cleaned: whether a batch has fewer records than offsets, as only a cleaner leaves it.
-    """
+    """Missing offsets of a log, table by table; only a cleaner leaves what ``cleaned`` says."""
 
     found: list[GapColumns] = field(default_factory=list)
     end: int | None = None

@@ -273,12 +273,7 @@ SequenceRows = dict[str, PerBatch]
 
 
 class SequenceRuns(NamedTuple):
-    """The runs of sequence numbers of a log.
-
-    Attributes:
-        follows: how each follows the one before it, ``Follows``.
-        numbers: how many numbers it leaves out or repeats.
-    """
+    """The runs of sequence numbers of a log, with what lies between each and the one before."""
 
     rows: SequenceRows
     follows: Any

@@ -24,13 +24,7 @@ _MOST_BYTES: Final = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class EntryPlace:
-    """An entry.
-
-    Attributes:
-        first_offset: base offset; of a compressed message its last one.
-        epoch: leader epoch, -1 for none.
-        control: whether it is a control batch.
-    """
+    """An entry; of a compressed message the first offset is the last one, and epochs may be -1."""
 
     segment: Entries
     position: int
@@ -43,12 +37,7 @@ class EntryPlace:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Entries that are not the same in both logs.
-
-    Attributes:
-        a: the entry of A, None if only B has it.
-        b: the entry of B, None if only A has it.
-    """
+    """Entries that are not the same in both logs, or one that the other log does not have."""
 
     a: EntryPlace | None
     b: EntryPlace | None

@@ -46,12 +46,7 @@ _NO_INDEX: Final = "a marker may be lost at offsets {}-{}, and no transaction in
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A transaction whose lost marker the transaction indexes tell.
-
-    Attributes:
-        timestamp: largest time of its last batch.
-        marker: offset for the marker: for an abort the one that it had.
-    """
+    """A transaction whose lost marker the transaction indexes tell, and the offset for it."""
 
     plan: SegmentPlan
     producer_id: int

@@ -46,11 +46,7 @@ _MOST_RATIO: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class UnprovenRecord:
-    """A record that was read of a broken entry.
-
-    Attributes:
-        crc_valid: whether it has a separate checksum that is right.
-    """
+    """A record that was read of a broken entry, and whether a separate checksum of it is right."""
 
     position: int
     record: Record

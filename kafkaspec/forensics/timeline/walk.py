@@ -43,11 +43,7 @@ TransactionRows = dict[str, PerBatch]
 
 
 class TimelineRows:
-    """Joins the transactions of a log, table by table.
-
-    Attributes:
-        first: the first offset of the first batch, None without one.
-    """
+    """Joins the transactions of a log, table by table."""
 
     def __init__(self, log: Partition | Segment, unread: Unread) -> None:
         """Begin with the transactions that the snapshot at the start of the log has open."""
