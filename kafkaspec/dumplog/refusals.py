@@ -22,9 +22,10 @@ def refusal(error: KafkaSpecError, data: bytes, codec: Codec) -> str:
     """Return the message of the exception that Kafka's reader throws; ``data`` is what it reads."""
     at = error.position or 0
     if error.reason is Reason.VARINT_TOO_LONG:
+        made = varints.code_of(data[at : at + _GROUPS]) & 0xFFFFFFFF  # of 32 bits
         return (
             "Varint is too long, the most significant bit in the 5th byte is set, "
-            f"converted value: {_overlong(data[at : at + _GROUPS]):x}"
+            f"converted value: {made:x}"
         )
     field = _field_at(error.spec)
     if field is None:
@@ -65,11 +66,6 @@ def _of_tag(field: FieldLayout, data: bytes, at: int) -> str:
 
 def _too_short(size: int, left: int) -> str:
     return f"Error reading byte array of {size} byte(s): only {left} byte(s) available"
-
-
-def _overlong(groups: bytes) -> int:
-    """Return what Kafka makes of a varint with too many bytes: 32 bits."""
-    return varints.code_of(groups) & 0xFFFFFFFF
 
 
 def _number(field: FieldLayout, data: bytes, at: int, codec: Codec) -> tuple[int | None, int]:

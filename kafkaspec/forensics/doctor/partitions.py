@@ -403,16 +403,12 @@ class Examination:
         outcome.start_offset = max(kept_segments[0].base_offset, self.stop.log_start)
         yield from self._below_start(kept_segments)
         if self.whole and self.name.state in ("", FUTURE):
-            yield from self._unread(load)
-
-    def _unread(self, load: Load) -> Iterator[Trouble]:
-        """Yield what is wrong with the segments that the start does not read."""
-        hidden = load.hidden()
-        if hidden is not None:
-            yield self._hidden(load.segments[-1], *hidden)
-        for item in load.segments:
-            if item.run is None and item.recovery is None:
-                yield from self._damaged(item)
+            hidden = load.hidden()
+            if hidden is not None:
+                yield self._hidden(load.segments[-1], *hidden)
+            for item in load.segments:
+                if item.run is None and item.recovery is None:  # the start does not read it
+                    yield from self._damaged(item)
 
     def _hidden(self, item: LoadedSegment, found: int, end: int) -> Trouble:
         index = item.path.with_suffix(names.OFFSET_INDEX)

@@ -192,7 +192,10 @@ def read_gaps(
     sequences = SequenceWalk(log)
     indexes = list(index_paths(log))
     # A broker makes a transaction index where one was aborted; what was copied alone has none.
-    transactions = Transactions(open_before(log)) if _lacks(log, indexes) else None
+    lacking = isinstance(log, Segment) or len(log.segment_paths) > sum(
+        path is not None for _, path in indexes
+    )
+    transactions = Transactions(open_before(log)) if lacking else None
     base = log.first_base_offset if isinstance(log, Partition) else log.base_offset
     account = Account(log, judge=judge)
     around = list(account.beside())
@@ -244,13 +247,6 @@ def _compacted(log: Partition | Segment, walk: GapWalk, assumptions: list[Assump
         value, why = ("compact", "batches have fewer records than offsets")
     assumptions.append(Assumption("cleanup.policy", value, f"{why}; no checkpoint of it is here"))
     return (walk.end or 0) if walk.cleaned else NONE
-
-
-def _lacks(log: Partition | Segment, indexes: list[tuple[int, Path | None]]) -> bool:
-    """Return whether transactions of a segment are in no index."""
-    if isinstance(log, Segment):
-        return True
-    return sum(path is not None for _, path in indexes) < len(log.segment_paths)
 
 
 def _aborted(

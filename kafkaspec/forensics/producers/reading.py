@@ -22,7 +22,7 @@ from kafkaspec.forensics.headers import (
     tables,
 )
 from kafkaspec.forensics.producers.breaks import breaks_of
-from kafkaspec.forensics.producers.sequences import Break, SequenceRuns, SequenceWalk, SnapshotCheck
+from kafkaspec.forensics.producers.sequences import Break, SequenceWalk, SnapshotCheck
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
@@ -96,16 +96,14 @@ def read_producers(
         ),
         Assumption("clock", "timestamps of records", "the log has no times of the broker for data"),
     ]
-    return Producers(
-        _table(runs, segment_paths(log)), breaks, check.compared, assumed, unread.errors
-    )
-
-
-def _table(runs: SequenceRuns, paths: list[str]) -> pa.Table:
     rows = runs.rows | {"producer_epoch": runs.rows["epoch"]}
-    made = {"follows": pa.array(runs.follows.tolist()), "file": named(rows["file"], paths)}
-    times = {"first_timestamp", "last_timestamp"}
-    return table_of(RUNS, rows, made, rows.keys() - times)
+    made = {
+        "follows": pa.array(runs.follows.tolist()),
+        "file": named(rows["file"], segment_paths(log)),
+    }
+    known = rows.keys() - {"first_timestamp", "last_timestamp"}
+    table = table_of(RUNS, rows, made, known)
+    return Producers(table, breaks, check.compared, assumed, unread.errors)
 
 
 class Producer(TypedDict):

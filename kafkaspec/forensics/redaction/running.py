@@ -195,20 +195,15 @@ def redact(
                 raise none_of([*result.failed.values()], "redacted")
             raise unreadable(", ".join(map(str, sources)), "there is nothing to redact")
         for topic, watch in watches.items():
-            _check_keys(topic, watch)
+            before, after = watch.merged
+            if before:
+                detail = (
+                    f"{before:,} unequal keys of {topic} would become {after:,}, and a cleaner "
+                )
+                detail += "would remove records that are live: hash keys"
+                raise make_error(Reason.UNENCODABLE, detail)
         result.checkpoints = carry(aside, logs, root=not logs[0].cut)
     return result
-
-
-def _check_keys(topic: str, watch: KeyWatch) -> None:
-    """Refuse keys that do not stay unequal."""
-    before, after = watch.merged
-    if before:
-        detail = (
-            f"{before:,} unequal keys of {topic} would become {after:,}, and a cleaner would remove"
-            " records that are live: hash keys"
-        )
-        raise make_error(Reason.UNENCODABLE, detail)
 
 
 def _partitions(

@@ -205,9 +205,11 @@ class _Salvage:
         if any(plan.lost for plan in plans):
             transactions = open_transactions(plans, self.settings.profile, ended)
         topic, number = _name_of(log)
-        made, left, problems = additions(
-            plans, transactions, self._decide(topic, number), self.settings.fill, ended
-        )
+        decide: Decide | None = aborts if self.settings.markers == "abort" else None
+        if self.settings.markers == "state":
+            ids = self.settings.transaction_ids
+            decide = decided_by([] if ids is None else ids.to_pylist(), topic, number)
+        made, left, problems = additions(plans, transactions, decide, self.settings.fill, ended)
         by_segment = by_base(made)
         for plan in plans:
             own = by_segment.get(plan.base_offset, [])
@@ -341,14 +343,6 @@ class _Salvage:
             Strength.STRONG if is_certain else Strength.LIKELY,
             bytes_=plan.lost_bytes_at_end,
         )
-
-    def _decide(self, topic: str | None, partition: int | None) -> Decide | None:
-        if self.settings.markers == "none":
-            return None
-        if self.settings.markers == "abort":
-            return aborts
-        ids = self.settings.transaction_ids
-        return decided_by([] if ids is None else ids.to_pylist(), topic, partition)
 
     # -- the output ---------------------------------------------------------------------------
 
