@@ -40,11 +40,11 @@ _SECTIONS = {
         "groups": "Show groups: members, committed offsets, lag; now or in the past.",
         "cluster": "Show the metadata of a cluster from a controller's disk.",
         "schemas": "Show schemas of a registry's topic: subjects, versions, ids, texts.",
-        "remote": "Show segments in remote storage, and copies that never ended.",
+        "remote": "Show segments in remote storage, and copies that never finished.",
     },
     "What happened, and how to get it back": {
         "salvage": "Get back the intact batches of damaged logs.",
-        "doctor": "Say whether a broker starts on log directories, and what it cuts.",
+        "doctor": "Predict whether a broker starts, and what the start costs.",
         "transactions": "Show transactions, and those that hang.",
         "producers": "Show sequence numbers: duplicates, gaps, epochs.",
         "gaps": "Show which offsets are missing, why, and the proof.",

@@ -60,7 +60,7 @@ def report_options(command: Command) -> Command:
         "report",
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="REPORT",
-        help="Write a page too: one file to give away, which needs no network.",
+        help="Also write a self-contained HTML report that works offline.",
     )
     return add_file(add_force(command))
 

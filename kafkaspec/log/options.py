@@ -97,8 +97,8 @@ class SelectionOptions(TypedDict, total=False):
         "For partitions and log directories."
     )]  # fmt: skip
     log_start: Annotated[LogStart, Option(
-        "First offset of a partition: the log start offset in the broker's checkpoint, any that"
-        " is there, or this one.", "--log-start", "logStart", "See ``LogStart``."
+        "First offset of a partition: the log start offset in the broker's checkpoint, the first"
+        " one in the files, or this one.", "--log-start", "logStart", "See ``LogStart``."
     )]  # fmt: skip
     on_error: Annotated[OnError, Option(
         "Treat a batch that cannot be read as an error, or skip and count it.", "--on-error",

@@ -72,9 +72,9 @@ _EPILOG = """
 Example, with both log.dirs of a broker:
   kafkaspec doctor /data1/kafka-logs /data2/kafka-logs
 
-The first line says what the start costs: bytes that it cuts, offsets that it
-hides, partitions that it renames or deletes, and damage that it does not meet.
-Findings that differ in places and numbers only are one, with their count.
+The first line says what the start costs: bytes that it truncates, offsets that it
+hides, partitions that it renames or deletes, and damage that it does not read.
+Findings that differ only in places and numbers are shown once, with their count.
 
 Effects: kills (the broker does not start), offline (it gives the log directory
 up), deletes, cuts, hides (records are not delivered, and their offsets given out
@@ -98,17 +98,15 @@ def doctor_command(
     stop: Literal["clean", "unclean"] | None = option(
         "How the broker was stopped; by default, what each directory shows."
     ),
-    quick: bool = option(
-        "Read only what the start reads: damage that it does not meet is not found."
-    ),
+    quick: bool = option("Read only what the start reads; damage elsewhere is not found."),
     profile: Annotated[str, profile_option("Release of the broker that is to start.")],
 ) -> None:
-    """Say whether a broker starts on its log directories, and what it does to them.
+    """Predict whether a broker starts on its log directories, and what the start does to them.
 
-    LOGDIR... are all of log.dirs of one broker, in the order of its configuration. What the start
-    would cut, delete, rename or promote is listed before it happens, with a remedy for each.
-    Nothing is written. Checksums are read in all segments, or with --quick in those that the start
-    reads; records themselves are for `kafkaspec verify`.
+    LOGDIR... are all log.dirs of one broker, in the order of its configuration. The output lists
+    in advance what the start would truncate, delete, rename or promote, with a remedy for each.
+    Nothing is written. Checksums are verified in all segments, or with --quick in those that the
+    start reads; to check the records themselves, use `kafkaspec verify`.
     """
     from kafkaspec.forensics.doctor import diagnose, losses
 

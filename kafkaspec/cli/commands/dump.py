@@ -232,7 +232,7 @@ def dump_command(
 
 
 class _Dump:
-    """What makes lines of the wanted records.
+    """Makes lines of the wanted records.
 
     Args:
         inputs: what is read.

@@ -49,7 +49,7 @@ _EPILOG = """
 Example: is it compaction or loss? A replica may prove it
   kafkaspec gaps /broker-1/orders-0 --with /broker-2/orders-0
 
-Exit codes: 0 what is missing has an explanation that is not a loss, 1 something may be
+Exit codes: 0 each missing offset has an explanation other than loss, 1 something may be
 lost (behind, unreadable, segment_lost, cut, lost, unknown), or cannot be read, 2 wrong
 usage, or nothing in a PATH can be read.
 """

@@ -152,7 +152,7 @@ def salvage_command(
     ),
     states: States,
     unproven: Path | None = option(
-        "New file for records of batches that stay broken, as JSON lines: not proven.",
+        "New file for unproven records: those of batches that stay broken, as JSON lines.",
         type=FILE,
         metavar="FILE",
     ),

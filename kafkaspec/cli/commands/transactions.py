@@ -107,7 +107,7 @@ def transactions_command(
     """Show transactions in partitions, which of them are open or hang, and transactional ids.
 
     A PATH is a log directory, a partition, or a segment. Partitions of __transaction_state in the
-    same log directory, or at --state, say what happened to what is open.
+    same log directory, or at --state, give the outcome of those that are open.
     """
     with wrong_usage(ImportError):
         provider()
