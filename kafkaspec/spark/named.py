@@ -31,21 +31,10 @@ Formats = str | bool | None
 """What keys or values are: ``decode``, ``avro``, ``text`` ...; True is ``decode``."""
 
 
-class _Topics(TypedDict, total=False):
-    subscribe: Annotated[str, Sets("topics", "Names of topics, with commas.", topics)]
+class CommittedNames(TypedDict, total=False):
+    """Options of a read of one topic, but for the columns that come with records."""
 
-
-class _Isolation(TypedDict, total=False):
     isolation_level: Annotated[Isolation, Sets("committed", values=(False, True))]
-
-
-class _Damage(TypedDict, total=False):
-    mode: Annotated[Literal["FAILFAST", "PERMISSIVE", "DROPCORRUPT"], Sets("on_error",
-        "Damaged data is an error, a row that describes it, or counted in the log.",
-        values=("raise", "column", "skip"))]  # fmt: skip
-
-
-class _Others(TypedDict, total=False):
     assign: Annotated[str, Sets("assigned", 'Topic-partitions: ``{"orders":[0,1]}``.', assigned)]
     subscribePattern: Annotated[str, Sets("pattern", "Java's pattern of topics.", pattern)]
     startingOffsets: Annotated[str, Sets("", "``earliest``, ``latest``, or offsets by "
@@ -93,21 +82,18 @@ class _Others(TypedDict, total=False):
     onValueError: Annotated[ErrorPolicy, Sets("on_value_error")]
 
 
-class TopicsNames(_Topics, _Damage, _Others, total=False):
-    """Options of a read of what is committed, but for the columns that come with records."""
-
-
-class CommittedNames(_Isolation, _Others, total=False):
-    """Options of a read of one topic, likewise."""
-
-
-class RecordsNames(_Topics, _Isolation, _Others, total=False):
+class RecordsNames(CommittedNames, total=False):
     """Options of a read, likewise."""
 
+    subscribe: Annotated[str, Sets("topics", "Names of topics, with commas.", topics)]
 
-class ReadNames(RecordsNames, _Damage, total=False):
+
+class ReadNames(RecordsNames, total=False):
     """Options of a read."""
 
+    mode: Annotated[Literal["FAILFAST", "PERMISSIVE", "DROPCORRUPT"], Sets("on_error",
+        "Damaged data is an error, a row that describes it, or counted in the log.",
+        values=("raise", "column", "skip"))]  # fmt: skip
     includeHeaders: Annotated[Flag, Sets("headers", "Read the headers of records.")]
     includeBatch: Annotated[Flag, Sets("batch", "Read the columns of batches.")]
 

@@ -64,44 +64,11 @@ class RangeBound:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options of a read; see docs/guide/spark.md.
+    """The options of a read, parsed; ``kafkaspec.spark.named`` says what they mean.
 
-    Attributes:
-        paths: as they were given.
-        start: where reading begins.
-        end: where it ends, exclusive.
-        log_start: whether reading begins at the log start offset, as on a broker, and not at the
-            first segment.
-        topics: names, None for all.
-        pattern: of topics, as Python writes it; None for all.
-        assigned: topic-partitions, None for all.
-        broker_times: whether timestamps are looked up as a broker does; otherwise the first record
-            that reaches one counts.
-        latest_without_match: whether a starting timestamp that nothing reaches means the end of
-            the log; otherwise it is an error.
-        min_partitions: smallest number of tasks.
-        max_records: most records of a task, counted by offsets; 0 for no limit.
-        max_bytes: about how many bytes of files a task reads.
-        max_offsets: most offsets of a micro-batch of a stream; 0 for no limit.
-        fail_on_data_loss: whether missing data is an error.
-        headers, batch, include_control: whether to read such columns, or records.
-        committed: isolation level ``read_committed``.
-        check_crcs: whether the CRC of each batch is computed and compared.
-        on_error: what happens with damaged data; ``mode`` in Spark.
-        corrupt_column: column in which ``PERMISSIVE`` describes damage.
-        pushdown: whether to use filters of a query, see docs/guide/spark.md.
-        messages: type of the records of one of Kafka's own topics to read, decoded; None for
-            records as they are.
-        release: release of the brokers that wrote them, None if it is not known.
-        value_decode, key_decode: what values and keys are, ``decode`` by the schemas that they
-            name; None for bytes.
-        value_schema, key_schema: a file, or a subject with or without a version; None for none.
-        schemas: where the schemas are, None for beside the logs.
-        evolve: version of the subject as which values are read.
-        on_value_error: what happens with a row that has no key or value.
-        depth: levels of a type within itself that become columns; deeper ones become JSON text.
-        enums: enumerations as text or numbers.
-        typed: the types of keys and values, once they are planned.
+    None stands for all topics and partitions, or for bytes as they are, and 0 for no limit. ``end``
+    is exclusive, ``pattern`` as Python writes it, ``on_error`` is Spark's ``mode``. ``typed`` are
+    the types of keys and values, once they are planned.
     """
 
     paths: tuple[str, ...]
