@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from kafkaspec.values.avro.decoder import arrow_type, compile_avro
+from kafkaspec.values.avro.decoder import compile_avro
 
-__all__ = ["arrow_type", "compile_avro"]
+__all__ = ["compile_avro"]

@@ -55,12 +55,6 @@ def _plan(
         return None
 
 
-def arrow_type(definition: Definition, options: Options | None = None) -> pa.DataType:
-    """Return the type of the column that a schema's values become."""
-    chosen = options or Options()
-    return column_of(_root(definition, chosen), chosen).type
-
-
 def _root(definition: Definition, options: Options) -> AvroNode:
     try:
         return parse(definition, options.bounds)

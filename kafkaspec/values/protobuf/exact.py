@@ -267,15 +267,9 @@ def _missing(message: Any, root: ProtobufMessage) -> Failure:
     names = []
     node: ProtobufNode = root
     for part in path.split("."):
-        name = part.partition("[")[0]
-        field = next(
-            (
-                one
-                for one in (node.fields if isinstance(node, ProtobufRecord) else ())
-                if member(one.number) == name
-            ),
-            None,
-        )
+        fields = node.fields if isinstance(node, ProtobufRecord) else ()
+        numbered = {member(one.number): one for one in fields}
+        field = numbered.get(part.partition("[")[0])
         if field is None:
             break
         names.append(field.column.name)

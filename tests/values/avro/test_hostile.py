@@ -9,12 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafkaspec.values.avro import arrow_type, compile_avro
+from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.decoded import Code, Decoded
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds, Options
 from tests.loops import each
 from tests.values.avro.made import varint
+from tests.values.avro.topics import arrow_type
 
 _MANY = 50
 _NODE = {

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kafkaspec.values.avro import arrow_type, compile_avro
+from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.definition import Definition, SchemaError
 from kafkaspec.values.options import Options
 from tests.loops import each
-from tests.values.avro.topics import by_id, definition, expected, records
+from tests.values.avro.topics import arrow_type, by_id, definition, expected, records
 from tests.values.shown import Shown
 
 _TOPICS = (

@@ -11,12 +11,13 @@ import avro.io
 import avro.schema
 import pyarrow as pa
 
-from kafkaspec.values.avro import arrow_type, compile_avro
+from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.definition import Definition, SchemaType
 from kafkaspec.values.options import Options
 from tests.extent import examples
 from tests.loops import each
 from tests.values.avro.made import Maker, text
+from tests.values.avro.topics import arrow_type
 
 _ENUM = {"type": "enum", "name": "E", "symbols": ["A", "B"]}
 

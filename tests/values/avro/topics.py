@@ -8,9 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
+from kafkaspec.values.avro import compile_avro
 from kafkaspec.values.definition import Definition, SchemaType
+from kafkaspec.values.options import Options
 
 DATA = Path(__file__).parents[1] / "data"
 """The log directories and expected rows."""
@@ -60,3 +64,8 @@ def by_id(folder: str, number: int, prefix: str = "") -> Definition:
         for name, (found, _) in registered(folder).items()
         if found == number and name[0].startswith(prefix) and (prefix or name[0][0] != ":")
     )
+
+
+def arrow_type(definition: Definition, options: Options | None = None) -> pa.DataType:
+    """Return the type of the column that a schema's values become."""
+    return compile_avro(definition, options=options).type
