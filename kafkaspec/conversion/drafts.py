@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final
@@ -79,6 +79,7 @@ class Draft:
         base_sequence: sequence number of ``base_offset``, -1 for none.
         base_timestamp: timestamp in ms to which those in the record set are relative.
         max_timestamp: largest timestamp in ms in the header, None for the largest of the records.
+        known_size: approximate size of the records in bytes, once it is known.
     """
 
     traits: Traits
@@ -89,18 +90,14 @@ class Draft:
     base_sequence: int = NONE
     base_timestamp: int
     max_timestamp: int | None = None
-    _size: int | None = field(default=None, init=False)
+    known_size: int | None = None
 
     @property
     def size(self) -> int:
         """Approximate size of the records in bytes."""
-        if self._size is None:
-            self._size = sum(sizes_of(self.records))
-        return self._size
-
-    def sized(self, size: int) -> None:
-        """Set the size, if it is known."""
-        self._size = size
+        if self.known_size is None:
+            self.known_size = sum(sizes_of(self.records))
+        return self.known_size
 
     def joins(self, other: Draft) -> bool:
         """Return whether ``other`` may follow in the same batch."""
@@ -119,7 +116,7 @@ class Draft:
         """Add the records of a draft that ``joins`` allows to follow."""
         if self.own is not None or other.own is not None:
             self.own = [*_each(self), *_each(other)]
-        self._size = self.size + other.size
+        self.known_size = self.size + other.size
         self.records = [*self.records, *other.records]
         self.last_offset = other.last_offset
         self.max_timestamp = None
@@ -143,8 +140,8 @@ class Draft:
                 last_offset=self.last_offset if stop == len(ends) else group[-1].offset,
                 base_sequence=sequence_after(self.base_sequence, base - self.base_offset),
                 base_timestamp=group[0].timestamp if start else self.base_timestamp,
+                known_size=ends[stop - 1] - before,
             )
-            part._size = ends[stop - 1] - before
             made.append(part)
             start, before = stop, ends[stop - 1]
         return made
@@ -278,7 +275,6 @@ class Waiting:
         self._codec = codec
         self._level = level
         self._draft: Draft | None = None
-        self._size = 0
 
     @property
     def count(self) -> int:
@@ -287,14 +283,12 @@ class Waiting:
 
     def put(self, draft: Draft, limit: int) -> Iterator[bytes]:
         """Let a draft wait, and yield the entries of the one before if they cannot be combined."""
-        size = draft.size
         waiting = self._draft
-        if waiting is not None and self._size + size <= limit and waiting.joins(draft):
+        if waiting is not None and waiting.size + draft.size <= limit and waiting.joins(draft):
             waiting.add(draft)
-            self._size += size
             return
         yield from self.flush()
-        self._draft, self._size = draft, size
+        self._draft = draft
 
     def flush(self) -> Iterator[bytes]:
         """Yield the entries of the waiting records."""
@@ -304,7 +298,7 @@ class Waiting:
 
     def take(self) -> Draft | None:
         """Return the waiting draft; then none waits."""
-        draft, self._draft, self._size = self._draft, None, 0
+        draft, self._draft = self._draft, None
         return draft
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.broker.settings import BATCH_BYTES
-from kafkaspec.codecs import Codec, Origin
+from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, Waiting, write
 from kafkaspec.conversion.fields import (
@@ -514,3 +514,13 @@ class EntryConverter:
         limit = BATCH_BYTES if limit is None else limit
         for part in draft.divided(limit) if divides else [draft]:
             yield from self._waiting.put(part, limit)
+
+
+def cut_entry(batch: Batch, log_start: int) -> bytes:
+    """Return an entry that begins at an offset inside it, without the records below.
+
+    All else of it stays. Where compaction has removed the other records, it is an empty batch, so
+    that the log still ends where it did.
+    """
+    converter = EntryConverter(Choices(), get_codec(), log_start_offset=log_start)
+    return b"".join([*converter.convert(batch), *converter.flush()])

@@ -301,7 +301,7 @@ class Regrouped(ByRanges):
         return number
 
     def _draft(self, rows: RecordRows, kind: EntryKind, part: _Part) -> Draft:
-        draft = Draft(
+        return Draft(
             traits=Traits(
                 kind=kind,
                 compression=CompressionType(part.compression),
@@ -311,9 +311,8 @@ class Regrouped(ByRanges):
             base_offset=rows.offsets[part.first],
             last_offset=rows.offsets[part.last - 1],
             base_timestamp=rows.timestamps[part.first],
+            known_size=part.size,
         )
-        draft.sized(part.size)
-        return draft
 
     # -- writing ----------------------------------------------------------------------------
 

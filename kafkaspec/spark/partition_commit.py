@@ -20,7 +20,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.output.atomic import put, writing
 from kafkaspec.spark.staging import StagedRun, gap
 from kafkaspec.spark.write_options import WriteOptions
-from kafkaspec.writing.renumbering import move_offsets
+from kafkaspec.writing.editing import move_offsets
 
 _DIGITS: Final = len(names.SegmentName(0, "").sibling(""))
 """Characters of a base offset in a name."""

@@ -41,8 +41,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.rebuild_epochs import rebuilt_checkpoint
-from kafkaspec.writing.rebuild_files import RebuiltFiles
+from kafkaspec.writing.rebuild_files import RebuiltFiles, rebuilt_checkpoint
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile, RebuiltSegment
 
 RebuildSource = str | PathLike[str] | Segment | Partition | LogDirectory

@@ -16,7 +16,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.leader_epochs import begun_at
 from kafkaspec.columns.keys import batches_with
-from kafkaspec.conversion.cut import cut_entry
+from kafkaspec.conversion.entries import cut_entry
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint

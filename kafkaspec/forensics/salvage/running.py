@@ -15,7 +15,7 @@ from typing import Any, Final
 from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
-from kafkaspec.conversion.cut import cut_entry
+from kafkaspec.conversion.entries import cut_entry
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of, unreadable
 from kafkaspec.files import names
 from kafkaspec.forensics.salvage.additions import (
