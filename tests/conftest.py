@@ -38,7 +38,7 @@ MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 synchronise most, on a disk a fourth of the processor time and most of the waiting.
 Segments of two gigabytes, which only all tests have, need twice as much.
 ``PYTEST_DEBUG_TEMPROOT`` names another place."""
-QUICK_SECONDS: Final = 75
+QUICK_SECONDS: Final = 65
 """Most processor seconds of all quick tests, with their collection by two workers."""
 SECONDS: dict[str, float] = {}
 """Processor seconds of each process of the run, as it ended."""

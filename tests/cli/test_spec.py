@@ -15,6 +15,7 @@ from tests.specgen.edits import SPEC
 from tools.specgen.model import MESSAGES
 
 
+@pytest.mark.slow
 def test_spec_diff(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -181,6 +181,7 @@ def test_fields_outside_of_an_entry_are_refused(place: tuple[int, int, int]) -> 
 # -- what records have in common -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @SOME
 @given(
     batches=st.sampled_from([0, 1, 2]).flatmap(

@@ -39,6 +39,7 @@ def test_one_path_twice_counts_once() -> None:
     assert once.stdout.splitlines()[:-1] == twice.stdout.splitlines()[:-1]
 
 
+@pytest.mark.slow
 def test_a_segment_alone_is_measured_alone() -> None:
     first = sorted((LOGS / "segments-0").glob("*.log"))[0]
     (row,) = [r for r in lines(run("stats", first, "--format", "json")) if r["type"] == "partition"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import kafkaspec as ks
 from kafkaspec.files.checkpoints import partition_metadata
 from kafkaspec.files.snapshots import ProducerSnapshot
@@ -52,6 +54,7 @@ def same(name: str, theirs: Path, ours: Path) -> bool:
     return (theirs / name).read_bytes() == (ours / name).read_bytes()
 
 
+@pytest.mark.slow
 @each(
     "path",
     [path for path in written() if is_modern(path)],

@@ -73,6 +73,7 @@ def test_indexes_from_3_9_1_on_are_those_of_the_broker(path: Path, rule: str) ->
         assert gone or file.comparison is Comparison.EQUAL
 
 
+@pytest.mark.slow
 @each(
     "path",
     [path for path in MODERN if path.name not in goldens.compacted(path.parts[-3])],
