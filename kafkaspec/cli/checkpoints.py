@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kafkaspec.cli.console import count_text, say, warn
+from kafkaspec.cli.console import count_text, warn
 from kafkaspec.cli.report import Reporter, line
 from kafkaspec.writing.carried import Carried, listed_counts
 
@@ -14,19 +14,10 @@ CHECKPOINT: Final = line("kafkaspec.writing.carried:CarriedEntry")
 
 def report_carried(carried: Carried, report: Reporter) -> None:
     """Print each entry as JSON, or how many had which fate; name checkpoints that are broken."""
-    if not report.as_json:
-        show_carried(carried)
-        return
     for error in carried.errors:
         warn(f"not carried: {error}")
     for entry in carried.entries:
         report.line("checkpoint", entry)
-
-
-def show_carried(carried: Carried) -> None:
-    """Print how many entries had which fate; name checkpoints that are broken."""
-    for error in carried.errors:
-        warn(f"not carried: {error}")
     for file, carriage, why, count in listed_counts(carried):
         partitions = count_text(count, "partition")
-        say(f"{file}: {carriage} for {partitions}" + (f"; {why}" if why else ""))
+        report.say(f"{file}: {carriage} for {partitions}" + (f"; {why}" if why else ""))

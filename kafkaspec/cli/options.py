@@ -299,6 +299,11 @@ def reading_options(command: Command) -> Command:
     return no_mmap_option(bound(command))
 
 
+def comma_separated(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
+    """Return the names in a value: the callback of an option."""
+    return None if value is None else [name.strip() for name in value.split(",")]
+
+
 @contextmanager
 def wrong_usage(*kinds: type[Exception]) -> Iterator[None]:
     """Report errors of these kinds as wrong usage, unless they are about data."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from kafkaspec.cli.commands.value_text import bytes_text, headers_text
+from kafkaspec.cli.commands.value_text import bytes_text, headers_text, in_short
 from kafkaspec.cli.console import iso
 from kafkaspec.conversion.fields import header_values
 from kafkaspec.log.batch import magic_name
@@ -110,18 +110,9 @@ class TextDump:
 
 def _content(record: Record, shown: ShownMessage) -> str:
     parts = [
-        bytes_text(data) if text is None else _in_short(text)
+        bytes_text(data) if text is None else in_short(text)
         for data, text in ((record.key, shown.key), (record.value, shown.value))
     ]
     if shown.problem:
         parts.append(f"({printable(shown.problem)})")
     return "  ".join(parts)
-
-
-def _in_short(text: str) -> str:
-    """Return JSON of a message, cut where it is long."""
-    return printable(text if len(text) <= _MESSAGE else f"{text[:_MESSAGE]}...")
-
-
-_MESSAGE: Final = 400
-"""Number of characters of a message that are shown."""

@@ -12,7 +12,7 @@ import click
 import orjson
 import pyarrow as pa
 
-from kafkaspec.cli.commands.value_text import bytes_text
+from kafkaspec.cli.commands.value_text import bytes_text, in_short
 from kafkaspec.cli.console import iso
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import wrong_usage
@@ -29,9 +29,6 @@ from kafkaspec.values.framing.frames import SIDES
 from kafkaspec.values.reading.batches import SideReader, reader_of
 from kafkaspec.values.reading.request import ERROR, is_internal, registry_of
 from kafkaspec.values.registry.log import SchemaLog
-
-_CHARACTERS = 400
-"""Number of characters of a key or value that are shown as text."""
 
 _Log = Segment | Partition
 
@@ -144,11 +141,7 @@ def _errors(batch: pa.RecordBatch, side: str) -> list[str | None]:
 def _shown(column: pa.Array) -> list[str]:
     if pa.types.is_binary(column.type):
         return [bytes_text(data) for data in column.to_pylist()]
-    return [_in_short(orjson.dumps(item).decode()) for item in json_values(column)]
-
-
-def _in_short(text: str) -> str:
-    return printable(text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}...")
+    return [in_short(orjson.dumps(item).decode()) for item in json_values(column)]
 
 
 def find_typed(

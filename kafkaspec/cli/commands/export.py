@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,6 +19,7 @@ from kafkaspec.cli.options import (
     Jobs,
     OnePathOrUrl,
     WhereText,
+    comma_separated,
     condition_of,
     crc_option,
     selection_options,
@@ -33,10 +33,7 @@ from kafkaspec.cli.outputs import (
     opened_output,
 )
 from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
-from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
-from kafkaspec.log.partition import Partition
-from kafkaspec.log.segment import Segment
 from kafkaspec.policy import CrcPolicy, RaiseOrColumn
 from kafkaspec.provider import provider
 from kafkaspec.tables import FORMATS, TableFormat
@@ -69,10 +66,6 @@ file.
 """
 
 
-def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
-    return None if value is None else [name.strip() for name in value.split(",")]
-
-
 @command(None, _EPILOG)
 def export_command(
     ctx: click.Context,
@@ -91,7 +84,7 @@ def export_command(
         metavar="OUT",
     ),
     columns: list[str] | None = option(
-        "Columns, in this order.", callback=_columns, metavar="A,B,..."
+        "Columns, in this order.", callback=comma_separated, metavar="A,B,..."
     ),
     message: str | None = option(
         "--messages",
@@ -101,7 +94,7 @@ def export_command(
     release: ReleaseText,
     split_by: list[str] | None = option(
         "Folders by topic, partition, day and schema: topic=orders/day=2026-11-22/part-00000.",
-        callback=_columns,
+        callback=comma_separated,
         metavar="A,B,...",
     ),
     flatten: str | None = option(
@@ -150,6 +143,8 @@ def export_command(
             "--columns, --include-control, --header-keys, --where, --value, --key, --split-by, "
             "--flatten and CSV cannot be combined with --messages"
         )
+    if output.is_dir() and not split_by:
+        raise click.UsageError(f"{output} is a directory: --split-by writes folders")
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.tables.exports import export, export_messages, logs_of, unasked
@@ -162,7 +157,9 @@ def export_command(
         chosen["header_keys"] = header_keys
     with (
         open_log(path, codec=codec, crc=crc) as opened,
-        _opened(output, path, to, force=force, folders=bool(split_by)) as place,
+        nullcontext(output)
+        if split_by  # which makes the directory
+        else opened_output(output, path, replace=force, content=content_of(to)) as place,
         progress_bar("export", log_bytes(opened)) as bar,
         wrong_usage(ValueError),
     ):
@@ -172,13 +169,23 @@ def export_command(
             read.add(name)
             bar(done, name)
 
+        def left_out(topic: str, error: Exception) -> None:
+            inputs.broken += 1
+            warn(f"topic {topic} left out: {error}")
+
         form: TableFormat = to
         chosen |= {"progress": advance, "jobs": jobs}
         bad = 0
         if message is None:
             chosen |= {"columns": columns, "include_control": include_control, "where": condition}
         if typed is not None:
-            rows = _typed(opened, place, to, typed, chosen, inputs, split_by, flatten)
+            from kafkaspec.tables.typed_exports import export_typed
+
+            made = export_typed(
+                opened, place, form, split_by=split_by or (), flatten=flatten, on_topic=left_out,
+                **typed, **chosen,
+            )  # fmt: skip
+            rows = int(made.rows)
         elif message is None:
             rows = export(opened, place, form, **chosen)
         else:
@@ -204,39 +211,3 @@ def export_command(
         size = f" to {output}" + ("" if split_by else f" ({size_text(output.stat().st_size)})")
     note(count_text(rows, "record") + size)
     ctx.exit(inputs.exit_code)
-
-
-@contextmanager
-def _opened(output: Path, path: Path, to: str, *, force: bool, folders: bool) -> Iterator[Any]:
-    """Open the file to write; a directory is opened by the export."""
-    if folders:
-        yield output
-        return
-    if output.is_dir():
-        raise click.UsageError(f"{output} is a directory: --split-by writes folders")
-    with opened_output(output, path, replace=force, content=content_of(to)) as file:
-        yield file
-
-
-def _typed(
-    opened: Segment | Partition | LogDirectory,
-    place: Any,
-    to: Any,
-    typed: dict[str, Any],
-    chosen: dict[str, Any],
-    inputs: Inputs,
-    split_by: list[str] | None,
-    flatten: str | None,
-) -> int:
-    """Write records with typed keys and values, and return their number."""
-    from kafkaspec.tables.typed_exports import export_typed
-
-    def left_out(topic: str, error: Exception) -> None:
-        inputs.broken += 1
-        warn(f"topic {topic} left out: {error}")
-
-    report = export_typed(
-        opened, place, to, split_by=split_by or (), flatten=flatten, on_topic=left_out,
-        **typed, **chosen,
-    )  # fmt: skip
-    return int(report.rows)

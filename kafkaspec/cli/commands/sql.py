@@ -27,6 +27,7 @@ from kafkaspec.cli.options import (
     MISSING_EPILOG,
     Codec,
     OnePathOrUrl,
+    comma_separated,
     crc_option,
     selection_options,
     wrong_usage,
@@ -85,10 +86,6 @@ _FORMATS: Final[dict[str, TableFormat]] = {
 _SUFFIXES: Final = {suffix: name for name, suffix in _FORMATS.items()}
 
 
-def _columns(_: click.Context, __: click.Parameter, value: str | None) -> list[str] | None:
-    return None if value is None else [name.strip() for name in value.split(",")]
-
-
 @command(None, _EPILOG)
 def sql_command(
     ctx: click.Context,
@@ -103,7 +100,7 @@ def sql_command(
     output: Annotated[Path | None, file_option(required=False)],
     force: Force,
     columns: list[str] | None = option(
-        "Columns, in this order.", callback=_columns, metavar="A,B,..."
+        "Columns, in this order.", callback=comma_separated, metavar="A,B,..."
     ),
     selection: Annotated[dict[str, Any], selection_options(on_error="skip")],
     files: bool = option("Let queries read and write files and load extensions."),

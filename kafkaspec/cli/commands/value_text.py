@@ -7,6 +7,8 @@ from kafkaspec.shown import printable
 
 MAX_CHARACTERS = 100
 """Number of characters of a key or value that are shown."""
+_MESSAGE = 400
+"""The same of what is decoded."""
 
 
 def bytes_text(data: bytes | memoryview | None, limit: int = MAX_CHARACTERS) -> str:
@@ -30,6 +32,11 @@ def bytes_text(data: bytes | memoryview | None, limit: int = MAX_CHARACTERS) -> 
 def _quoted(text: str) -> str:
     shown = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{printable(shown)}"'
+
+
+def in_short(text: str) -> str:
+    """Return text of a message or a decoded value in one line, cut where it is long."""
+    return printable(text if len(text) <= _MESSAGE else f"{text[:_MESSAGE]}...")
 
 
 def headers_text(headers: Headers) -> str:
