@@ -83,7 +83,8 @@ class Inputs:
         self._paths = paths
         self._codec = codec
         self._crc: CrcPolicy = crc
-        options = {} if selection is None else dict(selection)
+        whole: dict[str, Any] = {"log_start": "ignore"}  # a log is judged with all that is there
+        options = whole if selection is None else dict(selection)
         if options.get("on_error") == "skip":
             options["on_error"] = self.cannot_decode
         wanted = Selection(include_control=True, **options)

@@ -22,7 +22,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import cores
-from kafkaspec.log.options import LogStart, SegmentOptions, ShapeOptions, TableOptions
+from kafkaspec.log.options import LOG_START, LogStart, SegmentOptions, ShapeOptions, TableOptions
 from kafkaspec.options import FORMER_WORDS, options_of, words_of
 from kafkaspec.policy import RaiseOrSkip
 from kafkaspec.provider import provider
@@ -197,7 +197,7 @@ def on_error_option(default: RaiseOrSkip) -> Callable[[Command], Command]:
     return library_option("on_error", kind=RaiseOrSkip, default=default)
 
 
-log_start_option: Final = library_option("log_start", default="checkpoint")
+log_start_option: Final = library_option("log_start", default=LOG_START)
 state_until_offset_option: Final = library_option("end_offset", former="--at")
 """``--until-offset N`` of a state, which is that before this offset."""
 

@@ -21,7 +21,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.log.damage import ALWAYS_RAISED, broken_entry
 from kafkaspec.log.lookup import Found
-from kafkaspec.log.options import LogStart
+from kafkaspec.log.options import LOG_START, LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
@@ -43,7 +43,7 @@ def find_keys(
     log: Segment | Partition,
     keys: Sequence[bytes] | Matches,
     *,
-    log_start: LogStart = "ignore",
+    log_start: LogStart = LOG_START,
     on_error: OnError = "raise",
 ) -> Iterator[Found]:
     """Yield the records that have one of some keys, the newest first; control records do not count.

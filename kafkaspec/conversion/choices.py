@@ -14,7 +14,7 @@ from kafkaspec.layout import EntryKind
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import LOG_APPEND_TIME, NONE, Batch
-from kafkaspec.log.options import Isolation, LogStart
+from kafkaspec.log.options import LOG_START, Isolation, LogStart
 from kafkaspec.log.selection import is_timely
 from kafkaspec.model import Record
 from kafkaspec.options import checked, one_of
@@ -107,7 +107,7 @@ class Choices:
     isolation: Isolation = "read_uncommitted"
     aborted: AbortedChoice = "keep"
     on_error: RaiseOrSkip = "raise"
-    log_start: LogStart = "checkpoint"
+    log_start: LogStart = LOG_START
     max_output: int | None = None
 
     def __post_init__(self) -> None:

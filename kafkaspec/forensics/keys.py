@@ -39,7 +39,7 @@ def newest_offsets(
         aborted = aborted_of(log)
         reader = log.to_batches(
             ["offset", "key", "producer_id"], start_offset=start, end_offset=end,
-            on_error=lambda _: None, layout="binary",
+            on_error=lambda _: None, layout="binary", log_start="ignore",
         )  # fmt: skip
         for batch in reader:
             found = pc.is_in(batch["key"].cast(pa.binary()), value_set=wanted)

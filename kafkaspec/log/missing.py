@@ -44,7 +44,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.lookup import start_position
-from kafkaspec.log.options import LogStart
+from kafkaspec.log.options import LOG_START, LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
@@ -154,7 +154,7 @@ def missing(
     *,
     start_offset: int | None = None,
     end_offset: int | None = None,
-    log_start: LogStart = "ignore",
+    log_start: LogStart = LOG_START,
     ends_only: bool = False,
     judge: Judge | None = None,
     check: bool = False,

@@ -7,7 +7,7 @@ docs/api.md and of the guide are made of them too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Final, Literal, TypedDict
 
 from kafkaspec.codecs import Codec
 from kafkaspec.log.formats import FormatName
@@ -23,6 +23,9 @@ LogStart = LogStartWord | int
 """First offset of a partition to deliver. ``checkpoint``: the log start offset in the checkpoint of
 its broker, as a broker does, since records below it were deleted. ``ignore``: whatever is there. A
 number: this offset."""
+
+LOG_START: Final[LogStart] = "checkpoint"
+"""Default in Python, in commands and in Spark: what consumers get."""
 
 ByteLayout = Literal["view", "binary"]
 """``view``: keys and values point into the file, or into memory that was decompressed, and are

@@ -149,8 +149,8 @@ class Partition(Log):
 
         From ``log-start-offset-checkpoint`` in the directory above, else the name of the first
         segment: without that file records that were deleted come back, and so they do here and
-        on a broker if it cannot be read. ``batches`` and ``records`` still begin with the first
-        offset present; only lookups by timestamp leave out lower ones.
+        on a broker if it cannot be read. ``batches`` still begins with the first offset present;
+        records, by default, and lookups by timestamp leave out lower ones.
         """
         if not self.segment_paths:
             return None

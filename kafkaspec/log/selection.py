@@ -18,7 +18,7 @@ from kafkaspec.log.entries import Entries
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import skip
 from kafkaspec.log.lookup import start_position
-from kafkaspec.log.options import Isolation, LogStart, RecordOptions
+from kafkaspec.log.options import LOG_START, Isolation, LogStart, RecordOptions
 from kafkaspec.log.pieces import runs_of
 from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.model import Record
@@ -52,7 +52,7 @@ class Selection:
     end_timestamp: int | None = None
     include_control: bool = False
     isolation: Isolation = "read_uncommitted"
-    log_start: LogStart = "ignore"
+    log_start: LogStart = LOG_START
     on_error: OnError = "raise"
     aborted: AbortedTransactions = NO_TRANSACTIONS
 

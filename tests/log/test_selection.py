@@ -94,10 +94,10 @@ def test_ranges_are_what_a_filter_leaves() -> None:
             assert by_arrow(partition, **options) == expected, (name, options)
 
 
-def test_the_log_start_offset_is_obeyed_on_request() -> None:
+def test_the_log_start_offset_is_obeyed_unless_all_is_wanted() -> None:
     path = GOLDEN / "4.3.1" / "logs" / "deleted-records-0"
     partition = Partition(path)
-    there = [record.offset for record in partition.records()]
+    there = [record.offset for record in partition.records(log_start="ignore")]
     start = partition.log_start_offset
     assert start is not None
     assert there[0] < start
@@ -107,7 +107,9 @@ def test_the_log_start_offset_is_obeyed_on_request() -> None:
         assert by_arrow(partition, log_start=choice) == expected
         result = run("dump", "--format", "json", "--log-start", str(choice), path)
         assert [item["offset"] for item in lines(result)] == expected
-    found = list(ks.open(path.parent).records(log_start="checkpoint"))
+    assert by_records(partition) == [offset for offset in there if offset >= start]
+    assert by_arrow(partition) == by_records(partition)
+    found = list(ks.open(path.parent).records())
     assert len(found) == sum(
         1 for item in ks.LogDirectory(path.parent).partitions
         for _ in item.records(item.log_start_offset)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import click
@@ -198,3 +199,23 @@ def test_the_words_of_an_option_of_the_library_are_written_once() -> None:
         if len(words) > 1 and words in known
     ]
     assert second == []
+
+
+def test_the_log_start_has_one_default() -> None:
+    second = [
+        f"{path.relative_to(ROOT)}: {ast.unparse(value)}"
+        for path, tree in trees("kafkaspec").items()
+        for node in ast.walk(tree)
+        for name, value in given(node)
+        if name == "log_start" and ast.unparse(value).strip("'") in ("checkpoint", "ignore")
+    ]
+    assert second == []
+
+
+def given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the defaults of attributes and arguments."""
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+        yield node.target.id, node.value
+    if isinstance(node, ast.arguments):
+        named = zip(node.kwonlyargs, node.kw_defaults, strict=True)
+        yield from ((argument.arg, value) for argument, value in named if value is not None)

@@ -13,7 +13,7 @@ from kafkaspec.arrow.where.condition import Where
 from kafkaspec.codecs import get_codec
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.lookup import Found
-from kafkaspec.log.options import LogStart
+from kafkaspec.log.options import LOG_START, LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection
@@ -48,7 +48,7 @@ def find_where(
     text: str,
     codec: str,
     *,
-    log_start: LogStart = "checkpoint",
+    log_start: LogStart = LOG_START,
     on_error: OnError = "raise",
 ) -> Iterator[Found]:
     """Yield the records for which a condition is true, the oldest first.

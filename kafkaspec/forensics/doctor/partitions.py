@@ -237,7 +237,9 @@ class Examination:
     def _lost(self) -> Iterator[Trouble]:
         """Yield what nobody can get back from the directory, by the rule of all commands."""
         with Partition(self.path) as log:
-            for item in missing(log, ends_only=not self.whole, judge=judge, check=self.whole):
+            for item in missing(
+                log, log_start="ignore", ends_only=not self.whole, judge=judge, check=self.whole
+            ):
                 if item.lost is None:
                     continue
                 yield Trouble(

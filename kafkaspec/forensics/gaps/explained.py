@@ -370,7 +370,7 @@ def _held(other: Partition | Segment, first: PerBatch, last: PerBatch) -> pa.Tab
     reader = other.to_batches(
         ["offset", "key", "value", "control_type", "producer_id"],
         start_offset=int(first[0]), end_offset=int(last.max()) + 1, include_control=True,
-        on_error=lambda _: None, layout="binary",
+        on_error=lambda _: None, layout="binary", log_start="ignore",
     )  # fmt: skip
     for batch in reader:
         offsets = batch["offset"].to_numpy()

@@ -195,7 +195,9 @@ def _read(partition: Partition, number: int, errors: list[KafkaSpecError]) -> _K
     offsets: list[NDArray[np.int64]] = []
     hashes: dict[str, list[Hashes]] = {name: [] for name in HASHES}
     try:
-        reader = partition.to_batches(_COLUMNS, layout="binary", on_error=errors.append)
+        reader = partition.to_batches(
+            _COLUMNS, layout="binary", log_start="ignore", on_error=errors.append
+        )
         for batch in reader:
             column = batch.column(names.KEY)
             placement.null_keys += column.null_count

@@ -77,7 +77,7 @@ def _tables(
 ) -> Iterator[pa.Table]:
     reader = log.to_batches(
         _COLUMNS, layout="binary", start_offset=start, end_offset=end, header_keys="binary",
-        on_error=errors.append,
+        log_start="ignore", on_error=errors.append,
     )  # fmt: skip
     for batch in reader:
         if batch.num_rows:

@@ -94,7 +94,7 @@ def _replay(log: PartitionLog, replay: Replay) -> None:
             replay.problems.append(Problem(Fault.UNFINISHED, reason, record.offset))
         elif record.offset not in left_out.aborted:
             replay.add(record)
-    for item in missing(log, ends_only=True):
+    for item in missing(log, log_start="ignore", ends_only=True):
         if item.is_loss:
             replay.problems.append(Problem(Fault.MISSING, str(item)))
 
@@ -151,6 +151,7 @@ def _batches(
         columns,
         layout="binary",
         include_control=include_control,
+        log_start="ignore",
         on_error=report,
         on_unreadable=report,
     )
