@@ -57,6 +57,9 @@ class ClusterKind(StrEnum):
     ZK_MIGRATION = "zk_migration", "zk_migration_state_record"
 
 
+Kind = ClusterKind
+"""The name that it had before 0.3."""
+
 SECRET: Final = frozenset({"salt", "stored_key", "server_key"})
 """Fields of SCRAM credentials that are not shown."""
 
