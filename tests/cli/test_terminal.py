@@ -217,9 +217,10 @@ RUNS: dict[str, Commands] = {
                     ["redact", "--all-values", "--on-error", "skip", "-o", "out"],
                     ["redact", "--match", f"key={NAME}(", "-o", "out"]),
     "partitions": _each(["partitions"], ["partitions", "--topic", NAME]),
+    "spec": _each(["spec", NAME], ["spec", "diff", NAME]),
     "spark": _each(["spark", NAME], ["spark", "verify", "--conf", NAME]),
 }  # fmt: skip
-_HAS_NO_JSON = {"explore", "convert", "export", "index", "spark", "conform"}
+_HAS_NO_JSON = {"explore", "convert", "export", "index", "spec", "spark", "conform"}
 
 
 def test_every_command_is_here() -> None:

@@ -123,7 +123,7 @@ def test_wrong_use(tmp_path: Path) -> None:
         (["--schemas", str(CONFLUENT)], "say what values or keys are"),
         (["--value", "nonsense"], "no format 'nonsense'"),
         (["--value", "decode", "--evolve", "each"], "split by schema"),
-        (["--value", "decode", "--evolve", "newest"], "latest, each or a version"),
+        (["--value", "decode", "--evolve", "newest"], "latest, each nor a number"),
         (["--value", "decode", "--split-by", "week"], "folders are of topic"),
         (["--value", "decode", "--schemas", str(tmp_path / "none")], "none"),
         (["--value", "decode", "--messages", "OffsetCommit"], "cannot be combined with --messages"),
