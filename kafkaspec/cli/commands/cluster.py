@@ -11,17 +11,9 @@ import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import (
-    TableColumn,
-    count_text,
-    say,
-)
+from kafkaspec.cli.console import TableColumn, count_text, say
 from kafkaspec.cli.internal import Logs, ReleaseText, Skip
-from kafkaspec.cli.options import (
-    DIRECTORY,
-    state_until_offset_option,
-    wrong_usage,
-)
+from kafkaspec.cli.options import DIRECTORY, state_until_offset_option, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.provider import provider

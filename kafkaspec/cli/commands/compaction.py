@@ -12,25 +12,11 @@ import click
 
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.commands.cleaning import (
-    asked,
-    cleaning_options,
-    views,
-)
+from kafkaspec.cli.commands.cleaning import asked, cleaning_options, views
 from kafkaspec.cli.console import count_text, iso, size_text
 from kafkaspec.cli.inputs import Inputs, place_of
-from kafkaspec.cli.options import (
-    DIRECTORY,
-    TopicName,
-    profile_option,
-    wrong_usage,
-)
-from kafkaspec.cli.report import (
-    LinePlace,
-    Output,
-    Reporter,
-    line,
-)
+from kafkaspec.cli.options import DIRECTORY, TopicName, profile_option, wrong_usage
+from kafkaspec.cli.report import LinePlace, Output, Reporter, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
 from kafkaspec.forensics.cleaner.dirty import Dirty

@@ -14,13 +14,7 @@ from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.broker.settings import SEGMENT_BYTES
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import (
-    TableColumn,
-    count_text,
-    progress_bar,
-    size_text,
-    styled,
-)
+from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text, styled
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     MISSING_EPILOG,

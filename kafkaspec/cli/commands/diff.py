@@ -13,12 +13,7 @@ from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import TableColumn, count_text, iso, note, say
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import wrong_usage
-from kafkaspec.cli.report import (
-    LinePlace,
-    Output,
-    Reporter,
-    line,
-)
+from kafkaspec.cli.report import LinePlace, Output, Reporter, line
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.forensics.replicas.comparison import (
     Extent,

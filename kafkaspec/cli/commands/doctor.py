@@ -21,17 +21,8 @@ from kafkaspec.cli.console import (
     warn,
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
-from kafkaspec.cli.options import (
-    LogPath,
-    profile_option,
-    wrong_usage,
-)
-from kafkaspec.cli.report import (
-    Output,
-    Reporter,
-    Tally,
-    line,
-)
+from kafkaspec.cli.options import LogPath, profile_option, wrong_usage
+from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.files import names
 from kafkaspec.results import Assumption, as_json
 

@@ -31,12 +31,7 @@ from kafkaspec.cli.console import (
 )
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import (
-    CodecName,
-    Decode,
-    PathsOrUrls,
-    format_option,
-)
+from kafkaspec.cli.options import CodecName, Decode, PathsOrUrls, format_option
 from kafkaspec.codecs import Origin, codec_names, get_codec
 from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable

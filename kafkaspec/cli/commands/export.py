@@ -25,13 +25,7 @@ from kafkaspec.cli.options import (
     selection_options,
     wrong_usage,
 )
-from kafkaspec.cli.outputs import (
-    OUTPUT_EPILOG,
-    Force,
-    content_of,
-    is_file,
-    opened_output,
-)
+from kafkaspec.cli.outputs import OUTPUT_EPILOG, Force, content_of, is_file, opened_output
 from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
 from kafkaspec.log.opening import open_log
 from kafkaspec.policy import CrcPolicy, RaiseOrColumn

@@ -10,18 +10,8 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import TableColumn, count_text, iso
-from kafkaspec.cli.internal import (
-    EVENT,
-    At,
-    Logs,
-    ReleaseText,
-    Skip,
-    show_history,
-)
-from kafkaspec.cli.options import (
-    PathsOrUrls,
-    wrong_usage,
-)
+from kafkaspec.cli.internal import EVENT, At, Logs, ReleaseText, Skip, show_history
+from kafkaspec.cli.options import PathsOrUrls, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment

@@ -10,13 +10,7 @@ from typing import Annotated, Final, Literal, TypedDict
 from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.broker.actions import Recovery
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import (
-    TableColumn,
-    count_text,
-    progress_bar,
-    size_text,
-    warn,
-)
+from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     Interval,

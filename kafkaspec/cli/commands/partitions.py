@@ -9,20 +9,9 @@ import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import (
-    TableColumn,
-    count_text,
-    iso,
-    note,
-    warn,
-)
+from kafkaspec.cli.console import TableColumn, count_text, iso, note, warn
 from kafkaspec.cli.inputs import Inputs, place_text
-from kafkaspec.cli.options import (
-    Codec,
-    PathsOrUrls,
-    TopicName,
-    wrong_usage,
-)
+from kafkaspec.cli.options import Codec, PathsOrUrls, TopicName, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.partitions.fitting import Placement

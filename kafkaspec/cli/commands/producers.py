@@ -9,18 +9,9 @@ import click
 
 from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import (
-    MORE,
-    TableColumn,
-    count_text,
-)
+from kafkaspec.cli.console import MORE, TableColumn, count_text
 from kafkaspec.cli.inputs import Inputs, place_of, place_text
-from kafkaspec.cli.options import (
-    Codec,
-    PathsOrUrls,
-    TopicName,
-    wrong_usage,
-)
+from kafkaspec.cli.options import Codec, PathsOrUrls, TopicName, wrong_usage
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line
 from kafkaspec.provider import provider
 from kafkaspec.results import Assumption

@@ -9,21 +9,9 @@ import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import (
-    TableColumn,
-    count_text,
-)
-from kafkaspec.cli.internal import (
-    At,
-    Logs,
-    ReleaseText,
-    Skip,
-)
-from kafkaspec.cli.options import (
-    LogPath,
-    PathsOrUrls,
-    wrong_usage,
-)
+from kafkaspec.cli.console import TableColumn, count_text
+from kafkaspec.cli.internal import At, Logs, ReleaseText, Skip
+from kafkaspec.cli.options import LogPath, PathsOrUrls, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.provider import provider
 from kafkaspec.results import Assumption, OffsetRange, Strength

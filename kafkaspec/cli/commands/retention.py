@@ -6,28 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 from kafkaspec.cli.command import command
-from kafkaspec.cli.commands.cleaning import (
-    asked,
-    cleaning_options,
-    views,
-)
-from kafkaspec.cli.console import (
-    TableColumn,
-    count_text,
-    iso,
-    size_text,
-)
+from kafkaspec.cli.commands.cleaning import asked, cleaning_options, views
+from kafkaspec.cli.console import TableColumn, count_text, iso, size_text
 from kafkaspec.cli.inputs import Inputs, place_of
-from kafkaspec.cli.options import (
-    TopicName,
-    profile_option,
-)
-from kafkaspec.cli.report import (
-    LinePlace,
-    Output,
-    Reporter,
-    line,
-)
+from kafkaspec.cli.options import TopicName, profile_option
+from kafkaspec.cli.report import LinePlace, Output, Reporter, line
 from kafkaspec.forensics.cleaner.retention import Hold, Holder, Retention, SegmentFate, retention
 from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.results import OffsetRange

@@ -12,14 +12,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import (
-    TableColumn,
-    count_text,
-    limited,
-    progress_bar,
-    size_text,
-    warn,
-)
+from kafkaspec.cli.console import TableColumn, count_text, limited, progress_bar, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
     FILE,

@@ -11,11 +11,7 @@ from uuid import UUID
 import click
 
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.console import (
-    TableColumn,
-    count_text,
-    note,
-)
+from kafkaspec.cli.console import TableColumn, count_text, note
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import DIRECTORY, OnePathOrUrl, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line

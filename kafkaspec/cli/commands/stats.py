@@ -11,13 +11,7 @@ import click
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import progress_bar
 from kafkaspec.cli.inputs import Inputs, log_bytes
-from kafkaspec.cli.options import (
-    DIRECTORY,
-    Jobs,
-    PathsOrUrls,
-    TopicName,
-    wrong_usage,
-)
+from kafkaspec.cli.options import DIRECTORY, Jobs, PathsOrUrls, TopicName, wrong_usage
 from kafkaspec.cli.outputs import opened_report, report_options, require_all, require_html
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.errors import KafkaSpecError

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkaspec.cli.console import (
-    TableColumn,
-    count_text,
-    iso,
-    new_table,
-    size_text,
-    stdout_console,
-)
+from kafkaspec.cli.console import TableColumn, count_text, iso, new_table, size_text, stdout_console
 from kafkaspec.cli.report import Reporter
 from kafkaspec.stats.charts import Chart, charts_of
 from kafkaspec.stats.figures import TOTAL, Figures, StatsRow, key_text, name_of

@@ -12,20 +12,8 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import MORE, TableColumn, count_text
 from kafkaspec.cli.inputs import place_of, place_text
-from kafkaspec.cli.internal import (
-    EVENT,
-    At,
-    Logs,
-    ReleaseText,
-    Skip,
-    show_history,
-)
-from kafkaspec.cli.options import (
-    PathsOrUrls,
-    States,
-    TopicName,
-    wrong_usage,
-)
+from kafkaspec.cli.internal import EVENT, At, Logs, ReleaseText, Skip, show_history
+from kafkaspec.cli.options import PathsOrUrls, States, TopicName, wrong_usage
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line, rows_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.provider import provider
