@@ -45,6 +45,9 @@ FORMER_NAMES: Final = {
 }
 """Former names of options, likewise; where an option still has such a name, it is another one."""
 
+FORMER_NAMES_OF: Final = {"read_cluster": {"at": "end_offset"}}
+"""Former names of options of one function, where others have an option of that name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -238,7 +241,8 @@ def _rules(function: Callable[..., Any], own: bool, homes: tuple[type, ...] = ()
         if name != "self":
             names.append(name)
         _add(by_name, name, annotation)
-    former = {old: new for old, new in FORMER_NAMES.items() if new in names and old not in names}
+    every = FORMER_NAMES | FORMER_NAMES_OF.get(function.__name__, {})
+    former = {old: new for old, new in every.items() if new in names and old not in names}
     return _Rules(by_name, tuple(names), tuple(positional), closed, former)
 
 

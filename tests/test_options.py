@@ -22,6 +22,7 @@ from kafkaspec.log.options import FindOptions, RecordOptions, SegmentOptions
 from kafkaspec.log.selection import Selection
 from kafkaspec.options import FORMER_WORDS
 from kafkaspec.spark import jobs
+from kafkaspec.state.cluster import read_cluster
 from kafkaspec.times import Time
 
 ROOT = Path(__file__).parents[1]
@@ -214,6 +215,17 @@ def test_a_former_name_is_accepted_with_a_warning() -> None:
             pytest.raises(TypeError, match="'errors' and 'on_value_error', which are one option"),
         ):
             log.topic_messages("OffsetCommit", **both)
+
+
+def test_a_former_name_of_one_function_is_unknown_to_others() -> None:
+    log = ks.open(ROOT / "tests/golden/4.4.0/logs")
+    with log, pytest.raises(TypeError, match="has no option 'at'"):
+        log.to_batches(at=5)  # type: ignore[call-arg]
+    metadata = next((ROOT / "tests/golden").rglob("__cluster_metadata-0"))
+    with ks.Partition(metadata) as found:
+        with pytest.warns(DeprecationWarning, match="'at' of read_cluster.*'end_offset'"):
+            before = read_cluster(found, at=9)  # type: ignore[call-arg]
+        assert before.end_offset == read_cluster(found, end_offset=9).end_offset == 9
 
 
 def test_what_is_skipped_is_told() -> None:

@@ -50,7 +50,7 @@ class Cluster(LeftOut):
 def read_cluster(
     source: Partition | Segment,
     *,
-    at: int | None = None,
+    end_offset: int | None = None,
     release: str | None = None,
     on_error: OnError = "raise",
     watch: Watch | None = None,
@@ -62,7 +62,7 @@ def read_cluster(
 
     Args:
         source: the directory of ``__cluster_metadata-0``, or a snapshot or segment of it alone.
-        at: the state before the record at this offset; None for that at the end of the log.
+        end_offset: the state before the record at this offset; None for that at the end of the log.
         release: of the controllers that wrote it, ``3.0``; None if it is not known.
         on_error: what happens with a batch that cannot be read; what is left out makes the state
             unproven.
@@ -70,7 +70,7 @@ def read_cluster(
             that the log continues comes first then, if it does not begin at 0, so that all is seen.
 
     Raises:
-        KafkaSpecError: a batch cannot be read, or the log begins after ``at``.
+        KafkaSpecError: a batch cannot be read, or the log begins after ``end_offset``.
     """
     cluster = Cluster(image=Image(watch))
 
@@ -79,12 +79,12 @@ def read_cluster(
         cluster.image.apply(sorted(changes, key=lambda each: each.offset))
 
     if isinstance(source, Segment):
-        apply(source, None, at)
+        apply(source, None, end_offset)
         return _told(cluster)
     start, first = 0, source.first_base_offset
     for path in reversed(source.checkpoint_paths) if watch is None else source.checkpoint_paths:
         name = names.parse_checkpoint(path.name)
-        if name is None or name.state or (at is not None and name.end_offset > at):
+        if name is None or name.state or (end_offset is not None and name.end_offset > end_offset):
             continue
         if watch is not None and (not first or name.end_offset < first):
             continue
@@ -93,13 +93,13 @@ def read_cluster(
         break
     if first is not None and first > start:
         detail = f"the log begins at offset {first}, after the newest snapshot, at offset {start}"
-        if at is not None and at < first:
+        if end_offset is not None and end_offset < first:
             raise unreadable(str(source.path), detail)
         cluster.notes.append(f"{detail}: what was between them is missing")
     cluster.image.offset = start - 1
     cluster.end_offset = start
     for segment in source.segments_from(start):
-        apply(segment, start, at)
+        apply(segment, start, end_offset)
     if cluster.image.pending is not None:
         held = len(cluster.image.pending)
         cluster.notes.append(f"a metadata transaction has not ended; records left out: {held}")

@@ -43,7 +43,7 @@ def test_a_snapshot_holds_what_the_log_before_it_makes(tmp_path: Path) -> None:
         shutil.copytree(path, alone, ignore=shutil.ignore_patterns("*.checkpoint"))
         for end, snapshot in _snapshots(path):
             release = _release(path)
-            of_log = read_cluster(Partition(alone), at=end, release=release)
+            of_log = read_cluster(Partition(alone), end_offset=end, release=release)
             of_snapshot = read_cluster(Segment(snapshot), release=release)
             assert not of_log.errors + of_snapshot.errors
             assert not of_log.unknown | of_snapshot.unknown

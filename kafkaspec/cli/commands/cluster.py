@@ -85,7 +85,7 @@ def cluster_command(
     with opened.reading(source):
         for bound in bounds:
             clusters.append(
-                read_cluster(source, at=bound, release=release, on_error=opened.on_error)
+                read_cluster(source, end_offset=bound, release=release, on_error=opened.on_error)
             )
     if len(clusters) < len(bounds):
         report.finish(opened)

@@ -109,7 +109,7 @@ def read_metadata(path: Path, node: int | None, end: int | None) -> ClusterMetad
         found = [names.parse_checkpoint(item.name) for item in log.checkpoint_paths]
         ends = [name.end_offset for name in found if name is not None]
         at = None if end is None else max(end, *ends, 0)
-        cluster = read_cluster(log, at=at, on_error=lambda _error: None)
+        cluster = read_cluster(log, end_offset=at, on_error=lambda _error: None)
     except KafkaSpecError as error:
         return str(error)
     return ClusterMetadata(cluster.image, node)
