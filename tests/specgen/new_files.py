@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from kafkaspec.errors import KafkaSpecError, Reason
-from tests.specgen.edits import Edit, Files, Tree, Yaml
+from tests.specgen.edits import Edit, Files, Tree
 from tests.specgen.nodes import TIMELESS, integer, structure, uuid
+from tools.drafts.text import Yaml
 
 
 def _file(spec_id: str, *fields: Yaml, **types: Yaml) -> Yaml:

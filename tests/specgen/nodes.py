@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.specgen.edits import Yaml
+from tools.drafts.text import Yaml
 
 KAFKA = "https://github.com/apache/kafka/blob/4.1.0/clients/src/main/java/"
 TIMELESS = "A made-up field."

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.specgen.edits import FAST, SPEC, Edit, edit_spec
@@ -37,13 +38,19 @@ def copied(root: Path, *, messages: bool = False) -> Path:
     return Path(shutil.copytree(SPEC, root / "spec", ignore=ignored))
 
 
-def install(root: Path, *edits: Edit, messages: bool = False) -> Path:
+def install(
+    root: Path,
+    *edits: Edit,
+    messages: bool = False,
+    change: Callable[[Path], None] = lambda spec: None,
+) -> Path:
     """Make an importable library from an edited specification.
 
     Args:
         root: an empty directory; goes to ``PYTHONPATH``.
         edits: of the specification, in order.
         messages: whether it has all of Kafka's messages, or one for each topic.
+        change: changes the files of the specification after the edits.
 
     Returns:
         ``root``.
@@ -51,14 +58,16 @@ def install(root: Path, *edits: Edit, messages: bool = False) -> Path:
     Raises:
         NoCompilerError: there is no C compiler.
     """
-    edit_spec(copied(root, messages=messages), *edits)
+    spec = copied(root, messages=messages)
+    edit_spec(spec, *edits)
+    change(spec)
     generated = root / "kafkaspec" / "_generated"
     try:
-        driver.generate(root / "spec", generated)
+        driver.generate(spec, generated)
     except CompilerMissing:
         if os.environ.get("CI") == "true":
             raise
-        driver.generate(root / "spec", generated, FAST)
+        driver.generate(spec, generated, FAST)
     # What the compiler would gain, no program here runs long enough to use.
     build(generated, root / "kafkaspec" / "_native.abi3.so", ["-O0"])
     return root

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.specgen.edits import SPEC, Edit, Files, dump, edit_spec, type_of
+from tests.specgen.edits import SPEC, Edit, Files, edit_spec, type_of
 from tests.specgen.lint_conventions import CONVENTIONS
 from tests.specgen.lint_edits import EDITS, MESSAGES, Case
 from tests.specgen.lint_shapes import SHAPES
 from tests.specgen.lint_subset import MESSAGE, SUBSET
+from tools.drafts.text import dump
 from tools.specgen.lint.problem import Problem
 from tools.specgen.lint.rules import lint
 from tools.specgen.loader import join, load, read_spec, spec_files

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.messages.tables import WIDTH, MessageColumns, Step
-from tests.specgen.edits import dump
+from tools.drafts.text import dump
 from tools.specgen.loader import load
 from tools.specgen.messages.derive import derive
 from tools.specgen.messages.nodes import Unsupported

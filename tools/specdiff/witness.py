@@ -20,7 +20,9 @@ from typing import Any
 
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout.names import SCHEMA_VERSION
 from tools.specgen import driver
+from tools.specgen.facts.ranges import allowed_values
 from tools.specgen.loader import load
 from tools.specgen.model import Model, SwitchType, Type, TypeReference
 from tools.specgen.vectors.emit import vectors_of
@@ -63,8 +65,24 @@ class Side:
 
     def cases(self, key: str, values: Mapping[str, Sequence[int]]) -> list[dict[str, Any]]:
         """Return what a writer could write of a structure, with some values of its fields."""
-        made = vectors_of(self.model, self.model.type(key), values)
-        return [vector for vector in made if vector.get("canonical")]
+        type_ = self.model.type(key)
+        versions = {
+            place: known
+            for place, parameter in enumerate(type_.parameters)
+            if (known := self._versions(type_, parameter.id))
+        }
+        return [
+            vector
+            for vector in vectors_of(self.model, type_, values)
+            if vector.get("canonical")
+            and all(vector["parameters"][place] in known for place, known in versions.items())
+        ]
+
+    def _versions(self, type_: Type, parameter: str) -> frozenset[int] | None:
+        """Return the versions that a file may have and hands over; vectors also have others."""
+        root = self.model.spec(type_.spec_id).root.field_by_id
+        item = root.get(parameter) or root.get(SCHEMA_VERSION)
+        return allowed_values(item.valid) if item is not None and "version" in parameter else None
 
     def parse(
         self, key: str, data: str, parameters: Sequence[Any], types: Mapping[str, str]
@@ -266,7 +284,10 @@ def _of_structures(
                 found = _of_names(*named, ours, f"{path}/{name}")
             if found is not None:
                 return found
+    given = {p.id for p in reader.model.type(other).parameters} if reader.has(other) else set()
     for name, item in there.items():
+        if name in given:
+            continue
         value = getattr(read, name)
         default = item.default_factory() if item.default_factory is not MISSING else item.default
         if name not in known and value is not None and _plain(value) != _plain(default):

@@ -1,0 +1,190 @@
+"""Use a specification with a draft through what is public. Run by test_drafts.py.
+
+Its arguments are the messages that the draft adds, as ``topic:name``, and then the codecs of
+compression that it adds, as ``+name``. Each function is a check.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import kafkaspec as ks
+from kafkaspec.cli.main import main
+from kafkaspec.codecs.choice import get_codec
+from kafkaspec.codecs.installed import codec_names
+from kafkaspec.compression import NAMES
+from kafkaspec.layout.kinds import KINDS
+from kafkaspec.messages import decode_messages
+from kafkaspec.messages.lookup import MESSAGES
+from tests.specgen.programs.checks import run
+
+ADDED = [text.split(":") for text in sys.argv[1:] if not text.startswith("+")]
+COMPRESSIONS = [text[1:] for text in sys.argv[1:] if text.startswith("+")]
+CODECS = codec_names()
+READABLE = [name for name in NAMES if name not in COMPRESSIONS]
+GENERATED = Path(ks.__file__).parent / "_generated"
+
+
+def command(*arguments: object, codes: tuple[int, ...] = (0,)) -> str:
+    """The output of the command."""
+    done = CliRunner().invoke(main, [str(item) for item in arguments])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        traceback.print_exception(done.exception, file=sys.stdout)
+    assert done.exit_code in codes, (arguments, done.exit_code, done.output)
+    return done.stdout
+
+
+@cache
+def vectors(spec_id: str) -> list[dict[str, Any]]:
+    path = GENERATED / "vectors" / f"{spec_id}.json"
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["vectors"]
+    return found
+
+
+def every_codec_gives_every_verdict(root: Path) -> None:
+    """The vectors come from the rules of the specification, not from a codec."""
+    for name in CODECS:
+        codec = get_codec(name)
+
+        def parse(vector: Any, codec: Any = codec) -> tuple[Any, int]:
+            given = [parse(p)[0] if isinstance(p, dict) else p for p in vector["parameters"]]
+            found: tuple[Any, int] = codec.parse(
+                vector["type"], bytes.fromhex(vector["hex"]), parameters=given
+            )
+            return found
+
+        for path in sorted((GENERATED / "vectors").glob("*.json")):
+            for vector in vectors(path.stem):
+                try:
+                    _, end = parse(vector)
+                except ks.KafkaSpecError as error:
+                    found = (error.reason.value, error.path, error.position)
+                    assert found == (vector["reason"], vector["path"], vector["offset"]), vector
+                else:
+                    assert vector["verdict"] == "accept", (name, vector)
+                    assert end == vector["end"], (name, vector)
+
+
+def batch(offset: int, magic: int, **options: Any) -> bytes:
+    headers = (("h", b"1"),) if KINDS[magic].has_record_sets else ()
+    time = -1 if magic == 0 else 1_700_000_000_000
+    records = [ks.Record(offset + n, time, b"k%d" % n, b"v" * 40, headers) for n in range(3)]
+    return ks.encode(records, magic=magic, **options)
+
+
+def partition(root: Path) -> Path:
+    """Every magic with every compression that it may have, in one segment."""
+    path = root / "t-0"
+    path.mkdir()
+    made, offset = [], 0
+    for magic in sorted(KINDS):
+        for name in READABLE:
+            if name == "zstd" and not KINDS[magic].has_record_sets:
+                continue
+            made.append(batch(offset, magic, compression=name))
+            offset += 3
+    (path / f"{0:020d}.log").write_bytes(b"".join(made))
+    return path
+
+
+def logs_of_all_magics_go_through_every_command(root: Path) -> None:
+    path = partition(root)
+    log = path / f"{0:020d}.log"
+    offsets = [record.offset for record in ks.open(path).records()]
+    assert offsets == list(range(len(offsets)))
+    tables = [ks.open(path, codec=name).to_arrow().combine_chunks() for name in CODECS]
+    assert all(table.equals(tables[0]) for table in tables)
+    assert tables[0]["offset"].to_pylist() == offsets
+    command("verify", "--codec", "all", path)
+    lines = command("dump", "--format", "json", path).splitlines()
+    assert [json.loads(line)["offset"] for line in lines] == offsets
+    magics = {json.loads(line)["magic"] for line in lines}
+    assert magics == set(KINDS)
+    headers = command("dump", "--batches", "--format", "json", path).splitlines()
+    assert {json.loads(line)["magic"] for line in headers} == set(KINDS)
+    command("explain", log, "--offset", offsets[-1])
+    assert str(offsets[-1]) in command("find", "--offset", offsets[-1], path)
+    command("stats", path)
+    for kind in ("parquet", "jsonl"):
+        command("export", path, "-o", root / f"all.{kind}")
+    newest = max(KINDS)
+    for magic in sorted({2, newest}):
+        out = root / f"as-{magic}-0"
+        command("convert", path, "-o", out, "--magic", magic)
+        assert [record.offset for record in ks.open(out).records()] == offsets
+        assert {b.magic for b in ks.open(out).batches()} == {magic}
+        command("verify", out)
+    back = root / "back-0"
+    command("convert", root / f"as-{newest}-0", "-o", back, "--magic", 2)
+    assert [(r.key, r.value) for r in ks.open(back).records()] == [
+        (r.key, r.value) for r in ks.open(path).records()
+    ]
+    command("index", path, "-o", root / "indexed")
+    damaged = bytearray(log.read_bytes())
+    damaged[-50] ^= 1
+    broken = root / "broken" / "t-0"
+    broken.mkdir(parents=True)
+    (broken / log.name).write_bytes(damaged)
+    command("verify", broken, codes=(1,))
+    command("salvage", broken, "-o", root / "saved", codes=(0, 1))
+    saved = next((root / "saved").rglob("*.log")).parent
+    assert [record.offset for record in ks.open(saved).records()] == offsets[:-3]
+    command("gaps", path)
+    command("producers", path)
+    command("transactions", path)
+    command("diff", path, path)
+    command("redact", path, "-o", root / "red", "--key", "k1")
+
+
+def _base(spec_id: str) -> bytes:
+    """The bytes of a message whose fields have some allowed values."""
+    accepted = (v for v in vectors(spec_id) if v["verdict"] == "accept" and v["canonical"])
+    return bytes.fromhex(next(v for v in accepted if v["type"] == f"{spec_id}.{spec_id}")["hex"])
+
+
+def messages_that_came_are_read_by_name(root: Path) -> None:
+    for topic, key, value in ADDED:
+        record = ks.Record(0, 1_700_000_000_000, _base(key) if key else None, _base(value))
+        path = root / f"{topic}-0"
+        path.mkdir()
+        (path / f"{0:020d}.log").write_bytes(ks.encode([record]))
+        for name in CODECS:
+            found = decode_messages(topic, record, codec=name)
+            assert found[1] is not None, name
+        layout = next(m for m in MESSAGES if m.key == f"{value}.{value}")
+        (line,) = command("dump", "--format", "json", path).splitlines()
+        assert layout.name.removesuffix("Value") in line, line
+        command("cluster" if topic == "__cluster_metadata" else "groups", path, codes=(0, 1))
+
+
+def a_codec_without_a_library_is_named(root: Path) -> None:
+    for name in COMPRESSIONS:
+        with pytest.raises(ks.KafkaSpecError, match=name):
+            batch(0, max(KINDS), compression=name)
+        plain = bytearray(batch(0, 2))
+        plain[22] |= 5
+        path = root / "c-0"
+        path.mkdir()
+        (path / f"{0:020d}.log").write_bytes(plain)
+        for codec in CODECS:
+            shown = command("verify", "--codec", codec, path, codes=(1,))
+            assert name in shown, shown
+
+
+CHECKS = (
+    every_codec_gives_every_verdict,
+    logs_of_all_magics_go_through_every_command,
+    messages_that_came_are_read_by_name,
+    a_codec_without_a_library_is_named,
+)
+
+if __name__ == "__main__":
+    run(CHECKS)

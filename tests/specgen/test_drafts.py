@@ -1,0 +1,93 @@
+"""Drafts of the specification: each is data alone, and all that is public works with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.specgen.edits import SPEC
+from tests.specgen.public import install, run
+from tools.drafts import overlay
+from tools.drafts.overlay import Draft, DraftError, apply, drafts, read
+from tools.native.build import NoCompilerError
+from tools.specdiff.rules import Broken
+from tools.specdiff.verdict import judge
+from tools.specgen.lint.rules import lint
+from tools.specgen.loader import load
+
+DRAFTS = {draft.name: draft for draft in drafts()}
+BREAKS = {
+    "ended-field": {Broken.READING_NEW, Broken.WRITING},
+    "fifth-codec": {Broken.READING_NEW},
+    "kafka-20171": set(),
+    "kip-1262": set(),
+    "kip-1277": {Broken.READING_NEW},
+    "renamed-tag": {Broken.WRITING, Broken.NAMES},
+}
+"""Whom each draft breaks."""
+_GROUP = "streams_group_target_assignment_resolved_topic_ids"
+PROGRAM = {
+    "kafka-20171": [f"__consumer_offsets:{_GROUP}_key:{_GROUP}_value"],
+    "kip-1262": ["__cluster_metadata::cluster_id_record"],
+    "fifth-codec": ["+brotli"],
+}
+"""What the program is told of a draft."""
+
+
+def _applied(draft: Draft, tmp_path: Path) -> Path:
+    spec = Path(shutil.copytree(SPEC, tmp_path / "spec"))
+    apply(draft, spec)
+    return spec
+
+
+@pytest.mark.parametrize("name", DRAFTS)
+def test_draft_is_a_specification_with_a_verdict(name: str, tmp_path: Path) -> None:
+    spec = _applied(DRAFTS[name], tmp_path)
+    assert lint(load(spec)) == []
+    changes = judge(SPEC, spec)
+    assert {broken for change in changes for broken in change.breaks} == BREAKS[name]
+    readers = {Broken.READING_OLD, Broken.READING_NEW} & BREAKS[name]
+    assert {broken for change in changes for broken in change.witnesses} == readers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DRAFTS)
+def test_draft_with_all_that_is_public(name: str, tmp_path: Path) -> None:
+    try:
+        install(tmp_path, messages=True, change=lambda spec: apply(DRAFTS[name], spec))
+    except NoCompilerError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+    done = run(tmp_path, "draft", *PROGRAM.get(name, ()))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title: x\n", "a draft has the keys edits, kip, source, state, title"),
+        ("edits: [{sett: a}]\n", "edit 0 is not one of set, insert, remove, copy, add"),
+        ("edits: [{set: a, too: 1}]\n", "edit 0 is not one of"),
+        ("edits: [{set: recordbatch/types/recrd, to: {}}]\n", "edit 0: there is no 'recrd'"),
+        ("edits: [{insert: nothing/seq, fields: []}]\n", "edit 0: there is no 'nothing/seq'"),
+    ],
+)
+def test_what_is_wrong_in_a_draft_is_named(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine" / "draft.yaml"
+    path.parent.mkdir()
+    head = "" if text.startswith("title") else "title: x\nkip: ''\nstate: x\nsource: x\n"
+    path.write_text(head + text, encoding="utf-8")
+    with pytest.raises(DraftError, match=message):
+        _applied(read(path), tmp_path)
+
+
+def test_the_guide_has_every_draft_and_edit() -> None:
+    page = (SPEC.parent / "docs" / "guide" / "new-kip.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in DRAFTS)
+    text = (SPEC / "drafts" / "fifth-codec" / "draft.yaml").read_text(encoding="utf-8")
+    assert f"```yaml\n{text}```" in page
+    assert all(f"| `{name}: " in page for name in overlay.OPERATIONS)

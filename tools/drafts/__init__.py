@@ -1,0 +1,1 @@
+"""Drafts of the specification, ``spec/drafts``: edits as data, applied to a copy."""
