@@ -43,7 +43,6 @@ class RecordRows:
     """Columns of records, whose offsets and timestamps may be changed.
 
     Attributes:
-        rows: number of records.
         timestamps: timestamps in ms, -1 for none.
         sizes: offsets of keys, values and headers, and of the keys and values of headers.
         inputs: the columns as ``Core.encode`` takes them.

@@ -36,14 +36,7 @@ class Traits:
     """Traits that all records of a batch share.
 
     Attributes:
-        kind: kind of the entry.
-        compression: compression of the batch or wrapper.
         append_time: append time of all records in ms, None for CreateTime.
-        producer_id: id of the producer, -1 for none.
-        producer_epoch: epoch of the producer, -1 for none.
-        transactional: whether the records are part of a transaction.
-        control: whether they are control records.
-        leader_epoch: leader epoch, -1 if unknown.
         delete_horizon: see ``Batch.delete_horizon``.
         others: fields of the header that no conversion knows, which are carried over.
     """
@@ -70,12 +63,9 @@ class Draft:
     """A batch that is not written yet.
 
     Attributes:
-        traits: traits that its records share.
         records: the records; an empty batch has none. If the header has an append time, they still
             have their own timestamps, as in Kafka.
         own: fields of each record that no conversion knows; None if there are none.
-        base_offset: first offset.
-        last_offset: last offset.
         base_sequence: sequence number of ``base_offset``, -1 for none.
         base_timestamp: timestamp in ms to which those in the record set are relative.
         max_timestamp: largest timestamp in ms in the header, None for the largest of the records.

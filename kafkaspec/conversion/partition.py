@@ -47,9 +47,7 @@ class PartitionConversion:
     """Converts one partition.
 
     Attributes:
-        result: the result.
         spans: parts of the input that were taken.
-        converter: the converter, with the new offsets.
         lost_snapshot: producer snapshot before the first segment that was not carried over, None if
             there is none.
     """

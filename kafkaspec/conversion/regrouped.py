@@ -47,12 +47,8 @@ class _Part(NamedTuple):
     """Rows of one batch that stay together.
 
     Attributes:
-        first: first row.
-        last: row after the last one.
         size: their size in bytes, as ``batch_bytes`` counts it.
         timestamp: their largest timestamp in ms.
-        compression: the compression that their new batch has.
-        leader_epoch: the leader epoch that it has.
     """
 
     first: int

@@ -64,13 +64,11 @@ class Sides:
     """Both sides of a conversion, and the change of offsets.
 
     Attributes:
-        choices: the plan.
         low: smallest offset to compare, None for any.
         shift: number that was added to each offset.
         first: first new offset, if offsets were renumbered.
         kind: format of all entries of the output, None if each entry kept its own.
         control: whether both sides have control records.
-        codec: reads both sides.
         columns: the columns that must be equal, each with those of the specification.
     """
 
