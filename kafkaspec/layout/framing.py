@@ -31,8 +31,9 @@ def field_of(type_key: str, field: str) -> FieldLayout:
 
 
 def largest_size(field: FieldLayout) -> int:
-    """Return the largest number of bytes of a field that is an integer."""
-    return field.size or varints.longest(LAYOUTS[field.type].scalar)
+    """Return the largest number of bytes of an integer; 0 for a field whose size has no bound."""
+    scalar = LAYOUTS[field.type].scalar if field.type else ""
+    return field.size or (varints.longest(scalar) if scalar in varints.BITS else 0)
 
 
 def checksum_of(type_key: str) -> Checksum:
