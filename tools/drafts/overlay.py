@@ -19,11 +19,10 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import Any, cast
 
 from tools.drafts.text import dump
+from tools.specgen.document import parsed
 from tools.specgen.loader import spec_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +49,7 @@ class Draft:
         name: its folder.
         title: the change in words.
         kip: the proposal, or "" for an invention of ours.
-        state: how far the proposal is.
+        state: where the proposal stands.
         source: where it is described.
         edits: as in the file.
     """
@@ -78,7 +77,7 @@ def read(path: Path) -> Draft:
     Raises:
         DraftError: it lacks a key or has an unknown one.
     """
-    node = yaml.safe_load(path.read_text(encoding="utf-8"))
+    node: Any = parsed(path.name, path.read_text(encoding="utf-8"))
     if not isinstance(node, dict) or node.keys() != _KEYS:
         raise DraftError(f"{path.parent.name}: a draft has the keys {', '.join(sorted(_KEYS))}")
     for number, edit in enumerate(node["edits"]):
@@ -96,7 +95,7 @@ def apply(draft: Draft, spec: Path) -> None:
         DraftError: an edit names what is not there.
     """
     files = {
-        name.removesuffix(".ksy"): yaml.safe_load(path.read_text(encoding="utf-8"))
+        name.removesuffix(".ksy"): cast(Yaml, parsed(name, path.read_text(encoding="utf-8")))
         for name, path in spec_files(spec).items()
     }
     before = deepcopy(files)
