@@ -8,13 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.schema import (
-    CONTROL_TYPES,
-    Request,
-    header_key_type,
-    headers_type,
-    whole_numbers,
-)
+from kafkaspec.arrow import schema
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.log.batch import NO_TIMESTAMP
@@ -22,7 +16,7 @@ from kafkaspec.log.control import decode_control
 from kafkaspec.model import Record, java_text
 
 # A scalar of an array: pa.scalar would import pandas where that is there, as pa.array would.
-_UNTIMED = whole_numbers((NO_TIMESTAMP,))[0]
+_UNTIMED = schema.whole_numbers((NO_TIMESTAMP,))[0]
 _TRUE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\1")])[0]
 
 
@@ -44,9 +38,9 @@ def codes(integers: pa.Array, names: Sequence[str]) -> pa.Array:
 def control_type(record: Record, codec: Codec) -> int:
     """Return the index of a control record's type in ``CONTROL_TYPES``; UNKNOWN if unreadable."""
     try:
-        return CONTROL_TYPES.index(decode_control(record, codec=codec).type_name)
+        return schema.CONTROL_TYPES.index(decode_control(record, codec=codec).type_name)
     except KafkaSpecError:
-        return len(CONTROL_TYPES) - 1
+        return len(schema.CONTROL_TYPES) - 1
 
 
 def constant(value: Any, kind: pa.DataType, rows: int, names: Sequence[str] = ()) -> pa.Array:
@@ -58,13 +52,13 @@ def constant(value: Any, kind: pa.DataType, rows: int, names: Sequence[str] = ()
     return pa.DictionaryArray.from_arrays(pa.repeat(index, rows), pa.array(names, kind.value_type))
 
 
-def header_keys(keys: pa.Array, request: Request, where: str | None) -> pa.Array:
+def header_keys(keys: pa.Array, request: schema.Request, where: str | None) -> pa.Array:
     """Convert keys of headers from bytes to the requested type.
 
     Raises:
         CorruptError: a key is not UTF-8, and the request is strict.
     """
-    kind = header_key_type(request.layout, request.header_keys)
+    kind = schema.header_key_type(request.layout, request.header_keys)
     if request.header_keys == "binary":
         return keys
     try:
@@ -87,10 +81,10 @@ def _not_text(keys: pa.Array, where: str | None) -> KafkaSpecError:
 
 
 def headers(
-    offsets: pa.Buffer, rows: int, keys: pa.Array, values: pa.Array, request: Request
+    offsets: pa.Buffer, rows: int, keys: pa.Array, values: pa.Array, request: schema.Request
 ) -> pa.Array:
     """Return headers from the keys and values of all rows and the 32-bit offsets of each row."""
-    kind = headers_type(request.layout, request.header_keys)
+    kind = schema.headers_type(request.layout, request.header_keys)
     pairs = pa.Array.from_buffers(kind.value_type, len(keys), [None], children=[keys, values])
     return pa.Array.from_buffers(kind, rows, [None, offsets], children=[pairs])
 

@@ -9,28 +9,10 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow import arrays
-from kafkaspec.arrow.schema import (
-    COMPRESSIONS,
-    CONTROL_TYPES,
-    OWN_TYPES,
-    SIMPLE,
-    TIMESTAMP_TYPES,
-    UNTIMED,
-    ColumnPlace,
-    Request,
-    bytes_type,
-    header_key_type,
-)
+from kafkaspec.arrow import arrays, schema
 from kafkaspec.codecs import Codec
+from kafkaspec.columns import wanted
 from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, ListColumn
-from kafkaspec.columns.wanted import (
-    BATCH_BASE_OFFSET,
-    BATCH_MAGIC,
-    BATCH_POSITION,
-    IS_CONTROL,
-    OF_BATCH,
-)
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.model import Record
@@ -38,22 +20,22 @@ from kafkaspec.model import Record
 SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "offset": (names.OFFSET,),
     "timestamp": (names.TIMESTAMP,),
-    "timestamp_type": (OF_BATCH + names.TIMESTAMP_TYPE, BATCH_MAGIC),
+    "timestamp_type": (wanted.OF_BATCH + names.TIMESTAMP_TYPE, wanted.BATCH_MAGIC),
     "key": (names.KEY,),
     "value": (names.VALUE,),
     "headers": (names.HEADERS,),
     "topic": (),
     "partition": (),
-    "leader_epoch": (OF_BATCH + names.LEADER_EPOCH,),
-    "magic": (BATCH_MAGIC,),
-    "compression": (OF_BATCH + names.COMPRESSION,),
-    "producer_id": (OF_BATCH + names.PRODUCER_ID,),
-    "producer_epoch": (OF_BATCH + names.PRODUCER_EPOCH,),
+    "leader_epoch": (wanted.OF_BATCH + names.LEADER_EPOCH,),
+    "magic": (wanted.BATCH_MAGIC,),
+    "compression": (wanted.OF_BATCH + names.COMPRESSION,),
+    "producer_id": (wanted.OF_BATCH + names.PRODUCER_ID,),
+    "producer_epoch": (wanted.OF_BATCH + names.PRODUCER_EPOCH,),
     "sequence": (names.SEQUENCE,),
-    "transactional": (OF_BATCH + names.IS_TRANSACTIONAL,),
-    "control_type": (IS_CONTROL, names.KEY, names.VALUE),
-    "batch_position": (BATCH_POSITION,),
-    "batch_base_offset": (BATCH_BASE_OFFSET,),
+    "transactional": (wanted.OF_BATCH + names.IS_TRANSACTIONAL,),
+    "control_type": (wanted.IS_CONTROL, names.KEY, names.VALUE),
+    "batch_position": (wanted.BATCH_POSITION,),
+    "batch_base_offset": (wanted.BATCH_BASE_OFFSET,),
 }
 """Columns of the specification that each column needs."""
 
@@ -63,7 +45,7 @@ def allocate(size: int) -> pa.Buffer:
     return pa.allocate_buffer(size, resizable=True)
 
 
-def sources_of(request: Request) -> tuple[str, ...]:
+def sources_of(request: schema.Request) -> tuple[str, ...]:
     """Return the columns of the specification that a request needs."""
     found = dict.fromkeys(
         name
@@ -78,9 +60,9 @@ def sources_of(request: Request) -> tuple[str, ...]:
     return tuple(found) or (names.OFFSET,)
 
 
-def own_of(request: Request) -> tuple[str, ...]:
+def own_of(request: schema.Request) -> tuple[str, ...]:
     """Return the columns that only the specification knows."""
-    return tuple(name for name in request.columns if name in OWN_TYPES)
+    return tuple(name for name in request.columns if name in schema.OWN_TYPES)
 
 
 class Arrays:
@@ -94,7 +76,7 @@ class Arrays:
     """
 
     def __init__(
-        self, request: Request, place: ColumnPlace, codec: Codec, file: str | None
+        self, request: schema.Request, place: schema.ColumnPlace, codec: Codec, file: str | None
     ) -> None:
         self._request = request
         self._place = place
@@ -134,15 +116,15 @@ class Arrays:
     def _array(self, name: str, columns: Columns) -> pa.Array:
         if name in self._special:
             return self._special[name](columns)
-        if name in OWN_TYPES:
+        if name in schema.OWN_TYPES:
             return pa.array(columns.own[name], self._schema.field(name).type)
-        kind, _ = SIMPLE[name]
+        kind, _ = schema.SIMPLE[name]
         if name in ("topic", "partition"):
             known = self._place.topics if name == "topic" else ()
             return arrays.constant(getattr(self._place, name), kind, columns.rows, known)
         values = _integers(columns, SOURCES[name][0])
         if name == "compression":
-            return arrays.codes(values, COMPRESSIONS)
+            return arrays.codes(values, schema.COMPRESSIONS)
         if name == "transactional":
             return pc.equal(values, 1)
         if name == "batch_position" and columns.start:
@@ -150,7 +132,7 @@ class Arrays:
         return values if values.type == kind else values.cast(kind)
 
     def _timestamps(self, columns: Columns) -> pa.Array:
-        kind, _ = SIMPLE["timestamp"]
+        kind, _ = schema.SIMPLE["timestamp"]
         integers = _integers(columns, names.TIMESTAMP)
         core = self._codec.core
         if core is not None and not core.module.count(
@@ -163,27 +145,29 @@ class Arrays:
         stored, magic = SOURCES["timestamp_type"]
         values = _integers(columns, stored)
         if columns.untimed:
-            untimed = pc.is_in(_integers(columns, magic), UNTIMED)
+            untimed = pc.is_in(_integers(columns, magic), schema.UNTIMED)
             untimed = pc.or_(untimed, pc.less(values, 0))  # a kind without a timestamp type
-            values = pc.if_else(untimed, TIMESTAMP_TYPES.index(NO_TIMESTAMP_TYPE), values)
-        return arrays.codes(values, TIMESTAMP_TYPES)
+            values = pc.if_else(untimed, schema.TIMESTAMP_TYPES.index(NO_TIMESTAMP_TYPE), values)
+        return arrays.codes(values, schema.TIMESTAMP_TYPES)
 
     def _control_types(self, columns: Columns) -> pa.Array:
         """Decode control records one by one: there are few."""
         rows = columns.rows
-        if not columns.markers or IS_CONTROL not in columns.columns:
-            return arrays.constant(None, SIMPLE["control_type"][0], rows, CONTROL_TYPES)
+        if not columns.markers or wanted.IS_CONTROL not in columns.columns:
+            return arrays.constant(
+                None, schema.SIMPLE["control_type"][0], rows, schema.CONTROL_TYPES
+            )
         types = array("b", bytes(rows))
-        marked = pc.equal(_integers(columns, IS_CONTROL), 1)
+        marked = pc.equal(_integers(columns, wanted.IS_CONTROL), 1)
         keys, values = (self._octets(name)(columns) for name in (names.KEY, names.VALUE))
         for row in pc.indices_nonzero(marked).to_pylist():
             record = Record(0, 0, keys[row].as_py(), values[row].as_py())
             types[row] = arrays.control_type(record, self._codec)
         codes = pa.Array.from_buffers(pa.int8(), rows, [marked.buffers()[1], pa.py_buffer(types)])
-        return arrays.codes(codes, CONTROL_TYPES)
+        return arrays.codes(codes, schema.CONTROL_TYPES)
 
     def _octets(self, name: str) -> Callable[[Columns], pa.Array]:
-        kind = bytes_type(self._request.layout)
+        kind = schema.bytes_type(self._request.layout)
 
         def make(columns: Columns) -> pa.Array:
             return self._bytes(columns.columns[name], columns.rows, columns, kind)
@@ -211,9 +195,9 @@ class Arrays:
             column.children[name.rpartition(".")[2]]
             for name in (names.HEADER_KEY, names.HEADER_VALUE)
         )
-        plain = bytes_type(self._request.layout)
+        plain = schema.bytes_type(self._request.layout)
         if isinstance(keys, BytesColumn) and keys.is_ascii:
-            kind = header_key_type(self._request.layout, self._request.header_keys)
+            kind = schema.header_key_type(self._request.layout, self._request.header_keys)
             made = self._bytes(keys, column.items, columns, kind)
         else:
             made = self._bytes(keys, column.items, columns, plain)

@@ -12,14 +12,7 @@ from kafkaspec._generated.python.runtime import signed64
 from kafkaspec.codecs.headers import Scan
 from kafkaspec.errors import KafkaSpecError, Reason, TruncatedError, make_error
 from kafkaspec.layout import Kind as LayoutKind
-from kafkaspec.layout import names
-from kafkaspec.layout.kinds import (
-    kind_of,
-    layout_of,
-    record_arguments,
-    record_classes,
-    records_field,
-)
+from kafkaspec.layout import kinds, names
 from kafkaspec.model import Buffer, Record
 
 if TYPE_CHECKING:
@@ -324,7 +317,7 @@ class Codec(ABC):
             KafkaSpecError: the first record is none, whatever may follow ``data``; the error says
                 where in ``data`` and in the record.
         """
-        field = records_field(batch)
+        field = kinds.records_field(batch)
         parse = self.parser(field.type)
         buffer, end = bounded(data, 0, None)
         count = position = 0
@@ -345,12 +338,12 @@ class Codec(ABC):
 
         Returns None if the format has no headers, or if the number cannot be read.
         """
-        kind = kind_of(batch)
-        field = records_field(batch)
-        frame = layout_of(batch, field.type)
+        kind = kinds.kind_of(batch)
+        field = kinds.records_field(batch)
+        frame = kinds.layout_of(batch, field.type)
         buffer, end = bounded(data, 0, None)
         position, path = 0, ""
-        fields = list(layout_of(batch, kind.record).fields)
+        fields = list(kinds.layout_of(batch, kind.record).fields)
         if frame.key != kind.record:
             fields.insert(0, frame.fields[0])
             path = f"/{frame.fields[1].id}"
@@ -382,7 +375,7 @@ class Codec(ABC):
         Raises:
             KafkaSpecError: as ``parse`` of ``recordbatch.record_set``.
         """
-        kind = kind_of(batch)
+        kind = kinds.kind_of(batch)
         record_set, _ = self.parse(
             kind.record_set, payload, parameters=(batch,), complete=True, origin=origin
         )
@@ -421,7 +414,7 @@ class Codec(ABC):
         """
         if not all(isinstance(record, Record) for record in records):
             raise make_error(Reason.UNENCODABLE, "what is to be written is not a Record")
-        kind, classes = kind_of(batch), record_classes(batch)
+        kind, classes = kinds.kind_of(batch), kinds.record_classes(batch)
         header_key, header_value = (
             name.rpartition(".")[2] for name in (names.HEADER_KEY, names.HEADER_VALUE)
         )
@@ -429,7 +422,7 @@ class Codec(ABC):
         base_timestamp = getattr(batch, names.BASE_TIMESTAMP, 0)
         made = []
         for record, more in zip(records, fields or repeat({}, len(records)), strict=True):
-            own = record_arguments(classes.record, kind.record, more)
+            own = kinds.record_arguments(classes.record, kind.record, more)
             if not classes.missing <= own.keys():
                 wanted = ", ".join(sorted(classes.missing - own.keys()))
                 detail = f"record {record.offset} needs a value for {wanted}: there is no default"

@@ -21,13 +21,7 @@ from typing import TYPE_CHECKING, Final
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.decoding import decoded
-from kafkaspec.columns.memory import (
-    Columns,
-    ColumnSet,
-    IntegerColumn,
-    Layout,
-    Unpacked,
-)
+from kafkaspec.columns.memory import Columns, ColumnSet, IntegerColumn, Layout, Unpacked
 from kafkaspec.columns.own import objects_of
 from kafkaspec.columns.records import RecordColumns, fact
 from kafkaspec.columns.unpacking import Chunk, Unpacker
@@ -180,14 +174,7 @@ class Reader:
         first = 0
         while first < table.count and not self._done:
             first, number, rows, facts = module.select(
-                table.values,
-                table.capacity,
-                first,
-                table.count,
-                core.roles,
-                rules,
-                left_out,
-                room,
+                table.values, table.capacity, first, table.count, core.roles, rules, left_out, room
             )
             if number:
                 entries = room[: number * module.BATCH_FIELDS]

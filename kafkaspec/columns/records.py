@@ -8,26 +8,10 @@ from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any, Final
 
-from kafkaspec.columns.memory import (
-    AnyColumn,
-    BytesColumn,
-    Columns,
-    IntegerColumn,
-    Layout,
-    ListColumn,
-)
+from kafkaspec.columns import memory
 from kafkaspec.columns.own import OWN, values_of
 from kafkaspec.columns.wanted import BATCH_BASE_OFFSET, BATCH_POSITION, BATCH_SIZE, OF_BATCH
-from kafkaspec.layout.names import (
-    COMPRESSION,
-    HEADER_KEY,
-    HEADER_VALUE,
-    HEADERS,
-    KEY,
-    OFFSET,
-    SEQUENCE,
-    VALUE,
-)
+from kafkaspec.layout import names
 from kafkaspec.log.batch import Batch
 from kafkaspec.model import Record
 
@@ -41,7 +25,7 @@ _FACTS: Final[dict[str, Callable[[Batch], int]]] = {
     BATCH_POSITION: attrgetter("position"),
     BATCH_SIZE: attrgetter("size"),
     BATCH_BASE_OFFSET: attrgetter("base_offset"),
-    OF_BATCH + COMPRESSION: attrgetter("compression"),
+    OF_BATCH + names.COMPRESSION: attrgetter("compression"),
 }
 """Columns about an entry that are not fields of its header."""
 
@@ -65,7 +49,9 @@ class RecordColumns:
 
     def _clear(self) -> None:
         self._integers: dict[str, array[int]] = {
-            name: array("q") for name in self._names if name not in (KEY, VALUE, HEADERS)
+            name: array("q")
+            for name in self._names
+            if name not in (names.KEY, names.VALUE, names.HEADERS)
         }
         self._others: dict[str, list[Any]] = {
             name: [] for name in self._names if name not in self._integers
@@ -89,8 +75,8 @@ class RecordColumns:
         for name, values in self._integers.items():
             if name.startswith(OF_BATCH):
                 values.extend(array("q", [fact(batch, name)]) * count)
-            elif name == SEQUENCE:
-                values.extend(map(batch.sequence, fields[OFFSET]))
+            elif name == names.SEQUENCE:
+                values.extend(map(batch.sequence, fields[names.OFFSET]))
             elif name in fields:
                 values.extend(fields[name])
             else:
@@ -102,16 +88,16 @@ class RecordColumns:
         self._untimed |= not batch.kind.has_timestamps
         self._markers |= batch.is_control
         self.rows += count
-        pairs = [pair for headers in filter(None, fields[HEADERS]) for pair in headers]
-        octets = chain(fields[KEY], fields[VALUE], chain.from_iterable(pairs))
+        pairs = [pair for headers in filter(None, fields[names.HEADERS]) for pair in headers]
+        octets = chain(fields[names.KEY], fields[names.VALUE], chain.from_iterable(pairs))
         self.cost += ROW_BYTES * (count + len(pairs)) + sum(map(len, filter(None, octets)))
 
-    def take(self) -> Columns:
+    def take(self) -> memory.Columns:
         """Return the columns of the collected records, and forget these records."""
-        made = Columns(
+        made = memory.Columns(
             rows=self.rows,
             columns={name: self._column(name) for name in self._names},
-            layout=Layout.BINARY,
+            layout=memory.Layout.BINARY,
             cut=True,
             untimed=self._untimed,
             markers=self._markers,
@@ -120,15 +106,15 @@ class RecordColumns:
         self._clear()
         return made
 
-    def _column(self, name: str) -> AnyColumn:
+    def _column(self, name: str) -> memory.AnyColumn:
         if name in self._integers:
-            return IntegerColumn(self._integers[name])
+            return memory.IntegerColumn(self._integers[name])
         values = self._others[name]
-        if name != HEADERS:
+        if name != names.HEADERS:
             return _octets(values)
         pairs = list(chain.from_iterable(values))
-        key, value = (part.rpartition(".")[2] for part in (HEADER_KEY, HEADER_VALUE))
-        return ListColumn(
+        key, value = (part.rpartition(".")[2] for part in (names.HEADER_KEY, names.HEADER_VALUE))
+        return memory.ListColumn(
             _ends(map(len, values)),
             len(pairs),
             {
@@ -149,7 +135,7 @@ def fact(batch: Batch, name: str) -> int:
     return NONE if found is None else int(found)
 
 
-def _octets(values: Sequence[bytes | None]) -> BytesColumn:
+def _octets(values: Sequence[bytes | None]) -> memory.BytesColumn:
     nulls = values.count(None)
     validity = bytearray((len(values) + 7) // 8) if nulls else None
     if validity is not None:
@@ -157,7 +143,7 @@ def _octets(values: Sequence[bytes | None]) -> BytesColumn:
             validity[row >> 3] |= (value is not None) << (row & 7)
     present = [value or b"" for value in values]
     data = bytearray().join(present)
-    return BytesColumn(validity, _ends(map(len, present)), data, len(data), nulls)
+    return memory.BytesColumn(validity, _ends(map(len, present)), data, len(data), nulls)
 
 
 def _ends(sizes: Iterable[int]) -> array[int]:

@@ -114,9 +114,7 @@ def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> byte
     if not defaults.keys() >= set(absent):
         wanted = ", ".join(name for name in absent if name not in defaults)
         raise make_error(
-            Reason.UNENCODABLE,
-            f"there is no default for {wanted}",
-            spec=LAYOUTS[type_key].location,
+            Reason.UNENCODABLE, f"there is no default for {wanted}", spec=LAYOUTS[type_key].location
         )
     rows = {name: list(values) for name, values in columns.items()}
     count = len(next(iter(rows.values())))

@@ -37,12 +37,7 @@ REMOTE_LOG_SNAPSHOT: Final = "remote_log_snapshot"
 SEGMENTS: Final = (LOG, MESSAGE_SET)
 """The kinds of files that hold log entries."""
 
-OFFSET_CHECKPOINTS: Final = (
-    HIGH_WATERMARKS,
-    RECOVERY_POINTS,
-    LOG_START_OFFSETS,
-    CLEANER_OFFSETS,
-)
+OFFSET_CHECKPOINTS: Final = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS)
 """The checkpoints with an offset for each partition of a log directory."""
 
 TEXT_FILES: Final = (

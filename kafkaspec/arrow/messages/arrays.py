@@ -142,11 +142,7 @@ def _array(column: ColumnLayout, kind: pa.DataType, found: Any) -> pa.Array:
 
 
 def encode_array(
-    name: str,
-    values: pa.Array,
-    *,
-    release: str | None = None,
-    codec: str | Codec | None = None,
+    name: str, values: pa.Array, *, release: str | None = None, codec: str | Codec | None = None
 ) -> pa.BinaryArray:
     """Return the bytes of messages, null for null: the reverse of ``decode_array``.
 

@@ -9,17 +9,7 @@ from typing import Any
 
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import Reason, make_error
-from kafkaspec.messages.tables import (
-    MARKED,
-    NULLABLE,
-    SIGNED,
-    WIDTH,
-    ColumnKind,
-    ColumnLayout,
-    MessageColumns,
-    Path,
-    Step,
-)
+from kafkaspec.messages import tables
 from kafkaspec.model import java_text
 
 ITEM = "item"
@@ -29,7 +19,7 @@ _MISSING = object()
 """The version has no such field, or the tagged field is not there."""
 
 
-def message_value(codec: Codec, layout: MessageColumns, data: bytes) -> dict[str, Any]:
+def message_value(codec: Codec, layout: tables.MessageColumns, data: bytes) -> dict[str, Any]:
     """Return a message as Arrow takes it.
 
     Raises:
@@ -42,11 +32,11 @@ def message_value(codec: Codec, layout: MessageColumns, data: bytes) -> dict[str
     return _structure(layout.root, value)
 
 
-def _structure(column: ColumnLayout, value: Any) -> dict[str, Any]:
+def _structure(column: tables.ColumnLayout, value: Any) -> dict[str, Any]:
     return {child.name: _child(child, value) for child in column.children}
 
 
-def _child(column: ColumnLayout, holder: Any) -> Any:
+def _child(column: tables.ColumnLayout, holder: Any) -> Any:
     for path in column.paths:
         found = _follow(holder, path)
         if found is not _MISSING:
@@ -54,7 +44,7 @@ def _child(column: ColumnLayout, holder: Any) -> Any:
     return _default(column) if column.filled and _has_section(column, holder) else None
 
 
-def _has_section(column: ColumnLayout, holder: Any) -> bool:
+def _has_section(column: tables.ColumnLayout, holder: Any) -> bool:
     """Return whether the version has the tagged fields that the column is one of."""
     for path in column.paths:
         at = next(index for index, step in enumerate(path) if isinstance(step, tuple))
@@ -63,7 +53,7 @@ def _has_section(column: ColumnLayout, holder: Any) -> bool:
     return False
 
 
-def _follow(value: Any, path: Path) -> Any:
+def _follow(value: Any, path: tables.Path) -> Any:
     for step in path:
         if isinstance(step, str):
             value = getattr(value, step, _MISSING)
@@ -76,43 +66,43 @@ def _follow(value: Any, path: Path) -> Any:
     return value
 
 
-def _value(column: ColumnLayout, value: Any) -> Any:
+def _value(column: tables.ColumnLayout, value: Any) -> Any:
     match column.kind:
-        case ColumnKind.STRUCT:
+        case tables.ColumnKind.STRUCT:
             return _structure(column, value)
-        case ColumnKind.LIST:
+        case tables.ColumnKind.LIST:
             item = column.children[0]
             if column.known:
                 number = item.children[0]
                 value = [one for one in value if _child(number, one) not in column.known]
             return [_child(item, one) for one in value]
-        case ColumnKind.TEXT:
+        case tables.ColumnKind.TEXT:
             return java_text(bytes(value))
-        case ColumnKind.BYTES | ColumnKind.FIXED:
+        case tables.ColumnKind.BYTES | tables.ColumnKind.FIXED:
             return bytes(value)
-        case ColumnKind.BOOLEAN:
+        case tables.ColumnKind.BOOLEAN:
             return bool(value)
     return value
 
 
-def _default(column: ColumnLayout) -> Any:
+def _default(column: tables.ColumnLayout) -> Any:
     """Return what Kafka's classes begin with."""
     match column.kind:
-        case ColumnKind.STRUCT:
+        case tables.ColumnKind.STRUCT:
             return {
                 child.name: None if child.nullable else _default(child) for child in column.children
             }
-        case ColumnKind.LIST:
+        case tables.ColumnKind.LIST:
             return []
-        case ColumnKind.TEXT:
+        case tables.ColumnKind.TEXT:
             return ""
-        case ColumnKind.BYTES:
+        case tables.ColumnKind.BYTES:
             return b""
-        case ColumnKind.FIXED:
+        case tables.ColumnKind.FIXED:
             return bytes(column.size)
-        case ColumnKind.FLOAT:
+        case tables.ColumnKind.FLOAT:
             return float(column.default)
-        case ColumnKind.BOOLEAN:
+        case tables.ColumnKind.BOOLEAN:
             return bool(column.default)
     return column.default
 
@@ -128,9 +118,10 @@ class Unencodable(Exception):  # noqa: N818 - the caller makes the error of the 
 class MessageWriter:
     """Writes messages by a program, as the engine in C does."""
 
-    def __init__(self, layout: MessageColumns) -> None:
+    def __init__(self, layout: tables.MessageColumns) -> None:
         self._lines = [
-            layout.program[at : at + WIDTH] for at in range(0, len(layout.program), WIDTH)
+            layout.program[at : at + tables.WIDTH]
+            for at in range(0, len(layout.program), tables.WIDTH)
         ]
         self._columns = list(layout.root.walk())
         self._out = bytearray()
@@ -153,11 +144,11 @@ class MessageWriter:
             value = None
             if column >= 0:
                 value = holder[self._columns[column].name]
-            if step == Step.END:
+            if step == tables.Step.END:
                 return
-            if step in (Step.CASE, Step.GUARD):
+            if step in (tables.Step.CASE, tables.Step.GUARD):
                 pass
-            elif step == Step.VERSION:
+            elif step == tables.Step.VERSION:
                 self._integer(line, value)
                 at += 1
                 for _ in range((value or 0) - line[-2]):
@@ -165,7 +156,7 @@ class MessageWriter:
                         at = self._lines[at][2]
                 stop, at = self._lines[at][2], at + 1
                 continue
-            elif step == Step.ABSENT:
+            elif step == tables.Step.ABSENT:
                 if value is not None:
                     raise Unencodable(column)
             else:
@@ -174,27 +165,27 @@ class MessageWriter:
 
     def _step(self, at: int, line: tuple[int, ...], value: Any, holder: Any) -> None:
         step, column, after, _, plus, flags, low, _ = line
-        if step == Step.INTEGER:
+        if step == tables.Step.INTEGER:
             self._integer(line, low if column < 0 else value)
-        elif step == Step.STRUCT:
-            if flags & MARKED:
+        elif step == tables.Step.STRUCT:
+            if flags & tables.MARKED:
                 self._integer(line, plus - 1 if value is None else 1)
             elif value is None:
                 raise Unencodable(column)
             if value is not None:
                 self._run(at + 1, after, value)
-        elif step == Step.LIST or step == Step.BYTES:
-            if value is None and not flags & NULLABLE:
+        elif step == tables.Step.LIST or step == tables.Step.BYTES:
+            if value is None and not flags & tables.NULLABLE:
                 raise Unencodable(column)
             self._integer(line, plus - 1 if value is None else len(_raw(value)) + plus)
-            if step == Step.BYTES:
+            if step == tables.Step.BYTES:
                 self._out += _raw(value or b"")
             else:
                 for item in value or ():
                     self._run(at + 1, after, {ITEM: item})
         elif value is None:
             raise Unencodable(column)
-        elif step == Step.TAGS:
+        elif step == tables.Step.TAGS:
             self._tags(at, line, value, holder)
         else:
             self._out += value
@@ -208,7 +199,7 @@ class MessageWriter:
             raise Unencodable(column)
         try:
             if size:
-                self._out += int(value).to_bytes(size, "big", signed=bool(flags & SIGNED))
+                self._out += int(value).to_bytes(size, "big", signed=bool(flags & tables.SIGNED))
             else:
                 self._out += varint(value)
         except OverflowError:

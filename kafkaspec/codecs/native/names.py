@@ -4,40 +4,29 @@ from __future__ import annotations
 
 from typing import Final
 
+from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS
-from kafkaspec.layout.names import (
-    BASE_OFFSET,
-    COMPRESSION,
-    IS_CONTROL,
-    LAST_OFFSET,
-    MAGIC,
-    MAX_TIMESTAMP,
-    NUM_RECORDS,
-    OFFSET,
-    RECORDS,
-    TIMESTAMP,
-    VALUE,
-)
 
 KIND: Final = "entry.kind"
 """The number of the kind of an entry."""
 
 ROLES: Final = (
-    MAGIC, COMPRESSION, IS_CONTROL, NUM_RECORDS, BASE_OFFSET, LAST_OFFSET, OFFSET, MAX_TIMESTAMP,
-    f"{RECORDS}.position", f"{RECORDS}.size", f"{VALUE}.position", f"{VALUE}.size",
+    names.MAGIC, names.COMPRESSION, names.IS_CONTROL, names.NUM_RECORDS,
+    names.BASE_OFFSET, names.LAST_OFFSET, names.OFFSET, names.MAX_TIMESTAMP,
+    *(f"{name}.{part}" for name in (names.RECORDS, names.VALUE) for part in ("position", "size")),
 )  # fmt: skip
 """Of ``select``."""
 
-INNER_ROLES: Final = (MAGIC, COMPRESSION, OFFSET)
+INNER_ROLES: Final = (names.MAGIC, names.COMPRESSION, names.OFFSET)
 """Of ``survey``."""
 
-PLAIN_ROLES: Final = (COMPRESSION, IS_CONTROL, NUM_RECORDS)
+PLAIN_ROLES: Final = (names.COMPRESSION, names.IS_CONTROL, names.NUM_RECORDS)
 """Of ``Records``."""
 
 UNTIMED: Final = sum(1 << kind.magic for kind in KINDS.values() if not kind.has_timestamps)
 """The magics whose records have no timestamps, a bit for each."""
 
-INSPECTED: Final = (OFFSET, TIMESTAMP)
+INSPECTED: Final = (names.OFFSET, names.TIMESTAMP)
 """Columns of records that are compared with the headers of their batches."""
 
 BATCH_FACTS: Final = ("status", "text", "records")
