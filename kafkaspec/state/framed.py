@@ -8,9 +8,14 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kafkaspec.arrow.messages.layouts import decode_layouts, type_of_layouts
-from kafkaspec.arrow.messages.record_types import by_type, located, record_types
-from kafkaspec.arrow.messages.tables import message_table
+from kafkaspec.arrow.messages.arrays import message_table
+from kafkaspec.arrow.messages.layouts import (
+    by_type,
+    decode_layouts,
+    located,
+    record_types,
+    type_of_layouts,
+)
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role

@@ -14,7 +14,7 @@ from kafkaspec._generated.python.model.enumeration import (
     ConfigResourceType,
     LeaderRecoveryState,
 )
-from kafkaspec.arrow.messages.tables import message_table
+from kafkaspec.arrow.messages.arrays import message_table
 from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.names import MESSAGE_FRAME
 from kafkaspec.messages.tables import with_names

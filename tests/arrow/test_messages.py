@@ -23,11 +23,10 @@ from kafkaspec.arrow.messages.arrays import (
     decode_with,
     encode_array,
     encode_with,
+    message_table,
 )
-from kafkaspec.arrow.messages.layouts import decode_layouts, type_of_layouts
-from kafkaspec.arrow.messages.record_types import record_types
+from kafkaspec.arrow.messages.layouts import decode_layouts, record_types, type_of_layouts
 from kafkaspec.arrow.messages.reference import message_value
-from kafkaspec.arrow.messages.tables import message_table
 from kafkaspec.arrow.messages.topics import kind_of_record
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError

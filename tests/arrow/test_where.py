@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 
 import kafkaspec as ks
-from kafkaspec.arrow.where.condition import Where, WhereError
+from kafkaspec.arrow.where.condition import Where
+from kafkaspec.arrow.where.syntax import WhereError
 from kafkaspec.cli.commands import dump_columns
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import golden, lines, run

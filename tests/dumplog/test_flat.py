@@ -7,8 +7,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from kafkaspec.arrow.messages.arrays import encode_with
-from kafkaspec.arrow.messages.tables import message_table
+from kafkaspec.arrow.messages.arrays import encode_with, message_table
 from kafkaspec.codecs import get_codec
 from kafkaspec.dumplog.decoders import decoder_of
 from kafkaspec.layout import MessageLayout, Role

@@ -14,8 +14,7 @@ import crc32c
 import pyarrow as pa
 import pytest
 
-from kafkaspec.arrow.messages.arrays import decode_with, encode_with
-from kafkaspec.arrow.messages.tables import MessageTable, message_table
+from kafkaspec.arrow.messages.arrays import MessageTable, decode_with, encode_with, message_table
 from kafkaspec.codecs import Codec, codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import quorum_state

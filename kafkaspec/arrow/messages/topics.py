@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.messages.layouts import decode_layouts, type_of_layouts
-from kafkaspec.arrow.messages.record_types import located, record_types
+from kafkaspec.arrow.messages.layouts import decode_layouts, located, record_types, type_of_layouts
 from kafkaspec.arrow.reading import AnyLog, partitions_of, record_batches
 from kafkaspec.arrow.schema import SIMPLE, Request, RequestOptions, request_of, whole_numbers
 from kafkaspec.codecs import Codec, get_codec

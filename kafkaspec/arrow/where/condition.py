@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import Any as Anything
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
+from kafkaspec.arrow.where import syntax
 from kafkaspec.arrow.where.evaluation import WhereProgram
-from kafkaspec.arrow.where.parser import parse
 from kafkaspec.arrow.where.ranges import ValueRange, ValueRanges, ranges_of
-from kafkaspec.arrow.where.tree import All, Any, Not, WhereError, WhereNode, column_of, operands
 from kafkaspec.log.selection import W
-
-__all__ = ["Where", "WhereError"]
 
 Truth = bool | None
 _ALL: Final = frozenset((True, False, None))
@@ -26,7 +22,7 @@ class Where:
     """A condition on records.
 
     Args:
-        text: the condition; see ``kafkaspec.arrow.where.parser``.
+        text: the condition; see ``kafkaspec.arrow.where.syntax``.
 
     Raises:
         WhereError: it is none.
@@ -34,10 +30,10 @@ class Where:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._node = parse(text)
+        self._node = syntax.parse(text)
         self._ranges = ranges_of(self._node)
         self._programs: dict[pa.Schema, WhereProgram] = {}
-        found = (column_of(each) for each in operands(self._node))
+        found = (syntax.column_of(each) for each in syntax.operands(self._node))
         self.columns = tuple(dict.fromkeys(each.path[0] for each in found if each is not None))
         """The columns that it is about."""
 
@@ -62,7 +58,7 @@ class Where:
 
     def narrowed(self, wanted: W) -> W:
         """Return a selection, or a request, with no more offsets and timestamps than needed."""
-        bounds: dict[str, Anything] = {}
+        bounds: dict[str, Any] = {}
         for what, found in (("offset", self._ranges.offset), ("timestamp", self._ranges.timestamp)):
             start, end = f"start_{what}", f"end_{what}"
             both = found & ValueRange(getattr(wanted, start), getattr(wanted, end))
@@ -76,14 +72,14 @@ class Where:
         )
         return not self._ranges.is_empty and True in self._outcomes(self._node, place)
 
-    def _outcomes(self, node: WhereNode, place: pa.RecordBatch) -> frozenset[Truth]:
+    def _outcomes(self, node: syntax.WhereNode, place: pa.RecordBatch) -> frozenset[Truth]:
         """Return what a part of it can be for records of a partition."""
-        if isinstance(node, Not):
+        if isinstance(node, syntax.Not):
             return frozenset(
                 None if each is None else not each for each in self._outcomes(node.part, place)
             )
-        if isinstance(node, All | Any):
-            stops = isinstance(node, Any)
+        if isinstance(node, syntax.All | syntax.Any):
+            stops = isinstance(node, syntax.Any)
             found = frozenset[Truth]([not stops])
             for part in node.parts:
                 others = self._outcomes(part, place)
@@ -92,7 +88,7 @@ class Where:
                     for pair in product(found, others)
                 )
             return found
-        columns = [column_of(each) for each in operands(node)]
+        columns = [syntax.column_of(each) for each in syntax.operands(node)]
         if not all(each is None or each.path in (("topic",), ("partition",)) for each in columns):
             return _ALL
         return frozenset(WhereProgram(node, place.schema, self.text)(place).to_pylist())

@@ -15,22 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec.arrow.where import syntax
 from kafkaspec.arrow.where.ranges import ValueRange, milliseconds, scaled, values_of
-from kafkaspec.arrow.where.tree import (
-    All,
-    Among,
-    Any,
-    Call,
-    Fits,
-    IsNull,
-    Literal,
-    Not,
-    Operand,
-    WhereColumn,
-    WhereComparison,
-    WhereError,
-    WhereNode,
-)
 
 _Values = Callable[[pa.RecordBatch], pa.Array]
 """Returns a column of a record batch, or what is made of some."""
@@ -61,7 +47,7 @@ class WhereProgram:
         WhereError: it does not suit the schema.
     """
 
-    def __init__(self, node: WhereNode, schema: pa.Schema, text: str) -> None:
+    def __init__(self, node: syntax.WhereNode, schema: pa.Schema, text: str) -> None:
         self._schema = schema
         self._text = text
         self._run = self._node(node)
@@ -71,44 +57,44 @@ class WhereProgram:
         return self._run(batch)
 
     def _fail(self, message: str, at: int) -> NoReturn:
-        raise WhereError(message, self._text, at)
+        raise syntax.WhereError(message, self._text, at)
 
     # -- conditions ---------------------------------------------------------------------------
 
-    def _node(self, node: WhereNode) -> _Values:
-        if isinstance(node, All | Any):
+    def _node(self, node: syntax.WhereNode) -> _Values:
+        if isinstance(node, syntax.All | syntax.Any):
             parts = [self._node(part) for part in node.parts]
-            join = pc.and_kleene if isinstance(node, All) else pc.or_kleene
+            join = pc.and_kleene if isinstance(node, syntax.All) else pc.or_kleene
             return lambda batch: reduce(join, (part(batch) for part in parts))
-        if isinstance(node, Not):
+        if isinstance(node, syntax.Not):
             part = self._node(node.part)
             return lambda batch: pc.invert(part(batch))
-        if isinstance(node, WhereComparison):
+        if isinstance(node, syntax.WhereComparison):
             return self._compare(node)
-        if isinstance(node, Among):
+        if isinstance(node, syntax.Among):
             parts = [
-                self._compare(WhereComparison("=", node.operand, item, node.at))
+                self._compare(syntax.WhereComparison("=", node.operand, item, node.at))
                 for item in node.items[: _FEW if self._is_plain(node) else None]
             ]
             if len(node.items) > len(parts):
                 return self._among(node)
             return lambda batch: reduce(pc.or_kleene, (part(batch) for part in parts))
-        if isinstance(node, IsNull):
+        if isinstance(node, syntax.IsNull):
             _, values = self._operand(node.operand, whole=True)
             return lambda batch: pc.is_null(values(batch))
-        if isinstance(node, Fits):
+        if isinstance(node, syntax.Fits):
             return self._fits(node)
         kind, values = self._operand(node.operand)
         if not pa.types.is_boolean(kind):
             self._fail(f"this is {kind}, and not true or false", _at(node.operand))
         return values
 
-    def _is_plain(self, node: Among) -> bool:
+    def _is_plain(self, node: syntax.Among) -> bool:
         """Return whether many items are looked up together: those of texts and bytes."""
         kind, _ = self._operand(node.operand)
         return len(node.items) > _FEW and (_is_bytes(kind) or pa.types.is_string(kind))
 
-    def _among(self, node: Among) -> _Values:
+    def _among(self, node: syntax.Among) -> _Values:
         kind, values = self._operand(node.operand)
         items = [self._constant(item, kind) for item in node.items]
         known = pa.array([item.as_py() for item in items], kind)
@@ -120,7 +106,7 @@ class WhereProgram:
 
         return found
 
-    def _fits(self, node: Fits) -> _Values:
+    def _fits(self, node: syntax.Fits) -> _Values:
         kind, values = self._operand(node.operand)
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_bytes(kind)):
             self._fail(f"patterns are for texts and bytes, and this is {kind}", node.at)
@@ -132,14 +118,14 @@ class WhereProgram:
             self._fail(f"this is not a pattern: {error}", node.at)
         return lambda batch: match(values(batch), pattern=node.pattern)
 
-    def _compare(self, node: WhereComparison) -> _Values:
+    def _compare(self, node: syntax.WhereComparison) -> _Values:
         left, right, sign = node.left, node.right, node.operator
-        if isinstance(left, Literal):
+        if isinstance(left, syntax.Literal):
             left, right, sign = right, left, _SWAPPED[sign]
-        if isinstance(left, Literal):
+        if isinstance(left, syntax.Literal):
             self._fail("this compares constants: one side has to be a column", node.at)
         kind, values = self._operand(left)
-        if not isinstance(right, Literal):
+        if not isinstance(right, syntax.Literal):
             return self._compare_columns(sign, (kind, values), self._operand(right), node.at)
         if pa.types.is_null(kind):
             return lambda batch: pa.nulls(batch.num_rows, pa.bool_())
@@ -171,7 +157,7 @@ class WhereProgram:
             self._fail(f"{kind} is not compared with {other}", at)
         return lambda batch: compare(first(batch), second(batch))
 
-    def _constant(self, literal: Literal, kind: pa.DataType) -> pa.Scalar:
+    def _constant(self, literal: syntax.Literal, kind: pa.DataType) -> pa.Scalar:
         value, types = literal.value, pa.types
         try:
             if _is_bytes(kind) and isinstance(value, str | bytes):
@@ -196,16 +182,13 @@ class WhereProgram:
 
     # -- operands -----------------------------------------------------------------------------
 
-    def _operand(self, operand: Operand, *, whole: bool = False) -> tuple[pa.DataType, _Values]:
-        """Return type and values of a column or function.
-
-        Args:
-            operand: the operand.
-            whole: whether structs and lists are taken too.
-        """
-        if isinstance(operand, Literal):
+    def _operand(
+        self, operand: syntax.Operand, *, whole: bool = False
+    ) -> tuple[pa.DataType, _Values]:
+        """Return type and values of a column or function; with ``whole`` also structs and lists."""
+        if isinstance(operand, syntax.Literal):
             self._fail("a column is expected", operand.at)
-        if isinstance(operand, Call):
+        if isinstance(operand, syntax.Call):
             return self._call(operand)
         kind, values = self._column(operand)
         if pa.types.is_nested(kind) and not whole:
@@ -213,7 +196,7 @@ class WhereProgram:
                        operand.at)  # fmt: skip
         return kind, values
 
-    def _column(self, column: WhereColumn) -> tuple[pa.DataType, _Values]:
+    def _column(self, column: syntax.WhereColumn) -> tuple[pa.DataType, _Values]:
         path = column.path
         names = self._schema.names
         count = next((n for n in range(len(path), 0, -1) if ".".join(path[:n]) in names), 0)
@@ -245,8 +228,8 @@ class WhereProgram:
 
         return dense, values
 
-    def _call(self, call: Call) -> tuple[pa.DataType, _Values]:
-        if isinstance(call.argument, Literal):
+    def _call(self, call: syntax.Call) -> tuple[pa.DataType, _Values]:
+        if isinstance(call.argument, syntax.Literal):
             return self._header(call, str(call.argument.value))
         kind, values = self._operand(call.argument)
         if call.function == "length":
@@ -257,8 +240,8 @@ class WhereProgram:
             self._fail(f"text is made of bytes, and this is {kind}", call.at)
         return pa.string(), lambda batch: _texts(values(batch))
 
-    def _header(self, call: Call, name: str) -> tuple[pa.DataType, _Values]:
-        kind, values = self._column(WhereColumn(("headers",), call.at))
+    def _header(self, call: syntax.Call, name: str) -> tuple[pa.DataType, _Values]:
+        kind, values = self._column(syntax.WhereColumn(("headers",), call.at))
         if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
             self._fail(f"headers are {kind}", call.at)
         key = name.encode("utf-8", "surrogateescape")
@@ -272,7 +255,7 @@ _FEW: Final = 8
 _SWAPPED: Final = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
-def _at(operand: Operand) -> int:
+def _at(operand: syntax.Operand) -> int:
     return operand.at
 
 

@@ -7,16 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import reduce
 from typing import Final
 
-from kafkaspec.arrow.where.tree import (
-    All,
-    Among,
-    Any,
-    Literal,
-    Not,
-    WhereColumn,
-    WhereComparison,
-    WhereNode,
-)
+from kafkaspec.arrow.where import syntax
 from kafkaspec.times import microseconds
 
 _OPPOSITE: Final = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -72,32 +63,32 @@ class ValueRanges:
         return self.offset.is_empty or self.timestamp.is_empty
 
 
-def ranges_of(node: WhereNode, *, negated: bool = False) -> ValueRanges:
+def ranges_of(node: syntax.WhereNode, *, negated: bool = False) -> ValueRanges:
     """Return ranges that hold every record for which a condition is true, and perhaps others.
 
     Args:
         node: the condition.
         negated: whether it has to be false instead.
     """
-    if isinstance(node, Not):
+    if isinstance(node, syntax.Not):
         return ranges_of(node.part, negated=not negated)
-    if isinstance(node, All | Any):
+    if isinstance(node, syntax.All | syntax.Any):
         parts = [ranges_of(part, negated=negated) for part in node.parts]
-        both = isinstance(node, All) is not negated
+        both = isinstance(node, syntax.All) is not negated
         return reduce(ValueRanges.__and__ if both else ValueRanges.__or__, parts)
-    if isinstance(node, WhereComparison):
+    if isinstance(node, syntax.WhereComparison):
         sign, column, literal = node.operator, node.left, node.right
-        if isinstance(column, Literal):
+        if isinstance(column, syntax.Literal):
             sign, column, literal = _SWAPPED[sign], literal, column
         return _of_comparison(_OPPOSITE[sign] if negated else sign, column, literal)
-    if isinstance(node, Among) and not negated:
+    if isinstance(node, syntax.Among) and not negated:
         found = (_of_comparison("=", node.operand, item) for item in node.items)
         return reduce(ValueRanges.__or__, found)
     return ValueRanges()
 
 
 def _of_comparison(sign: str, column: object, literal: object) -> ValueRanges:
-    if not isinstance(column, WhereColumn) or not isinstance(literal, Literal):
+    if not isinstance(column, syntax.WhereColumn) or not isinstance(literal, syntax.Literal):
         return ValueRanges()
     value = literal.value
     if column.path == ("offset",) and isinstance(value, int | Decimal):

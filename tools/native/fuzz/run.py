@@ -26,7 +26,7 @@ from itertools import islice
 from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.arrow.messages.tables import message_table
+from kafkaspec.arrow.messages.arrays import message_table
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.compression import NAMES
 from kafkaspec.extension import GLUE
