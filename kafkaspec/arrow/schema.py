@@ -12,7 +12,7 @@ import pyarrow as pa
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.columns.memory import Unpacked
-from kafkaspec.columns.own import OWN, OwnColumn
+from kafkaspec.columns.records import OWN, OwnColumn
 from kafkaspec.columns.wanted import HIGHEST, LOWEST, Wanted
 from kafkaspec.layout import FieldLayout, Kind, names
 from kafkaspec.layout.kinds import KINDS, header_fields, value_names

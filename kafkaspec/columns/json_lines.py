@@ -12,13 +12,12 @@ from enum import IntEnum
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, ListColumn
 from kafkaspec.layout import names
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-    from kafkaspec.codecs.native.core import Core
 
 NULL: Final = "null"
 BOOLEANS: Final = ("false", "true")

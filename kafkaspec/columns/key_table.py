@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from enum import IntFlag
 from typing import TYPE_CHECKING, Final
 
+from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.keys import each_value
 from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, null_rows
 from kafkaspec.layout import names
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-    from kafkaspec.codecs.native.core import Core
 
 DIGEST_BYTES: Final = 16
 SLOT_BYTES: Final = 24

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kafkaspec.codecs.native.core import DEFAULT_PACKAGE
+from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core
 from kafkaspec.columns.conditions import Compare, Marks
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.messages.lookup import HEADS, MESSAGES, in_topic
@@ -33,7 +33,6 @@ from kafkaspec.messages.tables import (
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from kafkaspec.codecs.native.core import Core
     from kafkaspec.columns.memory import BytesColumn
 
 _VIEWS: Final = 2

@@ -16,17 +16,15 @@ from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.codecs.native.scan import EntryTable, scan
-from kafkaspec.columns.decoding import decoded
-from kafkaspec.columns.memory import Columns, ColumnSet, IntegerColumn, Layout, Unpacked
-from kafkaspec.columns.own import objects_of
-from kafkaspec.columns.records import RecordColumns, fact
-from kafkaspec.columns.unpacking import Chunk, Unpacker
+from kafkaspec.columns.memory import Columns, ColumnSet, IntegerColumn, Layout, Unpacked, decoded
+from kafkaspec.columns.records import RecordColumns, fact, objects_of
+from kafkaspec.columns.unpacking import Chunk, Unpacker, apply_shift, apply_shifts
 from kafkaspec.columns.wanted import LOWEST, OF_BATCH, POSITION, Wanted
-from kafkaspec.columns.wrappers import apply_shift, apply_shifts
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.window import LEAST_AHEAD, Allocate
 from kafkaspec.layout.framing import ENTRY
@@ -39,9 +37,6 @@ from kafkaspec.log.lookup import start_position
 from kafkaspec.log.pieces import PIECE_BYTES, WHOLE_BYTES, Piece, runs_of
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
-
-if TYPE_CHECKING:
-    from kafkaspec.codecs.native.core import Core
 
 _ENTRY_BYTES: Final = 16 << 10
 """Assumed size of an entry, until some have been read; the size of a table depends on it."""
@@ -77,7 +72,7 @@ class Reader:
             layout: layout of byte strings that the core writes; see ``Columns.layout``.
             allocate: allocates memory.
             unpacked: is told of each entry that was decompressed.
-            own: names of columns of ``kafkaspec.columns.own``, whose values are made of objects.
+            own: names of columns of ``OWN``, whose values are made of objects.
         """
         self._own = tuple(own)
         self._tell = unpacked

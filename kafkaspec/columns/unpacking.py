@@ -1,30 +1,33 @@
-"""Decompress payloads into an arena, and say which entries can be decoded from it."""
+"""Decompress payloads into an arena, and say which entries can be decoded from it.
+
+Only regular wrappers (compressed messages of magic 0 and 1) are opened here. Cases that Kafka
+tolerates or rejects (a cut last message, a batch or a compressed message inside, offsets beyond the
+wrapper's) are for the reference, ``kafkaspec.log.legacy``, which has the rules.
+"""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kafkaspec import compression
+from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.names import KIND
-from kafkaspec.codecs.native.scan import EntryTable
-from kafkaspec.columns.memory import Unpacked
-from kafkaspec.columns.wanted import POSITION
-from kafkaspec.columns.wrappers import open_wrapper
+from kafkaspec.codecs.native.scan import EntryTable, survey
+from kafkaspec.columns.memory import AnyColumn, IntegerColumn, Unpacked
+from kafkaspec.columns.wanted import BATCH_BASE_OFFSET, POSITION
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.io.window import Allocate, Cursor
 from kafkaspec.layout.kinds import KINDS
-from kafkaspec.layout.names import MAGIC
+from kafkaspec.layout.names import MAGIC, OFFSET, TIMESTAMP, TIMESTAMP_TYPE
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.legacy import Shift
+from kafkaspec.log.legacy import Shift, shift_of
 from kafkaspec.log.pieces import HELD_BYTES
 from kafkaspec.log.segment import Segment
-
-if TYPE_CHECKING:
-    from kafkaspec.codecs.native.core import Core
+from kafkaspec.model import Buffer
 
 _LEAST_ARENA: Final = 64 << 10
 _RATIO: Final = 4
@@ -258,3 +261,71 @@ def _part(core: Core, whole: Chunk, first: int, last: int, arena: memoryview) ->
     shifts = {n - first: whole.shifts[n] for n in numbers if n in whole.shifts}
     sources = (whole.region, arena)
     yield replace(whole, entries=entries, rows=rows, bytes=size, sources=sources, shifts=shifts)
+
+
+def apply_shift(
+    core: Core, shift: Shift, found: Mapping[str, AnyColumn], first: int, rows: int
+) -> None:
+    """Apply the changes of a wrapper to those of the columns that are present.
+
+    Args:
+        core: the extension.
+        shift: the changes.
+        found: the columns, by name.
+        first: row of the first message.
+        rows: number of messages.
+    """
+    changes = (
+        (OFFSET, False, shift.offset or None),
+        (BATCH_BASE_OFFSET, True, shift.base_offset),
+        (TIMESTAMP, True, shift.timestamp),
+    )
+    for name, replaced, number in changes:
+        column = found.get(name)
+        if number is not None and isinstance(column, IntegerColumn):
+            core.module.adjust(column.values, first, rows, replaced, number)
+
+
+def apply_shifts(
+    core: Core,
+    shifts: Mapping[int, Shift],
+    batches: array[int],
+    entries: range,
+    found: Mapping[str, AnyColumn],
+) -> None:
+    """Apply the shifts of wrappers to their rows.
+
+    Args:
+        core: the extension.
+        shifts: shifts by number of the entry.
+        batches: descriptions of the entries for the core.
+        entries: numbers of the entries whose rows are in the columns.
+        found: the columns, by name.
+    """
+    if not shifts:
+        return
+    rows = batches[core.module.ROWS :: core.module.BATCH_FIELDS]
+    first = 0
+    for number in entries:
+        shift = shifts.get(number)
+        if shift is not None:
+            apply_shift(core, shift, found, first, shift.count)
+        first += rows[number]
+
+
+def open_wrapper(core: Core, table: EntryTable, entry: int, payload: Buffer) -> Shift | None:
+    """Return the changes to the messages of a wrapper; None if it is not regular.
+
+    Args:
+        core: the extension.
+        table: headers of entries, the wrapper among them.
+        entry: number of the wrapper in the table.
+        payload: decompressed value of the wrapper.
+    """
+    magic = table.column(MAGIC)[entry]
+    appended = KINDS[magic].has_timestamps and table.column(TIMESTAMP_TYPE)[entry]
+    append_time = table.column(TIMESTAMP)[entry] if appended else None
+    whole = survey(core, payload, False)
+    if whole is None or whole.size < len(payload):
+        return None
+    return shift_of(whole, KINDS[magic], table.column(OFFSET)[entry], append_time)

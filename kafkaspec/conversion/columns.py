@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable, scan
-from kafkaspec.columns.decoding import described
 from kafkaspec.columns.memory import (
     AnyColumn,
     BytesColumn,
@@ -21,6 +20,7 @@ from kafkaspec.columns.memory import (
     IntegerColumn,
     Layout,
     ListColumn,
+    described,
 )
 from kafkaspec.columns.wanted import SIZE
 from kafkaspec.conversion.fields import fields_outside, own_fields

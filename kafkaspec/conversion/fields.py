@@ -17,8 +17,13 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model import model_class
 from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.columns.decoding import decode_payload
-from kafkaspec.columns.memory import AnyColumn, BytesColumn, IntegerColumn, ListColumn
+from kafkaspec.columns.memory import (
+    AnyColumn,
+    BytesColumn,
+    IntegerColumn,
+    ListColumn,
+    decode_payload,
+)
 from kafkaspec.columns.wanted import OF_BATCH
 from kafkaspec.errors import Reason
 from kafkaspec.layout import EntryKind, FieldLayout, Form, Kind, names
