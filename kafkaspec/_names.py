@@ -54,7 +54,7 @@ NAMES: dict[str, dict[str, tuple[str, str]]] = {
         "Origin": ("kafkaspec.codecs.base", "Origin"),
         "Scan": ("kafkaspec.codecs.headers", "Scan"),
         "codec_names": ("kafkaspec.codecs.installed", "codec_names"),
-        "get_codec": ("kafkaspec.codecs.choice", "get_codec"),
+        "get_codec": ("kafkaspec.codecs.installed", "get_codec"),
     },
     "kafkaspec.conformance": {
         "Case": ("kafkaspec.conformance.cases", "Case"),

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from kafkaspec.codecs.base import NOWHERE as NOWHERE
     from kafkaspec.codecs.base import Codec as Codec
     from kafkaspec.codecs.base import Origin as Origin
-    from kafkaspec.codecs.choice import get_codec as get_codec
     from kafkaspec.codecs.headers import Scan as Scan
     from kafkaspec.codecs.installed import DEFAULT_CODEC as DEFAULT_CODEC
     from kafkaspec.codecs.installed import codec_names as codec_names
+    from kafkaspec.codecs.installed import get_codec as get_codec
     from kafkaspec.model import Buffer as Buffer
 
     __all__: list[str]

@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from kafkaspec import compression as compressions
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.entries import header_size, put_headers
-from kafkaspec.codecs.native.scan import EntryTable
+from kafkaspec.codecs.native.scan import EntryTable, header_size, put_headers
 from kafkaspec.columns.wanted import POSITION, SIZE
 from kafkaspec.conversion.ranges import BEFORE_ALL, KNOWN, BatchChunk, BatchRange, ByRanges, last_of
 from kafkaspec.errors import KafkaSpecError

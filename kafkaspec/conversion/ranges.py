@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.entries import header_size, intact
-from kafkaspec.codecs.native.scan import EntryTable, scan
+from kafkaspec.codecs.native.scan import EntryTable, header_size, intact, scan
 from kafkaspec.columns.wanted import POSITION, SIZE
 from kafkaspec.conversion.drafts import Shared
 from kafkaspec.layout import EntryKind, names

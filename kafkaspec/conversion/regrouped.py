@@ -17,8 +17,13 @@ from typing import Any, Final, NamedTuple
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.codecs.native.entries import header_size, put_headers, put_payloads
-from kafkaspec.codecs.native.scan import EntryTable, blank_table
+from kafkaspec.codecs.native.scan import (
+    EntryTable,
+    blank_table,
+    header_size,
+    put_headers,
+    put_payloads,
+)
 from kafkaspec.columns.conditions import BEFORE, Compare, Condition, Marks
 from kafkaspec.columns.memory import Columns, Layout
 from kafkaspec.columns.reader import Reader

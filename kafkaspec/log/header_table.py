@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import Scan
-from kafkaspec.codecs.native.entries import intact
+from kafkaspec.codecs.native.scan import intact
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import FRAMING, checksum_of

@@ -18,7 +18,7 @@ from kafkaspec.analysis import Area, Finding, FindingReason
 from kafkaspec.analysis.verification import verify_events
 from kafkaspec.analysis.verify_segment import SegmentVerifier
 from kafkaspec.codecs import codec_names
-from kafkaspec.codecs.references.kaitai import KaitaiCodec
+from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.decoding import decode_messages
 from kafkaspec.messages.topics import topic_of

@@ -10,7 +10,7 @@ from kafkaspec._generated.python.model.recordbatch import (
     RecordBatch,
 )
 from kafkaspec.codecs.base import Codec, Parser
-from kafkaspec.codecs.references.construct import ConstructCodec
+from kafkaspec.codecs.references.construct.codec import ConstructCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 
 CODEC = ConstructCodec()

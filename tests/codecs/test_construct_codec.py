@@ -17,7 +17,7 @@ from kafkaspec._generated.python.model.recordbatch import (
     RecordBatch,
 )
 from kafkaspec.codecs import Origin, get_codec
-from kafkaspec.codecs.references.construct import ConstructCodec
+from kafkaspec.codecs.references.construct.codec import ConstructCodec
 from kafkaspec.errors import CorruptError, Reason, TruncatedError
 from tests.codecs.construct_cases import (
     ABORT,
@@ -277,7 +277,7 @@ def test_without_the_package_there_is_advice_and_the_library_still_imports() -> 
 import sys
 sys.modules["construct"] = None
 import kafkaspec, kafkaspec.codecs
-from kafkaspec.codecs.references.construct import ConstructCodec
+from kafkaspec.codecs.references.construct.codec import ConstructCodec
 try:
     ConstructCodec()
 except ImportError as error:

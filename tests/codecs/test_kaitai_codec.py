@@ -38,7 +38,7 @@ from kafkaspec._generated.python.model.recordbatch import (
     RecordBatch,
     RecordSet,
 )
-from kafkaspec.codecs.references.kaitai import KaitaiCodec
+from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.compression import decompress
 from kafkaspec.errors import KafkaSpecError, Reason
 from tests.goldens import GOLDEN, VERSIONS, distinct
@@ -389,7 +389,7 @@ def test_raw_cannot_write_a_wrong_length_of_a_structure() -> None:
 
 def test_the_runtime_is_loaded_when_it_is_needed() -> None:
     script = (
-        "import sys; from kafkaspec.codecs.references.kaitai import KaitaiCodec\n"
+        "import sys; from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec\n"
         "codec = KaitaiCodec();"
         "assert 'kaitaistruct' not in sys.modules;"
         "codec.parse('varint.varint32', b'\\0'); assert 'kaitaistruct' in sys.modules"

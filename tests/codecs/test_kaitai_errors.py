@@ -32,7 +32,7 @@ from kafkaspec._generated.python.model.recordbatch import (
     RecordSet,
 )
 from kafkaspec.codecs.base import Origin
-from kafkaspec.codecs.references.kaitai import KaitaiCodec
+from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 from tests.codecs.construct_cases import Mute
 from tests.extent import examples

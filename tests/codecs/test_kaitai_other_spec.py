@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafkaspec.codecs.references.kaitai import KaitaiCodec
+from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 from tools.specgen import driver
 from tools.specgen.kaitai import emit as emit_kaitai

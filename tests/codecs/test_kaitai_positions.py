@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.codecs.base import Origin
-from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
+from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
+from kafkaspec.codecs.references.kaitai.positions import FieldPosition
 from kafkaspec.errors import KafkaSpecError, Reason
 
 CODEC = KaitaiCodec()

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafkaspec.codecs.native import load_core
-from kafkaspec.codecs.native.entries import header_size, intact, put_headers
-from kafkaspec.codecs.native.scan import scan
+from kafkaspec.codecs.native.core import load_core
+from kafkaspec.codecs.native.scan import header_size, intact, put_headers, scan
 from kafkaspec.layout.kinds import KINDS
 from tests.extent import examples
 from tests.log import forge

@@ -16,9 +16,9 @@ from kafkaspec._generated.construct import recordbatch
 from kafkaspec.analysis import FindingReason, verify
 from kafkaspec.codecs import Codec, Origin
 from kafkaspec.codecs.references.codec import ReferenceCodec
-from kafkaspec.codecs.references.construct import ConstructCodec
+from kafkaspec.codecs.references.construct.codec import ConstructCodec
 from kafkaspec.codecs.references.construct.runtime import Valid, value_
-from kafkaspec.codecs.references.kaitai import KaitaiCodec
+from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 from tests.codecs.construct_cases import ENTRIES, ONE, UNENCODABLE, Mute, a_batch
 

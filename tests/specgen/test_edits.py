@@ -22,9 +22,9 @@ from typing import Any
 import pytest
 
 from kafkaspec.codecs.base import Codec
-from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs.native.codec import NativeCodec
 from kafkaspec.codecs.python import PythonCodec
-from kafkaspec.codecs.references.kaitai import KaitaiCodec
+from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError
 from tests.specgen import changes, new_files
 from tests.specgen.changes import CHANGES
@@ -74,7 +74,7 @@ def codecs(tree: Tree) -> list[Codec]:
     """The codecs that are made of Python alone."""
     found: list[Codec] = [PythonCodec(tree.package)]
     try:
-        from kafkaspec.codecs.references.construct import ConstructCodec
+        from kafkaspec.codecs.references.construct.codec import ConstructCodec
     except ImportError:
         return found
     return [*found, ConstructCodec(tree.package)]

@@ -25,7 +25,7 @@ from kafkaspec._generated.construct.recordbatch import (
     record_set,
 )
 from kafkaspec.codecs.python import PythonCodec
-from kafkaspec.codecs.references.construct import ConstructCodec
+from kafkaspec.codecs.references.construct.codec import ConstructCodec
 from kafkaspec.errors import KafkaSpecError, Reason
 from tools.specgen import driver
 from tools.specgen.construct.emit import emit

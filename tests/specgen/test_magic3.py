@@ -24,11 +24,11 @@ import pytest
 
 from kafkaspec.checksum import crc32, crc32c
 from kafkaspec.codecs.base import Codec
-from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs.native.codec import NativeCodec
 from kafkaspec.codecs.native.scan import scan
 from kafkaspec.codecs.python import PythonCodec
-from kafkaspec.codecs.references.construct import ConstructCodec
-from kafkaspec.codecs.references.kaitai import KaitaiCodec
+from kafkaspec.codecs.references.construct.codec import ConstructCodec
+from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.columns.memory import ColumnSet, Layout
 from kafkaspec.errors import KafkaSpecError, Reason
 from tests.specgen import changes

@@ -33,7 +33,8 @@ from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import CodecName, Decode, PathsOrUrls, format_option
 from kafkaspec.codecs import Origin, codec_names, get_codec
-from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec
+from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
+from kafkaspec.codecs.references.kaitai.positions import FieldPosition
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
 from kafkaspec.io.local import FileReading

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafkaspec.codecs import Origin, get_codec
-from kafkaspec.codecs.references.kaitai import FieldPosition, KaitaiCodec, with_error
+from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
+from kafkaspec.codecs.references.kaitai.positions import FieldPosition, with_error
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.io.local import read_beside

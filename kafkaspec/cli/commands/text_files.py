@@ -15,7 +15,7 @@ import click
 from kafkaspec.cli.commands.explain_data import Section
 from kafkaspec.cli.console import count_text, iso
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.codecs.references.kaitai import FieldPosition
+from kafkaspec.codecs.references.kaitai.positions import FieldPosition
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import (

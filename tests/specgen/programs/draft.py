@@ -18,8 +18,7 @@ from click.testing import CliRunner
 
 import kafkaspec as ks
 from kafkaspec.cli.main import main
-from kafkaspec.codecs.choice import get_codec
-from kafkaspec.codecs.installed import codec_names
+from kafkaspec.codecs.installed import codec_names, get_codec
 from kafkaspec.compression import NAMES
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.messages import decode_messages

@@ -3,9 +3,3 @@
 The package ``construct`` is an extra. Without it this module still imports, and making a
 ``ConstructCodec`` says what to install.
 """
-
-from __future__ import annotations
-
-from kafkaspec.codecs.references.construct.codec import ConstructCodec
-
-__all__ = ["ConstructCodec"]

@@ -7,9 +7,8 @@ from importlib import import_module
 from io import BytesIO
 from typing import Any, ClassVar
 
-from kafkaspec.codecs.references.codec import ReferenceCodec
+from kafkaspec.codecs.references.codec import ReferenceCodec, Window
 from kafkaspec.codecs.references.trees import Argument, Convert, DisorderError, Trees, same
-from kafkaspec.codecs.references.window import Window
 from kafkaspec.layout import FieldLayout, TypeLayout
 from kafkaspec.model import Buffer
 

@@ -1,4 +1,4 @@
-"""Values to trees of Kaitai objects that are ready to be written.
+"""Values to trees of Kaitai objects that are ready to be written, and these to bytes.
 
 The compiled classes compute nothing: lengths, counts, checksums, the bytes of varints and what
 each object must know of its parents are filled in here, children first.
@@ -7,12 +7,14 @@ each object must know of its parents are filled in here, children first.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache, partial
+from importlib import import_module
+from io import BytesIO
 from operator import attrgetter
 from typing import Any
 
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs.references.kaitai.trees import KaitaiTrees
-from kafkaspec.codecs.references.kaitai.writer import reach_end, written
 from kafkaspec.codecs.references.trees import settled
 from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout, varints
 
@@ -187,3 +189,68 @@ def _checked(value: Any, largest: int, *, signed: bool = False) -> int:
     if not isinstance(value, int) or not (~largest if signed else 0) <= value <= largest:
         raise ValueError(f"{value!r} is not an integer of that range")
     return value
+
+
+@cache
+def _runtime() -> Any:
+    return import_module("kaitaistruct")
+
+
+@cache
+def _growing_stream() -> Any:
+    """Return a stream without an end, to measure a size; Kaitai has only fixed streams."""
+
+    class GrowingStream(_runtime().KaitaiStream):  # type: ignore[misc]
+        tail = 0
+        """Bytes of the structure that will reach to the end, which asks how many are left."""
+
+        def _ensure_bytes_left_to_write(self, n: int, pos: int) -> None:
+            pass
+
+        def is_eof(self) -> bool:
+            return False
+
+        def size(self) -> int:
+            # Bytes of a substream are passed over now and written at the end.
+            size: int = max(super().size(), self._io.tell() + self.tail)
+            return size
+
+    return GrowingStream
+
+
+def reach_end(tree: Any, last: Any) -> None:
+    """Let a tree say how many bytes its last structure takes, which reaches to the end."""
+    tail, write_all = len(written(last)), tree._write__seq
+
+    def write_tree(stream: Any) -> None:
+        stream.tail = tail
+        write_all(stream)
+
+    tree._write__seq = write_tree
+
+
+def written(tree: Any) -> bytes:
+    """Return the bytes of a checked tree whose size is not known yet."""
+    stream = _growing_stream()(BytesIO())
+    for step in (partial(tree._write__seq, stream), stream.write_back_child_streams):
+        try:
+            step()
+        except _runtime().ConsistencyError as error:
+            # "The stream must end here, 0 bytes are left": what reaches to the end was written.
+            if error.expected != 0 or error.actual != stream.tail:
+                raise
+    content: bytes = stream.to_byte_array()
+    return content
+
+
+def write(tree: Any) -> bytes:
+    """Return the bytes of a checked tree, by a stream of exactly their size."""
+    size = len(written(tree))
+    stream = _runtime().KaitaiStream(BytesIO(bytearray(size)))
+    tree._write__seq(stream)
+    end = stream.pos()
+    stream.write_back_child_streams()
+    if end != size:
+        raise ValueError(f"{end} bytes were written where {size} were measured")
+    content: bytes = stream.to_byte_array()
+    return content

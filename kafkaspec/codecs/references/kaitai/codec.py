@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 from kafkaspec.codecs.base import NOWHERE, Origin, bounded
 from kafkaspec.codecs.references.codec import ReferenceCodec
-from kafkaspec.codecs.references.kaitai.builder import TreeBuilder
+from kafkaspec.codecs.references.kaitai.builder import TreeBuilder, write
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition, positions, with_error
 from kafkaspec.codecs.references.kaitai.trees import KaitaiTrees, MissingChoice
-from kafkaspec.codecs.references.kaitai.writer import write
 from kafkaspec.codecs.references.trees import DisorderError
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.model import Buffer

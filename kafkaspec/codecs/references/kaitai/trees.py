@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from kafkaspec.codecs.references import trees
-from kafkaspec.codecs.references.window import Window
+from kafkaspec.codecs.references.codec import Window
 from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout, varints
 from kafkaspec.model import Buffer
 
