@@ -113,9 +113,8 @@ def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> byte
     defaults = default_values(type_key)
     if not defaults.keys() >= set(absent):
         wanted = ", ".join(name for name in absent if name not in defaults)
-        raise make_error(
-            Reason.UNENCODABLE, f"there is no default for {wanted}", spec=LAYOUTS[type_key].location
-        )
+        detail = f"there is no default for {wanted}"
+        raise make_error(Reason.UNENCODABLE, detail, spec=LAYOUTS[type_key].location)
     rows = {name: list(values) for name, values in columns.items()}
     count = len(next(iter(rows.values())))
     ordered = [
@@ -125,6 +124,5 @@ def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> byte
     try:
         return b"".join(starmap(layout.pack, zip(*ordered, strict=not absent)))
     except error as problem:
-        raise make_error(
-            Reason.UNENCODABLE, str(problem), spec=LAYOUTS[type_key].location
-        ) from None
+        location = LAYOUTS[type_key].location
+        raise make_error(Reason.UNENCODABLE, str(problem), spec=location) from None

@@ -135,22 +135,15 @@ class Index(Generic[Entry]):
         """
         problems = []
         if len(self) and self.entry(len(self) - 1).offset < self.base_offset:
-            problems.append(
-                self._problem(
-                    len(self) - 1,
-                    _RELATIVE,
-                    f"the last offset {self.entry(len(self) - 1).offset}"
-                    f" is below the base offset {self.base_offset}",
-                )
-            )
+            last = self.entry(len(self) - 1).offset
+            detail = f"the last offset {last} is below the base offset {self.base_offset}"
+            problems.append(self._problem(len(self) - 1, _RELATIVE, detail))
         if self.trailing_bytes:
+            detail = f"the size {self.size} is not a multiple of {self.entry_size}"
+            place, spec = self.slots * self.entry_size, LAYOUTS[self.type_key].location
             problems.append(
                 make_error(
-                    Reason.TRAILING_BYTES,
-                    f"the size {self.size} is not a multiple of {self.entry_size}",
-                    file=self._source.name,
-                    offset=self.slots * self.entry_size,
-                    spec=LAYOUTS[self.type_key].location,
+                    Reason.TRAILING_BYTES, detail, file=self._source.name, offset=place, spec=spec
                 )
             )
         return problems

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from os import PathLike
 from typing import Final
 from uuid import UUID
 
@@ -25,7 +24,7 @@ from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.json_text import JsonObject
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, reader
 from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.kinds import CURRENT
 
@@ -231,14 +230,7 @@ def parse(data: bytes, *, file: str | None = None) -> SegmentManifest:
     )
 
 
-def read(path: str | PathLike[str]) -> SegmentManifest:
-    """Read the file at ``path``.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, and as ``parse``.
-    """
-    text = Text.load(path)
-    return parse(text.data, file=text.file)
+read = reader(parse)
 
 
 def _natural(found: JsonObject, name: str, bits: int = INT_BITS) -> int:

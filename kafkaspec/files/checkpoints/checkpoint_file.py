@@ -81,20 +81,17 @@ class CheckpointFormat(Generic[T]):
         return "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines)).encode()
 
     def _scan(self, text: Text) -> Iterator[T | KafkaSpecError]:
-        """Yield the entries in order, with the error of each malformed line.
-
-        Nothing is allocated for the count. Kafka allocates memory for it, and a broker runs out of
-        memory if it is wrong and large.
-        """
+        """Yield the entries in order, with the error of each malformed line."""
+        # Nothing is allocated for the count, as Kafka does: a broker runs out of memory if it is
+        # wrong and large.
         lines = text.lines()
         first = next(lines, None)
         if first is None:
             return
         version = text.number(first, INT_BITS, "/version")
         if version != VERSION:
-            raise text.error(
-                Reason.UNSUPPORTED_VERSION, f"version {version} is not {VERSION}", first, "/version"
-            )
+            detail = f"version {version} is not {VERSION}"
+            raise text.error(Reason.UNSUPPORTED_VERSION, detail, first, "/version")
         second = next(lines, None)
         if second is None:
             return
@@ -105,19 +102,12 @@ class CheckpointFormat(Generic[T]):
             found = fields(line)
             try:
                 if len(found) != self.width:
-                    raise text.error(
-                        Reason.INVALID_VALUE,
-                        f"{shown(line.text)} has {len(found)} fields, not {self.width}",
-                        line,
-                        path,
-                    )
+                    detail = f"{shown(line.text)} has {len(found)} fields, not {self.width}"
+                    raise text.error(Reason.INVALID_VALUE, detail, line, path)
                 yield self.entry(text, found, path)
             except KafkaSpecError as error:
                 yield error
         if number != announced:
-            yield text.error(
-                Reason.TRUNCATED if number < announced else Reason.INVALID_VALUE,
-                f"{announced} entries are announced, but {number} follow",
-                second,
-                "/count",
-            )
+            reason = Reason.TRUNCATED if number < announced else Reason.INVALID_VALUE
+            detail = f"{announced} entries are announced, but {number} follow"
+            yield text.error(reason, detail, second, "/count")

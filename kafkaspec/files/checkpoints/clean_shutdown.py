@@ -7,10 +7,9 @@ broker. A broker deletes it when it starts, so a running one has none.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike
 
 from kafkaspec.files.checkpoints.json_text import JsonObject, written
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, writable
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, reader, writable
 
 VERSION = 0
 _VERSION_FIELD = "version"
@@ -52,14 +51,7 @@ def parse(data: bytes, *, file: str | None = None) -> CleanShutdown:
     return CleanShutdown(found.number(_EPOCH_FIELD, LONG_BITS), version)
 
 
-def read(path: str | PathLike[str]) -> CleanShutdown:
-    """Read the file at ``path``.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, and as ``parse``.
-    """
-    text = Text.load(path)
-    return parse(text.data, file=text.file)
+read = reader(parse)
 
 
 def serialize(shutdown: CleanShutdown) -> bytes:

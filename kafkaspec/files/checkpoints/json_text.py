@@ -94,9 +94,8 @@ class JsonObject:
 
     def refuse(self, name: str, detail: str, reason: Reason = Reason.INVALID_VALUE) -> NoReturn:
         """Raise the error about a field."""
-        raise self._text.error(
-            reason, f"{name}: {detail}", self._place(name), f"{self._path}/{name}"
-        )
+        place, path = self._place(name), f"{self._path}/{name}"
+        raise self._text.error(reason, f"{name}: {detail}", place, path)
 
     def _place(self, name: str) -> TextPiece:
         return self._line.part(self._found(name), len(self._line.text))

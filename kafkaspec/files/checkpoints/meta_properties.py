@@ -7,10 +7,8 @@ properties, read as ISO 8859-1.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from os import PathLike
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from uuid import UUID
 
 from kafkaspec.errors import Reason, make_error
@@ -21,12 +19,10 @@ from kafkaspec.files.checkpoints.text import (
     Text,
     TextPiece,
     fits,
+    reader,
     shown,
     writable,
 )
-
-if TYPE_CHECKING:
-    from javaproperties import PropertiesElement
 
 # javaproperties is imported where it is needed: it imports all of urllib.
 
@@ -87,12 +83,8 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
         stripped = TextPiece(piece.text.strip(_JAVA_TRIM), piece.position, piece.line)
         version = text.number(stripped, INT_BITS, f"/{VERSION_KEY}")
         if version not in VERSIONS:
-            raise text.error(
-                Reason.UNSUPPORTED_VERSION,
-                f"version {version} is neither 0 nor 1",
-                piece,
-                f"/{VERSION_KEY}",
-            )
+            detail = f"version {version} is neither 0 nor 1"
+            raise text.error(Reason.UNSUPPORTED_VERSION, detail, piece, f"/{VERSION_KEY}")
     if version:
         for key in (CLUSTER_ID, NODE_ID):
             if key not in found:
@@ -110,14 +102,7 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
     )
 
 
-def read(path: str | PathLike[str]) -> MetaProperties:
-    """Read the file at ``path``.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, and as ``parse``.
-    """
-    text = Text.load(path)
-    return parse(text.data, file=text.file)
+read = reader(parse)
 
 
 def serialize(properties: MetaProperties) -> bytes:
@@ -130,13 +115,11 @@ def serialize(properties: MetaProperties) -> bytes:
 
     values: dict[str, str] = {VERSION_KEY: str(properties.version)}
     if properties.version not in VERSIONS:
-        raise make_error(
-            Reason.UNENCODABLE, f"version {properties.version} is neither 0 nor 1", path="/version"
-        )
+        detail = f"version {properties.version} is neither 0 nor 1"
+        raise make_error(Reason.UNENCODABLE, detail, path="/version")
     if properties.version and None in (properties.cluster_id, properties.node_id):
-        raise make_error(
-            Reason.UNENCODABLE, "version 1 needs a cluster id and a node id", path="/version"
-        )
+        detail = "version 1 needs a cluster id and a node id"
+        raise make_error(Reason.UNENCODABLE, detail, path="/version")
     if properties.node_id is not None:
         key = NODE_ID if properties.version else BROKER_ID
         values[key] = writable(properties.node_id, INT_BITS, key)
@@ -146,9 +129,8 @@ def serialize(properties: MetaProperties) -> bytes:
         values[DIRECTORY_ID] = kafka_uuid.to_text(properties.directory_id)
     for comment in properties.comments:
         if _LINE_END.search(comment) or not _LATIN.fullmatch(comment):
-            raise make_error(
-                Reason.UNENCODABLE, f"{shown(comment)} is not one line of ISO 8859-1", path="/#"
-            )
+            detail = f"{shown(comment)} is not one line of ISO 8859-1"
+            raise make_error(Reason.UNENCODABLE, detail, path="/#")
     lines = [f"#{comment}" for comment in properties.comments]
     lines += [
         javaproperties.join_key_value(key, values[key]) for key in _WRITTEN_ORDER if key in values
@@ -177,25 +159,16 @@ def _properties(text: Text) -> tuple[dict[str, TextPiece], tuple[str, ...]]:
     comments: list[str] = []
     position, line = 0, 1
     try:
-        for item in _items(text.data):
+        for item in javaproperties.parse(text.data.decode("latin-1")):
             source = item.source
             if isinstance(item, javaproperties.KeyValue):
-                value = TextPiece(item.value, position, line)
-                found[item.key] = value
+                found[item.key] = TextPiece(item.value, position, line)
             elif isinstance(item, javaproperties.Comment):
                 comments.append(source.strip(" \t\f\r\n")[1:])
             position += len(source)
             line += len(_LINE_END.findall(source))
     except javaproperties.InvalidUEscapeError as error:
-        raise text.error(
-            Reason.INVALID_VALUE,
-            f"{shown(str(error.escape))} is not a valid escape",
-            TextPiece("", position, line),
-        ) from None
+        place = TextPiece("", position, line)
+        detail = f"{shown(str(error.escape))} is not a valid escape"
+        raise text.error(Reason.INVALID_VALUE, detail, place) from None
     return found, tuple(comments)
-
-
-def _items(data: bytes) -> Iterable[PropertiesElement]:
-    import javaproperties
-
-    return javaproperties.parse(data.decode("latin-1"))

@@ -50,9 +50,8 @@ def by_partition(entries: Iterable[PartitionOffset]) -> dict[tuple[str, int], Pa
 
 def _line(entry: PartitionOffset) -> str:
     if not _TOPIC.fullmatch(entry.topic):
-        raise make_error(
-            Reason.UNENCODABLE, f"{shown(entry.topic)} is not the name of a topic", path="/topic"
-        )
+        detail = f"{shown(entry.topic)} is not the name of a topic"
+        raise make_error(Reason.UNENCODABLE, detail, path="/topic")
     partition = writable(entry.partition, INT_BITS, "partition")
     return f"{entry.topic} {partition} {writable(entry.offset, LONG_BITS, 'offset')}"
 

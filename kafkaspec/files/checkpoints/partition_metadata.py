@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from os import PathLike
 from uuid import UUID
 
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.files.checkpoints.text import INT_BITS, Text, TextPiece, fields, shown
+from kafkaspec.files.checkpoints.text import INT_BITS, Text, TextPiece, fields, reader, shown
 
 VERSION = 0
 """The version that Kafka writes. 2.8 to 3.6 read no other, later releases all but negative ones."""
@@ -57,14 +56,7 @@ def parse(data: bytes, *, file: str | None = None) -> PartitionMetadata:
     return PartitionMetadata(topic_id, version, second.position)
 
 
-def read(path: str | PathLike[str]) -> PartitionMetadata:
-    """Read the file at ``path``.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, and as ``parse``.
-    """
-    text = Text.load(path)
-    return parse(text.data, file=text.file)
+read = reader(parse)
 
 
 def serialize(topic_id: UUID) -> bytes:
@@ -93,9 +85,8 @@ def _values(text: Text) -> tuple[int, TextPiece]:
     first = _value(text, next(lines, None), "/version")
     version = text.number(first, INT_BITS, "/version")
     if version < VERSION:
-        raise text.error(
-            Reason.UNSUPPORTED_VERSION, f"version {version} is negative", first, "/version"
-        )
+        detail = f"version {version} is negative"
+        raise text.error(Reason.UNSUPPORTED_VERSION, detail, first, "/version")
     return version, _value(text, next(lines, None), "/topic_id")
 
 
@@ -104,7 +95,6 @@ def _value(text: Text, line: TextPiece | None, path: str) -> TextPiece:
         raise text.error(Reason.TRUNCATED, "the file ends before this line", path=path)
     found = fields(line, _SEPARATOR)
     if len(found) != 2:
-        raise text.error(
-            Reason.INVALID_VALUE, f"{shown(line.text)} is not a name and a value", line, path
-        )
+        detail = f"{shown(line.text)} is not a name and a value"
+        raise text.error(Reason.INVALID_VALUE, detail, line, path)
     return found[1]

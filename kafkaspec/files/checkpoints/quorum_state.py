@@ -7,14 +7,13 @@ Kafka: ``FileQuorumStateStore``, ``QuorumStateData.json``; KIP-595, KIP-853. It 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any
 from uuid import UUID
 
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.json_text import JsonObject, written
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, writable
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, reader, writable
 
 VERSIONS = (0, 1)
 """0 for kraft.version 0, 1 since kraft.version 1."""
@@ -77,12 +76,9 @@ def parse(data: bytes, *, file: str | None = None) -> QuorumState:
     found = JsonObject(text, line)
     version = found.number(_VERSION, _SHORT_BITS)
     if version not in VERSIONS:
-        raise text.error(
-            Reason.UNSUPPORTED_VERSION,
-            f"version {version} is neither 0 nor 1",
-            TextPiece("", found.position(_VERSION), line.line),
-            f"/{_VERSION}",
-        )
+        place = TextPiece("", found.position(_VERSION), line.line)
+        detail = f"version {version} is neither 0 nor 1"
+        raise text.error(Reason.UNSUPPORTED_VERSION, detail, place, f"/{_VERSION}")
     common: dict[str, Any] = {
         "leader_id": found.number("leaderId", INT_BITS),
         "leader_epoch": found.number(_LEADER_EPOCH, INT_BITS),
@@ -103,14 +99,7 @@ def parse(data: bytes, *, file: str | None = None) -> QuorumState:
     return QuorumState(**common, voted_directory_id=text.uuid(place, f"/{_VOTED_DIRECTORY_ID}"))
 
 
-def read(path: str | PathLike[str]) -> QuorumState:
-    """Read the file at ``path``.
-
-    Raises:
-        KafkaSpecError: ``unreadable``, and as ``parse``.
-    """
-    text = Text.load(path)
-    return parse(text.data, file=text.file)
+read = reader(parse)
 
 
 def serialize(state: QuorumState) -> bytes:
@@ -120,16 +109,12 @@ def serialize(state: QuorumState) -> bytes:
         KafkaSpecError: ``unencodable``: a number does not fit, or another version.
     """
     if state.data_version not in VERSIONS:
-        raise make_error(
-            Reason.UNENCODABLE, f"version {state.data_version} is neither 0 nor 1", path="/version"
-        )
+        detail = f"version {state.data_version} is neither 0 nor 1"
+        raise make_error(Reason.UNENCODABLE, detail, path="/version")
     for name in ("leader_id", "leader_epoch", "voted_id"):
         writable(getattr(state, name), INT_BITS, name)
-    common = {
-        "leaderId": state.leader_id,
-        _LEADER_EPOCH: state.leader_epoch,
-        "votedId": state.voted_id,
-    }
+    common: dict[str, Any] = {"leaderId": state.leader_id, _LEADER_EPOCH: state.leader_epoch}
+    common["votedId"] = state.voted_id
     version = {_VERSION: state.data_version}
     if state.data_version:
         directory = {_VOTED_DIRECTORY_ID: kafka_uuid.to_text(state.voted_directory_id)}
@@ -138,15 +123,9 @@ def serialize(state: QuorumState) -> bytes:
     voters = state.current_voters
     for voter in voters or ():
         writable(voter, INT_BITS, "current_voters")
-    return written(
-        {"clusterId": state.cluster_id}
-        | common
-        | {
-            "appliedOffset": state.applied_offset,
-            "currentVoters": None if voters is None else [{"voterId": voter} for voter in voters],
-        }
-        | version
-    )
+    listed = None if voters is None else [{"voterId": voter} for voter in voters]
+    last = {"appliedOffset": state.applied_offset, "currentVoters": listed}
+    return written({"clusterId": state.cluster_id} | common | last | version)
 
 
 def _voters(text: Text, line: TextPiece, found: JsonObject) -> tuple[int, ...] | None:
@@ -156,10 +135,7 @@ def _voters(text: Text, line: TextPiece, found: JsonObject) -> tuple[int, ...] |
     if not isinstance(value, list) or not all(
         isinstance(item, dict) and "voterId" in item for item in value
     ):
-        raise text.error(
-            Reason.INVALID_VALUE,
-            "it is not a list of voters",
-            TextPiece("", found.position("currentVoters"), line.line),
-            "/currentVoters",
-        )
+        place = TextPiece("", found.position("currentVoters"), line.line)
+        detail = "it is not a list of voters"
+        raise text.error(Reason.INVALID_VALUE, detail, place, "/currentVoters")
     return tuple(found.checked_number("currentVoters", item["voterId"], INT_BITS) for item in value)

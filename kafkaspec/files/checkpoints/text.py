@@ -7,16 +7,18 @@ The rules are those of ``BufferedReader.readLine``, ``Pattern.split("\\\\s+")``,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.io.local import read_beside
 from kafkaspec.io.remote import as_path
+
+T = TypeVar("T")
 
 INT_BITS = 32
 LONG_BITS = 64
@@ -79,11 +81,8 @@ class Text:
             try:
                 yield TextPiece(self.data[start:end].decode(), start, number)
             except UnicodeDecodeError as error:
-                raise self.error(
-                    Reason.INVALID_VALUE,
-                    "it is not UTF-8",
-                    TextPiece("", start + error.start, number),
-                ) from None
+                place = TextPiece("", start + error.start, number)
+                raise self.error(Reason.INVALID_VALUE, "it is not UTF-8", place) from None
             start = after
 
     def error(
@@ -117,13 +116,24 @@ class Text:
         if len(piece.text) <= _MAX_DIGITS and _NUMBER.fullmatch(piece.text):
             value = int(piece.text)
         if value is None or not fits(value, bits):
-            raise self.error(
-                Reason.INVALID_VALUE,
-                f"{shown(piece.text)} is not a whole number of {bits} bits",
-                piece,
-                path,
-            )
+            detail = f"{shown(piece.text)} is not a whole number of {bits} bits"
+            raise self.error(Reason.INVALID_VALUE, detail, piece, path)
         return value
+
+
+def reader(parse: Callable[..., T]) -> Callable[[str | PathLike[str]], T]:
+    """Return the function that reads a file and parses it by a function of bytes and a name."""
+
+    def read(path: str | PathLike[str]) -> T:
+        """Read the file at ``path``.
+
+        Raises:
+            KafkaSpecError: ``unreadable``, and as ``parse``.
+        """
+        text = Text.load(path)
+        return parse(text.data, file=text.file)
+
+    return read
 
 
 def fields(line: TextPiece, separator: re.Pattern[str] = _WHITESPACE) -> list[TextPiece]:
@@ -156,9 +166,8 @@ def writable(value: int, bits: int, name: str) -> str:
         KafkaSpecError: ``unencodable``.
     """
     if not fits(value, bits):
-        raise make_error(
-            Reason.UNENCODABLE, f"{value} is not a whole number of {bits} bits", path=f"/{name}"
-        )
+        detail = f"{value} is not a whole number of {bits} bits"
+        raise make_error(Reason.UNENCODABLE, detail, path=f"/{name}")
     return str(value)
 
 
