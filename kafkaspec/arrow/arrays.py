@@ -102,13 +102,11 @@ def choose(batch: pa.RecordBatch, mask: pa.Array) -> pa.RecordBatch:
         return batch.slice(0, 0)
     if pc.sum(mask.slice(first, kept)).as_py() == kept:  # one run: no copy
         return batch.slice(first, kept)
-    arrays = [_filtered(column, mask) for column in batch.columns]
+    arrays = []
+    for column in batch.columns:
+        plain, buffers = _plain(column)
+        arrays.append(_views(plain.filter(mask), column.type, buffers))
     return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
-
-
-def _filtered(array: pa.Array, mask: pa.Array) -> pa.Array:
-    plain, buffers = _plain(array)
-    return _views(plain.filter(mask), array.type, buffers)
 
 
 def _is_view(kind: pa.DataType) -> bool:
@@ -120,25 +118,19 @@ def _plain(array: pa.Array) -> tuple[pa.Array, list[list[pa.Buffer]]]:
     kind = array.type
     if _is_view(kind):
         validity, views, *data = array.buffers()
-        fixed = pa.Array.from_buffers(
-            pa.binary(16), len(array), [validity, views], offset=array.offset
-        )
-        return fixed, [data]
+        kind, buffers = pa.binary(16), [validity, views]
+        return pa.Array.from_buffers(kind, len(array), buffers, offset=array.offset), [data]
     if pa.types.is_list(kind):
         pairs = array.values
         parts = [_plain(pairs.field(i)) for i in range(pairs.type.num_fields)]
-        fields = [
-            pa.field(kind.value_type.field(i).name, part.type) for i, (part, _) in enumerate(parts)
-        ]
-        struct = pa.StructArray.from_arrays([part for part, _ in parts], fields=fields)
+        found = [part for part, _ in parts]
+        names = [field.name for field in kind.value_type]
+        struct = pa.StructArray.from_arrays(found, names)
+        kind, buffers = pa.list_(struct.type), array.buffers()[:2]
         plain = pa.Array.from_buffers(
-            pa.list_(struct.type),
-            len(array),
-            array.buffers()[:2],
-            offset=array.offset,
-            children=[struct],
+            kind, len(array), buffers, offset=array.offset, children=[struct]
         )
-        return plain, [data for _, found in parts for data in found]
+        return plain, [data for _, each in parts for data in each]
     return array, []
 
 

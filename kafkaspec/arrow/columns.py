@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from kafkaspec.arrow import arrays, schema
 from kafkaspec.codecs import Codec
 from kafkaspec.columns import wanted
-from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, ListColumn
+from kafkaspec.columns.memory import BytesColumn, Columns, Layout, ListColumn
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.model import Record
@@ -222,8 +222,5 @@ def _between(values: pa.Array, low: int | None, high: int | None) -> list[pa.Arr
 
 
 def _integers(columns: Columns, name: str) -> pa.Array:
-    column = columns.columns[name]
-    assert isinstance(column, IntegerColumn)
-    return pa.Array.from_buffers(
-        pa.int64(), columns.rows, [None, buffer_of(column.values)], null_count=0
-    )
+    buffers = [None, buffer_of(columns.integer_column(name).values)]
+    return pa.Array.from_buffers(pa.int64(), columns.rows, buffers, null_count=0)

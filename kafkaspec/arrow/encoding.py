@@ -187,11 +187,7 @@ def _integers(array: pa.Array) -> memoryview:
 
 
 def _plain(batch: pa.RecordBatch, first_offset: int | None) -> _Columns:
-    """Return the columns in the types that the core takes.
-
-    Raises:
-        ValueError: a column is unknown, missing, or of a type that cannot be converted.
-    """
+    """Return the columns in the types that the core takes."""
     rows = batch.num_rows
     unknown = [name for name in batch.schema.names if name not in COLUMNS]
     if unknown:
@@ -239,20 +235,15 @@ def _without_nulls(lists: pa.Array) -> pa.Array:
 
 
 def _appended(types: pa.Array | None) -> pa.Array | None:
-    """Return whether each row has LogAppendTime; None if none has.
-
-    Raises:
-        ValueError: a timestamp type is unknown.
-    """
+    """Return whether each row has LogAppendTime; None if none has."""
     if types is None:
         return None
     names = types.cast(pa.string())
     known = pa.array(_TIMESTAMP_TYPES)
     unknown = pc.filter(names, pc.invert(pc.is_in(names, known, skip_nulls=False)))
     if len(unknown):
-        raise ValueError(
-            f"column timestamp_type has {unknown[0]}; there are {', '.join(_TIMESTAMP_TYPES)}"
-        )
+        listed = ", ".join(_TIMESTAMP_TYPES)
+        raise ValueError(f"column timestamp_type has {unknown[0]}; there are {listed}")
     appended = pc.equal(names, LOG_APPEND_TIME)
     return appended if pc.any(appended).as_py() else None
 

@@ -437,9 +437,8 @@ class Codec(ABC):
             }
             if own.keys() & known.keys():
                 given = ", ".join(sorted(own.keys() & known.keys()))
-                raise make_error(
-                    Reason.UNENCODABLE, f"fields cannot set {given}: the record says it"
-                )
+                detail = f"fields cannot set {given}: the record says it"
+                raise make_error(Reason.UNENCODABLE, detail)
             values = {name: known[name] for name in known.keys() & classes.stored}
             values[classes.parameter] = batch
             if record.headers:
@@ -459,6 +458,5 @@ def _header_key(record: Record, key: str) -> bytes:
     try:
         return key.encode("utf-8", "surrogateescape")
     except (AttributeError, UnicodeEncodeError):
-        raise make_error(
-            Reason.UNENCODABLE, f"record {record.offset}: header key {key!r} is not text"
-        ) from None
+        detail = f"record {record.offset}: header key {key!r} is not text"
+        raise make_error(Reason.UNENCODABLE, detail) from None

@@ -97,7 +97,8 @@ class HeaderScan:
             if shift and place + index + 1 < field.size:
                 upper = self._bytes(last - place - index - 1)
                 table = bytes(byte << (8 - shift) & mask for byte in range(256))
-                values = _either(values, upper.translate(table))
+                both = int.from_bytes(values, "big") | int.from_bytes(upper.translate(table), "big")
+                values = both.to_bytes(self.count, "big")
             column[_byte(index) :: _WIDTH] = values
         return memoryview(column).cast("q")
 
@@ -108,9 +109,3 @@ class HeaderScan:
 def _byte(index: int) -> int:
     """Where byte ``index`` of a value, the lowest being 0, lies in memory."""
     return index if sys.byteorder == "little" else _WIDTH - 1 - index
-
-
-def _either(one: bytes, other: bytes) -> bytes:
-    """Return the bits of both."""
-    both = int.from_bytes(one, "big") | int.from_bytes(other, "big")
-    return both.to_bytes(len(one), "big")

@@ -237,5 +237,4 @@ def column_of(columns: Columns, name: str) -> LineColumn:
 
 def _strings(columns: Columns, column: BytesColumn) -> LineColumn:
     data = columns.sources if columns.layout is Layout.VIEW else (column.data or b"",)
-    validity = column.validity if column.nulls else None
-    return strings(columns.layout, column.main, data, validity=validity)
+    return strings(columns.layout, column.main, data, validity=column.present)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.keys import each_value
-from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, null_rows
+from kafkaspec.columns.memory import Columns, Layout, null_rows
 from kafkaspec.layout import names
 
 if TYPE_CHECKING:
@@ -54,12 +54,7 @@ class JudgedKeys:
 
 
 class KeyTable:
-    """A table of keys with room for so many, and no more memory than 24 bytes for each slot.
-
-    Attributes:
-        keys: number of keys in it.
-        last: row of the last call of ``put`` that was put last; -1 if none was.
-    """
+    """A table of keys with room for so many, and no more memory than 24 bytes for each slot."""
 
     def __init__(self, core: Core | None, slots: int, limit: int) -> None:
         """Make an empty table.
@@ -98,7 +93,7 @@ class KeyTable:
             The first row that there was no room for, or ``last``.
         """
         self._state[1] = -1
-        offsets = _integers(columns, names.OFFSET)
+        offsets = columns.integer_column(names.OFFSET).integers
         if self._core is not None:
             digests, validity = self._digests(columns)
             done: int = self._core.module.keys_put(
@@ -124,13 +119,12 @@ class KeyTable:
         """
         rows = columns.rows
         verdicts, newest = bytearray(rows), array("q", bytes(8 * rows))
-        offsets = _integers(columns, names.OFFSET)
-        value = columns.columns[names.VALUE]
-        assert isinstance(value, BytesColumn)
+        offsets = columns.integer_column(names.OFFSET).integers
+        value = columns.bytes_column(names.VALUE)
         if self._core is not None:
             digests, validity = self._digests(columns)
             self._core.module.keys_judge(
-                self._table, digests, validity, _validity(value), offsets, rows, latest, newest,
+                self._table, digests, validity, value.present, offsets, rows, latest, newest,
                 verdicts,
             )  # fmt: skip
             return JudgedKeys(verdicts, newest)
@@ -141,7 +135,7 @@ class KeyTable:
             if offsets[row] <= latest:
                 newest[row] = self._known.get(digest, -1)
                 verdicts[row] = KeyVerdict.SUPERSEDED if offsets[row] < newest[row] else 0
-        for row in null_rows(_validity(value), rows):
+        for row in null_rows(value.present, rows):
             verdicts[row] |= KeyVerdict.VALUELESS
         return JudgedKeys(verdicts, newest)
 
@@ -157,26 +151,14 @@ class KeyTable:
 
     def _digests(self, columns: Columns) -> tuple[bytearray, Buffer | None]:
         assert self._core is not None
-        key = columns.columns[names.KEY]
-        assert isinstance(key, BytesColumn)
-        validity = _validity(key)
+        key = columns.bytes_column(names.KEY)
         made = bytearray(DIGEST_BYTES * columns.rows)
         views = columns.layout is Layout.VIEW
         sources = tuple(columns.sources) if views else (key.data or b"",)
         self._core.module.key_digests(
-            columns.layout, columns.rows, validity, key.main, sources, made
+            columns.layout, columns.rows, key.present, key.main, sources, made
         )
-        return made, validity
-
-
-def _integers(columns: Columns, name: str) -> memoryview:
-    column = columns.columns[name]
-    assert isinstance(column, IntegerColumn)
-    return column.integers
-
-
-def _validity(column: BytesColumn) -> Buffer | None:
-    return column.validity if column.nulls else None
+        return made, key.present
 
 
 def _digest(key: bytes) -> bytes:
@@ -184,7 +166,5 @@ def _digest(key: bytes) -> bytes:
 
 
 def _digests_of(columns: Columns) -> Iterator[tuple[int, bytes]]:
-    key = columns.columns[names.KEY]
-    assert isinstance(key, BytesColumn)
-    for row, value in each_value(columns, key):
+    for row, value in each_value(columns, columns.bytes_column(names.KEY)):
         yield row, _digest(value)

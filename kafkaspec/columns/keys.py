@@ -12,7 +12,6 @@ from kafkaspec.columns.memory import (
     VIEW_BYTES,
     BytesColumn,
     Columns,
-    IntegerColumn,
     Layout,
 )
 from kafkaspec.columns.reader import Reader
@@ -24,7 +23,6 @@ from kafkaspec.log.lookup import Found
 from kafkaspec.log.options import LOG_START, LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.model import Record
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError, report
 
@@ -74,7 +72,8 @@ def _of_segment(
     for position in reversed(positions):
         batch = segment.batch_at(position)
         for record in reversed(list(batch.records())):
-            if (start is None or record.offset >= start) and _has(record, matches):
+            counts = start is None or record.offset >= start
+            if counts and record.key is not None and matches(record.key):
                 yield Found("key", record.offset, segment.path, batch, record)
 
 
@@ -105,10 +104,6 @@ def batches_with(
     return positions
 
 
-def _has(record: Record, matches: Matches) -> bool:
-    return record.key is not None and matches(record.key)
-
-
 def _columns(segment: Segment, start: int | None, on_error: OnError) -> Iterator[Columns]:
     position = 0
     while True:
@@ -128,16 +123,14 @@ def _columns(segment: Segment, start: int | None, on_error: OnError) -> Iterator
 
 def _found(columns: Columns, keys: Sequence[bytes] | Matches, matches: Matches) -> Iterator[int]:
     """Yield the byte offset of the batch of each record that has a key, in order."""
-    column = columns.columns[names.KEY]
-    assert isinstance(column, BytesColumn)
+    column = columns.bytes_column(names.KEY)
     if callable(keys) or columns.layout is not Layout.VIEW:
         rows = [row for row, key in each_value(columns, column) if matches(key)]
     else:
         rows = sorted(row for key in set(keys) for row in _equal(columns, column, key))
-    positions = columns.columns[BATCH_POSITION]
-    assert isinstance(positions, IntegerColumn)
+    positions = columns.integer_column(BATCH_POSITION).integers
     for row in rows:
-        yield columns.start + positions.integers[row]
+        yield columns.start + positions[row]
 
 
 def _equal(columns: Columns, column: BytesColumn, key: bytes) -> Iterator[int]:

@@ -79,6 +79,11 @@ class BytesColumn:
     nulls: int = 0
     is_ascii: bool = False
 
+    @property
+    def present(self) -> Buffer | None:
+        """``validity``, None also if there happens to be no null."""
+        return self.validity if self.nulls else None
+
 
 @dataclass
 class ListColumn:
@@ -125,6 +130,18 @@ class Columns:
     markers: bool = False
     entry: int | None = None
     own: dict[str, list[Any]] = field(default_factory=dict)
+
+    def integer_column(self, name: str) -> IntegerColumn:
+        """Return a column of integers."""
+        column = self.columns[name]
+        assert isinstance(column, IntegerColumn)
+        return column
+
+    def bytes_column(self, name: str) -> BytesColumn:
+        """Return a column of byte strings."""
+        column = self.columns[name]
+        assert isinstance(column, BytesColumn)
+        return column
 
 
 class ColumnSet:
@@ -208,15 +225,9 @@ class ColumnSet:
         count: int = len(entries) // module.BATCH_FIELDS
         while True:
             status, failed, _ = module.decode(
-                buffers,
-                entries,
-                first,
-                count - first,
-                self.layout,
-                tuple(self.outputs),
-                self.capacities,
-                self.state,
-            )
+                buffers, entries, first, count - first, self.layout, tuple(self.outputs),
+                self.capacities, self.state,
+            )  # fmt: skip
             if status != module.GROW:
                 return count if status == module.OK else int(failed)
             self.grow()
@@ -297,11 +308,7 @@ def _counts(core: Core) -> tuple[int, int]:
 
 @cache
 def _closure(core: Core, names: tuple[str, ...]) -> list[CoreColumn]:
-    """Return the named columns; for a list also its byte columns, for a part of a list the list.
-
-    Raises:
-        ValueError: the core has no column of that name.
-    """
+    """Return the named columns; for a list also its byte columns, for a part of a list the list."""
     module = core.module
     found: dict[str, CoreColumn] = {}
     for name in names:

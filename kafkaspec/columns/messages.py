@@ -152,7 +152,7 @@ class _Rows:
 
     def there(self, column: BytesColumn) -> int:
         """Return the rows that are not null."""
-        return self._valid(column.validity if column.nulls else None)
+        return self._valid(column.present)
 
     def equal(self, numbers: memoryview, number: int) -> int:
         """Return the rows that have a number."""

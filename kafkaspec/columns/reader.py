@@ -50,6 +50,7 @@ class Reader:
 
     Attributes:
         position: position in bytes up to which the segment was read.
+        ended: whether nothing after what was read is wanted.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class Reader:
         self._allocate = allocate
         self._rows = RecordColumns(names, own)
         self._cursor = segment.cursor(allocate, max(LEAST_AHEAD, wanted.max_bytes))
-        self._done = False
+        self.ended = False
         self._entry_bytes = _ENTRY_BYTES
         self._spare: EntryTable | None = None  # the last table: its memory serves the next one
         # A batch with more bytes of records is read in pieces.
@@ -93,11 +94,6 @@ class Reader:
             segment, self._cursor, wanted.max_bytes, self._most, allocate, unpacked
         )
         self.position = 0
-
-    @property
-    def ended(self) -> bool:
-        """Whether nothing after what was read is wanted."""
-        return self._done
 
     def batch_at(self, position: int) -> Batch:
         """Return the entry at the position of ``Columns.entry``, before more is read."""
@@ -122,7 +118,7 @@ class Reader:
         if wanted.start_offset is not None:
             position = max(position, start_position(segment, wanted.start_offset)[0])
         end = segment.size if wanted.end_position is None else wanted.end_position
-        while position < end and not self._done:
+        while position < end and not self.ended:
             segment.check()
             self.position = position
             if core is not None:
@@ -138,7 +134,7 @@ class Reader:
                 self.position = position = batch.end
                 self._measure(batch)
                 yield from self._by_records(batch)
-                if core is not None or self._done or position >= end:
+                if core is not None or self.ended or position >= end:
                     break  # the core may decode the next entries
             else:
                 return
@@ -167,7 +163,7 @@ class Reader:
         rules = self._rules(core)
         left_out = self._wanted.aborted.left_out(of_scan(table, self._segment, buffer, base))
         first = 0
-        while first < table.count and not self._done:
+        while first < table.count and not self.ended:
             first, number, rows, facts = module.select(
                 table.values, table.capacity, first, table.count, core.roles, rules, left_out, room
             )
@@ -184,7 +180,7 @@ class Reader:
                 self._measure(batch)
                 yield from self._by_records(batch)
                 first += 1
-            self._done |= bool(facts & module.ENDED)
+            self.ended |= bool(facts & module.ENDED)
 
     def _rules(self, core: Core) -> tuple[int, ...]:
         """Return the wanted bounds and options as ``select`` takes them."""
@@ -333,7 +329,7 @@ class Reader:
         stands_alone = not batch.kind.has_record_sets
         wrapper = stands_alone and batch.is_compressed  # its first offset is not known
         if high is not None and not wrapper and batch.base_offset >= high:
-            self._done = True
+            self.ended = True
             return
         low, earliest = wanted.start_offset, wanted.start_timestamp
         passed = low is not None and batch.last_offset < low
@@ -346,7 +342,7 @@ class Reader:
                 yield from self._large(self._core, batch, held_payload(batch))
             else:
                 yield from self._add(batch)
-        self._done |= high is not None and batch.last_offset >= high - 1
+        self.ended |= high is not None and batch.last_offset >= high - 1
 
     def _add(self, batch: Batch) -> Iterator[Columns]:
         if self._wanted.apart:

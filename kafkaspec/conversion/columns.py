@@ -200,7 +200,7 @@ def _ends(offsets: Any, count: int) -> memoryview:
 
 def _part(found: object, count: int) -> _Part:
     assert isinstance(found, BytesColumn)
-    return found.validity if found.nulls else None, _ends(found.main, count), found.data
+    return found.present, _ends(found.main, count), found.data
 
 
 def _items(

@@ -217,7 +217,7 @@ def _in_c(column: AnyColumn, found: Columns) -> Any:
     if isinstance(column, IntegerColumn):
         return column.values
     if isinstance(column, BytesColumn):
-        return (column.validity if column.nulls else None, column.main, tuple(found.sources))
+        return (column.present, column.main, tuple(found.sources))
     children = tuple(_in_c(column.children[name], found) for name in sorted(column.children))
     return (column.offsets, children)
 

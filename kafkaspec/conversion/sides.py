@@ -11,7 +11,7 @@ from typing import Any, Final
 from kafkaspec._generated.python.model.recordbatch import TimestampType
 from kafkaspec.codecs import Codec
 from kafkaspec.codecs.native.core import Core
-from kafkaspec.columns.memory import Columns, IntegerColumn, Layout
+from kafkaspec.columns.memory import Columns, Layout
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import BATCH_MAGIC, BATCH_POSITION, IS_CONTROL, OF_BATCH, Wanted
 from kafkaspec.conversion.choices import Choices
@@ -183,9 +183,7 @@ class SideRows:
 
     def integers(self, name: str) -> memoryview:
         """Return a column of integers of the chunk."""
-        column = self.chunk.columns[name]
-        assert isinstance(column, IntegerColumn)
-        return column.integers[: self.chunk.rows]
+        return self.chunk.integer_column(name).integers[: self.chunk.rows]
 
     def own_of(self, rows: range) -> list[OwnValues]:
         """Return what some records have beside the columns; nothing if there is nothing at all."""
@@ -285,9 +283,7 @@ def _is_plain(core: Core, found: Columns) -> bool:
     All are of one kind, with the default in each field that no conversion knows; none is in a
     wrapper, or in a batch with an append time or a delete horizon.
     """
-    magic = found.columns[BATCH_MAGIC]
-    assert isinstance(magic, IntegerColumn)
-    kind = KINDS[magic.integers[0]]
+    kind = KINDS[found.integer_column(BATCH_MAGIC).integers[0]]
     expected = default_columns(core, kind)
     if expected is None:
         return False

@@ -25,7 +25,7 @@ from kafkaspec.columns.json_lines import (
     numbers,
     strings,
 )
-from kafkaspec.columns.memory import BytesColumn, Columns, IntegerColumn, Layout, null_rows
+from kafkaspec.columns.memory import Columns, Layout, null_rows
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import (
     BATCH_BASE_OFFSET,
@@ -256,8 +256,7 @@ def _read(core: Core, log: Segment, text: _Text, item: _Item) -> Iterator[_Read]
         if columns.entry is not None:
             yield columns.entry
             continue
-        positions = columns.columns[BATCH_POSITION]
-        assert isinstance(positions, IntegerColumn)
+        positions = columns.integer_column(BATCH_POSITION)
         if columns.start:
             core.module.adjust(positions.values, 0, columns.rows, False, columns.start)
         yield _runs(columns)
@@ -267,9 +266,7 @@ def _read(core: Core, log: Segment, text: _Text, item: _Item) -> Iterator[_Read]
 
 def _runs(columns: Columns) -> list[_Run]:
     """Return the offsets of all rows, as runs of those that follow each other."""
-    column = columns.columns[names.OFFSET]
-    assert isinstance(column, IntegerColumn)
-    offsets = column.integers[: columns.rows]
+    offsets = columns.integer_column(names.OFFSET).integers[: columns.rows]
     first, last = offsets[0], offsets[-1]
     if last - first == columns.rows - 1:
         following = array("q", range(first, last + 1))
@@ -286,9 +283,7 @@ def _runs(columns: Columns) -> list[_Run]:
 
 def _parsed(columns: Columns, parse: Parse) -> tuple[list[Texts], KafkaSpecError | None]:
     """Return what a decoder makes of the rows, up to one that it fails at, and that error."""
-    offset, timestamp = columns.columns[names.OFFSET], columns.columns[names.TIMESTAMP]
-    assert isinstance(offset, IntegerColumn)
-    assert isinstance(timestamp, IntegerColumn)
+    offset, timestamp = map(columns.integer_column, (names.OFFSET, names.TIMESTAMP))
     keys, values = (_bytes(columns, name) for name in (names.KEY, names.VALUE))
     texts: list[Texts] = []
     try:
@@ -303,12 +298,11 @@ def _parsed(columns: Columns, parse: Parse) -> tuple[list[Texts], KafkaSpecError
 
 
 def _bytes(columns: Columns, name: str) -> list[bytes | None]:
-    column = columns.columns[name]
-    assert isinstance(column, BytesColumn)
+    column = columns.bytes_column(name)
     ends = memoryview(column.main).cast("B").cast("i")[: columns.rows + 1].tolist()
     data = bytes(memoryview(column.data or b"").cast("B")[: ends[-1]])
     found: list[bytes | None] = [data[start:end] for start, end in pairwise(ends)]
-    for row in null_rows(column.validity if column.nulls else None, columns.rows):
+    for row in null_rows(column.present, columns.rows):
         found[row] = None
     return found
 
@@ -332,7 +326,5 @@ def _column(columns: Columns, item: _Shown | None) -> LineColumn | None:
         return None
     if not item.where:
         return column_of(columns, item.source)
-    found, other = columns.columns[item.source], columns.columns[item.where]
-    assert isinstance(found, IntegerColumn)
-    assert isinstance(other, IntegerColumn)
+    found, other = map(columns.integer_column, (item.source, item.where))
     return numbers(found.values, where=other.values)

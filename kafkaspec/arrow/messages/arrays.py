@@ -91,9 +91,8 @@ def _field(column: ColumnLayout) -> pa.Field:
 def _places(column: ColumnLayout, path: str) -> Any:
     yield path
     for child in column.children:
-        yield from _places(
-            child, path if column.kind is ColumnKind.LIST else f"{path}/{child.name}"
-        )
+        inner = path if column.kind is ColumnKind.LIST else f"{path}/{child.name}"
+        yield from _places(child, inner)
 
 
 _LAYOUTS: Final = {pa.binary(): 0, pa.large_binary(): 1, pa.binary_view(): 2}
@@ -186,15 +185,10 @@ def decode_by_engine(
     validity, places, *content = data.buffers()
     columns, lines = table.engine
     refused, found = core.module.messages_decode(
-        columns,
-        lines,
-        len(data),
-        data.offset,
-        _LAYOUTS[data.type],
-        validity,
+        columns, lines, len(data), data.offset, _LAYOUTS[data.type], validity,
         b"" if places is None else places,
         tuple(b"" if buffer is None else buffer for buffer in content),
-    )
+    )  # fmt: skip
     rows = array("q")
     rows.frombytes(refused)
     return _array(table.layout.root, table.type, iter(found)), rows

@@ -58,10 +58,8 @@ def kind_of_record(name: str, release: str | None = None) -> MessageKind:
     found = [message for message in MESSAGES if name in _names(message)]
     if not found:
         known = sorted({_names(message)[0] for message in MESSAGES if _names(message)})
-        raise ValueError(
-            f"no topic has records called {name!r}; there are {', '.join(known)}"
-            + did_you_mean(name, known)
-        )
+        detail = f"no topic has records called {name!r}; there are {', '.join(known)}"
+        raise ValueError(detail + did_you_mean(name, known))
     key, value = (
         _layouts([message for message in found if message.role in roles], release)
         for roles in ((Role.KEY,), (Role.VALUE, Role.RECORD))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kafkaspec.arrow.where import syntax
 from kafkaspec.arrow.where.evaluation import WhereProgram
-from kafkaspec.arrow.where.ranges import ValueRange, ValueRanges, ranges_of
+from kafkaspec.arrow.where.ranges import ValueRange, ranges_of
 from kafkaspec.log.selection import W
 
 Truth = bool | None
@@ -31,7 +31,8 @@ class Where:
     def __init__(self, text: str) -> None:
         self.text = text
         self._node = syntax.parse(text)
-        self._ranges = ranges_of(self._node)
+        self.ranges = ranges_of(self._node)
+        """Ranges that hold all records for which it is true."""
         self._programs: dict[pa.Schema, WhereProgram] = {}
         found = (syntax.column_of(each) for each in syntax.operands(self._node))
         self.columns = tuple(dict.fromkeys(each.path[0] for each in found if each is not None))
@@ -39,11 +40,6 @@ class Where:
 
     def __repr__(self) -> str:
         return f"Where({self.text!r})"
-
-    @property
-    def ranges(self) -> ValueRanges:
-        """Ranges that hold all records for which it is true."""
-        return self._ranges
 
     def check(self, schema: pa.Schema) -> None:
         """Raise a ``WhereError`` if it does not suit columns of a schema."""
@@ -59,7 +55,7 @@ class Where:
     def narrowed(self, wanted: W) -> W:
         """Return a selection, or a request, with no more offsets and timestamps than needed."""
         bounds: dict[str, Any] = {}
-        for what, found in (("offset", self._ranges.offset), ("timestamp", self._ranges.timestamp)):
+        for what, found in (("offset", self.ranges.offset), ("timestamp", self.ranges.timestamp)):
             start, end = f"start_{what}", f"end_{what}"
             both = found & ValueRange(getattr(wanted, start), getattr(wanted, end))
             bounds |= {start: both.low, end: both.high}
@@ -70,7 +66,7 @@ class Where:
         place = pa.RecordBatch.from_arrays(
             [pa.array([topic], pa.string()), pa.array([partition], pa.int32())], schema=_PLACE
         )
-        return not self._ranges.is_empty and True in self._outcomes(self._node, place)
+        return not self.ranges.is_empty and True in self._outcomes(self._node, place)
 
     def _outcomes(self, node: syntax.WhereNode, place: pa.RecordBatch) -> frozenset[Truth]:
         """Return what a part of it can be for records of a partition."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.where import syntax
-from kafkaspec.arrow.where.ranges import ValueRange, milliseconds, scaled, values_of
+from kafkaspec.arrow.where.ranges import SWAPPED, ValueRange, milliseconds, scaled, values_of
 
 _Values = Callable[[pa.RecordBatch], pa.Array]
 """Returns a column of a record batch, or what is made of some."""
@@ -86,7 +86,7 @@ class WhereProgram:
             return self._fits(node)
         kind, values = self._operand(node.operand)
         if not pa.types.is_boolean(kind):
-            self._fail(f"this is {kind}, and not true or false", _at(node.operand))
+            self._fail(f"this is {kind}, and not true or false", node.operand.at)
         return values
 
     def _is_plain(self, node: syntax.Among) -> bool:
@@ -121,7 +121,7 @@ class WhereProgram:
     def _compare(self, node: syntax.WhereComparison) -> _Values:
         left, right, sign = node.left, node.right, node.operator
         if isinstance(left, syntax.Literal):
-            left, right, sign = right, left, _SWAPPED[sign]
+            left, right, sign = right, left, SWAPPED[sign]
         if isinstance(left, syntax.Literal):
             self._fail("this compares constants: one side has to be a column", node.at)
         kind, values = self._operand(left)
@@ -252,11 +252,6 @@ class WhereProgram:
 
 _FEW: Final = 8
 """Items of a list up to which each is compared by itself."""
-_SWAPPED: Final = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-
-
-def _at(operand: syntax.Operand) -> int:
-    return operand.at
 
 
 def _named(value: object) -> str:

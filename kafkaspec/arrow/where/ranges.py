@@ -13,7 +13,8 @@ from kafkaspec.times import microseconds
 _OPPOSITE: Final = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _EXACT: Final = Context(prec=64)
 """Has room for every number of a condition, in nanoseconds too."""
-_SWAPPED: Final = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+SWAPPED: Final = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+"""The comparison of the right side with the left one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def ranges_of(node: syntax.WhereNode, *, negated: bool = False) -> ValueRanges:
     if isinstance(node, syntax.WhereComparison):
         sign, column, literal = node.operator, node.left, node.right
         if isinstance(column, syntax.Literal):
-            sign, column, literal = _SWAPPED[sign], literal, column
+            sign, column, literal = SWAPPED[sign], literal, column
         return _of_comparison(_OPPOSITE[sign] if negated else sign, column, literal)
     if isinstance(node, syntax.Among) and not negated:
         found = (_of_comparison("=", node.operand, item) for item in node.items)

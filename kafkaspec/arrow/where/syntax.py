@@ -390,20 +390,17 @@ class _Parser:
         if token.kind == "quoted":
             self._next += 1
             return token.text[1:-1].replace('""', '"')
-        if token.kind != "word" or (token.word in _RESERVED and self._before() != "."):
+        before = self._tokens[self._next - 1].text if self._next else ""
+        if token.kind != "word" or (token.word in _RESERVED and before != "."):
             self._fail("a column, function or constant is expected")
         self._next += 1
         return token.text
 
-    def _before(self) -> str:
-        return self._tokens[self._next - 1].text if self._next else ""
-
     def _call(self, token: _Token) -> Call:
         function = token.text.lower()
         if function not in FUNCTIONS:
-            self._fail(
-                f"there is no function {function}; there are {', '.join(FUNCTIONS)}", token.at
-            )
+            known = ", ".join(FUNCTIONS)
+            self._fail(f"there is no function {function}; there are {known}", token.at)
         self._need("(")
         self._deeper()
         at = self._token.at

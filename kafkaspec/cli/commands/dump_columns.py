@@ -27,7 +27,7 @@ from kafkaspec.columns.json_lines import (
     column_of,
     numbers,
 )
-from kafkaspec.columns.memory import Columns, IntegerColumn
+from kafkaspec.columns.memory import Columns
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import BATCH_MAGIC, BATCH_POSITION, HIGHEST, LOWEST, OF_BATCH, Wanted
 from kafkaspec.conversion.fields import has_values
@@ -258,9 +258,7 @@ def _kept(core: Core, columns: Columns, wanted: Selection) -> Iterator[tuple[int
     if earliest is None and end is None:
         yield 0, columns.rows
         return
-    timestamp = columns.columns[names.TIMESTAMP]
-    assert isinstance(timestamp, IntegerColumn)
-    values = memoryview(timestamp.values).cast("B")
+    values = memoryview(columns.integer_column(names.TIMESTAMP).values).cast("B")
     marks = _outside(earliest, end).of(core, lambda _: values, columns.rows)
     for found in _KEPT_ROWS.finditer(marks):
         yield found.span()
@@ -302,8 +300,7 @@ class JsonMaker:
     def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
         """Yield the lines of some ranges of rows, many at a time."""
         if columns.start:
-            positions = columns.columns[BATCH_POSITION]
-            assert isinstance(positions, IntegerColumn)
+            positions = columns.integer_column(BATCH_POSITION)
             self._core.module.adjust(positions.values, 0, columns.rows, False, columns.start)
         found = [_column(columns, item) for item in _SHOWN.values()]
         for first, stop in rows:
@@ -311,10 +308,7 @@ class JsonMaker:
 
 
 def _column(columns: Columns, item: _Shown) -> LineColumn:
-    found = columns.columns[item.source]
     if not item.where:
         return column_of(columns, item.source)
-    other = columns.columns[item.where]
-    assert isinstance(found, IntegerColumn)
-    assert isinstance(other, IntegerColumn)
+    found, other = map(columns.integer_column, (item.source, item.where))
     return numbers(found.values, where=other.values, among=item.among)

@@ -75,21 +75,12 @@ class NativeCodec(PythonCodec):
         table, skipped = headers or (scan(core, buffer, start, capacity=_AT_ONCE), None)
         if not isinstance(table, EntryTable):
             return None
+        count = table.count if skipped is None else len(skipped)
         found: PlainRecords = core.module.Records(
-            buffer,
-            start,
-            table.values,
-            table.capacity,
-            table.count if skipped is None else len(skipped),
-            core.plain_roles,
-            core.module.VERIFY if verify else 0,
-            most,
-            Record,
-            core.record_plan,
-            core.record_text,
-            check,
-            skipped,
-        )
+            buffer, start, table.values, table.capacity, count, core.plain_roles,
+            core.module.VERIFY if verify else 0, most, Record, core.record_plan, core.record_text,
+            check, skipped,
+        )  # fmt: skip
         return found
 
     def survey(self, payload: Buffer, verify: bool) -> Survey | None:
@@ -102,20 +93,12 @@ class NativeCodec(PythonCodec):
         """As ``Codec.message_records``."""
         core = self.core
         table = scan(core, payload, start, capacity=_MESSAGES)
+        timestamp = -1 if time is None else core.columns[names.TIMESTAMP].number
         records = core.module.entry_objects(
-            payload,
-            start,
-            table.position - start,
-            table.count,
-            0,
-            core.columns[names.OFFSET].number,
-            shift,
-            -1 if time is None else core.columns[names.TIMESTAMP].number,
-            time or 0,
-            Record,
-            core.record_plan,
-            core.record_text,
-        )
+            payload, start, table.position - start, table.count, 0,
+            core.columns[names.OFFSET].number, shift, timestamp, time or 0,
+            Record, core.record_plan, core.record_text,
+        )  # fmt: skip
         if records is None:
             raise RuntimeError("messages that were surveyed cannot be read")
         return records, table.position
@@ -141,14 +124,9 @@ class NativeCodec(PythonCodec):
         core = self.core
         kind = core.kind_of(batch)
         records: list[Record] | None = core.module.payload_objects(
-            kind.number,
-            kind.header(batch, used=True),
-            getattr(batch, names.NUM_RECORDS),
-            payload,
-            Record,
-            core.record_plan,
-            core.record_text,
-        )
+            kind.number, kind.header(batch, used=True), getattr(batch, names.NUM_RECORDS), payload,
+            Record, core.record_plan, core.record_text,
+        )  # fmt: skip
         if records is None:
             return super().decode_records(batch, payload, origin=origin)
         return records

@@ -19,7 +19,7 @@ from typing import Final
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.columns.key_table import GONE, SLOT_BYTES, KeyTable, KeyVerdict
-from kafkaspec.columns.memory import Columns, IntegerColumn
+from kafkaspec.columns.memory import Columns
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import BATCH_POSITION, Wanted
 from kafkaspec.errors import KafkaSpecError
@@ -183,8 +183,8 @@ class Pass:
         last: tuple[int, int] | None = None  # position of the batch, and offset, of the last put
         for columns in Reader(segment, (names.OFFSET, names.KEY, BATCH_POSITION), wanted):
             positions, offsets = (
-                _integers(columns, BATCH_POSITION),
-                _integers(columns, names.OFFSET),
+                columns.integer_column(BATCH_POSITION).integers,
+                columns.integer_column(names.OFFSET).integers,
             )
             for first, stop in _besides(aborted, positions, columns):
                 done = self.table.put(columns, first, stop, start)
@@ -436,8 +436,8 @@ class _Rows:
             return False
         judged = self._table.judge(columns, self._latest)
         self._verdicts, self._newest = judged.verdicts, judged.newest
-        self._offsets = _integers(columns, names.OFFSET)[: columns.rows]
-        self._positions = _integers(columns, BATCH_POSITION)[: columns.rows]
+        self._offsets = columns.integer_column(names.OFFSET).integers[: columns.rows]
+        self._positions = columns.integer_column(BATCH_POSITION).integers[: columns.rows]
         self._start, self._row = columns.start, 0
         return True
 
@@ -489,12 +489,6 @@ _KEPT_TOMBSTONE: Final = {
     )
     for expired in (False, True)
 }
-
-
-def _integers(columns: Columns, name: str) -> memoryview:
-    column = columns.columns[name]
-    assert isinstance(column, IntegerColumn)
-    return column.integers
 
 
 def _transactional(headers: HeaderTable) -> list[int]:
