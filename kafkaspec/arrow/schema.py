@@ -96,10 +96,10 @@ def _type_of(field: FieldLayout) -> pa.DataType | None:
         return None
     match field.kind:
         case Kind.INTEGER:
-            return _INTEGERS[field.size, field.signed]
+            return INTEGERS[field.size, field.signed]
         case Kind.BITS:
             bits = next(size for size in (1, 2, 4, 8) if field.width <= 8 * size)
-            return pa.bool_() if field.boolean else _INTEGERS[bits, False]
+            return pa.bool_() if field.boolean else INTEGERS[bits, False]
         case Kind.FLOAT:
             return pa.float64()
         case Kind.BYTES:
@@ -109,11 +109,12 @@ def _type_of(field: FieldLayout) -> pa.DataType | None:
     return None
 
 
-_INTEGERS: Final = {
-    (1, True): pa.int8(), (2, True): pa.int16(), (4, True): pa.int32(), (8, True): pa.int64(),
-    (1, False): pa.uint8(), (2, False): pa.uint16(), (4, False): pa.uint32(),
-    (8, False): pa.uint64(),
-}  # fmt: skip
+INTEGERS: Final = {
+    (size, signed): getattr(pa, f"{'' if signed else 'u'}int{8 * size}")()
+    for size in (1, 2, 4, 8)
+    for signed in (True, False)
+}
+"""Types of integers by their bytes, and by whether they are signed."""
 _SCALARS: Final = {
     "varint32": pa.int32(), "varint64": pa.int64(), "unsigned_varint32": pa.uint32()
 }  # fmt: skip

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.messages.reference import MessageWriter, Unencodable, message_value
+from kafkaspec.arrow.schema import INTEGERS
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core
 from kafkaspec.columns.messages import Program, message_layout
@@ -24,12 +25,6 @@ from kafkaspec.messages.lookup import by_name, written_by
 from kafkaspec.messages.tables import ColumnKind, ColumnLayout
 from kafkaspec.options import checked
 from kafkaspec.policy import OnRow
-
-_INTEGERS = {
-    (size, signed): getattr(pa, f"{'' if signed else 'u'}int{8 * size}")()
-    for size in (1, 2, 4, 8)
-    for signed in (True, False)
-}
 
 
 @dataclass(frozen=True)
@@ -77,7 +72,7 @@ def arrow_type(column: ColumnLayout) -> pa.DataType:
         case ColumnKind.FIXED:
             return pa.binary(column.size)
         case ColumnKind.INTEGER:
-            return _INTEGERS[column.size, column.signed]
+            return INTEGERS[column.size, column.signed]
         case ColumnKind.FLOAT:
             return pa.float64()
         case ColumnKind.BOOLEAN:
