@@ -54,11 +54,25 @@ def integer_column(type_key: str, name: str, data: memoryview) -> array[int]:
     """
     size, (start, item) = entry_struct(type_key).size, _place(type_key, name)
     assert item.size is not None
-    octets, entries = bytearray(len(data) // size * item.size), bytes(data)
-    for place in range(item.size):  # the last octet of the file is the lowest
-        low = place if sys.byteorder == "big" else item.size - 1 - place
-        octets[low :: item.size] = entries[start + place :: size]
-    column = array(_letter(type_key, item))
+    return big_endian(_letter(type_key, item), data[start:], item.size, size, len(data) // size)
+
+
+def big_endian(code: str, data: memoryview, width: int, stride: int, count: int) -> array[int]:
+    """Return numbers, as an array of that type code, which may be wider.
+
+    Args:
+        code: type code of the array.
+        data: begins with the first number.
+        width: bytes of a number.
+        stride: bytes from one number to the next.
+        count: how many numbers.
+    """
+    column = array(code)
+    octets, stored = bytearray(count * column.itemsize), bytes(data)
+    for place in range(width):  # the last octet of the file is the lowest
+        low = width - 1 - place
+        low = column.itemsize - 1 - low if sys.byteorder == "big" else low
+        octets[low :: column.itemsize] = stored[place::stride]
     column.frombytes(octets)
     return column
 

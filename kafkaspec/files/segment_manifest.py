@@ -7,7 +7,6 @@ It is JSON, without a line end, beside the objects of the segment (``.log``) and
 from __future__ import annotations
 
 import binascii
-import sys
 from array import array
 from base64 import b64decode
 from collections.abc import Mapping
@@ -22,9 +21,9 @@ from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.compression import CompressionType, decompress
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
+from kafkaspec.files.arrays import big_endian
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.files.checkpoints.json_text import JsonObject
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, reader
+from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, JsonObject, Text, reader
 from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.kinds import CURRENT
 
@@ -45,7 +44,6 @@ _MOST_BYTES: Final = 10 << 20
 _SIZES: Final = "chunk_index.chunk_index"
 _LAST: Final = field_of("chunk_index.one_size", "last_value")
 """The size of the last chunk, which has the same form however many there are."""
-_WORDS: Final = {1: "B", 2: "H", 4: "I"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,27 +287,10 @@ def _transformed(found: JsonObject, file: str | None, expected: int) -> array[in
         found.refuse(name, f"{count} chunks are more than there can be")
     end = count * width
     last = int.from_bytes(values[end : end + _LAST.size], "big", signed=_LAST.signed)
-    found_sizes = array("q", (sizes.base + each for each in _unsigned(values[:end], width, count)))
+    others = big_endian("I", values[:end], width, width, count)
+    found_sizes = array("q", (sizes.base + each for each in others))
     found_sizes.append(last)
     return found_sizes
-
-
-def _unsigned(data: memoryview, width: int, count: int) -> array[int]:
-    """Return the big-endian numbers of some bytes each."""
-    if not width:
-        return array("B", bytes(count))
-    wide = 4 if width == 3 else width
-    if wide != width:
-        padded, octets = bytearray(count * wide), bytes(data)
-        for place in range(width):
-            padded[place + 1 :: wide] = octets[place::width]
-        data = memoryview(padded)
-    numbers = array(_WORDS[wide])
-    assert numbers.itemsize == wide
-    numbers.frombytes(data)
-    if sys.byteorder == "little":
-        numbers.byteswap()
-    return numbers
 
 
 def _indexes(found: JsonObject) -> dict[str, ObjectSpan]:

@@ -15,8 +15,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType
 
-from kafkaspec.arrow.messages.layouts import type_of_layouts
-from kafkaspec.arrow.messages.topics import kind_of_record
+from kafkaspec.arrow.messages.topics import kind_of_record, type_of_layouts
 from kafkaspec.arrow.schema import SIMPLE
 from kafkaspec.spark.options import MessageChoice, ReadOptions, RecordContent
 from kafkaspec.spark.parsing import OptionError

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kafkaspec.arrow.messages.arrays import message_table
-from kafkaspec.arrow.messages.layouts import (
+from kafkaspec.arrow.messages.topics import (
     by_type,
     decode_layouts,
     located,

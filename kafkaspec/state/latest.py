@@ -16,7 +16,7 @@ from typing import Any, Final, Unpack
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.messages.layouts import by_type, located, record_types
+from kafkaspec.arrow.messages.topics import by_type, located, record_types
 from kafkaspec.arrow.outcomes import CONTROL, OFFSET, PRODUCER, markers_in, outcomes
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError

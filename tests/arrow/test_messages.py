@@ -25,9 +25,13 @@ from kafkaspec.arrow.messages.arrays import (
     encode_with,
     message_table,
 )
-from kafkaspec.arrow.messages.layouts import decode_layouts, record_types, type_of_layouts
 from kafkaspec.arrow.messages.reference import message_value
-from kafkaspec.arrow.messages.topics import kind_of_record
+from kafkaspec.arrow.messages.topics import (
+    decode_layouts,
+    kind_of_record,
+    record_types,
+    type_of_layouts,
+)
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import MessageLayout, Role

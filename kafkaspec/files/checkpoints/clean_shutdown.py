@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafkaspec.files.checkpoints.json_text import JsonObject, written
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, reader, writable
+from kafkaspec.files.checkpoints.text import (
+    INT_BITS,
+    LONG_BITS,
+    JsonObject,
+    Text,
+    TextPiece,
+    reader,
+    writable,
+    written,
+)
 
 VERSION = 0
 _VERSION_FIELD = "version"

@@ -12,8 +12,16 @@ from uuid import UUID
 
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.files.checkpoints.json_text import JsonObject, written
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, reader, writable
+from kafkaspec.files.checkpoints.text import (
+    INT_BITS,
+    LONG_BITS,
+    JsonObject,
+    Text,
+    TextPiece,
+    reader,
+    writable,
+    written,
+)
 
 VERSIONS = (0, 1)
 """0 for kraft.version 0, 1 since kraft.version 1."""
