@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
@@ -84,8 +85,8 @@ class Arrays:
         self._file = file
         self._schema = request.schema
         self._special: dict[str, Callable[[Columns], pa.Array]] = {
-            "key": self._octets(names.KEY),
-            "value": self._octets(names.VALUE),
+            "key": partial(self._octets, names.KEY),
+            "value": partial(self._octets, names.VALUE),
             "headers": self._headers,
             "timestamp": self._timestamps,
             "timestamp_type": self._timestamp_types,
@@ -159,20 +160,16 @@ class Arrays:
             )
         types = array("b", bytes(rows))
         marked = pc.equal(_integers(columns, wanted.IS_CONTROL), 1)
-        keys, values = (self._octets(name)(columns) for name in (names.KEY, names.VALUE))
+        keys, values = (self._octets(name, columns) for name in (names.KEY, names.VALUE))
         for row in pc.indices_nonzero(marked).to_pylist():
             record = Record(0, 0, keys[row].as_py(), values[row].as_py())
             types[row] = arrays.control_type(record, self._codec)
         codes = pa.Array.from_buffers(pa.int8(), rows, [marked.buffers()[1], pa.py_buffer(types)])
         return arrays.codes(codes, schema.CONTROL_TYPES)
 
-    def _octets(self, name: str) -> Callable[[Columns], pa.Array]:
+    def _octets(self, name: str, columns: Columns) -> pa.Array:
         kind = schema.bytes_type(self._request.layout)
-
-        def make(columns: Columns) -> pa.Array:
-            return self._bytes(columns.columns[name], columns.rows, columns, kind)
-
-        return make
+        return self._bytes(columns.columns[name], columns.rows, columns, kind)
 
     def _bytes(self, column: Any, rows: int, columns: Columns, kind: pa.DataType) -> pa.Array:
         assert isinstance(column, BytesColumn)

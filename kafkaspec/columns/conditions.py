@@ -12,13 +12,8 @@ from kafkaspec.codecs.native.names import OPERATORS
 if TYPE_CHECKING:
     from kafkaspec.codecs.native.core import Core
 
-_FUNCTIONS: Final = dict(
-    zip(
-        OPERATORS,
-        (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
-        strict=True,
-    )
-)
+_IN_PYTHON: Final = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+_FUNCTIONS: Final = dict(zip(OPERATORS, _IN_PYTHON, strict=True))
 _MOST: Final = (1 << 63) - 1
 BEFORE: Final = "before."
 """Prefix of columns whose value is that of the row before. The first row has none, and no

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import repeat, starmap
 from struct import Struct, error
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.codecs import Codec, Origin
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.io.local import Source
 from kafkaspec.layout import FieldLayout, Kind
 from kafkaspec.layout.kinds import default_values
 
@@ -108,6 +110,18 @@ def _place(type_key: str, name: str) -> tuple[int, FieldLayout]:
         assert item.size is not None
         start += item.size
     raise KeyError(name)
+
+
+def entry_at(codec: Codec, type_key: str, source: Source, number: int, *parameters: int) -> Any:
+    """Return an entry of a file, as an object of the typed model."""
+    source.check()
+    size = entry_struct(type_key).size
+    start, origin = number * size, Origin(source.name)
+    entry, _ = codec.parse(
+        type_key, source.buffer, start, start + size,
+        parameters=parameters, complete=True, origin=origin,
+    )  # fmt: skip
+    return entry
 
 
 def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> bytes:

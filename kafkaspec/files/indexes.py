@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
-from kafkaspec.codecs import Codec, Origin, get_codec
+from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files import names
-from kafkaspec.files.arrays import entry_struct, integer_column, wide_column
+from kafkaspec.files.arrays import entry_at, entry_struct, integer_column, wide_column
 from kafkaspec.io.local import Source
 from kafkaspec.io.remote import as_path
 from kafkaspec.layout import Kind
@@ -109,18 +109,7 @@ class Index(Generic[Entry]):
         """
         if not 0 <= index < len(self):
             raise IndexError(index)
-        self._source.check()
-        start = index * self.entry_size
-        entry: Entry
-        entry, _ = self._codec.parse(
-            self.type_key,
-            self._source.buffer,
-            start,
-            start + self.entry_size,
-            parameters=(self.base_offset,),
-            complete=True,
-            origin=Origin(self._source.name),
-        )
+        entry: Entry = entry_at(self._codec, self.type_key, self._source, index, self.base_offset)
         return entry
 
     @property

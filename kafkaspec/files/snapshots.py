@@ -18,7 +18,7 @@ from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.files.arrays import entry_struct, integer_column
+from kafkaspec.files.arrays import entry_at, entry_struct, integer_column
 from kafkaspec.io.local import Source, read_beside
 from kafkaspec.io.remote import as_path
 from kafkaspec.layout import Checksum, FieldLayout, Form, Kind
@@ -70,17 +70,8 @@ class TransactionIndex:
         """
         if not 0 <= index < len(self):
             raise IndexError(index)
-        self._source.check()
-        start = index * self.entry_size
         entry: AbortedTransaction
-        entry, _ = self._codec.parse(
-            ABORTED_TRANSACTION,
-            self._source.buffer,
-            start,
-            start + self.entry_size,
-            complete=True,
-            origin=Origin(self._source.name),
-        )
+        entry = entry_at(self._codec, ABORTED_TRANSACTION, self._source, index)
         return entry
 
     @property

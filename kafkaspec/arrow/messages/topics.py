@@ -16,13 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.messages.arrays import (
-    MessageTable,
-    arrow_type,
-    decode_by_engine,
-    decode_with,
-    message_table,
-)
+from kafkaspec.arrow.messages import arrays
 from kafkaspec.arrow.messages.reference import read_integer
 from kafkaspec.arrow.reading import AnyLog, partitions_of, record_batches
 from kafkaspec.arrow.schema import SIMPLE, Request, RequestOptions, request_of, whole_numbers
@@ -41,7 +35,7 @@ from kafkaspec.policy import RaiseOrColumn
 @cache
 def type_of_layouts(layouts: tuple[MessageLayout, ...]) -> pa.DataType:
     """Return the type of the newest of some layouts, with nulls for what older ones lack."""
-    newest, *others = (message_table(layout.id).type for layout in layouts)
+    newest, *others = (arrays.message_table(layout.id).type for layout in layouts)
     for older in others:
         newest = _with_nulls(newest, older)
     return newest
@@ -67,9 +61,9 @@ def decode_layouts(
             lacks are null.
         on_error: called with the number of a row and the error of the newest layout.
     """
-    newest, *others = (message_table(layout.id) for layout in layouts)
+    newest, *others = (arrays.message_table(layout.id) for layout in layouts)
     refused: dict[int, KafkaSpecError] = {}
-    made = decode_with(codec, newest, data, refused.__setitem__)
+    made = arrays.decode_with(codec, newest, data, refused.__setitem__)
     rows = sorted({*refused, *_incomplete(made)}) if others else []
     parts, length = [_fitted(made, kind)], len(made)
     places: dict[int, int] = {}
@@ -77,7 +71,7 @@ def decode_layouts(
         if not rows:
             break
         content = pa.array([data[row].as_py() for row in rows], pa.binary())
-        older = decode_with(codec, table, content, lambda *_: None)
+        older = arrays.decode_with(codec, table, content, lambda *_: None)
         there, incomplete, left = older.is_valid().to_pylist(), set(_incomplete(older)), []
         for place, row in enumerate(rows):
             complete = there[place] and place not in incomplete
@@ -156,7 +150,7 @@ def record_types(topic: str, data: pa.Array, codec: Codec) -> pa.Array:
         codec: reads them.
     """
     if codec.core is not None:
-        found, _ = decode_by_engine(codec.core, _head(topic), data)
+        found, _ = arrays.decode_by_engine(codec.core, _head(topic), data)
         return found.flatten()[-1]
     return pa.array([_number(topic, item.as_py() or b"") for item in data], pa.int64())
 
@@ -177,10 +171,10 @@ def located(error: KafkaSpecError, file: str | None, offset: int, part: str) -> 
 
 
 @cache
-def _head(topic: str) -> MessageTable:
+def _head(topic: str) -> arrays.MessageTable:
     """Return the table of what any record of a topic begins with, up to its type."""
     layout = head_layout(topic)
-    return MessageTable(layout, arrow_type(layout.root))
+    return arrays.MessageTable(layout, arrays.arrow_type(layout.root))
 
 
 def _number(topic: str, data: bytes) -> int | None:

@@ -17,15 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.where import syntax
-from kafkaspec.arrow.where.ranges import (
-    SWAPPED,
-    ValueRange,
-    milliseconds,
-    ranges_of,
-    scaled,
-    values_of,
-)
+from kafkaspec.arrow.where import ranges, syntax
 from kafkaspec.log.selection import W
 
 _Values = Callable[[pa.RecordBatch], pa.Array]
@@ -131,7 +123,7 @@ class WhereProgram:
     def _compare(self, node: syntax.WhereComparison) -> _Values:
         left, right, sign = node.left, node.right, node.operator
         if isinstance(left, syntax.Literal):
-            left, right, sign = right, left, SWAPPED[sign]
+            left, right, sign = right, left, ranges.SWAPPED[sign]
         if isinstance(left, syntax.Literal):
             self._fail("this compares constants: one side has to be a column", node.at)
         kind, values = self._operand(left)
@@ -141,7 +133,7 @@ class WhereProgram:
             return lambda batch: pa.nulls(batch.num_rows, pa.bool_())
         exact = _whole(kind, right.value)
         if exact is not None:
-            return _within(kind, values, values_of(sign, exact))
+            return _within(kind, values, ranges.values_of(sign, exact))
         constant, compare = self._constant(right, kind), _COMPARE[sign]
         try:
             compare(pa.array([], kind), constant)
@@ -297,12 +289,12 @@ def _whole(kind: pa.DataType, value: object) -> Decimal | None:
     if pa.types.is_integer(kind):
         return Decimal(value) if isinstance(value, int | Decimal) else None
     if pa.types.is_timestamp(kind):
-        exact = milliseconds(value)
-        return None if exact is None else scaled(exact, _UNITS[kind.unit])
+        exact = ranges.milliseconds(value)
+        return None if exact is None else ranges.scaled(exact, _UNITS[kind.unit])
     return None
 
 
-def _within(kind: pa.DataType, values: _Values, wanted: tuple[ValueRange, bool]) -> _Values:
+def _within(kind: pa.DataType, values: _Values, wanted: tuple[ranges.ValueRange, bool]) -> _Values:
     """Return what says whether integers are in a range, or with a false flag outside it."""
     span, inside = wanted
     stored = pa.int64() if pa.types.is_timestamp(kind) else kind
@@ -387,7 +379,7 @@ class Where:
     def __init__(self, text: str) -> None:
         self.text = text
         self._node = syntax.parse(text)
-        self.ranges = ranges_of(self._node)
+        self.ranges = ranges.ranges_of(self._node)
         """Ranges that hold all records for which it is true."""
         self._programs: dict[pa.Schema, WhereProgram] = {}
         found = (syntax.column_of(each) for each in syntax.operands(self._node))
@@ -413,7 +405,7 @@ class Where:
         bounds: dict[str, Any] = {}
         for what, found in (("offset", self.ranges.offset), ("timestamp", self.ranges.timestamp)):
             start, end = f"start_{what}", f"end_{what}"
-            both = found & ValueRange(getattr(wanted, start), getattr(wanted, end))
+            both = found & ranges.ValueRange(getattr(wanted, start), getattr(wanted, end))
             bounds |= {start: both.low, end: both.high}
         return replace(wanted, **bounds)
 

@@ -8,16 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafkaspec.files.checkpoints.text import (
-    INT_BITS,
-    LONG_BITS,
-    JsonObject,
-    Text,
-    TextPiece,
-    reader,
-    writable,
-    written,
-)
+from kafkaspec.files.checkpoints import text as texts
 
 VERSION = 0
 _VERSION_FIELD = "version"
@@ -49,17 +40,19 @@ def parse(data: bytes, *, file: str | None = None) -> CleanShutdown:
     Raises:
         CorruptError: the file is not empty, and not the JSON that Kafka writes.
     """
-    text = Text(data, file)
+    text = texts.Text(data, file)
     if not data:
         return CleanShutdown()
     # Kafka replaces invalid UTF-8 (Utils.readFileAsString), so a name may contain it.
-    content = TextPiece(data.decode("utf-8", "replace"), 0, 1)
-    found = JsonObject(text, content)
-    version = found.number(_VERSION_FIELD, INT_BITS) if _VERSION_FIELD in found.fields else VERSION
-    return CleanShutdown(found.number(_EPOCH_FIELD, LONG_BITS), version)
+    content = texts.TextPiece(data.decode("utf-8", "replace"), 0, 1)
+    found = texts.JsonObject(text, content)
+    version = (
+        found.number(_VERSION_FIELD, texts.INT_BITS) if _VERSION_FIELD in found.fields else VERSION
+    )
+    return CleanShutdown(found.number(_EPOCH_FIELD, texts.LONG_BITS), version)
 
 
-read = reader(parse)
+read = texts.reader(parse)
 
 
 def serialize(shutdown: CleanShutdown) -> bytes:
@@ -70,6 +63,6 @@ def serialize(shutdown: CleanShutdown) -> bytes:
     """
     if shutdown.broker_epoch is None:
         return b""
-    writable(shutdown.version, INT_BITS, _VERSION_FIELD)
-    writable(shutdown.broker_epoch, LONG_BITS, _EPOCH_FIELD)
-    return written({_VERSION_FIELD: shutdown.version, _EPOCH_FIELD: shutdown.broker_epoch})
+    texts.writable(shutdown.version, texts.INT_BITS, _VERSION_FIELD)
+    texts.writable(shutdown.broker_epoch, texts.LONG_BITS, _EPOCH_FIELD)
+    return texts.written({_VERSION_FIELD: shutdown.version, _EPOCH_FIELD: shutdown.broker_epoch})

@@ -13,16 +13,7 @@ from uuid import UUID
 
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.files.checkpoints.text import (
-    INT_BITS,
-    LONG_BITS,
-    Text,
-    TextPiece,
-    fits,
-    reader,
-    shown,
-    writable,
-)
+from kafkaspec.files.checkpoints import text as texts
 
 # javaproperties is imported where it is needed: it imports all of urllib.
 
@@ -71,17 +62,17 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
         CorruptError: it is not a file of properties, or a value is missing or malformed.
         UnsupportedError: another version than 0 and 1.
     """
-    text = Text(data, file)
+    text = texts.Text(data, file)
     found, comments = _properties(text)
 
     def number(key: str) -> int | None:
-        return text.number(found[key], INT_BITS, f"/{key}") if key in found else None
+        return text.number(found[key], texts.INT_BITS, f"/{key}") if key in found else None
 
     version = 0
     if VERSION_KEY in found:
         piece = found[VERSION_KEY]
-        stripped = TextPiece(piece.text.strip(_JAVA_TRIM), piece.position, piece.line)
-        version = text.number(stripped, INT_BITS, f"/{VERSION_KEY}")
+        stripped = texts.TextPiece(piece.text.strip(_JAVA_TRIM), piece.position, piece.line)
+        version = text.number(stripped, texts.INT_BITS, f"/{VERSION_KEY}")
         if version not in VERSIONS:
             detail = f"version {version} is neither 0 nor 1"
             raise text.error(Reason.UNSUPPORTED_VERSION, detail, piece, f"/{VERSION_KEY}")
@@ -102,7 +93,7 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
     )
 
 
-read = reader(parse)
+read = texts.reader(parse)
 
 
 def serialize(properties: MetaProperties) -> bytes:
@@ -122,14 +113,14 @@ def serialize(properties: MetaProperties) -> bytes:
         raise make_error(Reason.UNENCODABLE, detail, path="/version")
     if properties.node_id is not None:
         key = NODE_ID if properties.version else BROKER_ID
-        values[key] = writable(properties.node_id, INT_BITS, key)
+        values[key] = texts.writable(properties.node_id, texts.INT_BITS, key)
     if properties.cluster_id is not None:
         values[CLUSTER_ID] = properties.cluster_id
     if properties.directory_id is not None:
         values[DIRECTORY_ID] = kafka_uuid.to_text(properties.directory_id)
     for comment in properties.comments:
         if _LINE_END.search(comment) or not _LATIN.fullmatch(comment):
-            detail = f"{shown(comment)} is not one line of ISO 8859-1"
+            detail = f"{texts.shown(comment)} is not one line of ISO 8859-1"
             raise make_error(Reason.UNENCODABLE, detail, path="/#")
     lines = [f"#{comment}" for comment in properties.comments]
     lines += [
@@ -140,8 +131,8 @@ def serialize(properties: MetaProperties) -> bytes:
 
 def is_reserved(directory_id: UUID) -> bool:
     """Return whether Kafka reserves this directory id. Kafka: ``DirectoryId.reserved``."""
-    most, least = directory_id.int >> LONG_BITS, directory_id.int & (1 << LONG_BITS) - 1
-    return most == 0 and (least < _RESERVED_IDS or not fits(least, LONG_BITS))
+    most, least = directory_id.int >> texts.LONG_BITS, directory_id.int & (1 << texts.LONG_BITS) - 1
+    return most == 0 and (least < _RESERVED_IDS or not texts.fits(least, texts.LONG_BITS))
 
 
 _RESERVED_IDS = 100
@@ -151,24 +142,24 @@ _JAVA_TRIM = "".join(map(chr, range(0x21)))
 """The characters that ``String.trim`` removes."""
 
 
-def _properties(text: Text) -> tuple[dict[str, TextPiece], tuple[str, ...]]:
+def _properties(text: texts.Text) -> tuple[dict[str, texts.TextPiece], tuple[str, ...]]:
     """Return the last value of each key, and the comments."""
     import javaproperties
 
-    found: dict[str, TextPiece] = {}
+    found: dict[str, texts.TextPiece] = {}
     comments: list[str] = []
     position, line = 0, 1
     try:
         for item in javaproperties.parse(text.data.decode("latin-1")):
             source = item.source
             if isinstance(item, javaproperties.KeyValue):
-                found[item.key] = TextPiece(item.value, position, line)
+                found[item.key] = texts.TextPiece(item.value, position, line)
             elif isinstance(item, javaproperties.Comment):
                 comments.append(source.strip(" \t\f\r\n")[1:])
             position += len(source)
             line += len(_LINE_END.findall(source))
     except javaproperties.InvalidUEscapeError as error:
-        place = TextPiece("", position, line)
-        detail = f"{shown(str(error.escape))} is not a valid escape"
+        place = texts.TextPiece("", position, line)
+        detail = f"{texts.shown(str(error.escape))} is not a valid escape"
         raise text.error(Reason.INVALID_VALUE, detail, place) from None
     return found, tuple(comments)

@@ -12,16 +12,7 @@ from uuid import UUID
 
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.files.checkpoints.text import (
-    INT_BITS,
-    LONG_BITS,
-    JsonObject,
-    Text,
-    TextPiece,
-    reader,
-    writable,
-    written,
-)
+from kafkaspec.files.checkpoints import text as texts
 
 VERSIONS = (0, 1)
 """0 for kraft.version 0, 1 since kraft.version 1."""
@@ -77,20 +68,20 @@ def parse(data: bytes, *, file: str | None = None) -> QuorumState:
         CorruptError: the line is not the JSON of that version.
         UnsupportedError: another version than 0 and 1.
     """
-    text = Text(data, file)
+    text = texts.Text(data, file)
     line = next(text.lines(), None)
     if line is None:
         raise text.error(Reason.TRUNCATED, "the file is empty")
-    found = JsonObject(text, line)
+    found = texts.JsonObject(text, line)
     version = found.number(_VERSION, _SHORT_BITS)
     if version not in VERSIONS:
-        place = TextPiece("", found.position(_VERSION), line.line)
+        place = texts.TextPiece("", found.position(_VERSION), line.line)
         detail = f"version {version} is neither 0 nor 1"
         raise text.error(Reason.UNSUPPORTED_VERSION, detail, place, f"/{_VERSION}")
     common: dict[str, Any] = {
-        "leader_id": found.number("leaderId", INT_BITS),
-        "leader_epoch": found.number(_LEADER_EPOCH, INT_BITS),
-        "voted_id": found.number("votedId", INT_BITS),
+        "leader_id": found.number("leaderId", texts.INT_BITS),
+        "leader_epoch": found.number(_LEADER_EPOCH, texts.INT_BITS),
+        "voted_id": found.number("votedId", texts.INT_BITS),
         "data_version": version,
         "position": found.position(_LEADER_EPOCH),
     }
@@ -98,16 +89,16 @@ def parse(data: bytes, *, file: str | None = None) -> QuorumState:
         return QuorumState(
             **common,
             cluster_id=found.string("clusterId"),
-            applied_offset=found.number("appliedOffset", LONG_BITS),
+            applied_offset=found.number("appliedOffset", texts.LONG_BITS),
             current_voters=_voters(text, line, found),
         )
-    place = TextPiece(
+    place = texts.TextPiece(
         found.string(_VOTED_DIRECTORY_ID), found.position(_VOTED_DIRECTORY_ID), line.line
     )
     return QuorumState(**common, voted_directory_id=text.uuid(place, f"/{_VOTED_DIRECTORY_ID}"))
 
 
-read = reader(parse)
+read = texts.reader(parse)
 
 
 def serialize(state: QuorumState) -> bytes:
@@ -120,30 +111,34 @@ def serialize(state: QuorumState) -> bytes:
         detail = f"version {state.data_version} is neither 0 nor 1"
         raise make_error(Reason.UNENCODABLE, detail, path="/version")
     for name in ("leader_id", "leader_epoch", "voted_id"):
-        writable(getattr(state, name), INT_BITS, name)
+        texts.writable(getattr(state, name), texts.INT_BITS, name)
     common: dict[str, Any] = {"leaderId": state.leader_id, _LEADER_EPOCH: state.leader_epoch}
     common["votedId"] = state.voted_id
     version = {_VERSION: state.data_version}
     if state.data_version:
         directory = {_VOTED_DIRECTORY_ID: kafka_uuid.to_text(state.voted_directory_id)}
-        return written(common | directory | version)
-    writable(state.applied_offset, LONG_BITS, "applied_offset")
+        return texts.written(common | directory | version)
+    texts.writable(state.applied_offset, texts.LONG_BITS, "applied_offset")
     voters = state.current_voters
     for voter in voters or ():
-        writable(voter, INT_BITS, "current_voters")
+        texts.writable(voter, texts.INT_BITS, "current_voters")
     listed = None if voters is None else [{"voterId": voter} for voter in voters]
     last = {"appliedOffset": state.applied_offset, "currentVoters": listed}
-    return written({"clusterId": state.cluster_id} | common | last | version)
+    return texts.written({"clusterId": state.cluster_id} | common | last | version)
 
 
-def _voters(text: Text, line: TextPiece, found: JsonObject) -> tuple[int, ...] | None:
+def _voters(
+    text: texts.Text, line: texts.TextPiece, found: texts.JsonObject
+) -> tuple[int, ...] | None:
     value = found.value("currentVoters")
     if value is None:
         return None
     if not isinstance(value, list) or not all(
         isinstance(item, dict) and "voterId" in item for item in value
     ):
-        place = TextPiece("", found.position("currentVoters"), line.line)
+        place = texts.TextPiece("", found.position("currentVoters"), line.line)
         detail = "it is not a list of voters"
         raise text.error(Reason.INVALID_VALUE, detail, place, "/currentVoters")
-    return tuple(found.checked_number("currentVoters", item["voterId"], INT_BITS) for item in value)
+    return tuple(
+        found.checked_number("currentVoters", item["voterId"], texts.INT_BITS) for item in value
+    )
