@@ -79,11 +79,7 @@ HEADER_RULES: Final = (
         lambda batch: f"producer {batch.producer_id} with epoch {batch.producer_epoch}",
     ),
     HeaderRule(
-        (
-            _NO_PRODUCER,
-            Compare(names.BASE_SEQUENCE, ">=", 0),
-            Compare(names.IS_CONTROL, "!=", 0),
-        ),
+        (_NO_PRODUCER, Compare(names.BASE_SEQUENCE, ">=", 0), Compare(names.IS_CONTROL, "!=", 0)),
         R.PRODUCER_FIELDS,
         lambda batch: f"producer {batch.producer_id} has no sequence number",
     ),

@@ -31,13 +31,7 @@ from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.broker import recovery
-from kafkaspec.broker.loading import (
-    PRODUCER_EXPIRATION_MS,
-    Load,
-    Snapshots,
-    read_snapshot,
-    replay,
-)
+from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS, Load, Snapshots, read_snapshot, replay
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, MarkerTrace, get_profile
 from kafkaspec.errors import KafkaSpecError

@@ -196,7 +196,7 @@ _TABLE: dict[Area, _Rows] = {
         ),
     },
     Area.INTERNAL_RECORD: {
-        (): Consequence(_BYTES, "Fails where it reads the record.", BrokerAction.FAILS_TO_LOAD),
+        (): Consequence(_BYTES, "Fails where it reads the record.", BrokerAction.FAILS_TO_LOAD)
     },
     Area.MESSAGE: {
         (): Consequence(
@@ -287,7 +287,7 @@ _TABLE: dict[Area, _Rows] = {
         (): Consequence(
             "A controller or broker that loads the snapshot fails.",
             "Does not look at it when the log is opened.",
-        ),
+        )
     },
     Area.LEADER_EPOCH_CHECKPOINT: {
         (): _OFFLINE,
@@ -373,8 +373,7 @@ _TABLE: dict[Area, _Rows] = {
     },
     Area.CLEAN_SHUTDOWN: {
         (): Consequence(
-            _NO_READER,
-            "Treats the stop as clean, and registers without the epoch it had before.",
+            _NO_READER, "Treats the stop as clean, and registers without the epoch it had before."
         ),
         (R.UNCLEAN_STOP,): Consequence(
             "Not affected.",

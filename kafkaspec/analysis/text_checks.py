@@ -192,10 +192,7 @@ def check_ids(
 
 
 def check_leader_epochs(
-    entries: Sequence[EpochEntry],
-    log: LogState,
-    log_start_offset: int,
-    place: Place,
+    entries: Sequence[EpochEntry], log: LogState, log_start_offset: int, place: Place
 ) -> Iterator[Finding]:
     """Check a leader epoch checkpoint, by itself and against the batches of its log.
 
@@ -365,11 +362,7 @@ def verify_root_file(
         )
     elif kind is FileKind.META_PROPERTIES:
         yield from verify_text(
-            path,
-            kind,
-            Area.META_PROPERTIES,
-            meta_properties.read,
-            partial(check_ids, others or {}),
+            path, kind, Area.META_PROPERTIES, meta_properties.read, partial(check_ids, others or {})
         )
     elif kind is FileKind.CLEAN_SHUTDOWN:
         # Kafka reads its content too late to refuse it.

@@ -100,9 +100,7 @@ class Unread:
 
 
 def tables(
-    log: Partition | Segment,
-    unread: Unread,
-    kept: Callable[[Segment], Kept | None] | None = None,
+    log: Partition | Segment, unread: Unread, kept: Callable[[Segment], Kept | None] | None = None
 ) -> Iterator[HeaderTable]:
     """Yield the headers of a log, or of entries that ``kept`` names; note what cannot be read."""
     for number, segment in _segments(log, unread):

@@ -9,14 +9,7 @@ from kafkaspec._generated.python.model.recordbatch import RecordBatch
 from kafkaspec.codecs import Codec
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import record_classes
-from kafkaspec.log.batch import (
-    NONE,
-    Batch,
-    check_count,
-    held_payload,
-    memory_error,
-    payload_chunks,
-)
+from kafkaspec.log.batch import NONE, Batch, check_count, held_payload, memory_error, payload_chunks
 from kafkaspec.log.pieces import PIECE_BYTES, Pieces, header_of
 from kafkaspec.model import Buffer, Record
 

@@ -210,9 +210,7 @@ def scanned(
     )
 
 
-def _grouped(
-    items: Iterable[Batch | KafkaSpecError],
-) -> Iterator[Sequence[Batch] | KafkaSpecError]:
+def _grouped(items: Iterable[Batch | KafkaSpecError]) -> Iterator[Sequence[Batch] | KafkaSpecError]:
     """Yield batches, some messages at a time, and errors."""
     batches: list[Batch] = []
     try:

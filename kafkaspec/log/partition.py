@@ -23,12 +23,7 @@ from kafkaspec.log import lookup
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.headers import sound_headers
-from kafkaspec.log.options import (
-    Isolation,
-    LogStart,
-    RecordOptions,
-    SegmentOptions,
-)
+from kafkaspec.log.options import Isolation, LogStart, RecordOptions, SegmentOptions
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import W, selection_of
 from kafkaspec.log.transactions import (
@@ -467,10 +462,7 @@ class Partition(Log):
             if largest is not None and largest.value < timestamp:
                 continue
             found = segment.find(
-                timestamp=timestamp,
-                plain=plain,
-                start_offset=start_offset,
-                use_index=use_index,
+                timestamp=timestamp, plain=plain, start_offset=start_offset, use_index=use_index
             )
             scanned += found.scanned_batches
             found = replace(found, scanned_batches=scanned, decided_by=largest)

@@ -19,13 +19,7 @@ from kafkaspec.broker.producer_state import transaction_index
 from kafkaspec.broker.profiles import IndexUnit, Profile
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.forensics.cleaner.passes import (
-    Action,
-    CleanerFailsError,
-    Decision,
-    Note,
-    Pass,
-)
+from kafkaspec.forensics.cleaner.passes import Action, CleanerFailsError, Decision, Note, Pass
 from kafkaspec.forensics.cleaner.settings import Settings
 from kafkaspec.forensics.cleaner.view import LogView, SegmentView
 from kafkaspec.layout.kinds import CURRENT

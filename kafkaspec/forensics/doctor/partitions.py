@@ -50,10 +50,7 @@ _SWAP: Final = names.STATES[2]
 
 _LEFTOVERS: Final = {
     _DELETED: (TroubleKind.DELETED_FILE, "the broker was about to delete it"),
-    _CLEANED: (
-        TroubleKind.CLEANED_FILE,
-        "a compaction or a split was writing it, and did not end",
-    ),
+    _CLEANED: (TroubleKind.CLEANED_FILE, "a compaction or a split was writing it, and did not end"),
     _SWAP: (TroubleKind.SWAP_FILE, "it is part of a split that did not end"),
 }
 
@@ -115,14 +112,7 @@ def _leftover(path: Path) -> Trouble:
     if offsets is not None:
         text += f"; it holds {offsets} in {end:,} of {size:,} bytes"
     return Trouble(
-        kind,
-        text,
-        str(path),
-        Effect.DELETES,
-        remedy,
-        command,
-        offsets=offsets,
-        size=size,
+        kind, text, str(path), Effect.DELETES, remedy, command, offsets=offsets, size=size
     )
 
 

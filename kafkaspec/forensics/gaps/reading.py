@@ -167,10 +167,7 @@ class GapWalk:
 
 
 def read_gaps(
-    log: Partition | Segment,
-    other: Partition | Segment | None = None,
-    *,
-    checksums: bool = True,
+    log: Partition | Segment, other: Partition | Segment | None = None, *, checksums: bool = True
 ) -> Gaps:
     """Return the offsets of a partition that no consumer gets, and why.
 

@@ -214,12 +214,7 @@ class SnapshotCheck:
         )
 
     def _add(
-        self,
-        path: Path,
-        producer: int,
-        entry: ProducerEntry | None,
-        text: str,
-        strength: Strength,
+        self, path: Path, producer: int, entry: ProducerEntry | None, text: str, strength: Strength
     ) -> None:
         self.breaks.append(
             Break(

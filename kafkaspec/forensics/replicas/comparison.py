@@ -456,10 +456,7 @@ def _joined(item: LogDifference | None, kind: DifferenceKind, pair: Pair) -> Log
     first, last = pair.first_offset, pair.last_offset
     if item is None:
         item = LogDifference(
-            reason=kind,
-            message="",
-            offsets=OffsetRange(first, last + 1),
-            strength=Strength.UNKNOWN,
+            reason=kind, message="", offsets=OffsetRange(first, last + 1), strength=Strength.UNKNOWN
         )
     return replace(
         item,

@@ -13,13 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.forensics.salvage.repair import (
-    Repair,
-    Repaired,
-    moved,
-    repaired,
-    with_epoch,
-)
+from kafkaspec.forensics.salvage.repair import Repair, Repaired, moved, repaired, with_epoch
 from kafkaspec.forensics.salvage.report import Fate, LostOffsets, Stretch
 from kafkaspec.forensics.salvage.unproven import UnprovenReader, UnprovenRecord
 from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNCLEAR, UNORDERED, RunVerdict
