@@ -152,11 +152,7 @@ class BrokerStart:
     def _by_recovery(
         self, segment: Path, position: int, found: BrokerAction, *, stuck: bool = False
     ) -> BrokerAction | None:
-        """Return the action of recovery at a position; None if there is no prediction.
-
-        Args:
-            stuck: whether a consumer that gets there fails.
-        """
+        """Return what recovery does where consumers may be stuck; None if not predicted."""
         load = self.after_crash
         loaded = load.of(segment)
         if loaded is None:

@@ -301,11 +301,9 @@ class LogOrder:
             )
 
     def _gap(self, batch: Header, producer: _Producer, at: Place) -> Iterator[Finding]:
-        """Report sequence numbers that are left out, and more of them than offsets.
-
-        Compaction removes them with their offsets. A broker takes any number of a producer that has
-        expired, and after it has lost its state.
-        """
+        """Report sequence numbers that are left out, and more of them than offsets."""
+        # Compaction removes them with their offsets. A broker takes any number of a producer that
+        # has expired, and after it has lost its state.
         known, first = producer.last_sequence, batch.base_sequence
         missing = sequence_after(0, first - known - 1)
         if missing <= batch.base_offset - producer.last_offset - 1:

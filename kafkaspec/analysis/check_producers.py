@@ -146,11 +146,7 @@ def _effects(loaded: ProducerEntry, entry: ProducerEntry | None) -> list[str]:
 
 
 class _Walk:
-    """Brings the state of producers through a log.
-
-    Attributes:
-        ended: whether the end of the log was reached.
-    """
+    """Brings the state of producers through a log, until it has ``ended`` or damage stops it."""
 
     def __init__(self, log: Partition, snapshots: Snapshots) -> None:
         self._log, self._snapshots = log, sorted(snapshots)
@@ -226,10 +222,8 @@ def differences(entries: Sequence[ProducerEntry], known: _Producers) -> _Differe
 def _differing(
     entry: ProducerEntry, own: ProducerEntry | None
 ) -> dict[str, tuple[int, int | None]]:
-    """Return the values of a producer that are not those of the log.
-
-    A producer that was expired, and came again, has no coordinator.
-    """
+    """Return the values of a producer that are not those of the log."""
+    # A producer that was expired, and came again, has no coordinator.
     if own is not None and entry.coordinator_epoch == NONE:
         own = replace(own, coordinator_epoch=NONE)
     values = {}
@@ -242,10 +236,8 @@ def _differing(
 
 
 def _without_legal(log: Partition, snapshots: Snapshots, found: dict[int, _Differences]) -> None:
-    """Leave out what another release takes from the same log, such as the time of a marker.
-
-    What is left of a producer is compared with the rules that it is closest to.
-    """
+    """Leave out what another release takes from the same log, such as the time of a marker."""
+    # What is left of a producer is compared with the rules that it is closest to.
     profile = get_profile(DEFAULT_PROFILE)
     for trace, of_sequence in product(MarkerTrace, (True, False)):
         state = ProducerState(replace(profile, marker_trace=trace, delta_of_sequence=of_sequence))
@@ -311,7 +303,10 @@ def contradictions(
             continue
         if first != NONE:
             began = batch_at(log, first)
-            if began is None or not began.num_records or _began_before(mine, log.base_offsets[0]):
+            if began is None or not began.num_records:
+                continue
+            # The transaction began in a part of the log that is gone.
+            if mine and NONE < mine.current_txn_first_offset < log.base_offsets[0]:
                 continue
         elif mine is None and not 0 <= taken - entry.timestamp < PRODUCER_EXPIRATION_MS:
             continue
@@ -346,11 +341,6 @@ def _forgets(load: Load, entry: ProducerEntry) -> bool:
     """Return whether a broker that loads the log lacks something of a producer."""
     loads = load.end_offset is not None
     return loads and bool(_lost(load.producers.get(entry.producer_id), entry))
-
-
-def _began_before(known: ProducerEntry | None, log_start: int) -> bool:
-    """Return whether the transaction of a producer began in a part of the log that is gone."""
-    return known is not None and NONE < known.current_txn_first_offset < log_start
 
 
 def batch_at(log: Partition, offset: int) -> Batch | None:

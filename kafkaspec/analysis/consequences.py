@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.reasons import Area, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
-from kafkaspec.broker.actions import BrokerAction
+from kafkaspec.broker.actions import BrokerAction as A
 
 STUCK = "A consumer fails at this batch and does not get past it by itself."
 _FINE = "Reads on and does not notice."
@@ -47,24 +47,22 @@ IN_DAMAGE = Consequence(
 )
 """Of offsets that are missing because bytes of the segment are damaged."""
 
-PREDICTED: dict[BrokerAction, str] = {
-    BrokerAction.NOTHING: "Nothing: recovery keeps it.",
-    BrokerAction.KEEPS_UNREADABLE: (
+PREDICTED: dict[A, str] = {
+    A.NOTHING: "Nothing: recovery keeps it.",
+    A.KEEPS_UNREADABLE: (
         "Recovery checks checksum and offsets only: the batch stays in the log, unreadable."
     ),
-    BrokerAction.CUTS_LOG: _CUT,
-    BrokerAction.REFUSES_LOG: _REFUSED,
-    BrokerAction.EMPTIES_SEGMENT: "Recovery empties the whole segment, and deletes later ones.",
-    BrokerAction.SPLITS_SEGMENT: (
+    A.CUTS_LOG: _CUT,
+    A.REFUSES_LOG: _REFUSED,
+    A.EMPTIES_SEGMENT: "Recovery empties the whole segment, and deletes later ones.",
+    A.SPLITS_SEGMENT: (
         "Recovery splits the segment, since its offsets do not fit into one, and goes on."
     ),
-    BrokerAction.REBUILDS_INDEX: (
-        "Recovers the segment, after a clean stop too, which rebuilds its indexes."
-    ),
-    BrokerAction.DELETES_FILE: (
+    A.REBUILDS_INDEX: ("Recovers the segment, after a clean stop too, which rebuilds its indexes."),
+    A.DELETES_FILE: (
         "Deletes the snapshot, and takes the state of producers from an older one and the log."
     ),
-    BrokerAction.DELETES_LOG: (
+    A.DELETES_LOG: (
         "A clean start finds that the log ends before its start, and deletes all segments."
     ),
 }
@@ -74,23 +72,20 @@ _ACCEPTED = Consequence(_FINE, _UNSEEN)
 _WRONG_OFFSETS = Consequence(
     "Takes the offsets as they stand; a consumer can be sent records that it has had.",
     "Recovery empties the whole segment if an index entry is due here, otherwise it keeps it.",
-    BrokerAction.EMPTIES_SEGMENT,
+    A.EMPTIES_SEGMENT,
 )
 _HIDDEN = "Skips the batch without an error: records in it are hidden."
-_WRAPPER = Consequence(STUCK, _REFUSED, BrokerAction.REFUSES_LOG)
+_WRAPPER = Consequence(STUCK, _REFUSED, A.REFUSES_LOG)
 _INDEX_HARMLESS = Consequence(
     "Lookups find the same records.",
     "Brokers up to 2.2 may recover the segment; later ones do not look.",
 )
-BAD_FILE: dict[BrokerAction, Consequence] = {
+BAD_FILE: dict[A, Consequence] = {
     action: Consequence(_NO_READER, text, action)
     for action, text in (
-        (
-            BrokerAction.REFUSES_LOG,
-            "Takes the whole log directory offline, with all partitions in it.",
-        ),
-        (BrokerAction.REFUSES_START, "Does not start, with none of its log directories."),
-        (BrokerAction.RESETS_OFFSET, "Goes on as if the file were empty."),
+        (A.REFUSES_LOG, "Takes the whole log directory offline, with all partitions in it."),
+        (A.REFUSES_START, "Does not start, with none of its log directories."),
+        (A.RESETS_OFFSET, "Goes on as if the file were empty."),
     )
 }
 """For a text file with an error, by what a broker does about it."""
@@ -103,7 +98,7 @@ DECIDED = (
     Area.CLEANER_OFFSETS,
 )
 """Text files for which the error decides what a broker does."""
-_OFFLINE = BAD_FILE[BrokerAction.REFUSES_LOG]
+_OFFLINE = BAD_FILE[A.REFUSES_LOG]
 
 # Kafka 0.7: ``ByteBufferMessageSet``, ``FileMessageSet.recover``, ``Log.validateSegments``.
 _STUCK_0_7 = "A consumer fails at this message and does not get past it by itself."
@@ -126,29 +121,27 @@ _EVERYWHERE: _Rows = {
     (R.CODECS_DISAGREE, R.INDEX_UNCHECKED): Consequence("Not known.", "Not known."),
     (R.MORE,): Consequence("As above.", "As above."),
     (R.UNREADABLE,): Consequence(
-        "Cannot be said.",
-        "Fails as well, if it runs with the same rights.",
-        BrokerAction.REFUSES_LOG,
+        "Cannot be said.", "Fails as well, if it runs with the same rights.", A.REFUSES_LOG
     ),
 }
 """For every area."""
 
 _TABLE: dict[Area, _Rows] = {
     Area.BATCH: {
-        (): Consequence(STUCK, _CUT, BrokerAction.CUTS_LOG),
+        (): Consequence(STUCK, _CUT, A.CUTS_LOG),
         (R.TORN_TAIL, R.SHORT_TAIL, R.TRUNCATED): Consequence(
             "Takes it for the end of the log, without an error.",
             "Recovery cuts these bytes off, as after every unclean stop; if later segments exist, "
             "they are deleted with them.",
-            BrokerAction.CUTS_LOG,
+            A.CUTS_LOG,
         ),
         (R.ZERO_TAIL,): Consequence(
             "Fails there with a corrupt record, unless the broker knows where the log ends.",
             f"Recovery cuts the zeros off. {_CLEAN} keeps them, as of a preallocated file.",
-            BrokerAction.CUTS_LOG,
+            A.CUTS_LOG,
         ),
         (R.OFFSET_BELOW_BASE, R.OFFSET_ABOVE_RANGE): Consequence(
-            "Takes the offsets as they stand.", _REFUSED, BrokerAction.REFUSES_LOG
+            "Takes the offsets as they stand.", _REFUSED, A.REFUSES_LOG
         ),
         (R.OFFSET_ORDER, R.LAST_OFFSET): _WRONG_OFFSETS,
         (
@@ -161,28 +154,26 @@ _TABLE: dict[Area, _Rows] = {
             _FINE,
             "Nothing: sequences and epochs are checked when a producer sends, not on loading.",
         ),
-        (R.TRANSACTION_STATE,): Consequence(_FINE, _REFUSED, BrokerAction.REFUSES_LOG),
+        (R.TRANSACTION_STATE,): Consequence(_FINE, _REFUSED, A.REFUSES_LOG),
         (R.TRAILING_BYTES, R.MAX_TIMESTAMP): _ACCEPTED,
     },
     Area.RECORDS: {
         (): Consequence(
             STUCK,
             "Recovery checks checksum and offsets only: the batch stays in the log, unreadable.",
-            BrokerAction.KEEPS_UNREADABLE,
+            A.KEEPS_UNREADABLE,
         ),
         (R.RECORD_OFFSET_ORDER, R.RECORD_OFFSET_RANGE, R.MAX_TIMESTAMP): _ACCEPTED,
         (R.BASE_TIMESTAMP, R.HEADER_KEY_ENCODING, R.UNKNOWN_CONTROL_TYPE): _ACCEPTED,
         (R.IGNORED_PAYLOAD,): Consequence(
             "Takes the batch for empty and never looks at these bytes.", _UNSEEN
         ),
-        (R.HIDDEN_RECORDS,): Consequence(
-            _HIDDEN, "Nothing: it keeps the batch.", BrokerAction.HIDES_RECORDS
-        ),
+        (R.HIDDEN_RECORDS,): Consequence(_HIDDEN, "Nothing: it keeps the batch.", A.HIDES_RECORDS),
         (R.CONTROL_RECORD,): Consequence(
             f"{_HIDDEN} With read_committed, it parses the first key, and fails if that is "
             "missing, shorter than 4 bytes or of a negative version.",
             _REFUSED,
-            BrokerAction.REFUSES_LOG,
+            A.REFUSES_LOG,
         ),
     },
     Area.WRAPPER: {
@@ -192,43 +183,41 @@ _TABLE: dict[Area, _Rows] = {
         (R.CHECKSUM_MISMATCH,): Consequence(
             "Consumers check the inner messages only; a follower refuses the batch.",
             _CUT,
-            BrokerAction.CUTS_LOG,
+            A.CUTS_LOG,
         ),
     },
     Area.INTERNAL_RECORD: {
-        (): Consequence(_BYTES, "Fails where it reads the record.", BrokerAction.FAILS_TO_LOAD)
+        (): Consequence(_BYTES, "Fails where it reads the record.", A.FAILS_TO_LOAD)
     },
     Area.MESSAGE: {
         (): Consequence(
             _STUCK_0_7,
             "Recovery cuts the last segment here: every intact message after it is lost. A clean "
             "start does not look, and no start looks at earlier segments.",
-            BrokerAction.CUTS_LOG,
+            A.CUTS_LOG,
         ),
         (R.TORN_TAIL, R.SHORT_TAIL, R.TRUNCATED): Consequence(
-            "Takes it for the end of the log.", _CUT_0_7, BrokerAction.CUTS_LOG
+            "Takes it for the end of the log.", _CUT_0_7, A.CUTS_LOG
         ),
-        (R.ZERO_TAIL,): Consequence(
-            "Fails there with an exception.", _CUT_0_7, BrokerAction.CUTS_LOG
-        ),
+        (R.ZERO_TAIL,): Consequence("Fails there with an exception.", _CUT_0_7, A.CUTS_LOG),
         (R.INVALID_VALUE, R.OVERRUN): Consequence(
             _STUCK_0_7,
             "Recovery of the last segment fails with an exception, and the broker does not start. "
             "A clean start does not look. Only where the size is below 5, recovery truncates "
             "the log here.",
-            BrokerAction.REFUSES_START,
+            A.REFUSES_START,
         ),
         (R.SEGMENT_POSITION,): Consequence(
             "Offsets of messages are not those that they were written with.",
             "Does not start: the segments do not validate.",
-            BrokerAction.REFUSES_START,
+            A.REFUSES_START,
         ),
     },
     Area.MESSAGE_SET: {
         (): Consequence(
             _STUCK_0_7,
             "Recovery checks the checksum of the set only: it stays in the log, unreadable.",
-            BrokerAction.KEEPS_UNREADABLE,
+            A.KEEPS_UNREADABLE,
         ),
         (R.TRAILING_BYTES,): Consequence("Drops it in silence.", "Nothing: it does not look."),
     },
@@ -237,20 +226,18 @@ _TABLE: dict[Area, _Rows] = {
             "Lookups through the index miss records that are in the log.",
             "A clean start trusts the index as it is: records after it are not found, or are "
             "overwritten. Recovery rebuilds it.",
-            BrokerAction.HIDES_RECORDS,
+            A.HIDES_RECORDS,
         ),
         (R.INDEX_KEY, R.INDEX_SIZE, R.INDEX_SANITY): _INDEX_HARMLESS,
         (R.MISSING_INDEX,): Consequence(
-            "Not affected.",
-            "Recovers the segment, which rebuilds the index.",
-            BrokerAction.REBUILDS_INDEX,
+            "Not affected.", "Recovers the segment, which rebuilds the index.", A.REBUILDS_INDEX
         ),
     },
     Area.TIME_INDEX: {
         (): Consequence(
             "Lookups by timestamp give a wrong offset; reading by offset is not affected.",
             "Does not check the time index. Recovery rebuilds it.",
-            BrokerAction.HIDES_RECORDS,
+            A.HIDES_RECORDS,
         ),
         (R.INDEX_SIZE, R.INDEX_SANITY): _INDEX_HARMLESS,
         (R.MISSING_INDEX,): Consequence(
@@ -263,12 +250,12 @@ _TABLE: dict[Area, _Rows] = {
             "With read_committed, records of aborted transactions may be delivered, or committed "
             "ones withheld.",
             "Trusts the index unless an entry lies below the segment, then recovers the segment.",
-            BrokerAction.HIDES_RECORDS,
+            A.HIDES_RECORDS,
         ),
         (R.INVALID_VALUE, R.UNSUPPORTED_VERSION): Consequence(
             "Fetches with read_committed fail.",
             "Does not start, with none of its logs.",
-            BrokerAction.REFUSES_LOG,
+            A.REFUSES_LOG,
         ),
         (R.TRANSACTION_VERSION,): Consequence(_FINE, "Does not notice."),
         (R.INDEX_SIZE,): Consequence("Ignores the part of an entry.", "Ignores it."),
@@ -279,7 +266,7 @@ _TABLE: dict[Area, _Rows] = {
             "Deletes the snapshot and reads the log: producers whose batches are gone are "
             "forgotten, and a transaction begun in an earlier segment may be missing from a "
             "rebuilt transaction index.",
-            BrokerAction.FORGETS_PRODUCERS,
+            A.FORGETS_PRODUCERS,
         ),
         (R.SNAPSHOT_CONTENT, R.TRAILING_BYTES): Consequence(_NO_READER, "Takes it as it is."),
     },
@@ -294,16 +281,14 @@ _TABLE: dict[Area, _Rows] = {
         (R.LEADER_EPOCH_ORDER,): Consequence(
             "A consumer or follower that requests the end of an epoch can get a wrong answer.",
             "Drops the entries that contradict a later one.",
-            BrokerAction.RESETS_OFFSET,
+            A.RESETS_OFFSET,
         ),
         (R.LEADER_EPOCH_MISSING, R.LEADER_EPOCH_START): Consequence(
             "A follower that requests the end of an epoch gets a wrong answer, and can cut its "
             "log too early or too late.",
             "A clean start trusts the checkpoint. Recovery adds epochs, and corrects none.",
         ),
-        (R.CHECKPOINT_BEYOND_LOG,): Consequence(
-            _NO_READER, "Drops the entry.", BrokerAction.RESETS_OFFSET
-        ),
+        (R.CHECKPOINT_BEYOND_LOG,): Consequence(_NO_READER, "Drops the entry.", A.RESETS_OFFSET),
     },
     Area.PARTITION_METADATA: {
         (): _OFFLINE,
@@ -311,15 +296,13 @@ _TABLE: dict[Area, _Rows] = {
             "The partition has no leader here, or a topic that was deleted seems to be back.",
             "With KRaft, treats the directory as stray and deletes it later; with "
             "ZooKeeper, refuses to become leader or follower.",
-            BrokerAction.DELETES_LOG,
+            A.DELETES_LOG,
         ),
     },
     Area.QUORUM_STATE: {
-        (): Consequence(_NO_READER, "The node does not start.", BrokerAction.REFUSES_START),
+        (): Consequence(_NO_READER, "The node does not start.", A.REFUSES_START),
         (R.QUORUM_EPOCH,): Consequence(
-            _NO_READER,
-            "Takes the epoch of the log, and forgets its vote.",
-            BrokerAction.RESETS_OFFSET,
+            _NO_READER, "Takes the epoch of the log, and forgets its vote.", A.RESETS_OFFSET
         ),
     },
     Area.HIGH_WATERMARKS: {
@@ -328,7 +311,7 @@ _TABLE: dict[Area, _Rows] = {
             _MISSING_AT_END,
             "Uses the end of the log instead: records that were committed are missing in "
             "this replica.",
-            BrokerAction.RESETS_OFFSET,
+            A.RESETS_OFFSET,
         ),
     },
     Area.RECOVERY_POINTS: {
@@ -337,7 +320,7 @@ _TABLE: dict[Area, _Rows] = {
             _MISSING_AT_END,
             "After an unclean stop it checks no segment before this offset, and so none at "
             "all; then it uses the end of the log instead.",
-            BrokerAction.RESETS_OFFSET,
+            A.RESETS_OFFSET,
         ),
     },
     Area.LOG_START_OFFSETS: {
@@ -345,30 +328,26 @@ _TABLE: dict[Area, _Rows] = {
         (R.CHECKPOINT_BEYOND_LOG,): Consequence(
             "Gets none of the records that are there.",
             "Deletes all segments of the partition, and starts an empty one at this offset.",
-            BrokerAction.DELETES_LOG,
+            A.DELETES_LOG,
         ),
         (R.CHECKPOINT_BELOW_LOG,): Consequence(
             "Reads from the first segment on, or from remote storage where that is used.",
             "Uses the first segment instead, unless remote storage is used.",
-            BrokerAction.RESETS_OFFSET,
+            A.RESETS_OFFSET,
         ),
     },
     Area.CLEANER_OFFSETS: {
         **_OFFSET_CHECKPOINT,
         (R.CHECKPOINT_BEYOND_LOG,): Consequence(
-            "Not affected.",
-            "Compaction begins at the start of the log again.",
-            BrokerAction.RESETS_OFFSET,
+            "Not affected.", "Compaction begins at the start of the log again.", A.RESETS_OFFSET
         ),
     },
     Area.META_PROPERTIES: {
         (): Consequence(
-            _NO_READER,
-            "Does not start, or not with this log directory.",
-            BrokerAction.REFUSES_START,
+            _NO_READER, "Does not start, or not with this log directory.", A.REFUSES_START
         ),
         (R.OTHER_CLUSTER, R.OTHER_NODE, R.DIRECTORY_ID): Consequence(
-            _NO_READER, "Does not start.", BrokerAction.REFUSES_START
+            _NO_READER, "Does not start.", A.REFUSES_START
         ),
     },
     Area.CLEAN_SHUTDOWN: {
@@ -379,30 +358,28 @@ _TABLE: dict[Area, _Rows] = {
             "Not affected.",
             "Recovers the segments from the recovery point on: it truncates the log at the first "
             "batch that is damaged, and rebuilds their indexes.",
-            BrokerAction.RECOVERS_LOG,
+            A.RECOVERS_LOG,
         ),
     },
     Area.FILES: {
         (): Consequence(_NO_READER, "Nothing."),
         (R.LEFTOVER, R.ORPHAN_FILE): Consequence(
-            _NO_READER,
-            "Deletes it, or puts it in place, at the next start.",
-            BrokerAction.DELETES_FILE,
+            _NO_READER, "Deletes it, or puts it in place, at the next start.", A.DELETES_FILE
         ),
         (R.DIRECTORY_NAME,): Consequence(
             _NO_READER,
             "Does not start: the name is not in the form of topic-partition.",
-            BrokerAction.REFUSES_START,
+            A.REFUSES_START,
         ),
         (R.FILE_NUMBER,): Consequence(
             "Does not find the records in it.",
             "Does not start: the number is too large for an offset.",
-            BrokerAction.REFUSES_START,
+            A.REFUSES_START,
         ),
         (R.MOVED_PARTITION,): Consequence(
             _NO_READER,
             "Deletes it, if it is being deleted or a stray one; goes on copying, if it is future.",
-            BrokerAction.DELETES_FILE,
+            A.DELETES_FILE,
         ),
         (R.MISSING_OFFSETS,): Consequence(
             "Does not get the records that are missing, and reads on without an error.",
@@ -464,7 +441,7 @@ def of_message(topic: str, *, known: bool) -> Consequence:
     if topic in _COORDINATORS and not known:
         return Consequence(_BYTES, _IGNORED_TYPE)
     text = _COORDINATORS.get(topic) or _FOLLOWERS[topic]
-    return Consequence(_BYTES, text, BrokerAction.FAILS_TO_LOAD)
+    return Consequence(_BYTES, text, A.FAILS_TO_LOAD)
 
 
 USES_OTHER_STATE = Consequence(_NO_READER, "Does not take the state of this producer from it.")
@@ -478,7 +455,7 @@ def forgets_producers(*, clean: bool, unclean: bool) -> Consequence:
         f"After {_stop(clean=clean, unclean=unclean)}, does not know what producers have written: "
         "a batch that one of them sends again is stored twice, and an open transaction counts as "
         "ended.",
-        BrokerAction.FORGETS_PRODUCERS,
+        A.FORGETS_PRODUCERS,
     )
 
 
@@ -493,7 +470,7 @@ def mistakes_producers(effects: Sequence[str], *, clean: bool, unclean: bool) ->
     return Consequence(
         _NO_READER,
         f"After {_stop(clean=clean, unclean=unclean)}, {'; '.join(effects)}.",
-        BrokerAction.MISTAKES_PRODUCERS,
+        A.MISTAKES_PRODUCERS,
     )
 
 
@@ -510,7 +487,7 @@ FINDS_END = Consequence(
     "Lookups through the index miss records that are in the log.",
     f"{_CLEAN} trusts the index as it is: it finds the end of the log, but lookups miss records. "
     "Recovery rebuilds it.",
-    BrokerAction.HIDES_RECORDS,
+    A.HIDES_RECORDS,
 )
 """For an offset index with wrong entries, if the last one leads to the end of the log."""
 
@@ -526,13 +503,13 @@ def hides_end(found: int, end: int) -> Consequence:
         f"{_CLEAN} takes the log end from the last entry, and finds {found}, not {end}: it hides "
         f"offsets {found} to {end - 1}, and gives them out again to what is appended. Recovery "
         "rebuilds the index.",
-        BrokerAction.HIDES_RECORDS,
+        A.HIDES_RECORDS,
     )
 
 
 def cut_alone(reader: str) -> Consequence:
     """Return the consequence of damage in a segment without its offset index."""
-    return Consequence(reader, _CUT_ALONE, BrokerAction.CUTS_LOG)
+    return Consequence(reader, _CUT_ALONE, A.CUTS_LOG)
 
 
 def refused_when_clean(consequence: Consequence) -> Consequence:

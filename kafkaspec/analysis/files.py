@@ -119,7 +119,8 @@ def read_directories(path: Path) -> list[Directory]:
             directories.append(directory)
     else:
         top.unread.extend(children)
-    if not any(map(_has_content, directories)):
+    kinds = (*_KINDS.values(), FileKind.KRAFT_SNAPSHOT)
+    if not any(item.error is not None or item.of(*kinds) for item in directories):
         tiered = None if is_mounted(path) else mounted(path)
         if tiered is not None:
             return read_directories(tiered)
@@ -142,32 +143,22 @@ def segment_bytes(path: Path) -> int:
         return 0
 
 
-def _has_content(directory: Directory) -> bool:
-    found = directory.of(*_KINDS.values(), FileKind.KRAFT_SNAPSHOT)
-    return directory.error is not None or bool(found)
-
-
 def _list(path: Path) -> tuple[Directory, list[Path]]:
     directory = Directory(path)
     children = []
     if isinstance(path, RemotePath):
-        for item in sorted(path.iterdir()):
-            if is_directory(item):
-                children.append(item)
-            else:
-                directory.files.setdefault(kind_of(item.name), []).append(item)
-        directory.is_partition = bool(directory.of(*_KINDS.values()))
-        return directory, children
-    try:
-        with os.scandir(path) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
-    except OSError as error:
-        raise unreadable(path, error) from None
-    for entry in entries:
-        if _is_directory(entry):
-            children.append(Path(entry.path))
+        found: list[tuple[Path, bool]] = [(each, is_directory(each)) for each in path.iterdir()]
+    else:
+        try:
+            with os.scandir(path) as entries:
+                found = [(Path(entry.path), _is_directory(entry)) for entry in entries]
+        except OSError as error:
+            raise unreadable(path, error) from None
+    for item, is_folder in sorted(found, key=lambda each: each[0].name):
+        if is_folder:
+            children.append(item)
         else:  # perhaps a pipe, or a link that leads nowhere: its reader says so
-            directory.files.setdefault(kind_of(entry.name), []).append(Path(entry.path))
+            directory.files.setdefault(kind_of(item.name), []).append(item)
     directory.is_partition = bool(directory.of(*_KINDS.values()))
     return directory, children
 

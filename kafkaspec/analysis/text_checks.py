@@ -191,19 +191,15 @@ def check_ids(
             yield found(R.DIRECTORY_ID, meta_properties.DIRECTORY_ID, text)
 
 
-def check_leader_epochs(
-    entries: Sequence[EpochEntry], log: LogState, log_start_offset: int, place: Place
-) -> Iterator[Finding]:
+def _leader_epochs(log: LogState, entries: Sequence[EpochEntry], place: Place) -> Iterator[Finding]:
     """Check a leader epoch checkpoint, by itself and against the batches of its log.
 
     These unusual cases are legal: A leader lists an epoch that has no batch yet, at the end of its
     log. Batches of magic 0 and 1 have no epoch. The first entry begins at the log start offset,
     which can be inside the first segment, and even inside a batch. Brokers before 0.11 and topics
     of magic 0 and 1 have a file without entries, or none.
-
-    Args:
-        log_start_offset: first offset that a broker would deliver; lower offsets have no epoch.
     """
+    start = log_start_offset(log)  # lower offsets have no epoch
     wrong = first_negative(entries)
     if wrong is not None:
         text = f"epoch {wrong.epoch} from offset {wrong.start_offset}: neither may be negative"
@@ -232,7 +228,7 @@ def check_leader_epochs(
     epochs = [entry.epoch for entry in entries]
     reported: set[int] = set()
     for run in log.runs:
-        if run.last_offset < log_start_offset or run.epoch in reported:
+        if run.last_offset < start or run.epoch in reported:
             continue
         number = bisect_right(epochs, run.epoch)
         own = entries[number - 1] if number and epochs[number - 1] == run.epoch else None
@@ -246,7 +242,7 @@ def check_leader_epochs(
                 run.base_offset,
             )
             continue
-        wrong = _wrong_entry(run, own, after, log_start_offset)
+        wrong = _wrong_entry(run, own, after, start)
         if wrong is not None:
             reported.add(run.epoch)
             yield place.warning(
@@ -281,10 +277,6 @@ def verify_partition_file(
     read, check = _CHECKS[kind]
     check = partial(check, LogState(path.parent) if log is None else log)
     yield from verify_text(path, kind, Area(kind), read, check, partition=partition)
-
-
-def _leader_epochs(log: LogState, entries: Sequence[EpochEntry], place: Place) -> Iterator[Finding]:
-    yield from check_leader_epochs(entries, log, log_start_offset(log), place)
 
 
 def _metadata(log: LogState, metadata: PartitionMetadata, place: Place) -> Iterator[Finding]:

@@ -384,11 +384,7 @@ def _complete(log: LogState, segments: Sequence[Path], order: LogOrder, whole: b
 
 
 class _Gone:
-    """Finds what is missing in a log, by the rule of all commands.
-
-    Args:
-        log: the log; None for nothing.
-    """
+    """Finds what is missing in a log, by the rule of all commands; nothing without a log."""
 
     def __init__(self, log: Partition | Segment | None) -> None:
         self._log = log
@@ -522,7 +518,7 @@ def _single_file(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Se
     name = names.parse_segment(path.name)
     kind = kind_of(path.name)
     log = path if name is None else path.with_name(name.sibling(names.LOG))
-    _refuse_unreadable(path)
+    open_source(path, mapped=False).close()  # an error if a file given by name cannot be opened
     if kind in PARTITION_KINDS:
         yield from verify_partition_file(path, kind, None, "")
     elif kind in ROOT_KINDS:
@@ -552,8 +548,3 @@ def _single_file(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Se
         for event in SegmentVerifier(log, options).run():
             if event.file == os.fspath(path):
                 yield event
-
-
-def _refuse_unreadable(path: Path) -> None:
-    """Raise an error if a file that was given by name cannot be opened."""
-    open_source(path, mapped=False).close()

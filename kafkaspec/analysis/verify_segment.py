@@ -337,10 +337,7 @@ class SegmentVerifier:
     def _aborts(
         self, segment: Segment, part: RegularPart, number: int, cursor: Cursor
     ) -> bool | None:
-        """Return what a sound marker does, with which the indexes by offset and time agree.
-
-        None for any other entry, which has to be checked by itself.
-        """
+        """Return what a sound marker that agrees with the indexes does; None for other entries."""
         stored = part.marker(number)
         if stored is None or any(
             index.check.follow(part, number, number + 1) == number for index in self._indexes

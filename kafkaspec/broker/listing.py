@@ -114,7 +114,8 @@ def _settle(found: LoaderFiles, files: dict[str, Path]) -> None:
     swapped = [name for name in files if name.endswith(_SWAP)]
     lowest = min((_offset(name) for name in cleaned), default=None)
     valid = [name for name in swapped if lowest is None or _offset(name) < lowest]
-    gone = {name for name in files if name.endswith(_DELETED) and not _is_of_kraft(name)}
+    of_kraft = names.CHECKPOINT + _DELETED
+    gone = {name for name in files if name.endswith(_DELETED) and not name.endswith(of_kraft)}
     gone.update(cleaned, (name for name in swapped if name not in valid))
     begin, end = _range(files, valid)
     for name, path in files.items():
@@ -164,7 +165,3 @@ def _offset(name: str) -> int:
     found = names.offset_in(name)
     assert found is not None  # `list_files` has refused it
     return found
-
-
-def _is_of_kraft(name: str) -> bool:
-    return name.endswith(names.CHECKPOINT + _DELETED)

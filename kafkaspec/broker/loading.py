@@ -303,7 +303,8 @@ class Loader:
                     self._recover(current, self._all[:number], emptied=False)
             kept = self._all
             if not self._clean:
-                flushed = self._flushed()
+                bases = [segment.base_offset for segment in self._all]
+                flushed = max(0, bisect_right(bases, self._recovery_point) - 1)
                 for number, current in enumerate(self._all):
                     yield from ready
                     ready = [current]
@@ -332,11 +333,6 @@ class Loader:
                     current.run.refuse(error)
         yield from ready
 
-    def _flushed(self) -> int:
-        """Return the number of segments before the one with the recovery point."""
-        bases = [segment.base_offset for segment in self._all]
-        return max(0, bisect_right(bases, self._recovery_point) - 1)
-
     def open(self, segment: LoadedSegment) -> bool:
         """Open a segment; return whether it has an offset index, and no bad transaction index."""
         path = segment.path
@@ -361,11 +357,7 @@ class Loader:
         return sidecar if sidecar.exists() else None
 
     def _aborted(self, path: Path) -> Iterator[AbortedTransaction]:
-        """Yield the entries of a transaction index.
-
-        Raises:
-            KafkaSpecError: the broker refuses the version of one.
-        """
+        """Yield the entries of a transaction index; raise what a broker refuses in it."""
         index = TransactionIndex(path)
         for number in range(len(index)):
             entry = index.entry(number)
@@ -378,13 +370,8 @@ class Loader:
     def _recover(
         self, segment: LoadedSegment, before: Sequence[LoadedSegment], *, emptied: bool = True
     ) -> None:
-        """Recover a segment.
-
-        Args:
-            before: segments that the state of producers is rebuilt from.
-            emptied: whether the broker empties the segment, and does not fail, if its offsets are
-                out of order.
-        """
+        """Recover a segment, with the state of producers from those ``before``."""
+        # Unless it may be emptied, the broker fails if its offsets are out of order.
         # Without a snapshot at its base a transaction can have begun in what is no longer there.
         known = segment is not self._all[0] or not segment.base_offset
         if segment.base_offset > self._log_start:  # others are removed first
@@ -430,11 +417,8 @@ class Loader:
     def _producers_at(
         self, offset: int, segments: Sequence[LoadedSegment], start: int, *, upgrade: bool = False
     ) -> _Producers:
-        """Return the state of producers at an offset, as ``rebuildProducerState`` does.
-
-        Args:
-            upgrade: whether a log without any snapshot is taken for one of an older release.
-        """
+        """Return the state of producers at an offset, as ``rebuildProducerState`` does."""
+        # ``upgrade``: a log without any snapshot is taken for one of an older release.
         profile = self._settings.profile
         marked = [segment.base_offset for segment in segments[-2:]]
         if upgrade and not self._snapshots:
@@ -461,7 +445,9 @@ class Loader:
                 stop = segment.search(offset) if base == floor else None
                 begin = segment.search(producers.end)
                 if begin is not None:
-                    self._replay(segment, producers, begin, segment.end if stop is None else stop)
+                    until = segment.end if stop is None else stop
+                    for headers, number, last in segment.entries(begin, until):
+                        replay(producers.state, headers, number, last)
         producers.end = offset
         self._take_snapshot(producers)
         return producers
@@ -489,20 +475,11 @@ class Loader:
         idle = self._now - entry.timestamp
         return PRODUCER_EXPIRATION_MS <= idle < 1 << 63  # Java's subtraction overflows
 
-    def _replay(
-        self, segment: LoadedSegment, producers: _Producers, position: int, end: int
-    ) -> None:
-        """Add the entries of producers up to a position."""
-        for headers, begin, stop in segment.entries(position, end):
-            replay(producers.state, headers, begin, stop)
-
     def _take_snapshot(self, producers: _Producers) -> None:
-        """Keep the state of producers, as a broker does in a file.
-
-        Only the last two are kept. The next segment begins with the newest one. If that one lies
-        after a segment that ends before the next one begins, the broker removes it as stray, and
-        reads the one before it, at the base of the segment.
-        """
+        """Keep the state of producers, as a broker does in a file."""
+        # Only the last two are kept. The next segment begins with the newest one. If that one lies
+        # after a segment that ends before the next one begins, the broker removes it as stray, and
+        # reads the one before it, at the base of the segment.
         if producers.end > producers.snapshot:
             producers.snapshot = producers.end
             self._snapshots[producers.end] = producers.state.entries

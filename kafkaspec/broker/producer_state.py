@@ -19,7 +19,7 @@ from kafkaspec.codecs import Codec, Origin
 from kafkaspec.files import snapshots
 from kafkaspec.files.arrays import serialize_array
 from kafkaspec.log import transactions
-from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch, payload_origin
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE, payload_origin
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.header_table import HeaderTable
 
@@ -262,14 +262,12 @@ def read_marker(headers: HeaderTable, number: int) -> EndMarker | None:
         KafkaSpecError: the marker cannot be read, or is of another kind.
     """
     if number not in headers.known:
-        headers.known[number] = _read_marker(headers.batch(number))
+        batch = headers.batch(number)
+        found = batch.marker()
+        read = None if found is None else marker_of(found, payload_origin(batch))
+        headers.known[number] = read
     marker: EndMarker | None = headers.known[number]
     return marker
-
-
-def _read_marker(batch: Batch) -> EndMarker | None:
-    found = batch.marker()
-    return None if found is None else marker_of(found, payload_origin(batch))
 
 
 def marker_of(control: ControlRecord, origin: Origin) -> EndMarker:

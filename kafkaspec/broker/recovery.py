@@ -121,11 +121,9 @@ def entries(segment: Entries, position: int, end: int) -> Iterator[tuple[HeaderT
 
 
 def _magic(entry: Buffer) -> int:
-    """Return the magic that a broker assumes for an entry.
-
-    A broker takes a magic above the newest for the newest, and a negative one for that of a message
-    with a timestamp.
-    """
+    """Return the magic that a broker assumes for an entry."""
+    # A broker takes a magic above the newest for the newest, and a negative one for that of a
+    # message with a timestamp.
     magic = int.from_bytes(entry[_MAGIC : _MAGIC + _PEEK.size], "big", signed=_PEEK.signed)
     if magic in KINDS:
         return magic
@@ -198,11 +196,7 @@ def unreadable_marker(headers: HeaderTable, count: int) -> tuple[int, KafkaSpecE
 
 
 def _lenient_marker(headers: HeaderTable, number: int) -> EndMarker | None:
-    """Return the marker in the first record of its batch; None if the batch has no records.
-
-    Raises:
-        KafkaSpecError: the record cannot be read, or does not end a transaction.
-    """
+    """Return the marker in the first record of its batch; None if the batch has no records."""
     segment, data = headers.segment, bytearray(headers.data(number, number + 1))
     magic = headers.magic[number]
     kind = KINDS[magic]
@@ -218,10 +212,8 @@ def _lenient_marker(headers: HeaderTable, number: int) -> EndMarker | None:
         )
     stored: Any
     if count == 1 or compression:  # no bytes may follow the last record
-        records = segment.codec.parse(kind.record_set, payload, parameters=(batch,), complete=True)[
-            0
-        ]
-        stored = getattr(records, names.RECORDS)[0]
+        found = segment.codec.parse(kind.record_set, payload, parameters=(batch,), complete=True)
+        stored = getattr(found[0], names.RECORDS)[0]
     else:
         framed = field_of(kind.record_set, names.RECORDS).type
         stored = segment.codec.parse(framed, payload, parameters=(batch,))[0]

@@ -138,7 +138,8 @@ class SegmentRun:
             if not self.indexes.fits(headers.last_offset[number]):
                 count = number
                 kind = recovery.of_overflow(self.segment) if self.recovers else Recovery.REFUSES
-                self._end(kind, _too_far(self.segment, headers.position[number]))
+                far = f"its last offset is too far from the base offset {self.segment.base_offset}"
+                self._end(kind, refused_entry(headers, number, far))
                 break
         if self.settings.profile.producer_state:
             count = self._take_producers(headers, count)
@@ -219,9 +220,4 @@ class SegmentRun:
 def refused_entry(headers: HeaderTable, number: int, detail: str) -> KafkaSpecError:
     """Return the error for an entry of a producer that a broker fails at."""
     segment, position = headers.segment, headers.position[number]
-    return make_error(Reason.INVALID_VALUE, detail, file=segment.name, offset=position)
-
-
-def _too_far(segment: Segment, position: int) -> KafkaSpecError:
-    detail = f"its last offset is too far from the base offset {segment.base_offset}"
     return make_error(Reason.INVALID_VALUE, detail, file=segment.name, offset=position)

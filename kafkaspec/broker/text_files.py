@@ -34,11 +34,8 @@ def fault_of(path: Path, error: KafkaSpecError) -> BrokerAction:
     Args:
         error: the first error in it: Kafka reads line by line, and ends there.
     """
-    if path.name == names.PARTITION_METADATA:
-        unexpected = _is_unexpected(path, error)
-    else:
-        unexpected = error.path.count("/") == _NUMBER
-    if not unexpected:
+    is_metadata = path.name == names.PARTITION_METADATA
+    if not (_is_unexpected(path, error) if is_metadata else error.path.count("/") == _NUMBER):
         return BrokerAction.REFUSES_LOG
     counts_as_empty = path.name in names.OFFSET_CHECKPOINTS
     return BrokerAction.RESETS_OFFSET if counts_as_empty else BrokerAction.REFUSES_START

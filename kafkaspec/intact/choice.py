@@ -110,31 +110,15 @@ def choose(
             verdicts[number] = _embedded(node)
         else:
             rest.append(number)
-    for number, verdict in zip(
-        rest,
-        _path(
-            [nodes[number] for number in rest],
-            _leading(items),
-            base,
-            limit,
-            len(buffer),
-            displaced=displaced,
-        ),
-        strict=True,
-    ):
-        verdicts[number] = verdict
+    left, leading = [nodes[number] for number in rest], items[0] if items else None
+    path = _path(left, leading, base, limit, len(buffer), displaced=displaced)
+    verdicts.update(zip(rest, path, strict=True))
     return [verdicts[number] for number in range(len(nodes))]
 
 
-def _leading(items: Sequence[Item]) -> Item | None:
-    return items[0] if items else None
-
-
 def _is_displaced(items: Sequence[Item], base: int) -> bool:
-    """Return whether the segment begins and ends somewhere inside the log, perhaps in a value.
-
-    An entry that goes across both ends shows it, and a later run that the log begins with.
-    """
+    """Return whether the segment begins and ends somewhere inside the log, perhaps in a value."""
+    # An entry that goes across both ends shows it, and a later run that the log begins with.
     if any(isinstance(item, Broken) and item.is_part for item in items):
         return True
     firsts = [item.first for item in items if isinstance(item, IntactRun)]
@@ -146,7 +130,6 @@ class _Node:
     """A run, and what is around it.
 
     Attributes:
-        run: the run.
         support: of the run, or of others that it touches.
         start: byte offset of the first of all that touch each other.
         size: bytes of them.
@@ -284,13 +267,8 @@ def _path(
 
 
 def _agree(one: _Node, other: _Node, sound: int, is_end: bool, *, touches: bool) -> bool:
-    """Return whether one run may be the next one after another, if what is between is lost.
-
-    Args:
-        sound: bytes of other runs between them: copies, or what one of them makes impossible.
-        is_end: whether the second one is the end of the segment.
-        touches: whether they belong together if nothing is between.
-    """
+    """Return whether one run may be the next one after another, if what is between is lost."""
+    # ``sound``: bytes of other runs between them: copies, or what one of them makes impossible.
     missing = other.run.first - one.run.last - 1
     if missing < 0:
         return False
@@ -318,16 +296,10 @@ def _agree(one: _Node, other: _Node, sound: int, is_end: bool, *, touches: bool)
 
 
 def _refuted(one: _Node, wrong: _Node, other: _Node, is_open: bool) -> int:
-    """Return the bytes of an entry between two runs that only its offset keeps from being there.
-
-    No checksum covers the offset. Where as many offsets are missing as the entry has, its offset is
-    wrong, and not that of a neighbour that has the same one.
-
-    Args:
-        one: the run before it.
-        other: the run after it.
-        is_open: whether this is the end of the log, after which any number of offsets is free.
-    """
+    """Return the bytes of an entry between two runs that only its offset keeps from being there."""
+    # No checksum covers the offset. Where as many offsets are missing as the entry has, its offset
+    # is wrong, and not that of a neighbour that has the same one. At the end of the log (open), any
+    # number of offsets is free.
     run = wrong.run
     touches = one.run.end == run.start and run.end == other.run.start
     missing = other.run.first - one.run.last - 1
@@ -350,12 +322,7 @@ def _is_large(node: _Node) -> bool:
 
 
 def _comes_after(claimed: Head, one: _Node, other: _Node) -> bool:
-    """Return whether a run comes after a broken batch, and at least one more that is lost.
-
-    Args:
-        claimed: header of the broken batch.
-        one: the run before it.
-    """
+    """Return whether a run comes after a broken batch, and at least one more that is lost."""
     left = other.run.start - claimed.end
     return (
         KINDS[claimed.magic].has_record_sets

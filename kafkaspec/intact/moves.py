@@ -109,7 +109,10 @@ class _Moves:
         for number, why in self._why.items():
             if found[number].why == UNORDERED:  # type: ignore[union-attr]  # a run
                 found[number] = RunVerdict(False, Strength.UNKNOWN, why)
-        strengths = {run.start: strength for run, strength in self._strengths()}
+        strengths = {
+            run.start: Strength.STRONG if all(sides) and run.count > 1 else Strength.LIKELY
+            for run, sides in self._sides()
+        }
         for start, number in self._moved.items():
             found[number] = RunVerdict(True, strengths[start], is_moved=True)
         return found
@@ -148,17 +151,13 @@ class _Moves:
                     found[run.start] = NO_HOLE
         return found
 
-    def _strengths(self) -> Iterator[tuple[IntactRun, Strength]]:
-        for run, sides in self._sides():
-            is_strong = all(sides) and run.count > 1
-            yield run, Strength.STRONG if is_strong else Strength.LIKELY
-
     def _sides(self) -> Iterator[tuple[IntactRun, tuple[bool, bool]]]:
-        """Yield each run, and whether it goes with those that have offsets before and after it.
-
-        It does if no offset is missing between them, or if bytes beside one of both are lost.
-        """
-        starts, ends = self._edges()
+        """Yield each run, and whether it goes with those that have offsets before and after it."""
+        # It does if no offset is missing between them, or if bytes beside one of both are lost.
+        zeros = next((i.start for i in self._items if isinstance(i, Gap) and i.zeros), None)
+        size = len(self._walker.buffer)
+        starts = {run.start for run in self._placed} | {size if zeros is None else zeros}
+        ends = {run.end for run in self._placed} | {0}
         top = None if self._limit is None else self._limit - 1
         for number, run in enumerate(self._placed):
             before = self._placed[number - 1] if number else None
@@ -171,13 +170,6 @@ class _Moves:
             else:
                 right = run.last + 1 == after.first or after.start not in ends
             yield run, (left, right or run.end not in starts)
-
-    def _edges(self) -> tuple[set[int], set[int]]:
-        """Return where placed runs begin and end, and the segment ends and begins."""
-        zeros = next((i.start for i in self._items if isinstance(i, Gap) and i.zeros), None)
-        size = len(self._walker.buffer)
-        starts = {run.start for run in self._placed} | {size if zeros is None else zeros}
-        return starts, {run.end for run in self._placed} | {0}
 
     @property
     def _is_whole(self) -> bool:
@@ -202,11 +194,9 @@ class _Moves:
     def _may_be_wrong(
         self, run: IntactRun, beside: list[IntactRun], holes: list[tuple[int, int]]
     ) -> bool:
-        """Return whether an entry may be where it was, with another offset than it had.
-
-        No checksum covers the offset. It may if offsets between its neighbors in the file are free;
-        at the end they always are, but then none is free between any of the others.
-        """
+        """Return whether an entry may be where it was, with another offset than it had."""
+        # No checksum covers the offset. It may if offsets between its neighbors in the file are
+        # free; at the end they always are, but then none is free between any of the others.
         place = bisect_left(beside, run.start, key=attrgetter("start"))
         low = beside[place - 1].last + 1 if place else self._base
         if place + 1 < len(beside):

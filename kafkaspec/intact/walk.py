@@ -210,12 +210,7 @@ class Walker:
     def _headers(
         self, position: int, capacity: int, buffer: memoryview | None = None
     ) -> HeaderTable | None:
-        """Return the headers of entries from a place on; None if there is no entry.
-
-        Args:
-            capacity: number of entries, at most.
-            buffer: bytes up to the place at which they end, None for those of the segment.
-        """
+        """Return the headers of at most ``capacity`` entries from a place on; None for none."""
         segment = self.segment
         segment.check()
         buffer = self.buffer if buffer is None else buffer
@@ -313,11 +308,7 @@ class Walker:
         )
 
     def _divided(self, run: IntactRun, offset: int, *, by_first: bool = False) -> list[IntactRun]:
-        """Return a run in two: entries that end before an offset, and the others.
-
-        Args:
-            by_first: whether entries that only begin before the offset are also in the first part.
-        """
+        """Return a run in two: entries that end (or begin) before an offset, and the others."""
         found: list[Item] = []
         for headers, stop in self.headers(run.start, run.end):
             offsets = headers.last_offset[:stop]
@@ -333,11 +324,9 @@ class Walker:
         return [run]
 
     def _bounded(self, found: list[Item]) -> list[Item]:
-        """Divide runs at the base offset of the segment, at that of the next one, and at others.
-
-        An offset that the segment cannot have is wrong in that entry alone. So is, perhaps, one
-        that entries before the run have, if the run goes beyond them.
-        """
+        """Divide runs at the base offset of the segment, at that of the next one, and at others."""
+        # An offset that the segment cannot have is wrong in that entry alone. So is, perhaps, one
+        # that entries before the run have, if the run goes beyond them.
         limit, items = self._limit, list[Item]()
         inside = list[Item]()
         for item in found:

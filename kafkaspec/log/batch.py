@@ -210,10 +210,7 @@ class Batch(ABC):
     @property
     @abstractmethod
     def _stored_offset(self) -> int:
-        """Offset field of the entry: first offset of a batch, last one of a wrapper.
-
-        Never decompresses.
-        """
+        """Offset field of the entry, as it is stored: first of a batch, last of a wrapper."""
 
     @property
     @abstractmethod

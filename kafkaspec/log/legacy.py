@@ -234,11 +234,7 @@ class LegacyBatch(Batch):
     def _runs(
         self, payload: Buffer | None, max_output: int | None
     ) -> Callable[[], Iterator[list[Record]]]:
-        """Return a function that reads the records of any wrapper in lists, once all are checked.
-
-        Raises:
-            KafkaSpecError: the wrapper cannot be read.
-        """
+        """Return a function that reads the records of any wrapper in lists, once checked."""
         chunks = payload_chunks(self, payload, max_output)
         refused: list[InnerMessage] = []
 
@@ -264,11 +260,7 @@ class LegacyBatch(Batch):
         chunks: Callable[[], Iterator[Buffer]],
         check: Callable[[InnerMessage], None] | None = None,
     ) -> int:
-        """Return the number to add to each stored inner offset, and note what the messages show.
-
-        Raises:
-            KafkaSpecError: the messages cannot be read.
-        """
+        """Return the number to add to each stored inner offset, and note what the messages show."""
         count = first = last = 0
         for inner in self._messages(chunks()):
             first, last = first if count else inner.offset, inner.offset
@@ -326,11 +318,7 @@ class LegacyBatch(Batch):
             yield inner._replace(offset=signed64(inner.offset + shift)) if shift else inner
 
     def _find_shift(self, payload: Buffer | None, max_output: int | None = None) -> int:
-        """Return the number to add to each stored inner offset.
-
-        Raises:
-            KafkaSpecError: the wrapper cannot be read.
-        """
+        """Return the number to add to each stored inner offset."""
         found = self.regular(payload, max_output)
         if found is None:
             return self._measured(payload_chunks(self, payload, max_output))

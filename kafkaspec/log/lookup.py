@@ -133,11 +133,9 @@ def start_position(segment: Entries, offset: int) -> tuple[int, OffsetIndexEntry
 
 
 def _plausible(segment: Entries, entry: OffsetIndexEntry) -> bool:
-    """Return whether a batch starts where the entry says, and not after the entry's offset.
-
-    A broker does not check. But a reader for damaged logs that follows a wrong entry would hide
-    records that are there.
-    """
+    """Return whether a batch starts where the entry says, and not after the entry's offset."""
+    # A broker does not check. But a reader for damaged logs that follows a wrong entry would hide
+    # records that are there.
     if not 0 <= entry.position < segment.size:
         return False
     try:

@@ -284,8 +284,10 @@ class Account:
 
     def _wanted(self, found: Iterable[Missing | None]) -> Iterator[Missing]:
         for item in found:
-            if item is not None and _concerns(item, self._low, self._high):
-                yield item
+            if item is not None:
+                first, end = item.offsets or (0, None)
+                if first < self._high and (end is None or end > self._low):
+                    yield item
 
 
 def passed_over(log: Segment | Partition | LogDirectory) -> Iterator[Missing]:
@@ -312,21 +314,15 @@ def passed_over(log: Segment | Partition | LogDirectory) -> Iterator[Missing]:
         return
     for path in log.files:
         if files.is_beyond_offsets(path.name):
-            text = (
-                "not read: the number in its name is not an offset. "
-                "No broker starts with such a file"
-            )
+            text = "not read: the number in its name is not an offset. "
+            text += "No broker starts with such a file"
             is_loss = path.suffix in files.SEGMENTS
             yield Missing(file=str(path), reason=MissingWhy.NAME, message=text, is_loss=is_loss)
-    left = [path for path in log.files if _is_leftover(path.name)]
+    parsed = [(path, files.parse_segment(path.name)) for path in log.files]
+    left = [path for path, each in parsed if each and each.state and each.kind in files.SEGMENTS]
     if left:
         text = f"{_not_read(left, 'segment')}; a broker was about to delete or rename it"
         yield _note(place, MissingWhy.LEFTOVER, text)
-
-
-def _is_leftover(name: str) -> bool:
-    parsed = files.parse_segment(name)
-    return parsed is not None and parsed.kind in files.SEGMENTS and bool(parsed.state)
 
 
 def _not_read(paths: Sequence[Path], what: str) -> str:
@@ -382,12 +378,6 @@ def _deleted(log: Partition, low: int, start: int, below: int | None) -> Iterato
         )
 
 
-def _concerns(found: Missing, low: int, high: int) -> bool:
-    """Return whether it is about offsets that are wanted."""
-    first, end = found.offsets or (0, None)
-    return first < high and (end is None or end > low)
-
-
 def _segments(log: Partition, low: int, high: int) -> Iterator[Segment | None]:
     """Yield each segment with offsets in a range, None for one that cannot be opened."""
     for path in log.paths_from(low, high):
@@ -434,11 +424,9 @@ class _Extent:
 
     Args:
         inside: takes gaps between batches; None for nothing.
-        ends_only: whether to read only the end.
         kept: its intact entries, to read no others; None for all.
 
     Attributes:
-        kept: the same.
         zeros: what is said of zeros after the last batch, None for none.
         end: offset after the last batch; the base offset if there is none.
         stop: byte offset after the last batch.
@@ -507,17 +495,7 @@ class _Extent:
                 text = f"the {size:,} bytes there are not an intact batch of the log"
                 if not size:
                     text = "the batches around them are out of order, with other bytes beside them"
-                self.lost.append(
-                    Missing(
-                        file=segment.name or "",
-                        reason=MissingWhy.BROKEN,
-                        message=f"{offsets_text(self.end, first - 1)} missing: {text}",
-                        offsets=OffsetRange(self.end, first),
-                        position=position,
-                        size=size,
-                        proof="" if size else text,
-                    )
-                )
+                self._lose(first, text, position, size)
             self._follows = self._follows and lost is None
             if is_there:
                 self._read(segment, start, stop)
@@ -532,19 +510,35 @@ class _Extent:
         elif self.tail_size:
             self.zeros = f"the last {self.tail_size:,} bytes are zeros"
 
+    def _lose(
+        self, first: int, text: str, position: int | None = None, size: int = 0, named: bool = False
+    ) -> None:
+        """Note that the offsets up to ``first`` are lost."""
+        self.lost.append(
+            Missing(
+                file=self._segment.name or "",
+                reason=MissingWhy.BROKEN,
+                message=f"{offsets_text(self.end, first - 1)} missing: {text}",
+                offsets=OffsetRange(self.end, first),
+                position=position,
+                size=size,
+                named=named,
+                proof="" if size else text,
+            )
+        )
+
     def after(self, stop: int, file: str) -> None:
         """Note the intact batches after a place at which readers stop."""
         ranges = [item for item in self.kept.ranges if item.start >= stop] if self.kept else []
         if not ranges:
             return
         first, last = ranges[0].first, ranges[-1].last
-        text = f"offset {first} is" if first == last else f"offsets {first} to {last} are"
         self.behind.append(
             Missing(
                 file=file,
                 reason=MissingWhy.BEHIND,
-                message=f"{text} not delivered: intact batches with them come after bytes that "
-                "cannot be divided into batches; kafkaspec salvage gets them back",
+                message=f"{offsets_text(first, last)} not delivered: intact batches with them come "
+                "after bytes that cannot be divided into batches; kafkaspec salvage gets them back",
                 offsets=OffsetRange(first, last + 1),
                 position=min(item.start for item in ranges),
                 size=sum(item.end - item.start for item in ranges),
@@ -584,23 +578,12 @@ class _Extent:
         self.below += (last if first is None else first) < self._log_start
 
     def _gap(self, first: int) -> None:
-        """Take offsets without a batch: compaction removed them, or an index says that it did not.
-
-        The cleaner makes the indexes of what it cleans again.
-        """
+        """Take offsets without a batch: compaction removed them, unless an index lists one."""
+        # The cleaner makes the indexes of what it cleans again.
         place = bisect_left(self._listed, self.end)
         if place < len(self._listed) and self._listed[place] < first:
             text = f"an index of the segment lists offset {self._listed[place]}"
-            self.lost.append(
-                Missing(
-                    file=self._segment.name or "",
-                    reason=MissingWhy.BROKEN,
-                    message=f"{offsets_text(self.end, first - 1)} missing: {text}",
-                    offsets=OffsetRange(self.end, first),
-                    named=True,
-                    proof=text,
-                )
-            )
+            self._lose(first, text, named=True)
             return
         self.cleaned = True
         if self._inside is not None:
@@ -631,10 +614,7 @@ def _extent_of(
     *,
     check: bool = False,
 ) -> _Extent | None:
-    """Return what a segment has; None if the file cannot be read.
-
-    Its headers say it, and the judge where they show damage, or where it has to check.
-    """
+    """Return what headers say of a segment, or the judge if they are odd; None if unreadable."""
     try:
         noted = None if inside is None else _Gaps(inside.low, inside.high)
         extent = _Extent(segment, noted, log_start, ends_only)
@@ -668,13 +648,10 @@ def _extent_of(
 
 
 class _Around:
-    """The files around a segment.
-
-    Attributes:
-        name: path of the partition, or of a segment alone.
-    """
+    """The files around a segment."""
 
     def __init__(self, name: str, partition: Partition | None, judge: Judge | None) -> None:
+        """Take the path of the partition, or of a segment alone, as the name."""
         self.name = name
         self._partition = partition
         self._judge = judge
@@ -716,14 +693,14 @@ class _Around:
         if partition is None or not self._bases or partition.state:
             return None
         first = self._bases[0]
+        proofs_of = (
+            (self._orphans, "is there without its segment"),
+            (self._snapshots, "is of a segment before it"),
+        )
         claims = [
-            (base, f"{path.name} is there without its segment")
-            for base, path in self._orphans
-            if base < first
-        ]
-        claims += [
-            (base, f"{path.name} is of a segment before it")
-            for base, path in self._snapshots
+            (base, f"{path.name} {text}")
+            for listed, text in proofs_of
+            for base, path in listed
             if base < first
         ]
         try:
@@ -800,16 +777,12 @@ class _Around:
         partition = self._partition
         if partition is None:
             return
-        for path in partition.snapshot_paths[-1:]:
-            snapshot = files.parse_segment(path.name)
-            if snapshot is not None:
-                yield snapshot.base_offset, f"{path.name} is of that offset"
+        for offset, path in self._snapshots[-1:]:
+            yield offset, f"{path.name} is of that offset"
         if partition.state:
             return
-        for name, what in (
-            (files.HIGH_WATERMARKS, "high_watermark"),
-            (files.RECOVERY_POINTS, "recovery_point"),
-        ):
+        known = {"high_watermark": files.HIGH_WATERMARKS, "recovery_point": files.RECOVERY_POINTS}
+        for what, name in known.items():
             try:
                 offset = getattr(partition, what)
             except KafkaSpecError:
@@ -908,15 +881,11 @@ def offsets_text(first: int, last: int) -> str:
 
 def _end_of_index(path: Path) -> int | None:
     """Return the offset after the last one that an index lists, None if it lists none."""
-    index: OffsetIndex | TimeIndex
+    is_time = path.name.endswith(files.TIME_INDEX)
+    if not is_time and not path.name.endswith(files.OFFSET_INDEX):
+        return None
     try:
-        if path.name.endswith(files.OFFSET_INDEX):
-            index = OffsetIndex(path)
-        elif path.name.endswith(files.TIME_INDEX):
-            index = TimeIndex(path)
-        else:
-            return None
-        with closing(index):
+        with closing(TimeIndex(path) if is_time else OffsetIndex(path)) as index:
             return index.entry(len(index) - 1).offset + 1 if index else None
     except KafkaSpecError:  # of a file that says nothing about records
         return None

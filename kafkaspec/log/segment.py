@@ -172,15 +172,7 @@ class Segment(Entries, Log):
     def _runs(
         self, check: Callable[[], None] | None, wanted: Selection
     ) -> Iterator[Iterable[Record]]:
-        """Yield the records of one batch or of many, which iterate without running Python code.
-
-        Args:
-            check: see ``Codec.plain_records``.
-            wanted: the records; ``is_plain``.
-
-        Raises:
-            KafkaSpecError: a batch cannot be read.
-        """
+        """Yield the records of one batch or of many, which iterate without running Python code."""
         position = first_position(self, wanted)
         cursor = self.cursor()
         plain: PlainRecords | None = None

@@ -6,6 +6,7 @@ Kafka: ``CleanedTransactionMetadata``, ``UnifiedLog.collectAbortedTransactions``
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import compress
 
@@ -67,14 +68,12 @@ def _markers(segment: SegmentView) -> set[int]:
     return found
 
 
+@dataclass(slots=True)
 class _Aborted:
     """An aborted transaction, and whether a batch of it was seen."""
 
-    __slots__ = ("entry", "seen")
-
-    def __init__(self, entry: AbortedTransaction) -> None:
-        self.entry = entry
-        self.seen = False
+    entry: AbortedTransaction
+    seen: bool = False
 
 
 class AbortedRanges:

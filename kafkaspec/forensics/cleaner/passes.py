@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from itertools import zip_longest
-from pathlib import Path
 from typing import Final
 
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
+from kafkaspec.analysis.text_checks import size_of
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.columns.key_table import GONE, SLOT_BYTES, KeyTable, KeyVerdict
 from kafkaspec.columns.memory import Columns
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import BATCH_POSITION, Wanted
-from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
 from kafkaspec.forensics.cleaner.aborts import AbortedRanges, AbortIndex
@@ -171,21 +170,16 @@ class Pass:
         # lies before that, goes on for it.
         for headers in read_headers(segment, begin):
             for number in _transactional(headers):
+                end, producer = headers.last_offset[number], headers.producer_id[number]
                 if headers.control[number]:
-                    control = headers.batch(number).marker()
-                    producer = headers.producer_id[number]
-                    transactions.marker(headers.last_offset[number], producer, control)
-                elif transactions.data(
-                    headers.last_offset[number], headers.producer_id[number], True
-                ):
+                    transactions.marker(end, producer, headers.batch(number).marker())
+                elif transactions.data(end, producer, True):
                     aborted.append(headers.position[number])
         wanted = Wanted(start_offset=start)
         last: tuple[int, int] | None = None  # position of the batch, and offset, of the last put
         for columns in Reader(segment, (names.OFFSET, names.KEY, BATCH_POSITION), wanted):
-            positions, offsets = (
-                columns.integer_column(BATCH_POSITION).integers,
-                columns.integer_column(names.OFFSET).integers,
-            )
+            positions = columns.integer_column(BATCH_POSITION).integers
+            offsets = columns.integer_column(names.OFFSET).integers
             for first, stop in _besides(aborted, positions, columns):
                 done = self.table.put(columns, first, stop, start)
                 if self.table.last >= 0:
@@ -223,7 +217,8 @@ class Pass:
         found: list[list[SegmentView]] = []
         sizes = [0, 0, 0]
         for number, segment in enumerate(left):
-            own = [segment.size, *(_size(segment.path.with_suffix(kind)) for kind in _INDEXES)]
+            # A broker builds an index again that is not there, or cannot be read.
+            own = [segment.size, *(size_of(segment.path.with_suffix(kind)) for kind in _INDEXES)]
             after = number + 1 < len(left)
             last = left[number + 1].base_offset if after else self._dirty.first_uncleanable
             near = bool(found) and (
@@ -517,10 +512,3 @@ def _besides(
             first = stop
     if first < columns.rows:
         yield first, columns.rows
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except (OSError, KafkaSpecError):  # a broker builds it again
-        return 0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
+from kafkaspec.analysis.text_checks import size_of
 from kafkaspec.broker import recovery
 from kafkaspec.broker.actions import BrokerAction, Recovery
 from kafkaspec.broker.leader_epochs import LeaderEpochs
@@ -107,7 +108,7 @@ def _leftover(path: Path) -> Trouble:
         remedy = "copy it before the start if its records are wanted: what was cut or expired is "
         remedy += "in it"
         command = f"cp -p {quoted(path)} {quoted(above(path.parent.parent))}"
-    size = _size(path)
+    size = size_of(path)
     text = f"{why}; the start deletes it"
     if offsets is not None:
         text += f"; it holds {offsets} in {end:,} of {size:,} bytes"
@@ -127,7 +128,7 @@ def _put_in_place(path: Path) -> Trouble:
         str(path),
         Effect.PROMOTES,
         offsets=offsets,
-        size=_size(path),
+        size=size_of(path),
     )
 
 
@@ -141,15 +142,8 @@ def _orphan(path: Path, log: str) -> Trouble:
         Effect.DELETES,
         "look for the segment in a backup, or on a replica",
         offsets=None if offset is None else OffsetRange(offset, None),
-        size=_size(path),
+        size=size_of(path),
     )
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 _INDEXES: Final[dict[str, type[OffsetIndex] | type[TimeIndex]]] = {
@@ -532,10 +526,8 @@ class Examination:
         )
 
     def _first_batch(self, item: LoadedSegment, size: int) -> Iterator[Trouble]:
-        """Yield a trap: a batch below the name of its file, which kills a broker that recovers it.
-
-        Only the first batch of a segment is looked at where nothing recovers the segment.
-        """
+        """Yield a trap: a batch below the name of its file, which kills a broker on recovery."""
+        # Only the first batch of a segment is looked at where nothing recovers the segment.
         if item.run is not None or not size:
             return
         try:

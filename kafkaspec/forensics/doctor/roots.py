@@ -113,12 +113,11 @@ def read_root(path: Path) -> Root:
 def _read_offsets(root: Root, path: Path) -> Iterator[Trouble]:
     try:
         found = offset_checkpoint.scan(path)
+        for item in found:
+            if isinstance(item, KafkaSpecError):
+                raise item
     except KafkaSpecError as error:
         yield _bad(path, error)
-        return
-    errors = [item for item in found if isinstance(item, KafkaSpecError)]
-    if errors:
-        yield _bad(path, errors[0])
         return
     entries = [item for item in found if not isinstance(item, KafkaSpecError)]
     listed = offset_checkpoint.by_partition(entries)
@@ -187,16 +186,14 @@ def check_names(roots: Sequence[Root]) -> Iterator[Trouble]:
         for path in root.children:
             if names.is_of_log_directory(path.name):
                 continue
+            remedy = "move it out of the log directory"
+            if path.name == "lost+found":
+                remedy += ", or mount the file system one level higher"
             yield Trouble(
                 TroubleKind.DIRECTORY_NAME,
                 "its name is not in the form of topic-partition: the broker does not start",
                 str(path),
                 Effect.KILLS,
-                "move it out of the log directory"
-                + (
-                    ", or mount the file system one level higher"
-                    if path.name == "lost+found"
-                    else ""
-                ),
+                remedy,
                 move_away(path),
             )

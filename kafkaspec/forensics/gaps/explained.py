@@ -360,10 +360,8 @@ _HELD: Final = pa.schema([
 
 
 def _held(other: Partition | Segment, first: PerBatch, last: PerBatch) -> pa.Table:
-    """Return the records of a copy in some ranges; ``legal`` are those that no key keeps.
-
-    Control records, aborted ones, those without a key, and tombstones go by themselves.
-    """
+    """Return the records of a copy in some ranges; ``legal`` are those that no key keeps."""
+    # Control records, aborted ones, those without a key, and tombstones go by themselves.
     aborted = aborted_of(other)
     parts = []
     count = 0

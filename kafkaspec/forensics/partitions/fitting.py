@@ -280,10 +280,13 @@ def _allowed(name: str, keys: Sequence[_Keys], count: int) -> tuple[str, ...]:
 
 
 def _earlier(name: str, wrong: Sequence[tuple[int, Hashes]], count: int) -> tuple[int | None, int]:
-    """Return the earlier number of partitions that explains most misplaced records, and how many.
+    """Return the earlier number of partitions that explains most misplaced keys, and how many."""
 
-    Below the highest partition with such a record there is no earlier number.
-    """
+    # Below the highest partition with such a record there is no earlier number.
+    def explained_by(earlier: int, records: Sequence[tuple[int, Hashes]]) -> int:
+        found = ((partitions_of(name, hashes, earlier), number) for number, hashes in records)
+        return sum(int(np.count_nonzero(places == number)) for places, number in found)
+
     total = sum(len(hashes) for _, hashes in wrong)
     if not total:
         return None, 0
@@ -292,19 +295,13 @@ def _earlier(name: str, wrong: Sequence[tuple[int, Hashes]], count: int) -> tupl
     sample = [(number, hashes[::step]) for number, hashes in wrong]
     best, most = None, 0
     for earlier in range(max(lowest, 1), min(count, lowest + _MOST_COUNTS)):
-        explained = sum(
-            int(np.count_nonzero(partitions_of(name, hashes, earlier) == number))
-            for number, hashes in sample
-        )
+        explained = explained_by(earlier, sample)
         if explained > most:
             best, most = earlier, explained
     sampled = sum(len(hashes) for _, hashes in sample)
     if best is None or most < sampled * _SHARE:
         return None, 0
-    return best, sum(
-        int(np.count_nonzero(partitions_of(name, hashes, best) == number))
-        for number, hashes in wrong
-    )
+    return best, explained_by(best, wrong)
 
 
 def _place(found: TopicKeys, keys: Sequence[_Keys], best: Fit) -> None:

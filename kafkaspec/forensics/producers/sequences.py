@@ -13,9 +13,8 @@ import numpy as np
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec.analysis.check_producers import batch_at, contradictions
-from kafkaspec.broker.loading import read_snapshot
+from kafkaspec.broker.loading import find_snapshots, read_snapshot
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files import names as files
 from kafkaspec.files import snapshots
 from kafkaspec.forensics.headers import PerBatch, first_timestamps, joined_rows
 from kafkaspec.layout import names
@@ -110,10 +109,9 @@ class SnapshotCheck:
         self._has_checkpoint = False
         if not isinstance(log, Partition):
             return
-        named = ((files.parse_segment(path.name), path) for path in log.snapshot_paths)
-        self._snapshots = {name.base_offset: path for name, path in named if name is not None}
+        self._snapshots = dict(find_snapshots(log.snapshot_paths))
         self._first = log.first_base_offset or 0
-        self._has_checkpoint = (log.path.parent / files.CLEANER_OFFSETS).exists()
+        self._has_checkpoint = log.has_cleaner_checkpoint
         try:
             self.compacted = log.cleaner_offset or -1
         except KafkaSpecError:
@@ -175,9 +173,8 @@ class SnapshotCheck:
         entries = read_snapshot(path)
         self.compared += 1
         if entries is None:
-            self._add(
-                path, NONE, None, "it cannot be read, or its checksum is wrong", Strength.PROOF
-            )
+            text = "it cannot be read, or its checksum is wrong"
+            self._add(path, NONE, None, text, Strength.PROOF)
             return
         for finding, producer in contradictions(self._log, offset, path, self._known):
             known = self._known.get(producer)
@@ -193,11 +190,9 @@ class SnapshotCheck:
     def _lost(
         self, log: Partition, entry: ProducerEntry, known: ProducerEntry | None, offset: int
     ) -> str:
-        """Return what a snapshot has of a producer that the log before it has not, "" for nothing.
-
-        The cleaner keeps the last batch that a producer has in the whole log, not the last one
-        before a snapshot: below its checkpoint, nothing follows.
-        """
+        """Return what a snapshot has of a producer and the log before it lacks, "" for nothing."""
+        # The cleaner keeps the last batch that a producer has in the whole log, not the last one
+        # before a snapshot: below its checkpoint, nothing follows.
         place = entry.last_offset
         if entry.last_sequence < 0 or not max(self._first, self.compacted) <= place < offset:
             return ""
@@ -385,11 +380,9 @@ def _reduced(rows: SequenceRows) -> SequenceRows:
 
 
 def _followed(rows: SequenceRows, group_offsets: bool) -> tuple[Any, PerBatch, PerBatch]:
-    """Return how each run follows, the numbers it leaves out or repeats, and the last one before.
-
-    Sequence numbers begin at 0 again after the largest one: they are counted on instead, and a
-    break goes the shorter way, as Kafka's ``incrementSequence`` does.
-    """
+    """Return how each run follows, the numbers it skips or repeats, and the last one before."""
+    # Sequence numbers begin at 0 again after the largest one: they are counted on instead, and a
+    # break goes the shorter way, as Kafka's ``incrementSequence`` does.
     count = len(rows["producer_id"])
     follows = np.full(count, Follows.RESUMES, "U16")
     numbers = np.zeros(count, np.int64)

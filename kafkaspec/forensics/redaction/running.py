@@ -197,10 +197,8 @@ def redact(
         for topic, watch in watches.items():
             before, after = watch.merged
             if before:
-                detail = (
-                    f"{before:,} unequal keys of {topic} would become {after:,}, and a cleaner "
-                )
-                detail += "would remove records that are live: hash keys"
+                detail = f"{before:,} unequal keys of {topic} would become {after:,}, and a "
+                detail += "cleaner would remove records that are live: hash keys"
                 raise make_error(Reason.UNENCODABLE, detail)
         result.checkpoints = carry(aside, logs, root=not logs[0].cut)
     return result

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import pairwise
 from typing import ClassVar, Final, Literal
 
 from kafkaspec.errors import KafkaSpecError
@@ -393,10 +392,8 @@ class _Sorter:
         if item.kind is DifferenceKind.LOG_START:
             return Strength.LIKELY, f"{other} begins later: retention, or records were deleted"
         if item.kind is DifferenceKind.END:
-            return (
-                Strength.CONSISTENT,
-                f"{other} ends earlier: it has not got these yet, or lost them",
-            )
+            text = f"{other} ends earlier: it has not got these yet, or lost them"
+            return Strength.CONSISTENT, text
         if item.kind is DifferenceKind.DIVERGED:
             a, b = item.a, item.b
             if a is not None and b is not None and a.last_epoch == b.last_epoch:
@@ -426,28 +423,22 @@ class _Sorter:
         result = [replace(span, records=len(gone), strength=strength, message=message)]
         for name, own in (("A", only_a), ("B", only_b)):
             self._found.errors += own.errors
-            for kind, offsets, why in (
-                (
-                    DifferenceKind.MISSING,
-                    own.missing,
-                    f"only {name} has these; no newer record of the key",
-                ),
-                (
-                    DifferenceKind.CHANGED,
-                    own.changed,
-                    "records of one offset differ: one copy was changed",
-                ),
+            missing = f"only {name} has these; no newer record of the key"
+            changed = "records of one offset differ: one copy was changed"
+            for kind, offsets, strength, why in (
+                (DifferenceKind.MISSING, own.missing, Strength.UNKNOWN, missing),
+                (DifferenceKind.CHANGED, own.changed, Strength.PROOF, changed),
             ):
-                strength = Strength.UNKNOWN if kind is DifferenceKind.MISSING else Strength.PROOF
-                for each in _runs(offsets):
-                    item = LogDifference(
+                result += (
+                    LogDifference(
                         reason=kind,
                         message=why,
                         offsets=OffsetRange(each[0], each[-1] + 1),
                         strength=strength,
                         records=len(each),
                     )
-                    result.append(item)
+                    for each in _runs(offsets)
+                )
         return result
 
 
@@ -494,12 +485,9 @@ def _intact(place: EntryPlace) -> bool:
 
 def _runs(offsets: Iterable[int]) -> list[list[int]]:
     """Divide offsets into runs without a gap."""
-    ordered = sorted(offsets)
-    if not ordered:
-        return []
-    runs = [[ordered[0]]]
-    for before, offset in pairwise(ordered):
-        if offset == before + 1:
+    runs: list[list[int]] = []
+    for offset in sorted(offsets):
+        if runs and offset == runs[-1][-1] + 1:
             runs[-1].append(offset)
         else:
             runs.append([offset])

@@ -85,8 +85,7 @@ class ReplicaSide:
     @property
     def left(self) -> int:
         """Number of entries that can be compared at once."""
-        assert self._headers is not None
-        return len(self._headers) - self._row
+        return len(self._there()) - self._row
 
     def move(self, count: int) -> None:
         """Go on to the entry that many after the current one."""

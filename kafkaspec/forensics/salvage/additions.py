@@ -389,10 +389,8 @@ def additions(
 
 
 def _no_filler(plans: Sequence[SegmentPlan]) -> str:
-    """Return why a log cannot have empty batches, "" if it can.
-
-    Broken entries say what magic the log has where no entry is kept.
-    """
+    """Return why a log cannot have empty batches, "" if it can."""
+    # Broken entries say what magic the log has where no entry is kept.
     kept = [piece.is_batch for plan in plans for piece in plan.pieces]
     broken = [KINDS[magic].has_record_sets for plan in plans for magic in plan.broken_magics]
     known = kept or broken

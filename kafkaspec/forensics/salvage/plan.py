@@ -243,10 +243,8 @@ class _Planner:
                 )
 
     def _beside_kept(self, items: Sequence[Item], verdicts: dict[int, RunVerdict]) -> set[int]:
-        """Return where the broken entries begin that touch what is kept, or an end of the segment.
-
-        Others may be inside a value.
-        """
+        """Return where broken entries begin that touch what is kept, or an end of the segment."""
+        # Others may be inside a value.
         found, entries, kept = set[int](), list[int](), False
         for item in (*items, None):
             if item is None or isinstance(item, Gap):

@@ -124,10 +124,7 @@ def with_epoch(buffer: memoryview, position: int, start: int, end: int) -> Repai
 
 
 def _moved(data: bytearray, head: Head, last: int, limit: int) -> tuple[Head, Strength] | None:
-    """Give an entry the offset that follows another, and return how well that is proven.
-
-    None if its offsets do not fit between the two.
-    """
+    """Give an entry the offset after another; return how well that is proven, None if it cannot."""
     first, span = last + 1, head.last - head.first
     if head.count is None:  # a wrapper: what is in it says how many offsets it has
         try:

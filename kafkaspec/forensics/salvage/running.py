@@ -306,11 +306,7 @@ class _Salvage:
     def _ends(
         self, plans: list[SegmentPlan], log: Partition | Segment
     ) -> tuple[list[LostOffsets], int]:
-        """Note what is lost after each segment, by the rule of all commands.
-
-        Returns:
-            What is lost before the first one, and the end of the log before the accident.
-        """
+        """Note what is lost after segments; return what is before the first, and the old end."""
         by_path = {os.fspath(plan.path): plan for plan in plans}
         account = Account(log, judge=lambda segment, _: by_path[str(segment.path)].kept)
         before = [
