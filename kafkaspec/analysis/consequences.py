@@ -90,13 +90,9 @@ BAD_FILE: dict[A, Consequence] = {
 }
 """For a text file with an error, by what a broker does about it."""
 DECIDED = (
-    Area.LEADER_EPOCH_CHECKPOINT,
-    Area.PARTITION_METADATA,
-    Area.HIGH_WATERMARKS,
-    Area.RECOVERY_POINTS,
-    Area.LOG_START_OFFSETS,
-    Area.CLEANER_OFFSETS,
-)
+    Area.LEADER_EPOCH_CHECKPOINT, Area.PARTITION_METADATA, Area.HIGH_WATERMARKS,
+    Area.RECOVERY_POINTS, Area.LOG_START_OFFSETS, Area.CLEANER_OFFSETS,
+)  # fmt: skip
 """Text files for which the error decides what a broker does."""
 _OFFLINE = BAD_FILE[A.REFUSES_LOG]
 

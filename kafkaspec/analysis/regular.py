@@ -56,19 +56,10 @@ _BREAKS: Final = bytes(mark & (_ALONE | _CONTROL | _BEGINS) for mark in range(25
 _OTHERS: Final = bytes(mark & _OTHER for mark in range(256))
 _RECORDS_AT, _RECORDS_SIZE = f"{names.RECORDS}.position", f"{names.RECORDS}.size"
 _HEADER: Final = (
-    POSITION,
-    names.BASE_OFFSET,
-    names.LAST_OFFSET,
-    names.LEADER_EPOCH,
-    names.PRODUCER_ID,
-    names.PRODUCER_EPOCH,
-    names.BASE_SEQUENCE,
-    names.LAST_SEQUENCE,
-    names.MAX_TIMESTAMP,
-    names.IS_TRANSACTIONAL,
-    names.IS_CONTROL,
-    names.NUM_RECORDS,
-)
+    POSITION, names.BASE_OFFSET, names.LAST_OFFSET, names.LEADER_EPOCH, names.PRODUCER_ID,
+    names.PRODUCER_EPOCH, names.BASE_SEQUENCE, names.LAST_SEQUENCE, names.MAX_TIMESTAMP,
+    names.IS_TRANSACTIONAL, names.IS_CONTROL, names.NUM_RECORDS,
+)  # fmt: skip
 """Columns of the fields of a ``HeaderRow`` after the first one."""
 
 

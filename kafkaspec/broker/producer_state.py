@@ -125,18 +125,16 @@ class ProducerState:
         entry = self._of(producer_id, headers.producer_epoch[number])
         last_offset, first_offset = headers.last_offset[number], headers.first_offset[number]
         if self._delta_of_sequence:
-            first_offset = last_offset - (
-                headers.last_sequence[number] - headers.base_sequence[number]
-            )
+            delta = headers.last_sequence[number] - headers.base_sequence[number]
+            first_offset = last_offset - delta
         entry.last_sequence = headers.last_sequence[number]
         entry.last_offset = last_offset
         entry.offset_delta = last_offset - first_offset
         entry.timestamp = headers.max_timestamp[number]
         if not headers.transactional[number]:
             if entry.current_txn_first_offset != NONE:
-                self._refuse(
-                    number, "the batch is in no transaction, but its producer has one open"
-                )
+                detail = "the batch is in no transaction, but its producer has one open"
+                self._refuse(number, detail)
         elif entry.current_txn_first_offset == NONE:
             entry.current_txn_first_offset = first_offset
             self._begin(producer_id, first_offset)

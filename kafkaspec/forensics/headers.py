@@ -17,7 +17,7 @@ from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.damage import Kept
 from kafkaspec.log.entries import Tail
-from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.header_table import POSITION, HeaderTable
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -70,6 +70,22 @@ def table_of(
             array = pa.array(numbers, mask=None if item.name in known else numbers < 0)
         arrays.append(array.cast(item.type))
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+_OF_RUN: Final = {
+    "producer_id": names.PRODUCER_ID, "epoch": names.PRODUCER_EPOCH, "records": names.NUM_RECORDS,
+    "first_offset": names.BASE_OFFSET, "last_offset": names.LAST_OFFSET,
+    "last_timestamp": names.MAX_TIMESTAMP, "position": POSITION,
+}  # fmt: skip
+
+
+def rows_of(table: HeaderTable, rows: NDArray[np.intp]) -> dict[str, PerBatch]:
+    """Return the columns that ``joined_rows`` joins of some batches of a table."""
+    return {name: table.numpy(column)[rows] for name, column in _OF_RUN.items()} | {
+        "first_timestamp": first_timestamps(table)[rows],
+        "batches": np.ones(len(rows), np.int64),
+        "file": np.full(len(rows), table.file, np.int64),
+    }
 
 
 def joined_rows(

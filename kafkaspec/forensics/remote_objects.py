@@ -50,11 +50,8 @@ SOUND: Final = frozenset({RemoteVerdict.STORED, RemoteVerdict.DELETED})
 """Verdicts that need nothing to be done."""
 
 JOINED: Final = pa.schema([
-    ("verdict", pa.string()),
-    ("strength", pa.string()),
-    *SEGMENTS,
-    ("objects", pa.list_(pa.string())),
-    ("stored_bytes", pa.int64()),
+    ("verdict", pa.string()), ("strength", pa.string()), *SEGMENTS,
+    ("objects", pa.list_(pa.string())), ("stored_bytes", pa.int64()),
 ])  # fmt: skip
 """Columns of a join: those of ``SEGMENTS``, null for an orphan but for what names say; the paths of
 the objects that are there, and the bytes of the segment as they say it, null if they do not."""

@@ -29,18 +29,10 @@ _OPEN: Final = _ENDING | {ONGOING}
 """States in which partitions still have to get their markers."""
 
 OPEN: Final = pa.schema([
-    ("topic", pa.string()),
-    ("partition", pa.int32()),
-    ("producer_id", pa.int64()),
-    ("producer_epoch", EPOCH),
-    ("first_offset", pa.int64()),
-    ("last_timestamp", pa.int64()),
-    ("transactional_id", pa.string()),
-    ("state", pa.string()),
-    ("hanging", pa.bool_()),
-    ("verdict", pa.string()),
-    ("strength", pa.string()),
-    ("ends_at", pa.int64()),
+    ("topic", pa.string()), ("partition", pa.int32()), ("producer_id", pa.int64()),
+    ("producer_epoch", EPOCH), ("first_offset", pa.int64()), ("last_timestamp", pa.int64()),
+    ("transactional_id", pa.string()), ("state", pa.string()), ("hanging", pa.bool_()),
+    ("verdict", pa.string()), ("strength", pa.string()), ("ends_at", pa.int64()),
 ])  # fmt: skip
 """Columns of transactions that are open in partitions. ``state`` is what the coordinator says of
 ``transactional_id``; ``hanging`` is null where no coordinator's partition was there to ask.
@@ -115,11 +107,7 @@ def judged(
         None if verdict is TransactionVerdict.UNKNOWN else verdict is TransactionVerdict.HANGING
     )
     ends_at = None
-    if (
-        verdict is TransactionVerdict.OPEN
-        and row is not None
-        and row["start_timestamp"] is not None
-    ):
+    if verdict is TransactionVerdict.OPEN and row and row["start_timestamp"] is not None:
         ends_at = row["start_timestamp"] + row["timeout_ms"]
     return {
         "topic": place.topic,
@@ -151,11 +139,9 @@ def _verdict(
 ) -> tuple[TransactionVerdict, Strength]:
     if row is None:
         # The id may have expired at the coordinator: transactional.id.expiration.ms.
-        return (
-            (TransactionVerdict.HANGING, Strength.LIKELY)
-            if complete
-            else (TransactionVerdict.UNKNOWN, Strength.UNKNOWN)
-        )
+        if complete:
+            return TransactionVerdict.HANGING, Strength.LIKELY
+        return TransactionVerdict.UNKNOWN, Strength.UNKNOWN
     listed = any(
         item["topic"] == place.topic and place.partition in item["partition_ids"]
         for item in row["partitions"]

@@ -180,11 +180,7 @@ def _nodes(
 
 def _claimed(before: Item, after: Item | None) -> Head | None:
     """Return a header after an entry that has the next offset, None if there is no such header."""
-    if (
-        not isinstance(before, IntactRun | Broken)
-        or not isinstance(after, Gap)
-        or after.head is None
-    ):
+    if isinstance(before, Gap) or not isinstance(after, Gap) or after.head is None:
         return None
     head, last = after.head, None
     if isinstance(before, IntactRun):

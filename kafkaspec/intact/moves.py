@@ -142,7 +142,8 @@ class _Moves:
     def _misplaced(self) -> dict[int, str]:
         """Return why moved runs do not go where they are, by byte offset."""
         found = {}
-        beside, holes, is_whole = self._beside(), self._holes(), self._is_whole
+        beside = sorted(self._placed, key=attrgetter("start"))
+        holes, is_whole = self._holes(), self._is_whole
         for run, sides in self._sides():
             if run.start in self._moved:
                 if run.count == 1 and self._may_be_wrong(run, beside, holes):
@@ -181,9 +182,6 @@ class _Moves:
             else item.start in placed
             for item in self._items
         )  # fmt: skip
-
-    def _beside(self) -> list[IntactRun]:
-        return sorted(self._placed, key=attrgetter("start"))
 
     def _holes(self) -> list[tuple[int, int]]:
         """Return the first and last offsets that none of the placed runs has, before the end."""

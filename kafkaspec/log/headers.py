@@ -203,11 +203,9 @@ def scanned(
         capacity: number of entries, at most.
     """
     scan = segment.codec.scan(buffer, position - start, capacity=capacity, limit=limit)
-    return (
-        of_scan(scan, segment, memoryview(buffer), start)
-        if scan is not None and scan.count
-        else None
-    )
+    if scan is None or not scan.count:
+        return None
+    return of_scan(scan, segment, memoryview(buffer), start)
 
 
 def _grouped(items: Iterable[Batch | KafkaSpecError]) -> Iterator[Sequence[Batch] | KafkaSpecError]:

@@ -66,22 +66,14 @@ def open(  # noqa: A001  # its public name
         raise unreadable(text, "there is no such file or directory") from None
     except OSError as error:
         raise unreadable(text, error) from None
-    if is_mounted(place):
-        return _opened(place, text, options, keys)
-    if not place.is_dir() and not names.is_log(place.name):
+    if not (is_mounted(place) or place.is_dir() or names.is_log(place.name)):
         place = mounted(place, keys) or place
-    return _opened(place, text, options, keys)
-
-
-open_log = open
-
-
-def _opened(
-    place: Path, text: str, options: SegmentOptions, keys: Keys | None
-) -> Segment | Partition | LogDirectory:
     if not place.is_dir():
         return _file(place, text, options)
     return _directory(place, text, options, keys)
+
+
+open_log = open
 
 
 def _directory(

@@ -147,9 +147,8 @@ class AbortedTransactions(Sequence[Aborted]):
         start = 0 if low is None else bisect_left(markers, low)
         stop = len(order) if high is None else bisect_left(least, high)
         found = (self[number] for number in order[start:stop])
-        return AbortedTransactions(
-            item for item in found if high is None or item.first_offset < high
-        )
+        reach = (item for item in found if high is None or item.first_offset < high)
+        return AbortedTransactions(reach)
 
     @cached_property
     def _by_marker(self) -> tuple[list[int], list[int], list[int]]:
@@ -360,10 +359,8 @@ class Transactions:
             self.open.pop(producer, None)
         left = np.flatnonzero(np.append(fresh[1:], True) & ~is_end)
         state = (ids[left], epochs[until[left]], begun[left], timestamps[until[left]])
-        for each in map(
-            OpenTransaction._make, zip(*(column.tolist() for column in state), strict=True)
-        ):
-            self.open[each.producer_id] = each
+        for each in zip(*(column.tolist() for column in state), strict=True):
+            self.open[each[0]] = OpenTransaction(*each)
 
     def _aborting(self, table: HeaderTable, rows: Sequence[int]) -> list[int]:
         """Return the rows of markers that abort; a consumer skips one that cannot be read."""

@@ -401,10 +401,8 @@ class Pass:
                     return True
             elif headers.control[number] and headers.producer_epoch[number] == epoch:
                 return True
-        return (
-            self.profile.cleaner_keeps_end
-            and headers.last_offset[number] + 1 == self._dirty.first_uncleanable
-        )
+        end = headers.last_offset[number] + 1
+        return self.profile.cleaner_keeps_end and end == self._dirty.first_uncleanable
 
     def _count(self, rule: CleanerRule, number: int) -> None:
         if number:

@@ -98,11 +98,8 @@ class LogView:
         start = partition.log_start_offset if log_start is None else log_start
         self.log_start = max(start or 0, found[0].base_offset if found else 0)
         self.high_watermark = end if high_watermark is None else min(high_watermark, end)
-        self.assumptions = [
-            Assumption(HIGH_WATERMARK, str(self.high_watermark), "all records are on all replicas")
-            if high_watermark is None
-            else Assumption(HIGH_WATERMARK, str(self.high_watermark), "given")
-        ]
+        why = "all records are on all replicas" if high_watermark is None else "given"
+        self.assumptions = [Assumption(HIGH_WATERMARK, str(self.high_watermark), why)]
 
     @property
     def size(self) -> int:

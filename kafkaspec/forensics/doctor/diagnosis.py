@@ -188,9 +188,8 @@ class _Diagnosing:
         if self._kraft:
             result.add(self._quorum())
         else:
-            result.assumptions.append(
-                Assumption("process.roles", "none", "no directory is one of KRaft: ZooKeeper")
-            )
+            why = "no directory is one of KRaft: ZooKeeper"
+            result.assumptions.append(Assumption("process.roles", "none", why))
         for root in self._roots:
             for path in root.children:
                 result.add(self._directory(root, path))
@@ -223,9 +222,7 @@ class _Diagnosing:
 
     def _stops(self) -> Iterator[Trouble]:
         for root in self._roots:
-            if self.clean is not None:
-                continue
-            if root.stopped_cleanly is False:
+            if self.clean is None and root.stopped_cleanly is False:
                 yield Trouble(
                     TroubleKind.UNCLEAN_STOP,
                     f"there is no {names.CLEAN_SHUTDOWN}: the broker runs, or was not stopped "
@@ -234,21 +231,16 @@ class _Diagnosing:
                     Effect.RECOVERS,
                 )
         given = "given" if self.clean is not None else "from the flag in each directory"
-        self.result.assumptions.append(
-            Assumption(
-                "stop",
-                ", ".join("clean" if self._is_clean(root) else "unclean" for root in self._roots),
-                given,
-            )
-        )
-        self.result.assumptions.append(
-            Assumption("release", release_text(self._release), "of the broker that is to start")
-        )
+        stops = ["clean" if self._is_clean(root) else "unclean" for root in self._roots]
+        release = release_text(self._release)
+        self.result.assumptions += [
+            Assumption("stop", ", ".join(stops), given),
+            Assumption("release", release, "of the broker that is to start"),
+        ]
         if self._is_older:
             why = "2.8.2 differs in stray names, checkpoints that are malformed, and a few more"
-            self.result.assumptions.append(
-                Assumption("rules", f"those since {release_text(_SINCE)}", why)
-            )
+            since = f"those since {release_text(_SINCE)}"
+            self.result.assumptions.append(Assumption("rules", since, why))
 
     def _is_clean(self, root: Root) -> bool:
         return bool(root.stopped_cleanly) if self.clean is None else self.clean

@@ -79,16 +79,9 @@ LEGAL: Final = frozenset({
 """What brokers do that work."""
 
 GAPS: Final = pa.schema([
-    ("first_offset", pa.int64()),
-    ("last_offset", pa.int64()),
-    ("missing", pa.int64()),
-    ("kind", NAMED),
-    ("why", NAMED),
-    ("strength", NAMED),
-    ("producer_id", pa.int64()),
-    ("detail", pa.string()),
-    ("file", NAMED),
-    ("position", pa.int64()),
+    ("first_offset", pa.int64()), ("last_offset", pa.int64()), ("missing", pa.int64()),
+    ("kind", NAMED), ("why", NAMED), ("strength", NAMED), ("producer_id", pa.int64()),
+    ("detail", pa.string()), ("file", NAMED), ("position", pa.int64()),
 ])  # fmt: skip
 """Columns of missing ranges, by offset. ``missing`` is their number: in a batch that is there,
 fewer than the range has. ``producer_id`` is the producer whose sequence numbers leave out just as

@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files import names as files
 from kafkaspec.files.snapshots import TransactionIndex
 from kafkaspec.forensics.gaps.explained import ask_other, before_and_after, divided, explain
 from kafkaspec.forensics.gaps.ranges import KIND_NUMBERS, GapColumns, GapKind, Gaps
@@ -230,7 +229,7 @@ def _compacted(log: Partition | Segment, walk: GapWalk, assumptions: list[Assump
     listed = None
     here = False
     if isinstance(log, Partition):
-        here = (log.path.parent / files.CLEANER_OFFSETS).exists()
+        here = log.has_cleaner_checkpoint
         try:
             listed = log.cleaner_offset
         except KafkaSpecError:

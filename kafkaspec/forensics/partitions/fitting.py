@@ -35,9 +35,7 @@ _SURE: Final = 30
 _SHARE: Final = 0.9
 """Share of records that a partitioner has to explain."""
 MISPLACED: Final = pa.schema([
-    ("topic", pa.string()),
-    ("partition", pa.int32()),
-    ("offset", pa.int64()),
+    ("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64()),
     ("belongs", pa.int32()),
 ])  # fmt: skip
 """Columns of records whose keys belong into another partition."""

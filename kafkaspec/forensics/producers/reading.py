@@ -28,18 +28,10 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
 
 RUNS: Final = pa.schema([
-    ("producer_id", pa.int64()),
-    ("producer_epoch", EPOCH),
-    ("first_sequence", SEQUENCE),
-    ("last_sequence", SEQUENCE),
-    ("first_offset", pa.int64()),
-    ("last_offset", pa.int64()),
-    ("batches", pa.int64()),
-    ("records", pa.int64()),
-    ("first_timestamp", pa.int64()),
-    ("last_timestamp", pa.int64()),
-    ("follows", pa.string()),
-    ("file", NAMED),
+    ("producer_id", pa.int64()), ("producer_epoch", EPOCH), ("first_sequence", SEQUENCE),
+    ("last_sequence", SEQUENCE), ("first_offset", pa.int64()), ("last_offset", pa.int64()),
+    ("batches", pa.int64()), ("records", pa.int64()), ("first_timestamp", pa.int64()),
+    ("last_timestamp", pa.int64()), ("follows", pa.string()), ("file", NAMED),
     ("position", pa.int64()),
 ])  # fmt: skip
 """Columns of runs of sequence numbers, by producer, each in order; timestamps in ms, null for none.

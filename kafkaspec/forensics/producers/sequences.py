@@ -16,11 +16,11 @@ from kafkaspec.analysis.check_producers import batch_at, contradictions
 from kafkaspec.broker.loading import find_snapshots, read_snapshot
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import snapshots
-from kafkaspec.forensics.headers import PerBatch, first_timestamps, joined_rows
+from kafkaspec.forensics.headers import PerBatch, joined_rows, rows_of
 from kafkaspec.layout import names
 from kafkaspec.layout.sequences import LARGEST_SEQUENCE, shorter_way
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.header_table import POSITION, HeaderTable
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Finding, OffsetRange, Strength
@@ -302,21 +302,11 @@ class SequenceWalk:
         wanted = (producer > NONE) & (table.numpy(names.BASE_SEQUENCE) > NONE)
         wanted &= table.numpy(names.IS_CONTROL) == 0
         rows = np.flatnonzero(wanted)
-        parts = {
-            "producer_id": producer[rows],
-            "epoch": table.numpy(names.PRODUCER_EPOCH)[rows],
+        parts = rows_of(table, rows) | {
             "first_sequence": table.numpy(names.BASE_SEQUENCE)[rows],
             "last_sequence": table.numpy(names.LAST_SEQUENCE)[rows],
-            "first_offset": first[rows],
-            "last_offset": last[rows],
-            "batches": np.ones(len(rows), np.int64),
-            "records": table.numpy(names.NUM_RECORDS)[rows],
-            "first_timestamp": first_timestamps(table)[rows],
-            "last_timestamp": table.numpy(names.MAX_TIMESTAMP)[rows],
             "holes_before": holes[rows],
             "holes_after": holes[rows],
-            "file": np.full(len(rows), table.file, np.int64),
-            "position": table.numpy(POSITION)[rows],
         }
         begin = 0
         if self._check is not None:

@@ -416,9 +416,8 @@ class _Sorter:
         only_a, only_b = compare_cleaned(*logs, start, end, *self._cleaners)
         gone = [*only_a.superseded, *only_a.expired, *only_b.superseded, *only_b.expired]
         proven = not only_a.expired and not only_b.expired
-        message = "a newer record of the same key is there" + (
-            "" if proven else ", or the record has no value or no key, or was aborted"
-        )
+        message = "a newer record of the same key is there"
+        message += "" if proven else ", or the record has no value or no key, or was aborted"
         strength = Strength.PROOF if proven else Strength.CONSISTENT
         result = [replace(span, records=len(gone), strength=strength, message=message)]
         for name, own in (("A", only_a), ("B", only_b)):

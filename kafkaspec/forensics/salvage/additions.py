@@ -244,9 +244,8 @@ class Outcomes:
         for lost in self._lost.between(transaction.first, marker):
             if not self._lost.is_told(lost):
                 why = _NO_INDEX.format(lost.first_offset, lost.last_offset)
-                self.unknown.append(
-                    OpenInOutput(producer_id, transaction.epoch, transaction.first, why)
-                )
+                left = OpenInOutput(producer_id, transaction.epoch, transaction.first, why)
+                self.unknown.append(left)
                 return
 
 
@@ -327,11 +326,8 @@ def by_base(added: Iterable[Addition]) -> dict[int, list[Addition]]:
 
 def aborts(_: ProducerEntry) -> SalvageOutcome:
     """Return that a transaction was aborted, which loses what it may have committed."""
-    return (
-        ControlRecordType.ABORT,
-        Strength.UNKNOWN,
-        "its outcome is not known; abort was asked for",
-    )
+    why = "its outcome is not known; abort was asked for"
+    return ControlRecordType.ABORT, Strength.UNKNOWN, why
 
 
 def additions(

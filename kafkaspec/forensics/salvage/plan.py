@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from kafkaspec.forensics.salvage.repair import Repair, Repaired, moved, repaired, with_epoch
-from kafkaspec.forensics.salvage.report import Fate, LostOffsets, Stretch
+from kafkaspec.forensics.salvage.report import Fate, LostOffsets, SalvagedSegment, Stretch
 from kafkaspec.forensics.salvage.unproven import UnprovenReader, UnprovenRecord
 from kafkaspec.intact.choice import OUTSIDE, REPEATED, UNCLEAR, UNORDERED, RunVerdict
 from kafkaspec.intact.division import Division, claimed_end
@@ -96,6 +96,12 @@ class SegmentPlan:
         last = self.stretches[-1] if self.stretches else None
         stop = last.position if last is not None and last.fate is Fate.UNUSED else self.size
         return Kept(tuple(ranges), self.claimed_end, stop)
+
+    @property
+    def salvaged(self) -> SalvagedSegment:
+        """The segment for the report."""
+        path = os.fspath(self.path)
+        return SalvagedSegment(path, self.base_offset, self.size, tuple(self.stretches))
 
     @property
     def lost_bytes_at_end(self) -> bool:
@@ -324,9 +330,8 @@ class _Planner:
         whole = start == run.start and end == run.end
         head = None if start == run.start else head_at(self._buffer, start)
         first = run.first if head is None else head.first
-        stretch = Stretch(
-            start, end - start, Fate.KEPT, strength, first, last, run.count if whole else 0
-        )
+        count = run.count if whole else 0
+        stretch = Stretch(start, end - start, Fate.KEPT, strength, first, last, count)
         before = self._plan.stretches[-1] if self._plan.stretches else None
         joins = before is not None and before.fate is Fate.KEPT and not before.moved
         if before is not None and joins and before.strength is strength:
@@ -457,11 +462,9 @@ class _Planner:
             if not exact and not self._plan.is_dense:
                 strength = Strength.CONSISTENT
             causes = dict.fromkeys(item.cause for item in stretches if item.fate in _LOST)
-            self._plan.lost.append(
-                LostOffsets(
-                    first, limit - 1, os.fspath(self._plan.path), ", ".join(causes), strength
-                )
-            )
+            path = os.fspath(self._plan.path)
+            gone = LostOffsets(first, limit - 1, path, ", ".join(causes), strength)
+            self._plan.lost.append(gone)
         self._plan.stretches += stretches
         self._open.clear()
 

@@ -33,12 +33,7 @@ from kafkaspec.forensics.salvage.additions import (
 )
 from kafkaspec.forensics.salvage.plan import SegmentPlan, Sink, plan_segment
 from kafkaspec.forensics.salvage.repair import Repair
-from kafkaspec.forensics.salvage.report import (
-    LostOffsets,
-    SalvagedPartition,
-    SalvagedSegment,
-    SalvageReport,
-)
+from kafkaspec.forensics.salvage.report import LostOffsets, SalvagedPartition, SalvageReport
 from kafkaspec.forensics.salvage.unproven import UnprovenFile, unproven_file
 from kafkaspec.io.local import FileReading, copied, read_beside
 from kafkaspec.log.directory import LogDirectory
@@ -215,9 +210,7 @@ class _Salvage:
             own = by_segment.get(plan.base_offset, [])
             self._write(plan, own, prefix, is_last=plan is plans[-1])
         start = None if partition is None else partition.log_start_of("checkpoint")
-        deleted = 0
-        if start is not None and not prefix:
-            deleted = self._cut(start)
+        deleted = 0 if start is None or prefix else self._cut(start)
         rebuilt = rebuild_into(
             self.aside,
             prefix,
@@ -225,9 +218,8 @@ class _Salvage:
             index_interval_bytes=self.settings.interval,
             log_start=start or 0,
         )
-        cut = next(
-            (item.note or str(item.error) for item in rebuilt if item.recovery not in _TAKEN), ""
-        )
+        refused = (item for item in rebuilt if item.recovery not in _TAKEN)
+        cut = next((item.note or str(item.error) for item in refused), "")
         if partition is not None:
             self._copy_metadata(partition, prefix)
         new_end = max(
@@ -236,9 +228,8 @@ class _Salvage:
             + [plan.next_offset for plan in plans if plan.pieces]
             + [item.added.last_offset + 1 for item in made]
         )
-        assumed = [
-            Assumption("index.interval.bytes", str(self.settings.interval), "no file says it")
-        ]
+        interval = str(self.settings.interval)
+        assumed = [Assumption("index.interval.bytes", interval, "no file says it")]
         assumed += [Assumption("filler", "left out", problem) for problem in problems]
         if partition is not None:
             added = min((item.added.first_offset for item in made), default=None)
@@ -250,12 +241,7 @@ class _Salvage:
             os.path.join(self.aside.target, prefix).rstrip("/"),
             topic,
             number,
-            tuple(
-                SalvagedSegment(
-                    os.fspath(plan.path), plan.base_offset, plan.size, tuple(plan.stretches)
-                )
-                for plan in plans
-            ),
+            tuple(plan.salvaged for plan in plans),
             (*before, *(lost for plan in plans for lost in plan.lost)),
             tuple(item.added for item in made),
             tuple(left),

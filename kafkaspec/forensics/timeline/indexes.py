@@ -124,15 +124,9 @@ def check_index(
             for name in ("marker", "producer_id", "first_offset", "marker_file")
         )
         text = f"no entry for the transaction of producer {producer} from {begin}"
-        found.append(
-            IndexFinding(
-                reason=IndexReason.NO_ENTRY,
-                message=f"{text}, aborted at {offset}",
-                file=paths[number],
-                entry=None,
-                offset=offset,
-            )
-        )
+        text += f", aborted at {offset}"
+        found.append(IndexFinding(reason=IndexReason.NO_ENTRY, message=text, file=paths[number],
+                                  entry=None, offset=offset))  # fmt: skip
     return found, compared
 
 

@@ -20,24 +20,12 @@ from kafkaspec.log.transactions import OpenTransaction
 from kafkaspec.results import Assumption
 
 TIMELINE: Final = pa.schema([
-    ("producer_id", pa.int64()),
-    ("producer_epoch", EPOCH),
-    ("last_epoch", EPOCH),
-    ("first_offset", pa.int64()),
-    ("last_offset", pa.int64()),
-    ("batches", pa.int64()),
-    ("records", pa.int64()),
-    ("first_timestamp", pa.int64()),
-    ("last_timestamp", pa.int64()),
-    ("marker", pa.int64()),
-    ("marker_epoch", EPOCH),
-    ("coordinator_epoch", pa.int32()),
-    ("marker_timestamp", pa.int64()),
-    ("duration_ms", pa.int64()),
-    ("outcome", NAMED),
-    ("strength", NAMED),
-    ("file", NAMED),
-    ("position", pa.int64()),
+    ("producer_id", pa.int64()), ("producer_epoch", EPOCH), ("last_epoch", EPOCH),
+    ("first_offset", pa.int64()), ("last_offset", pa.int64()), ("batches", pa.int64()),
+    ("records", pa.int64()), ("first_timestamp", pa.int64()), ("last_timestamp", pa.int64()),
+    ("marker", pa.int64()), ("marker_epoch", EPOCH), ("coordinator_epoch", pa.int32()),
+    ("marker_timestamp", pa.int64()), ("duration_ms", pa.int64()), ("outcome", NAMED),
+    ("strength", NAMED), ("file", NAMED), ("position", pa.int64()),
 ])  # fmt: skip
 """Columns of transactions; timestamps in ms, null for none. ``producer_epoch`` is that of the first
 batch, ``last_epoch`` that of the last one; ``file`` and ``position`` are those of the first batch,

@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.headers import PerBatch, Unread, first_timestamps, joined_rows, open_before
+from kafkaspec.forensics.headers import PerBatch, Unread, joined_rows, open_before, rows_of
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
-from kafkaspec.log.header_table import POSITION, HeaderTable
+from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import OpenTransaction, Outcome, markers, producer_runs
@@ -102,21 +102,8 @@ def _part(table: HeaderTable, unread: Unread) -> _Parts | None:
         else:
             kind[number] = ABORTED if marker.aborts else _COMMITTED
             coordinator[number] = marker.coordinator_epoch
-    parts = {
-        "producer_id": producer[rows],
-        "kind": kind,
-        "epoch": table.numpy(names.PRODUCER_EPOCH)[rows],
-        "last_epoch": table.numpy(names.PRODUCER_EPOCH)[rows],
-        "first_offset": table.numpy(names.BASE_OFFSET)[rows],
-        "last_offset": table.numpy(names.LAST_OFFSET)[rows],
-        "batches": np.ones(len(rows), np.int64),
-        "records": table.numpy(names.NUM_RECORDS)[rows],
-        "first_timestamp": first_timestamps(table)[rows],
-        "last_timestamp": table.numpy(names.MAX_TIMESTAMP)[rows],
-        "coordinator_epoch": coordinator,
-        "file": np.full(len(rows), table.file, np.int64),
-        "position": table.numpy(POSITION)[rows],
-    }
+    parts = rows_of(table, rows) | {"kind": kind, "coordinator_epoch": coordinator}
+    parts["last_epoch"] = parts["epoch"]
     there = kind != _EMPTIED
     return _grouped({name: column[there] for name, column in parts.items()})
 
