@@ -12,28 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.analysis.consequences import (
-    FINDS_END,
-    PREDICTED,
-    STUCK,
-    consequence_of,
-    cut_alone,
-    hides_end,
-    refused_when_clean,
-)
+from kafkaspec.analysis import consequences
 from kafkaspec.analysis.findings import Finding, Place, Severity
 from kafkaspec.analysis.reasons import Area, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.broker import loading
 from kafkaspec.broker.actions import BrokerAction, Recovery
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
-from kafkaspec.broker.loading import (
-    Load,
-    LoadedSegment,
-    Loader,
-    Snapshots,
-    find_snapshots,
-    read_snapshot,
-)
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
 from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.broker.text_files import stopped_cleanly
@@ -69,9 +54,9 @@ class BrokerStart:
         return log if known else None
 
     @cached_property
-    def snapshots(self) -> Snapshots:
+    def snapshots(self) -> loading.Snapshots:
         """The producer snapshots beside the segments."""
-        return find_snapshots(self.log.snapshot_paths if self.log else [])
+        return loading.find_snapshots(self.log.snapshot_paths if self.log else [])
 
     @cached_property
     def stopped_cleanly(self) -> bool | None:
@@ -80,12 +65,12 @@ class BrokerStart:
         return stopped_cleanly(lambda name: (root / name).exists())
 
     @cached_property
-    def after_crash(self) -> Load:
+    def after_crash(self) -> loading.Load:
         """The prediction for a start after an unclean stop; empty if there is none."""
         return self._load(clean=False)
 
     @cached_property
-    def after_clean_stop(self) -> Load:
+    def after_clean_stop(self) -> loading.Load:
         """The prediction for a start after a clean stop; empty if there is none."""
         return self._load(clean=True)
 
@@ -94,27 +79,27 @@ class BrokerStart:
         """The log end that a broker finds after a clean stop, and the real one; see ``Load``."""
         return self.after_clean_stop.hidden()
 
-    def _load(self, *, clean: bool) -> Load:
+    def _load(self, *, clean: bool) -> loading.Load:
         log = self.log
         if log is None:
-            return Load()
+            return loading.Load()
         settings = RunSettings(get_profile(DEFAULT_PROFILE), self._interval)
         segments = list(zip(log.base_offsets, log.segment_paths, strict=True))
         try:
-            return Loader(segments, self.snapshots, settings, clean=clean).load()
+            return loading.Loader(segments, self.snapshots, settings, clean=clean).load()
         except (KafkaSpecError, OSError):
-            return Load()
+            return loading.Load()
 
     def judged(self, finding: Finding, path: Path) -> Finding:
         """Return a finding about a segment or a producer snapshot with what a broker does."""
         if finding.severity is Severity.INFO:
             return finding
-        found = consequence_of(finding.area, finding.reason)
+        found = consequences.consequence_of(finding.area, finding.reason)
         if finding.area in _INDEX_AREAS:
             broker = self._by_index(finding, path)
         elif finding.area in _LOG_AREAS:
             # An outer checksum cuts the log; consumers check the inner ones.
-            stuck = found.reader == STUCK or finding.reason is R.CHECKSUM_MISMATCH
+            stuck = found.reader == consequences.STUCK or finding.reason is R.CHECKSUM_MISMATCH
             broker = self._by_recovery(path, finding.position or 0, found.action, stuck=stuck)
         elif found.action is BrokerAction.EMPTIES_SEGMENT:
             broker = self._by_recovery(path, 0, found.action)
@@ -124,15 +109,15 @@ class BrokerStart:
             return finding
         predicted = found
         if broker is not None and broker is not found.action:
-            reader = STUCK if broker is BrokerAction.KEEPS_UNREADABLE else found.reader
-            predicted = Consequence(reader, PREDICTED[broker], broker)
+            reader = consequences.STUCK if broker is BrokerAction.KEEPS_UNREADABLE else found.reader
+            predicted = Consequence(reader, consequences.PREDICTED[broker], broker)
         hides = predicted.action is BrokerAction.HIDES_RECORDS
         if hides and finding.area is Area.OFFSET_INDEX:
             predicted = self._by_end(path) or predicted
         if predicted.action is BrokerAction.CUTS_LOG and self._is_alone(path):
-            predicted = cut_alone(predicted.reader)
+            predicted = consequences.cut_alone(predicted.reader)
         if finding.area in _LOG_AREAS and self.after_clean_stop.fails_in(path):
-            predicted = refused_when_clean(predicted)
+            predicted = consequences.refused_when_clean(predicted)
         return finding if predicted is found else replace(finding, predicted=predicted)
 
     def _by_end(self, segment: Path) -> Consequence | None:
@@ -141,8 +126,8 @@ class BrokerStart:
         if load.end_offset is None:
             return None
         if self.hidden is None or load.segments[-1].path != segment:
-            return FINDS_END
-        return hides_end(*self.hidden)
+            return consequences.FINDS_END
+        return consequences.hides_end(*self.hidden)
 
     def _is_alone(self, segment: Path) -> bool:
         """Return whether a segment is recovered for itself, and not with those after it."""
@@ -188,7 +173,7 @@ class BrokerStart:
         begin, end = self.log.base_offsets[0], self.after_clean_stop.end_offset
         unused = taken <= begin or (end is not None and taken > end)
         older = (item for offset, item in self.snapshots.items() if begin < offset < taken)
-        if unused or begin == 0 or any(read_snapshot(item) is not None for item in older):
+        if unused or begin == 0 or any(loading.read_snapshot(item) is not None for item in older):
             return BrokerAction.DELETES_FILE
         return None
 
@@ -206,7 +191,7 @@ class BrokerStart:
         yield self.judged(finding, segment)
 
 
-def _decided_at(loaded: LoadedSegment) -> int:
+def _decided_at(loaded: loading.LoadedSegment) -> int:
     """Return the position from which on recovery does not keep a segment."""
     run = loaded.run
     if run is None or loaded.recovery is Recovery.EMPTIES:

@@ -20,15 +20,8 @@ from kafkaspec.analysis.check_order import CONTINUING, SAME_PRODUCER, within
 from kafkaspec.analysis.report import FileResult
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable
+from kafkaspec.columns import inspection
 from kafkaspec.columns.conditions import Compare, Condition, Marks
-from kafkaspec.columns.inspection import (
-    STATUS,
-    UNDECODED,
-    UNUSED_SIZE,
-    Inspected,
-    Inspector,
-    tables,
-)
 from kafkaspec.columns.messages import Decoding
 from kafkaspec.columns.wanted import POSITION
 from kafkaspec.errors import KafkaSpecError
@@ -63,7 +56,7 @@ _HEADER: Final = (
 """Columns of the fields of a ``HeaderRow`` after the first one."""
 
 
-_DECODED: Final = (Compare(names.IS_CONTROL, "!=", 0), Compare(UNDECODED, "==", 0))
+_DECODED: Final = (Compare(names.IS_CONTROL, "!=", 0), Compare(inspection.UNDECODED, "==", 0))
 """The condition for an entry of data of an internal topic."""
 
 
@@ -86,7 +79,7 @@ class HeaderRow(NamedTuple):
 
 
 @dataclass
-class RegularPart(Inspected):
+class RegularPart(inspection.Inspected):
     """Entries of a segment.
 
     Attributes:
@@ -229,14 +222,14 @@ class RegularReader:
     ) -> Iterator[tuple[EntryTable, memoryview, int]]:
         """Yield tables; an error is kept until the parts before it were taken."""
         try:
-            yield from tables(self._segment, self._core, position, end, self._part_bytes)
+            yield from inspection.tables(self._segment, self._core, position, end, self._part_bytes)
         except KafkaSpecError as error:
             errors.append(error)
 
     def _part(self, item: tuple[EntryTable, memoryview, int]) -> RegularPart:
-        inspector: Inspector | None = getattr(self._local, "inspector", None)
+        inspector: inspection.Inspector | None = getattr(self._local, "inspector", None)
         if inspector is None:
-            inspector = self._local.inspector = Inspector(
+            inspector = self._local.inspector = inspection.Inspector(
                 self._segment, self._part_bytes, self._messages
             )
         inspected = inspector.inspect(*item)
@@ -259,9 +252,9 @@ def _marks(core: Core) -> Marks:
 
 def _sound(core: Core) -> Iterator[Condition]:
     """Yield the conditions for an entry of data about which the checks of batches say nothing."""
-    yield (Compare(STATUS, "==", core.module.OK),)
+    yield (Compare(inspection.STATUS, "==", core.module.OK),)
     yield (Compare(names.NUM_RECORDS, ">", 0),)
-    yield (Compare(UNUSED_SIZE, "==", 0),)
+    yield (Compare(inspection.UNUSED_SIZE, "==", 0),)
     # Indexes are compared with the largest timestamp of the records, and with that of the header.
     yield (Compare(names.MAX_TIMESTAMP, "==", LATEST),)
     for rule in HEADER_RULES:

@@ -10,32 +10,14 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from kafkaspec.analysis import files, text_checks
 from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
 from kafkaspec.analysis.consequences import IN_DAMAGE
-from kafkaspec.analysis.files import (
-    Directory,
-    are_worth_processes,
-    groups_of,
-    kind_of,
-    read_directories,
-)
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled, in_results, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report
-from kafkaspec.analysis.text_checks import (
-    PARTITION_KINDS,
-    ROOT_KINDS,
-    LogState,
-    add_to_runs,
-    check_stop,
-    check_topic_ids,
-    read_ids,
-    size_of,
-    verify_partition_file,
-    verify_root_file,
-)
 from kafkaspec.analysis.verify_index import verify_remote_index, verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_segment import SegmentVerifier, VerifyChecks, VerifyEvent
@@ -178,7 +160,7 @@ def _bounded(events: Iterator[VerifyEvent | Settled]) -> Iterator[VerifyEvent]:
                 yield Place(event.file, Area.FILES).info(R.MORE, text)
         yield event
     for file, findings in counts.items():  # of files that could not be opened
-        kind = kind_of(os.path.basename(file))
+        kind = files.kind_of(os.path.basename(file))
         yield FileResult(file=file, kind=kind, findings=findings)
 
 
@@ -203,11 +185,11 @@ def _spread(
 
 
 def _directories(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Settled]:
-    top, *partitions = read_directories(path)
+    top, *partitions = files.read_directories(path)
     if top.is_partition:
         yield from _partition(top, options)
         return
-    logs: list[LogState] = []
+    logs: list[text_checks.LogState] = []
     held_back: list[FileResult] = []
     for log, events in _partitions(partitions, options):
         logs.append(log)
@@ -223,22 +205,22 @@ def _directories(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Se
                 held_back += late
                 event.results = [result for result in event.results if result not in late]
             yield event
-    yield from check_topic_ids(logs)
+    yield from text_checks.check_topic_ids(logs)
     yield from held_back
     yield from _partition(top, options)
-    yield from check_stop(top.of(*ROOT_KINDS))
-    others = read_ids(options.beside)
-    for kind in ROOT_KINDS:
+    yield from text_checks.check_stop(top.of(*text_checks.ROOT_KINDS))
+    others = text_checks.read_ids(options.beside)
+    for kind in text_checks.ROOT_KINDS:
         for path in top.of(kind):
-            yield from verify_root_file(path, kind, logs, others)
+            yield from text_checks.verify_root_file(path, kind, logs, others)
 
 
 def _partitions(
-    directories: Sequence[Directory], options: VerifyChecks
-) -> Iterator[tuple[LogState, Iterable[VerifyEvent | Settled]]]:
+    directories: Sequence[files.Directory], options: VerifyChecks
+) -> Iterator[tuple[text_checks.LogState, Iterable[VerifyEvent | Settled]]]:
     """Yield the state of each partition, which is complete after its events, and these."""
-    groups = groups_of(directories, options.part_bytes) if options.jobs > 1 else []
-    if not are_worth_processes(groups) or options.elsewhere is not nowhere:
+    groups = files.groups_of(directories, options.part_bytes) if options.jobs > 1 else []
+    if not files.are_worth_processes(groups) or options.elsewhere is not nowhere:
         for directory in directories:
             log = log_state(directory.path)
             yield log, _partition(directory, options, log)
@@ -258,8 +240,8 @@ def _partitions(
 
 
 def _group(
-    task: tuple[Sequence[Directory], VerifyChecks, bool],
-) -> list[tuple[LogState, list[Settled]]]:
+    task: tuple[Sequence[files.Directory], VerifyChecks, bool],
+) -> list[tuple[text_checks.LogState, list[Settled]]]:
     """Verify a group of partitions in another process."""
     directories, options, mapped = task
     done = []
@@ -279,7 +261,7 @@ def _report_progress(items: Iterable[Settled], options: VerifyChecks) -> None:
 
 
 def _partition(
-    directory: Directory, options: VerifyChecks, log: LogState | None = None
+    directory: files.Directory, options: VerifyChecks, log: text_checks.LogState | None = None
 ) -> Iterator[VerifyEvent | Settled]:
     partition = os.fspath(directory.path) if directory.is_partition else ""
     log = log_state(directory.path) if log is None else log
@@ -302,7 +284,7 @@ def _partition(
             seen.update(result.file for result in done.results)
             order.last_offset = done.last_offset
             for run in done.epochs:
-                add_to_runs(order.epochs, run.epoch, run.base_offset, run.last_offset)
+                text_checks.add_to_runs(order.epochs, run.epoch, run.base_offset, run.last_offset)
             yield from gone.of(path, check=any(map(_is_damage, done.findings)))
             yield done
             continue
@@ -328,14 +310,14 @@ def _partition(
     for path in directory.of(FileKind.PRODUCER_SNAPSHOT):
         checked = verify_snapshot(path, partition, options.codecs, start)
         yield from _guarded(path, FileKind.PRODUCER_SNAPSHOT, partition, checked)
-    for kind in PARTITION_KINDS:
+    for kind in text_checks.PARTITION_KINDS:
         for path in directory.of(kind):
-            checked = verify_partition_file(path, kind, log, partition)
+            checked = text_checks.verify_partition_file(path, kind, log, partition)
             yield from _guarded(path, kind, partition, checked)
     if directory.is_partition:  # files of a log directory do not count here
-        for kind in ROOT_KINDS:
+        for kind in text_checks.ROOT_KINDS:
             for path in directory.of(kind):
-                yield from verify_root_file(path, kind)
+                yield from text_checks.verify_root_file(path, kind)
     yield from _others(directory, partition, seen, options)
 
 
@@ -363,15 +345,17 @@ def _guarded(
         yield _not_read(path, kind, partition)
 
 
-def log_state(path: Path) -> LogState:
+def log_state(path: Path) -> text_checks.LogState:
     """Return the state of a log with the values in the name of its directory."""
     name = names.parse_partition(path.absolute().name)
     if name is None:
-        return LogState(path)
-    return LogState(path, name.topic, name.partition, name.state)
+        return text_checks.LogState(path)
+    return text_checks.LogState(path, name.topic, name.partition, name.state)
 
 
-def _complete(log: LogState, segments: Sequence[Path], order: LogOrder, whole: bool) -> None:
+def _complete(
+    log: text_checks.LogState, segments: Sequence[Path], order: LogOrder, whole: bool
+) -> None:
     """Take over the state after the segments."""
     log.runs = order.epochs
     parsed = (names.parse_segment(path.name) for path in segments)
@@ -391,7 +375,7 @@ class _Gone:
         self._account = None if log is None else Account(log, ends_only=True, judge=judge)
 
     @classmethod
-    def in_directory(cls, directory: Directory, options: VerifyChecks) -> _Gone:
+    def in_directory(cls, directory: files.Directory, options: VerifyChecks) -> _Gone:
         """Return one for a partition, or another directory with segments."""
         if directory.is_partition or directory.of(FileKind.SEGMENT, FileKind.MESSAGE_SET):
             with suppress(KafkaSpecError):  # of a file that is verified by itself
@@ -465,7 +449,7 @@ def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
 
 
 def _others(
-    directory: Directory, partition: str, seen: set[str], options: VerifyChecks
+    directory: files.Directory, partition: str, seen: set[str], options: VerifyChecks
 ) -> Iterator[VerifyEvent]:
     """Yield files whose content is not checked, each with the reason for it."""
     for kind in _INDEX_KINDS:
@@ -488,7 +472,7 @@ def _others(
         yield from _leftover(path, partition)
     for path in directory.of(FileKind.STREAM_STATE):
         yield _not_read(path, FileKind.STREAM_STATE, partition)
-    broker_starts_here = not directory.is_partition and bool(directory.of(*ROOT_KINDS))
+    broker_starts_here = not directory.is_partition and bool(directory.of(*text_checks.ROOT_KINDS))
     for paths, text in (
         (directory.of(FileKind.UNKNOWN), "not a file of Kafka's; it was not checked"),
         (directory.unread, "not a partition's directory; nothing in it was checked"),
@@ -511,18 +495,20 @@ def _leftover(path: Path, partition: str) -> Iterator[VerifyEvent]:
 
 
 def _not_read(path: Path, kind: FileKind, partition: str) -> FileResult:
-    return FileResult(file=os.fspath(path), kind=kind, partition=partition, size=size_of(path))
+    return FileResult(
+        file=os.fspath(path), kind=kind, partition=partition, size=text_checks.size_of(path)
+    )
 
 
 def _single_file(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Settled]:
     name = names.parse_segment(path.name)
-    kind = kind_of(path.name)
+    kind = files.kind_of(path.name)
     log = path if name is None else path.with_name(name.sibling(names.LOG))
     open_source(path, mapped=False).close()  # an error if a file given by name cannot be opened
-    if kind in PARTITION_KINDS:
-        yield from verify_partition_file(path, kind, None, "")
-    elif kind in ROOT_KINDS:
-        yield from verify_root_file(path, kind)
+    if kind in text_checks.PARTITION_KINDS:
+        yield from text_checks.verify_partition_file(path, kind, None, "")
+    elif kind in text_checks.ROOT_KINDS:
+        yield from text_checks.verify_root_file(path, kind)
     elif kind is FileKind.MESSAGE_SET:
         yield from verify_message_sets([path], options)
     elif name is None or name.kind == names.LOG:

@@ -12,16 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.analysis import check_batch
 from kafkaspec.analysis.broker_start import BrokerStart
-from kafkaspec.analysis.check_batch import (
-    check_control,
-    check_header,
-    check_messages,
-    check_records,
-    check_slack,
-    check_wrapper,
-    content_area,
-)
 from kafkaspec.analysis.check_index import EntryCheck
 from kafkaspec.analysis.check_order import Header, LogOrder
 from kafkaspec.analysis.check_producers import check_producers
@@ -406,22 +398,24 @@ class SegmentVerifier:
         self._reported = self._end
 
     def _take(self, batch: Batch, content: ReadRecords | None) -> Iterator[Finding]:
-        yield from check_header(batch, self._file)
+        yield from check_batch.check_header(batch, self._file)
         records: Sequence[Record] = ()
         first_offset = stored_offset(batch)
         if content is None:
             area = Area.WRAPPER if batch.is_wrapper else Area.BATCH
             yield Place(self._file, area, offset=batch.last_offset).refused(crc_error(batch))
         elif isinstance(content, KafkaSpecError):
-            place = Place(self._file, content_area(batch), batch.position, batch.last_offset)
+            place = Place(
+                self._file, check_batch.content_area(batch), batch.position, batch.last_offset
+            )
             yield place.refused(content)
         else:
             records = content
             if not batch.kind.has_record_sets:
                 first_offset = records[0].offset
-                yield from check_slack(batch, self._file)
+                yield from check_batch.check_slack(batch, self._file)
                 if isinstance(batch, LegacyBatch):
-                    yield from check_wrapper(batch, self._file)
+                    yield from check_batch.check_wrapper(batch, self._file)
             elif not records and batch.payload is not None and len(batch.payload):
                 yield Place(self._file, Area.RECORDS).warning(
                     R.IGNORED_PAYLOAD,
@@ -429,9 +423,11 @@ class SegmentVerifier:
                     batch.payload_position,
                     batch.last_offset,
                 )
-            yield from check_records(batch, records, self._file)
+            yield from check_batch.check_records(batch, records, self._file)
             if self._topic is not None and not batch.is_control:
-                yield from check_messages(batch, records, self._topic, self._codec, self._file)
+                yield from check_batch.check_messages(
+                    batch, records, self._topic, self._codec, self._file
+                )
         yield from self._order.check(batch, first_offset, self._base, self._file)
         for index in self._indexes:
             yield from index.check.batch(batch, records)
@@ -478,7 +474,7 @@ class SegmentVerifier:
                 self._last_controls = controls
                 if self._result.batches == 1:
                     self._first_controls = controls
-                yield from check_control(batch, controls, self._file)
+                yield from check_batch.check_control(batch, controls, self._file)
                 if batch.producer_id >= 0:
                     aborts = bool(controls[0].aborts)
         yield from self._end_transaction(batch, aborts)

@@ -17,18 +17,8 @@ from kafkaspec._generated.python.model.recordbatch import (
 from kafkaspec.codecs import Buffer, Codec, get_codec
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
-from kafkaspec.layout import EntryKind, names
+from kafkaspec.layout import EntryKind, kinds, names
 from kafkaspec.layout.framing import ENTRY, field_of, largest_size
-from kafkaspec.layout.kinds import (
-    CURRENT,
-    KINDS,
-    compression_of,
-    kind_of,
-    magic_of,
-    new_entry,
-    new_message,
-    require_kind,
-)
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
@@ -37,13 +27,13 @@ from kafkaspec.options import checked, one_of
 from kafkaspec.policy import CrcPolicy
 from kafkaspec.times import Time, milliseconds
 
-_FRAMED: Final = LAYOUTS[LAYOUTS[KINDS[CURRENT].record_set].fields[0].type]
+_FRAMED: Final = LAYOUTS[LAYOUTS[kinds.KINDS[kinds.CURRENT].record_set].fields[0].type]
 RECORD_OVERHEAD: Final = sum(
     map(
         largest_size,
         takewhile(
             lambda field: field.id != names.KEY,
-            (_FRAMED.fields[0], *LAYOUTS[KINDS[CURRENT].record].fields),
+            (_FRAMED.fields[0], *LAYOUTS[kinds.KINDS[kinds.CURRENT].record].fields),
         ),
     )
 )
@@ -51,7 +41,7 @@ RECORD_OVERHEAD: Final = sum(
 
 MOST_DELTA: Final = min(
     field_of(kind.key, names.LAST_OFFSET_DELTA).largest
-    for kind in KINDS.values()
+    for kind in kinds.KINDS.values()
     if kind.has_record_sets
 )
 """Largest difference between the offsets of a batch (Kafka: ``MemoryRecordsBuilder``)."""
@@ -108,7 +98,7 @@ class EncodeOptions(TypedDict, total=False):
 def encode(
     records: Iterable[Record],
     *,
-    magic: int = CURRENT,
+    magic: int = kinds.CURRENT,
     compression: str = "none",
     level: int | None = None,
     base_offset: int | None = None,
@@ -166,7 +156,7 @@ def encode(
         UnsupportedError: zstd below magic 2.
         ValueError: no such magic, compression, timestamp type or codec.
     """
-    kind = require_kind(magic)
+    kind = kinds.require_kind(magic)
     if compression not in compressions.NAMES:
         raise one_of("compression", compression, compressions.NAMES)
     computed = sorted(_COMPUTED.union((kind.count, kind.payload)).intersection(header or ()))
@@ -244,7 +234,7 @@ def _batch(records: Sequence[Record], options: EncodeArguments) -> bytes:
     base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
     if options.delete_horizon is not None:
         base_timestamp = options.delete_horizon
-    batch = new_message(
+    batch = kinds.new_message(
         options.kind,
         {
             **options.header,
@@ -272,11 +262,13 @@ def batch_entry(batch: Any, records: bytes, codec: Codec, level: int | None) -> 
     Raises:
         KafkaSpecError: ``unencodable``: a field does not fit.
     """
-    compression = compression_of(batch)
+    compression = kinds.compression_of(batch)
     if compression:
-        records = compressions.compress(compression, records, magic=magic_of(batch), level=level)
-    setattr(batch, kind_of(batch).payload, records)
-    return codec.serialize(ENTRY, new_entry(batch, getattr(batch, names.BASE_OFFSET)))
+        records = compressions.compress(
+            compression, records, magic=kinds.magic_of(batch), level=level
+        )
+    setattr(batch, kinds.kind_of(batch).payload, records)
+    return codec.serialize(ENTRY, kinds.new_entry(batch, getattr(batch, names.BASE_OFFSET)))
 
 
 def _messages(records: Sequence[Record], options: EncodeArguments) -> bytes:
@@ -318,7 +310,7 @@ def _template(
     options: EncodeArguments, timestamp_type: TimestampType, compression: CompressionType
 ) -> LegacyMessage:
     """Return a message without the fields of each record."""
-    message: LegacyMessage = new_message(
+    message: LegacyMessage = kinds.new_message(
         options.kind,
         {
             **options.header,
@@ -341,7 +333,7 @@ def _message(
         value=record.value,
     )
     try:
-        return options.codec.serialize(ENTRY, new_entry(message, offset))
+        return options.codec.serialize(ENTRY, kinds.new_entry(message, offset))
     except KafkaSpecError as error:
         error.detail = f"record {record.offset}: {error.detail}"
         raise

@@ -19,20 +19,13 @@ from kafkaspec.files.checkpoints.log_directory import Checkpoints, PartitionOffs
 from kafkaspec.files.snapshots import ProducerSnapshot
 from kafkaspec.io.remote import as_path, is_directory
 from kafkaspec.layout.framing import LARGEST_OFFSET
-from kafkaspec.log import lookup
+from kafkaspec.log import lookup, transactions
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.headers import sound_headers
 from kafkaspec.log.options import Isolation, LogStart, RecordOptions, SegmentOptions
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import W, selection_of
-from kafkaspec.log.transactions import (
-    AbortedTransactions,
-    OpenTransaction,
-    Transactions,
-    aborted_transactions,
-    follow_transactions,
-)
 from kafkaspec.model import Record
 from kafkaspec.options import UnknownNameError, checked, not_there
 from kafkaspec.times import Time, milliseconds
@@ -78,7 +71,7 @@ class Partition(Log):
         """
         self.path = as_path(path)
         self._options = options
-        self._followed: Transactions | None = None  # once all headers were read
+        self._followed: transactions.Transactions | None = None  # once all headers were read
         place = self.path.absolute()
         self._checkpoints = checkpoints or Checkpoints(place.parent)
         parsed = names.parse_partition(place.name)
@@ -216,7 +209,7 @@ class Partition(Log):
         return max(end, self.log_start_offset or 0)
 
     @cached_property
-    def open_transactions(self) -> list[OpenTransaction]:
+    def open_transactions(self) -> list[transactions.OpenTransaction]:
         """The transactions that no marker has ended, by first offset.
 
         As a broker does, it begins with the newest sound producer snapshot and reads the headers
@@ -229,11 +222,11 @@ class Partition(Log):
         if not ongoing and start == self.first_base_offset and self._followed is not None:
             ongoing = list(self._followed.open.values())
         elif start < self._end:
-            followed = follow_transactions(self.segments_from(start), start, ongoing)
+            followed = transactions.follow_transactions(self.segments_from(start), start, ongoing)
             ongoing = list(followed.open.values())
         return sorted(ongoing, key=attrgetter("first_offset"))
 
-    def open_at(self, offset: int) -> list[OpenTransaction]:
+    def open_at(self, offset: int) -> list[transactions.OpenTransaction]:
         """Return the transactions that were open at an offset, by the producer snapshot there."""
         ongoing, taken = self._snapshot_transactions(offset)
         return ongoing if taken == offset else []
@@ -260,7 +253,7 @@ class Partition(Log):
                 end = max(end, table.next_offset)
         return end
 
-    def _snapshot_transactions(self, end: int) -> tuple[list[OpenTransaction], int]:
+    def _snapshot_transactions(self, end: int) -> tuple[list[transactions.OpenTransaction], int]:
         """Open transactions, and the offset that this holds in."""
         for snapshot in reversed(self.snapshots):
             if snapshot.offset is None or snapshot.offset > end:
@@ -272,7 +265,7 @@ class Partition(Log):
             except KafkaSpecError:  # a broker takes an older one
                 continue
             ongoing = [
-                OpenTransaction(
+                transactions.OpenTransaction(
                     entry.producer_id,
                     entry.producer_epoch,
                     entry.current_txn_first_offset,
@@ -365,13 +358,17 @@ class Partition(Log):
             end = stable if end is None or (stable is not None and stable < end) else end
         return replace(wanted, start_offset=start, end_offset=end, aborted=aborted)
 
-    def aborted_transactions(self, start_offset: int | None = None) -> AbortedTransactions:
+    def aborted_transactions(
+        self, start_offset: int | None = None
+    ) -> transactions.AbortedTransactions:
         """Return the aborted transactions with markers from the segment of an offset on.
 
         Raises:
             KafkaSpecError: a file cannot be opened.
         """
-        found, followed = aborted_transactions(lambda: self.segments_from(start_offset))
+        found, followed = transactions.aborted_transactions(
+            lambda: self.segments_from(start_offset)
+        )
         first = self.first_base_offset
         if followed is not None and self.paths_from(start_offset) == self.segment_paths:
             unstable = followed.first_unstable

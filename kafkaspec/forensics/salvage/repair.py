@@ -12,15 +12,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.intact.crc import flipped_bit
 from kafkaspec.intact.heads import Head, head_at
 from kafkaspec.intact.walk import Broken, IntactRun
-from kafkaspec.layout import names
-from kafkaspec.layout.framing import (
-    ENTRY,
-    FRAMING,
-    HEADER_UP_TO_MAGIC,
-    RECORD_BATCH,
-    field_of,
-    field_position,
-)
+from kafkaspec.layout import framing, names
 from kafkaspec.layout.kinds import KINDS, MAGICS
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
@@ -29,12 +21,14 @@ from kafkaspec.results import Strength
 Repair = Literal["bits", "headers"]
 """What to repair: single bits that the checksum names, or fields that no checksum covers."""
 
-_MAGIC: Final = HEADER_UP_TO_MAGIC - 1
-_SIZE: Final = field_of(ENTRY, "len_message")
-_SIZE_AT: Final = field_position(LAYOUTS[ENTRY], "len_message")
-_OFFSET: Final = field_of(ENTRY, names.BASE_OFFSET)
-_EPOCH: Final = field_of(RECORD_BATCH, names.LEADER_EPOCH)
-_EPOCH_AT: Final = FRAMING + field_position(LAYOUTS[RECORD_BATCH], names.LEADER_EPOCH)
+_MAGIC: Final = framing.HEADER_UP_TO_MAGIC - 1
+_SIZE: Final = framing.field_of(framing.ENTRY, "len_message")
+_SIZE_AT: Final = framing.field_position(LAYOUTS[framing.ENTRY], "len_message")
+_OFFSET: Final = framing.field_of(framing.ENTRY, names.BASE_OFFSET)
+_EPOCH: Final = framing.field_of(framing.RECORD_BATCH, names.LEADER_EPOCH)
+_EPOCH_AT: Final = framing.FRAMING + framing.field_position(
+    LAYOUTS[framing.RECORD_BATCH], names.LEADER_EPOCH
+)
 _SOME: Final = 1 << 40
 """An offset from which those inside a wrapper can be counted back."""
 _AROUND: Final = 3
@@ -164,7 +158,9 @@ def _candidates(
         size = broken.end - broken.start
         data, what = bytearray(buffer[broken.start : broken.end]), list[str]()
         if head.size != size:
-            data[_SIZE_AT : _SIZE_AT + _SIZE.size] = (size - FRAMING).to_bytes(_SIZE.size, "big")
+            data[_SIZE_AT : _SIZE_AT + _SIZE.size] = (size - framing.FRAMING).to_bytes(
+                _SIZE.size, "big"
+            )
             what.append("size")
         if magic != stored and head.covered - broken.start > _MAGIC:
             data[_MAGIC] = magic
