@@ -151,12 +151,9 @@ def _disorder(at: Place, _: Batch, seen: _Seen) -> Finding:
 def _outside(name: str) -> Callable[[Place, Batch, _Seen], Finding]:
     def found(at: Place, batch: Batch, seen: _Seen) -> Finding:
         wrong = seen.numbers[name]
-        return at.warning(
-            R.RECORD_OFFSET_RANGE,
-            f"a record has offset {wrong}, outside the range of the header, "
-            f"{seen.numbers[names.BASE_OFFSET]} to {batch.last_offset}",
-            offset=wrong,
-        )
+        text = f"a record has offset {wrong}, outside the range of the header, "
+        text += f"{seen.numbers[names.BASE_OFFSET]} to {batch.last_offset}"
+        return at.warning(R.RECORD_OFFSET_RANGE, text, offset=wrong)
 
     return found
 
@@ -172,11 +169,8 @@ def _max_timestamp(at: Place, batch: Batch, seen: _Seen) -> Finding:
 
 
 def _base_timestamp(at: Place, batch: Batch, seen: _Seen) -> Finding:
-    return at.warning(
-        R.BASE_TIMESTAMP,
-        f"the first timestamp is {seen.numbers[_FIRST]}, the header has {batch.base_timestamp}",
-        offset=seen.numbers[_FIRST_OFFSET],
-    )
+    text = f"the first timestamp is {seen.numbers[_FIRST]}, the header has {batch.base_timestamp}"
+    return at.warning(R.BASE_TIMESTAMP, text, offset=seen.numbers[_FIRST_OFFSET])
 
 
 def _key(at: Place, _: Batch, seen: _Seen) -> Finding:
@@ -312,12 +306,9 @@ def check_control(batch: Batch, controls: Sequence[ControlRecord], file: str) ->
             text = f"a control record has type {number}, which the specification lacks"
             yield at.info(R.UNKNOWN_CONTROL_TYPE, text, offset=offset)
     if ends_transaction and len(controls) > 1:
-        yield at.warning(
-            R.HIDDEN_RECORDS,
-            f"the batch of a transaction marker has {len(controls)} control records; "
-            "only the first is read",
-            offset=batch.last_offset,
-        )
+        text = f"the batch of a transaction marker has {len(controls)} control records; "
+        text += "only the first is read"
+        yield at.warning(R.HIDDEN_RECORDS, text, offset=batch.last_offset)
 
 
 def check_slack(batch: Batch, file: str) -> Iterator[Finding]:

@@ -222,12 +222,9 @@ class OffsetIndexCheck(IndexCheck[OffsetIndexEntry]):
                 text = f"position {entry.position} is not the start of a batch"
                 yield self._found(number, R.INDEX_POSITION, text)
             elif self._last_offset is not None and entry.offset <= self._last_offset:
-                yield self._found(
-                    number,
-                    R.INDEX_OFFSET,
-                    f"offset {entry.offset} is before position {entry.position}, in a batch "
-                    f"that ends with offset {self._last_offset}",
-                )
+                text = f"offset {entry.offset} is before position {entry.position}, in a batch "
+                text += f"that ends with offset {self._last_offset}"
+                yield self._found(number, R.INDEX_OFFSET, text)
             else:
                 first = {records[0].offset if records else batch.last_offset}
                 if batch.kind.has_record_sets:
@@ -328,12 +325,9 @@ class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
                 offset, bound = self._bound(number)
             if offset is not None and timestamp > bound and number > self._reported:
                 self._reported = number
-                yield self._found(
-                    number,
-                    R.TIME_INDEX_MEANING,
-                    f"its timestamp {bound} is not the largest up to offset {offset}: "
-                    f"offset {record.offset} has {timestamp}",
-                )
+                text = f"its timestamp {bound} is not the largest up to offset {offset}: "
+                text += f"offset {record.offset} has {timestamp}"
+                yield self._found(number, R.TIME_INDEX_MEANING, text)
         self._latest = latest
 
     def _bound(self, number: int) -> tuple[int | None, int]:
@@ -440,36 +434,23 @@ class TransactionIndexCheck(EntryCheck[ListedTransaction]):
                 # Compaction removes markers and keeps entries.
                 continue
             if not aborts or batch.producer_id != entry.producer_id:
-                yield self._found(
-                    number,
-                    R.TRANSACTION_MARKER,
-                    f"there is no ABORT marker of producer {entry.producer_id} "
-                    f"at offset {entry.last_offset}",
-                )
+                text = f"there is no ABORT marker of producer {entry.producer_id} "
+                text += f"at offset {entry.last_offset}"
+                yield self._found(number, R.TRANSACTION_MARKER, text)
                 continue
             named = True
             if aborted is not None and entry.first_offset <= aborted.previous_marker:
-                yield self._found(
-                    number,
-                    R.TRANSACTION_RANGE,
-                    f"begins at offset {entry.first_offset}, but the producer ended another "
-                    f"transaction at {aborted.previous_marker}, whose records are withheld",
-                )
+                text = f"begins at offset {entry.first_offset}, but the producer ended another "
+                text += f"transaction at {aborted.previous_marker}, whose records are withheld"
+                yield self._found(number, R.TRANSACTION_RANGE, text)
             if aborted is not None and entry.first_offset > aborted.first_offset:
-                yield self._found(
-                    number,
-                    R.TRANSACTION_RANGE,
-                    f"begins at offset {entry.first_offset}, but the transaction has records "
-                    f"from {aborted.first_offset} on",
-                    Severity.WARNING,
-                )
+                text = f"begins at offset {entry.first_offset}, but the transaction has records "
+                text += f"from {aborted.first_offset} on"
+                yield self._found(number, R.TRANSACTION_RANGE, text, Severity.WARNING)
         if aborted is not None and not named:
-            yield self._place.error(
-                R.TRANSACTION_MISSING,
-                f"the transaction of producer {aborted.producer_id} from offset "
-                f"{aborted.first_offset}, aborted at {aborted.last_offset}, has no entry",
-                offset=aborted.last_offset,
-            )
+            text = f"the transaction of producer {aborted.producer_id} from offset "
+            text += f"{aborted.first_offset}, aborted at {aborted.last_offset}, has no entry"
+            yield self._place.error(R.TRANSACTION_MISSING, text, offset=aborted.last_offset)
 
     def finish(self) -> Iterator[Finding]:
         """Check the rest at the end of the log."""

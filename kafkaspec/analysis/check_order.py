@@ -218,17 +218,13 @@ class LogOrder:
                 yield at.error(R.OFFSET_BELOW_BASE, text)
             elif first_offset < segment_base:
                 # A follower that begins to fetch inside a batch gets the whole batch (KAFKA-6975).
-                yield Place(file, Area.FILES, batch.position, first_offset).info(
-                    R.FILE_NAME,
-                    f"the batch begins with offset {first_offset}, below the {segment_base} of "
-                    "the file name",
-                )
+                text = f"the batch begins with offset {first_offset}, below the {segment_base} of "
+                text += "the file name"
+                yield Place(file, Area.FILES, batch.position, first_offset).info(R.FILE_NAME, text)
             elif last - segment_base > _OFFSET_SPAN:
-                yield at.error(
-                    R.OFFSET_ABOVE_RANGE,
-                    f"offset {last} is more than 2^{_OFFSET_SPAN.bit_length()}-1 above the "
-                    f"{segment_base} of the file name",
-                )
+                text = f"offset {last} is more than 2^{_OFFSET_SPAN.bit_length()}-1 above the "
+                text += f"{segment_base} of the file name"
+                yield at.error(R.OFFSET_ABOVE_RANGE, text)
         if self.last_offset is not None and first_offset <= self.last_offset:
             text = f"offset {self.last_offset} is followed by {first_offset}"
             yield at.error(R.OFFSET_ORDER, text)
@@ -294,11 +290,9 @@ class LogOrder:
             self._transactions.data(*own)
             producer.open_records += batch.num_records or 0
         elif (ongoing := self._transactions.open.get(batch.producer_id)) is not None:
-            yield at.error(
-                R.TRANSACTION_STATE,
-                f"producer {batch.producer_id} writes outside a transaction while its transaction "
-                f"from offset {ongoing.first_offset} is open",
-            )
+            text = f"producer {batch.producer_id} writes outside a transaction while its "
+            text += f"transaction from offset {ongoing.first_offset} is open"
+            yield at.error(R.TRANSACTION_STATE, text)
 
     def _gap(self, batch: Header, producer: _Producer, at: Place) -> Iterator[Finding]:
         """Report sequence numbers that are left out, and more of them than offsets."""
@@ -310,12 +304,9 @@ class LogOrder:
             return
         since, now = producer.max_timestamp, batch.max_timestamp
         expired = since >= 0 and now - since >= PRODUCER_EXPIRATION_MS
-        yield at.found(
-            Severity.INFO if expired else Severity.WARNING,
-            R.SEQUENCE_GAP,
-            f"producer {batch.producer_id}, epoch {batch.producer_epoch}: sequence {known} is "
-            f"followed by {first}: {missing} left out",
-        )
+        text = f"producer {batch.producer_id}, epoch {batch.producer_epoch}: sequence {known} is "
+        text += f"followed by {first}: {missing} left out"
+        yield at.found(Severity.INFO if expired else Severity.WARNING, R.SEQUENCE_GAP, text)
 
     def _producer(self, batch: Header, at: Place) -> tuple[_Producer, list[Finding]]:
         findings = []

@@ -446,13 +446,10 @@ USES_OTHER_STATE = Consequence(_NO_READER, "Does not take the state of this prod
 
 def forgets_producers(*, clean: bool, unclean: bool) -> Consequence:
     """Return the consequence of a state of producers that is lost after a kind of stop."""
-    return Consequence(
-        _NO_READER,
-        f"After {_stop(clean=clean, unclean=unclean)}, does not know what producers have written: "
-        "a batch that one of them sends again is stored twice, and an open transaction counts as "
-        "ended.",
-        A.FORGETS_PRODUCERS,
-    )
+    text = f"After {_stop(clean=clean, unclean=unclean)}, does not know what producers have "
+    text += "written: a batch that one of them sends again is stored twice, and an open "
+    text += "transaction counts as ended."
+    return Consequence(_NO_READER, text, A.FORGETS_PRODUCERS)
 
 
 def mistakes_producers(effects: Sequence[str], *, clean: bool, unclean: bool) -> Consequence:
@@ -493,14 +490,14 @@ def hides_end(found: int, end: int) -> Consequence:
 
     3.9.2 and 4.3.1 did this. A lookup of such an offset finds the batch that was there before.
     """
-    return Consequence(
-        f"After a clean start, does not get offsets {found} to {end - 1}. After the next append it "
-        "gets them again, and not what was appended.",
-        f"{_CLEAN} takes the log end from the last entry, and finds {found}, not {end}: it hides "
-        f"offsets {found} to {end - 1}, and gives them out again to what is appended. Recovery "
-        "rebuilds the index.",
-        A.HIDES_RECORDS,
+    reader = (
+        f"After a clean start, does not get offsets {found} to {end - 1}. After the next append "
     )
+    reader += "it gets them again, and not what was appended."
+    broker = f"{_CLEAN} takes the log end from the last entry, and finds {found}, not {end}: it "
+    broker += f"hides offsets {found} to {end - 1}, and gives them out again to what is appended. "
+    broker += "Recovery rebuilds the index."
+    return Consequence(reader, broker, A.HIDES_RECORDS)
 
 
 def cut_alone(reader: str) -> Consequence:

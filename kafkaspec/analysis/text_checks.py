@@ -208,23 +208,15 @@ def _leader_epochs(log: LogState, entries: Sequence[EpochEntry], place: Place) -
         return
     for before, entry in itertools.pairwise(entries):
         if entry.epoch <= before.epoch or entry.start_offset <= before.start_offset:
-            yield place.warning(
-                R.LEADER_EPOCH_ORDER,
-                f"epoch {before.epoch} from offset {before.start_offset} is followed by epoch "
-                f"{entry.epoch} from offset {entry.start_offset}",
-                entry.position,
-                entry.start_offset,
-            )
+            text = f"epoch {before.epoch} from offset {before.start_offset} is followed by epoch "
+            text += f"{entry.epoch} from offset {entry.start_offset}"
+            yield place.warning(R.LEADER_EPOCH_ORDER, text, entry.position, entry.start_offset)
             return
     for entry in entries:
         if log.end_offset is not None and entry.start_offset > log.end_offset:
-            yield place.warning(
-                R.CHECKPOINT_BEYOND_LOG,
-                f"epoch {entry.epoch} begins at offset {entry.start_offset}, "
-                f"but the log ends at {log.end_offset}",
-                entry.position,
-                entry.start_offset,
-            )
+            text = f"epoch {entry.epoch} begins at offset {entry.start_offset}, "
+            text += f"but the log ends at {log.end_offset}"
+            yield place.warning(R.CHECKPOINT_BEYOND_LOG, text, entry.position, entry.start_offset)
     epochs = [entry.epoch for entry in entries]
     reported: set[int] = set()
     for run in log.runs:
@@ -245,13 +237,9 @@ def _leader_epochs(log: LogState, entries: Sequence[EpochEntry], place: Place) -
         wrong = _wrong_entry(run, own, after, start)
         if wrong is not None:
             reported.add(run.epoch)
-            yield place.warning(
-                R.LEADER_EPOCH_START,
-                f"epoch {wrong.epoch} is listed from offset {wrong.start_offset}, but the log "
-                f"has epoch {run.epoch} from {run.base_offset} to {run.last_offset}",
-                wrong.position,
-                run.base_offset,
-            )
+            text = f"epoch {wrong.epoch} is listed from offset {wrong.start_offset}, but the log "
+            text += f"has epoch {run.epoch} from {run.base_offset} to {run.last_offset}"
+            yield place.warning(R.LEADER_EPOCH_START, text, wrong.position, run.base_offset)
 
 
 def _wrong_entry(

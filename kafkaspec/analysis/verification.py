@@ -440,12 +440,9 @@ def _overlap(path: Path, last_offset: int | None) -> Iterator[Finding]:
     name = names.parse_segment(path.name)
     if name is None or last_offset is None or last_offset < name.base_offset:
         return
-    yield Place(os.fspath(path), Area.FILES).error(
-        R.SEGMENT_OVERLAP,
-        f"the segment before it ends with offset {last_offset}, "
-        f"but this one begins at {name.base_offset} by its name",
-        offset=name.base_offset,
-    )
+    text = f"the segment before it ends with offset {last_offset}, "
+    text += f"but this one begins at {name.base_offset} by its name"
+    yield Place(os.fspath(path), Area.FILES).error(R.SEGMENT_OVERLAP, text, offset=name.base_offset)
 
 
 def _others(

@@ -71,12 +71,9 @@ class IndexFile:
             yield self._place.warning(reason, error.detail, error.position, path=error.path)
         count = len(self._index)
         if not self._index.padding_is_zero:
-            yield self._place.error(
-                R.INDEX_ORDER,
-                f"entry {count} has relative offset 0, where the entries would end, but others "
-                "follow",
-                count * self._index.entry_size,
-            )
+            text = f"entry {count} has relative offset 0, where the entries would end, but others "
+            text += "follow"
+            yield self._place.error(R.INDEX_ORDER, text, count * self._index.entry_size)
         yield from self.check.order()
 
     def close(self) -> None:
@@ -229,10 +226,8 @@ def verify_remote_index(
         if not exists(path.with_name(sibling))
     ]
     if missing:
-        yield Place(file, Area.FILES).warning(
-            R.ORPHAN_FILE,
-            f"there is no {' and no '.join(missing)} for it; when a broker starts, it deletes the"
-            " local indexes of that segment and fetches them again",
-        )
+        text = f"there is no {' and no '.join(missing)} for it; when a broker starts, it deletes "
+        text += "the local indexes of that segment and fetches them again"
+        yield Place(file, Area.FILES).warning(R.ORPHAN_FILE, text)
     assert opened.result is not None
     yield opened.result

@@ -39,11 +39,10 @@ def _join(path: Path, following: Path) -> Iterator[Finding]:
     except OSError:
         return  # reading it gives the finding
     if end != after.base_offset:
+        text = f"{path.name} ends at {end}, but the name of this segment says that it begins at "
+        text += f"{after.base_offset}"
         yield Place(os.fspath(following), Area.MESSAGE).error(
-            R.SEGMENT_POSITION,
-            f"{path.name} ends at {end}, but the name of this segment says that it begins at "
-            f"{after.base_offset}",
-            offset=after.base_offset,
+            R.SEGMENT_POSITION, text, offset=after.base_offset
         )
 
 
@@ -66,8 +65,6 @@ class _Verifier(SegmentVerifier):
         elif isinstance(content, KafkaSpecError):
             yield in_set.refused(content)
         elif ignored_bytes(batch):
-            yield in_set.error(
-                R.TRAILING_BYTES,
-                f"a compressed set ends in {ignored_bytes(batch)} bytes that are not a whole "
-                "message, and are dropped in silence",
-            )
+            text = f"a compressed set ends in {ignored_bytes(batch)} bytes that are not a whole "
+            text += "message, and are dropped in silence"
+            yield in_set.error(R.TRAILING_BYTES, text)

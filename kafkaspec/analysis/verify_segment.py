@@ -417,11 +417,9 @@ class SegmentVerifier:
                 if isinstance(batch, LegacyBatch):
                     yield from check_batch.check_wrapper(batch, self._file)
             elif not records and batch.payload is not None and len(batch.payload):
+                text = f"a batch without records has {len(batch.payload)} bytes after its header"
                 yield Place(self._file, Area.RECORDS).warning(
-                    R.IGNORED_PAYLOAD,
-                    f"a batch without records has {len(batch.payload)} bytes after its header",
-                    batch.payload_position,
-                    batch.last_offset,
+                    R.IGNORED_PAYLOAD, text, batch.payload_position, batch.last_offset
                 )
             yield from check_batch.check_records(batch, records, self._file)
             if self._topic is not None and not batch.is_control:

@@ -361,11 +361,8 @@ class LegacyBatch(Batch):
         if not has_relative_offsets(self.kind) or self.last_offset == 0:
             return 0
         if self.last_offset < last_inner:
-            raise payload_error(
-                self,
-                Reason.WRAPPER_OFFSET,
-                f"the wrapper has offset {self.last_offset}, its last message {last_inner}",
-            )
+            detail = f"the wrapper has offset {self.last_offset}, its last message {last_inner}"
+            raise payload_error(self, Reason.WRAPPER_OFFSET, detail)
         return self.last_offset - last_inner
 
 

@@ -497,10 +497,9 @@ class Partition(Log):
             KafkaSpecError: ``unreadable``.
         """
         if not isinstance(name, str):
-            raise TypeError(
-                f"{name!r} may be a place in the order or an offset: take segments[{name!r}] or"
-                f" find(offset={name!r}), or the name of a file"
-            )
+            text = f"{name!r} may be a place in the order or an offset: take segments[{name!r}] or "
+            text += f"find(offset={name!r}), or the name of a file"
+            raise TypeError(text)
         for path in self.segment_paths:
             if path.name == name:
                 return self.open_segment(path)

@@ -196,12 +196,9 @@ class Pieces:
         found = self._codec.count_headers(self._message, data)
         if found is None or found.value <= MOST_HEADERS:
             return
+        detail = f"a record with {found.value} headers; at most {MOST_HEADERS} are read"
         raise make_error(
-            Reason.TOO_LARGE,
-            f"a record with {found.value} headers; at most {MOST_HEADERS} are read",
-            offset=found.position,
-            path=found.path,
-            spec=found.location,
+            Reason.TOO_LARGE, detail, offset=found.position, path=found.path, spec=found.location
         )
 
     def _refuse(self, data: Buffer, first: int, position: int) -> None:

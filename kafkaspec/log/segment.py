@@ -152,19 +152,17 @@ class Segment(Entries, Log):
         return self.batches()
 
     def __len__(self) -> NoReturn:
-        raise TypeError(
-            "the batches of a segment are not counted before they are read:"
-            " sum(1 for batch in segment) counts them, and size is the number of bytes"
-        )
+        text = "the batches of a segment are not counted before they are read: sum(1 for batch in "
+        text += "segment) counts them, and size is the number of bytes"
+        raise TypeError(text)
 
     def __contains__(self, item: object) -> NoReturn:
         raise TypeError(f"ask find(offset={item!r}) whether a segment has an offset")
 
     def __getitem__(self, item: object) -> NoReturn:
-        raise TypeError(
-            f"{item!r} may be an offset, a position or a place in the order: take"
-            f" find(offset={item!r}).batch, batch_at({item!r}) or list(segment)[{item!r}]"
-        )
+        text = f"{item!r} may be an offset, a position or a place in the order: take "
+        text += f"find(offset={item!r}).batch, batch_at({item!r}) or list(segment)[{item!r}]"
+        raise TypeError(text)
 
     def __repr__(self) -> str:
         return f"<Segment {self.name or 'buffer'}: {self.size} bytes>"

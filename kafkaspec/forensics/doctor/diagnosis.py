@@ -223,13 +223,9 @@ class _Diagnosing:
     def _stops(self) -> Iterator[Trouble]:
         for root in self._roots:
             if self.clean is None and root.stopped_cleanly is False:
-                yield Trouble(
-                    TroubleKind.UNCLEAN_STOP,
-                    f"there is no {names.CLEAN_SHUTDOWN}: the broker runs, or was not stopped "
-                    "cleanly. Segments from the recovery points on are read and checked",
-                    str(root.path),
-                    Effect.RECOVERS,
-                )
+                text = f"there is no {names.CLEAN_SHUTDOWN}: the broker runs, or was not stopped "
+                text += "cleanly. Segments from the recovery points on are read and checked"
+                yield Trouble(TroubleKind.UNCLEAN_STOP, text, str(root.path), Effect.RECOVERS)
         given = "given" if self.clean is not None else "from the flag in each directory"
         stops = ["clean" if self._is_clean(root) else "unclean" for root in self._roots]
         release = release_text(self._release)
@@ -335,25 +331,18 @@ class _Diagnosing:
             )
             return
         if outcome.state == STRAY:
-            yield Trouble(
-                TroubleKind.STRAY_KEPT,
-                "an earlier start found that the cluster does not have it here; it is kept, and "
-                "not served",
-                str(path),
-                Effect.NOTHING,
-            )
+            text = "an earlier start found that the cluster does not have it here; it is kept, and "
+            text += "not served"
+            yield Trouble(TroubleKind.STRAY_KEPT, text, str(path), Effect.NOTHING)
             return
         stray = None
         if self._metadata is not None and not found.bad_id:  # with such an id, it is given up
             stray = self._metadata.why_stray(found.topic_id, outcome.partition)
         if stray:
             outcome.becomes = f"{outcome.topic}-{outcome.partition}.*{STRAY}"
+            text = f"{stray}: the start renames it to {outcome.becomes}, and serves it no more"
             yield Trouble(
-                TroubleKind.STRAY,
-                f"{stray}: the start renames it to {outcome.becomes}, and serves it no more",
-                str(path),
-                Effect.RENAMES,
-                self._stray_remedy(found),
+                TroubleKind.STRAY, text, str(path), Effect.RENAMES, self._stray_remedy(found)
             )
             return
         yield from self._taken(root, path, found)
@@ -374,13 +363,10 @@ class _Diagnosing:
         key = (outcome.topic, outcome.partition, future)
         before = self._seen.setdefault(key, path)
         if before != path:
+            text = f"{before} is the same partition: the broker does not start"
+            remedy = "compare them (kafkaspec diff), and move one of them away"
             yield Trouble(
-                TroubleKind.DUPLICATE,
-                f"{before} is the same partition: the broker does not start",
-                str(path),
-                Effect.KILLS,
-                "compare them (kafkaspec diff), and move one of them away",
-                move_away(path),
+                TroubleKind.DUPLICATE, text, str(path), Effect.KILLS, remedy, move_away(path)
             )
             return
         if future:
@@ -390,13 +376,10 @@ class _Diagnosing:
         if known is not None and found.topic_id is not None:
             own = known.name_of(found.topic_id)
             if own is not None and own != outcome.topic:
+                text = f"its topic id is that of {own}: the broker loads it, and never serves it"
+                remedy = "move it away, or give it its topic's id"
                 yield Trouble(
-                    TroubleKind.OTHER_NAME,
-                    f"its topic id is that of {own}: the broker loads it, and never serves it",
-                    str(path),
-                    Effect.IGNORES,
-                    "move it away, or give it its topic's id",
-                    move_away(path),
+                    TroubleKind.OTHER_NAME, text, str(path), Effect.IGNORES, remedy, move_away(path)
                 )
 
     def _future(self, root: Root, path: Path, found: Examination) -> Iterator[Trouble]:
@@ -433,12 +416,8 @@ class _Diagnosing:
                 text += f", and {beside.path} is deleted"
             yield Trouble(TroubleKind.FUTURE, text, str(path), Effect.PROMOTES)
         else:
-            yield Trouble(
-                TroubleKind.FUTURE,
-                "a copy that the broker is moving here from another log directory: it goes on",
-                str(path),
-                Effect.NOTHING,
-            )
+            text = "a copy that the broker is moving here from another log directory: it goes on"
+            yield Trouble(TroubleKind.FUTURE, text, str(path), Effect.NOTHING)
 
     def _missing(self) -> Iterator[Trouble]:
         known = self._metadata

@@ -59,22 +59,15 @@ _LEFTOVERS: Final = {
 def listed(files: LoaderFiles) -> Iterator[Trouble]:
     """Yield what a broker meets before it loads a segment."""
     for path in files.unreadable:
-        yield Trouble(
-            TroubleKind.UNREADABLE,
-            "it cannot be read: the broker gives the log directory up, if it has no more rights",
-            str(path),
-            Effect.OFFLINE,
-            "give the user of the broker the right to read and write it",
-        )
+        text = "it cannot be read: the broker gives the log directory up, if it has no more rights"
+        remedy = "give the user of the broker the right to read and write it"
+        yield Trouble(TroubleKind.UNREADABLE, text, str(path), Effect.OFFLINE, remedy)
     for path in files.without_number:
+        text = "the broker reads the text before the first dot as an offset, and does not start: "
+        text += "it is not a number"
+        remedy = "move it out of the log directory"
         yield Trouble(
-            TroubleKind.FILE_NUMBER,
-            "the broker reads the text before the first dot as an offset, and does not start: it "
-            "is not a number",
-            str(path),
-            Effect.KILLS,
-            "move it out of the log directory",
-            move_away(path),
+            TroubleKind.FILE_NUMBER, text, str(path), Effect.KILLS, remedy, move_away(path)
         )
     yield from map(_leftover, files.leftovers)
     yield from map(_put_in_place, files.promoted)
@@ -121,14 +114,10 @@ def _put_in_place(path: Path) -> Trouble:
     offsets = None
     if path.name.removesuffix(_SWAP).endswith(names.LOG):
         offsets, _ = held(path)
+    text = "a compaction or a split had written it; the start renames it to "
+    text += f"{path.name.removesuffix(_SWAP)}"
     return Trouble(
-        TroubleKind.SWAP_FILE,
-        f"a compaction or a split had written it; the start renames it to "
-        f"{path.name.removesuffix(_SWAP)}",
-        str(path),
-        Effect.PROMOTES,
-        offsets=offsets,
-        size=size_of(path),
+        TroubleKind.SWAP_FILE, text, str(path), Effect.PROMOTES, offsets=offsets, size=size_of(path)
     )
 
 
@@ -250,13 +239,9 @@ class Examination:
                 "stop the broker, or copy the log directory, and ask again",
                 strength=Strength.UNKNOWN,
             )
-        return Trouble(
-            TroubleKind.UNREADABLE,
-            f"{detail}; a broker with the same rights gives the log directory up",
-            str(path),
-            Effect.OFFLINE,
-            "give the user of the broker the right to read and write it",
-        )
+        text = f"{detail}; a broker with the same rights gives the log directory up"
+        remedy = "give the user of the broker the right to read and write it"
+        return Trouble(TroubleKind.UNREADABLE, text, str(path), Effect.OFFLINE, remedy)
 
     # -- text files -----------------------------------------------------------------------------
 
@@ -439,14 +424,11 @@ class Examination:
     def _segment(self, item: LoadedSegment, size: int) -> Iterator[Trouble]:
         path = str(item.path)
         if item.alone:
+            text = "its offset index is missing, or its transaction index is bad: the start reads "
+            text += "the segment, after a clean stop too, and rebuilds its indexes"
+            command = f"kafkaspec index {quoted(item.path)} -o NEW"
             yield Trouble(
-                TroubleKind.NO_INDEX,
-                "its offset index is missing, or its transaction index is bad: the start reads "
-                "the segment, after a clean stop too, and rebuilds its indexes",
-                path,
-                Effect.RECOVERS,
-                command=f"kafkaspec index {quoted(item.path)} -o NEW",
-                size=size,
+                TroubleKind.NO_INDEX, text, path, Effect.RECOVERS, command=command, size=size
             )
         if item.recovery is Recovery.CUTS or (
             item.recovery is Recovery.EMPTIES and item.end < size
@@ -465,13 +447,8 @@ class Examination:
                 size=size,
             )
         elif item.recovery is Recovery.SPLITS:
-            yield Trouble(
-                TroubleKind.SPLIT,
-                "its offsets do not fit into one segment: the start splits it",
-                path,
-                Effect.SPLITS,
-                position=item.end,
-            )
+            text = "its offsets do not fit into one segment: the start splits it"
+            yield Trouble(TroubleKind.SPLIT, text, path, Effect.SPLITS, position=item.end)
         yield from self._first_batch(item, size)
         yield from self._padded(item)
 

@@ -189,11 +189,7 @@ def check_names(roots: Sequence[Root]) -> Iterator[Trouble]:
             remedy = "move it out of the log directory"
             if path.name == "lost+found":
                 remedy += ", or mount the file system one level higher"
+            text = "its name is not in the form of topic-partition: the broker does not start"
             yield Trouble(
-                TroubleKind.DIRECTORY_NAME,
-                "its name is not in the form of topic-partition: the broker does not start",
-                str(path),
-                Effect.KILLS,
-                remedy,
-                move_away(path),
+                TroubleKind.DIRECTORY_NAME, text, str(path), Effect.KILLS, remedy, move_away(path)
             )
