@@ -239,7 +239,7 @@ class LogOrder:
             self._leader_epoch = epoch
             add_to_runs(self.epochs, epoch, batch.base_offset, last)
         if batch.producer_id >= 0 and not batch.is_control:
-            yield from self._check_data(batch, at)
+            yield from self.check_data(batch, file)
 
     def extend(self, last: Header) -> None:
         """Take offsets and leader epochs of sound batches that continue the one checked last."""
@@ -262,9 +262,7 @@ class LogOrder:
 
     def check_data(self, batch: Header, file: str) -> Iterator[Finding]:
         """Check a batch of data of a producer against the earlier ones of the producer."""
-        return self._check_data(batch, Place(file, Area.BATCH, batch.position, batch.last_offset))
-
-    def _check_data(self, batch: Header, at: Place) -> Iterator[Finding]:
+        at = Place(file, Area.BATCH, batch.position, batch.last_offset)
         producer, findings = self._producer(batch, at)
         yield from findings
         known, first = producer.last_sequence, batch.base_sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -165,11 +165,9 @@ def _list(path: Path) -> tuple[Directory, list[Path]]:
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
     """Return whether it is a directory, or a link with the name of a partition to nothing."""
-    try:
+    with suppress(OSError):  # links in a circle
         if entry.is_dir():
             return True
-    except OSError:  # links in a circle
-        pass
     missing = entry.is_symlink() and not os.path.exists(entry.path)
     return missing and names.parse_partition(entry.name) is not None
 
@@ -204,25 +202,20 @@ def groups_of(directories: Sequence[Directory], part_bytes: int) -> list[Group]:
     Threads share the work on a large segment. A small one takes most of its time in Python, so
     that many of them are verified faster by several processes.
     """
-    return list(_groups(directories, part_bytes))
-
-
-def _groups(directories: Sequence[Directory], part_bytes: int) -> Iterator[Group]:
-    group = Group()
+    groups, group = list[Group](), Group()
     for directory in directories:
         sizes = directory.sizes
         small, size = max(sizes, default=0) <= part_bytes, sum(sizes)
         full = len(group.directories) == _MOST or group.size + size > _MOST_BYTES
         if group.directories and (full or not small):
-            yield group
+            groups.append(group)
             group = Group()
         if not small:
-            yield Group([directory], size, small=False)
+            groups.append(Group([directory], size, small=False))
             continue
         group.directories.append(directory)
         group.size += size
-    if group.directories:
-        yield group
+    return [*groups, group] if group.directories else groups
 
 
 def are_worth_processes(groups: Sequence[Group]) -> bool:

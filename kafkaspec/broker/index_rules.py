@@ -125,9 +125,8 @@ class IndexBuilder:
 
     def append_each(self, headers: HeaderTable, first: int, last: int) -> None:
         """Add some entries, each as a separate append."""
-        while (
-            self._restarts and first < last and self._restarts[0] <= headers.last_offset[last - 1]
-        ):
+        end = headers.last_offset[last - 1]
+        while self._restarts and first < last and self._restarts[0] <= end:
             stop = bisect_left(headers.last_offset, self._restarts.popleft(), first, last)
             self._append_each(headers, first, stop)
             self.finish()

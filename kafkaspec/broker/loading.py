@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -122,11 +122,9 @@ class LoadedSegment:
     def written_end(self) -> int:
         """Return the offset after the last entry that a reader finds from the first one on."""
         found = self.base_offset
-        try:
+        with suppress(KafkaSpecError):  # as far as it is sound
             for headers, _, last in self.entries(0, self.end):
                 found = headers.last_offset[last - 1] + 1
-        except KafkaSpecError:
-            pass  # as far as it is sound
         return found
 
     def search(self, offset: int) -> int | None:

@@ -212,9 +212,8 @@ def missing(
     if isinstance(log, Partition) and start is not None:
         if whole and start > end and (log.last_base_offset or 0) < high:
             text = f"the log start offset {start} is after the end of the log, {end}: everything is"
-            yield Missing(
-                file=str(log.path), reason=MissingWhy.LOG_START, message=f"{text} left out"
-            )
+            text += " left out"
+            yield Missing(file=str(log.path), reason=MissingWhy.LOG_START, message=text)
         yield from _deleted(log, low, start, None if ends_only else below)
     if inside.gaps:
         yield Missing(
@@ -504,9 +503,8 @@ class _Extent:
         self.tail_size = segment.size - self.stop
         if kept.stop > self.stop:
             self.claimed_end = kept.claimed_end
-            self.tail = (
-                f"the last {kept.stop - self.stop:,} bytes are not an intact batch of the log"
-            )
+            size = kept.stop - self.stop
+            self.tail = f"the last {size:,} bytes are not an intact batch of the log"
         elif self.tail_size:
             self.zeros = f"the last {self.tail_size:,} bytes are zeros"
 
@@ -857,13 +855,11 @@ def _after(segment: Segment, extent: _Extent, around: _Around, inside: _Gaps) ->
         text = f"{offsets_text(end, upto - 1)} missing: {text}"
     elif following is None:
         text += "; the log ends there"
+    why = MissingWhy.END if following is None else MissingWhy.CUT
+    why = MissingWhy.TAIL if upto == end else why
     return Missing(
         file=segment.name or "",
-        reason=MissingWhy.TAIL
-        if upto == end
-        else MissingWhy.END
-        if following is None
-        else MissingWhy.CUT,
+        reason=why,
         message=text,
         is_loss=is_loss,
         offsets=OffsetRange(end, upto if upto > end else None if following is None else end + 1),

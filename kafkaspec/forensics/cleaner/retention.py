@@ -197,10 +197,8 @@ def _kept(
         hold, goes_at = Hold.HIGH_WATERMARK, None
     elif future:
         hold = Hold.FUTURE
-    elif due or not first:
-        hold = Hold.EARLIER
     else:
-        hold = Hold.LIMITS
+        hold = Hold.EARLIER if due or not first else Hold.LIMITS
     return SegmentFate(segment, None, hold, due and not first, holder, None if due else goes_at)
 
 

@@ -258,14 +258,9 @@ def rewritten(batch: Batch, records: Sequence[Any], horizon: int | None, magic: 
 
 def shell(batch: Batch) -> bytes:
     """Return a batch without its records."""
-    append_time = batch.timestamp_type == LOG_APPEND_TIME
-    return encode(
-        [],
-        magic=batch.magic,
-        timestamp_type=LOG_APPEND_TIME if append_time else CREATE_TIME,
-        max_timestamp=batch.max_timestamp,
-        **_of_header(batch),
-    )
+    kind = LOG_APPEND_TIME if batch.timestamp_type == LOG_APPEND_TIME else CREATE_TIME
+    times: dict[str, Any] = {"timestamp_type": kind, "max_timestamp": batch.max_timestamp}
+    return encode([], magic=batch.magic, **times, **_of_header(batch))
 
 
 def _of_header(batch: Batch) -> dict[str, Any]:

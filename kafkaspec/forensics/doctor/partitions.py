@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -79,14 +79,11 @@ def held(path: Path) -> tuple[OffsetRange | None, int]:
     """Return the offsets of the batches at the start of a file, and the bytes that they take."""
     first = last = None
     end = 0
-    try:
-        with Segment(path) as segment:
-            for headers in read_headers(segment, 0):
-                if first is None:
-                    first = headers.first_offset_of(0)
-                last, end = headers.last_offset[-1] + 1, headers.end
-    except KafkaSpecError:
-        pass
+    with suppress(KafkaSpecError), Segment(path) as segment:
+        for headers in read_headers(segment, 0):
+            if first is None:
+                first = headers.first_offset_of(0)
+            last, end = headers.last_offset[-1] + 1, headers.end
     return (None if first is None or last is None else OffsetRange(first, last)), end
 
 

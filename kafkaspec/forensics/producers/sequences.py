@@ -203,10 +203,8 @@ class SnapshotCheck:
         ahead = shorter_way(entry.last_sequence - known.last_sequence)
         if ahead <= 0 or known.producer_epoch != entry.producer_epoch:
             return ""
-        return (
-            f"it has sequence {entry.last_sequence} at offset {place}, the log before offset "
-            f"{offset} ends with {known.last_sequence}: {ahead} records are lost"
-        )
+        text = f"it has sequence {entry.last_sequence} at offset {place}, the log before offset "
+        return f"{text}{offset} ends with {known.last_sequence}: {ahead} records are lost"
 
     def _add(
         self, path: Path, producer: int, entry: ProducerEntry | None, text: str, strength: Strength

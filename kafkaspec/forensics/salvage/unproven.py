@@ -180,11 +180,9 @@ def _payload(codec: int, magic: int, stored: memoryview) -> bytearray:
     """Return what can be decompressed, up to the first fault."""
     found = bytearray()
     most = min(max(_LEAST_OUTPUT, _MOST_RATIO * len(stored)), compressions.DEFAULT_MAX_OUTPUT)
-    try:
+    with suppress(KafkaSpecError):
         for piece in compressions.decompress_pieces(codec, stored, magic=magic, max_output=most):
             found += piece
-    except KafkaSpecError:
-        pass
     return found
 
 
