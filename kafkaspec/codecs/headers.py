@@ -56,23 +56,21 @@ class HeaderScan:
 
     def column(self, name: str) -> Sequence[int]:
         """See ``Scan.column``. A column that the kind does not have is a ``KeyError``."""
-        column = self._columns.get(name)
+        column, layout = self._columns.get(name), self._layout
         if column is None:
-            column = self._columns[name] = self._make(name)
+            if name in layout.integers:
+                column = self._integers(layout.integers[name])
+            elif name in layout.bits:
+                column = self._bits(layout.bits[name])
+            else:
+                column = layout.made[name](self.column)
+            self._columns[name] = column
         return column
 
     def has(self, name: str, entry: int) -> bool:
         """See ``Scan.has``."""
         condition = self._layout.conditions.get(name)
         return bool(condition(self.column)[entry]) if condition else name in self.names
-
-    def _make(self, name: str) -> Sequence[int]:
-        layout = self._layout
-        if name in layout.integers:
-            return self._integers(layout.integers[name])
-        if name in layout.bits:
-            return self._bits(layout.bits[name])
-        return layout.made[name](self.column)
 
     def _integers(self, field: HeaderInteger) -> memoryview:
         """Return one byte after the other, each of all rows; the input is big-endian."""

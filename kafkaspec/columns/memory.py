@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from kafkaspec import model
-    from kafkaspec.log.batch import Batch
 
 Unpacked = Callable[[int, int, int], None]
 """Function that takes the position of an entry, and the bytes of its records before and after
@@ -349,20 +348,6 @@ def described(core: Core, table: EntryTable, count: int) -> array[int]:
         table.values, table.capacity, 0, count, core.roles, rules, None, room
     )
     return room[: number * core.module.BATCH_FIELDS]
-
-
-def decode_payload(
-    core: Core, batch: Batch, payload: model.Buffer, names: Sequence[str]
-) -> dict[str, AnyColumn] | None:
-    """Return columns of the records of one batch; None if the core refuses them.
-
-    Args:
-        core: the extension.
-        batch: a batch with record sets.
-        payload: decompressed records of the batch.
-        names: names of the columns.
-    """
-    return decoded(core, (batch.data, payload), batch.num_records or 0, names, Layout.BINARY)
 
 
 def decoded(

@@ -23,7 +23,7 @@ from kafkaspec.codecs.native.names import UNTIMED
 from kafkaspec.codecs.native.scan import EntryTable, scan
 from kafkaspec.columns.memory import Columns, ColumnSet, IntegerColumn, Layout, Unpacked, decoded
 from kafkaspec.columns.records import RecordColumns, fact, objects_of
-from kafkaspec.columns.unpacking import Chunk, Unpacker, apply_shift, apply_shifts
+from kafkaspec.columns.unpacking import Chunk, Unpacker, apply_shift
 from kafkaspec.columns.wanted import LOWEST, OF_BATCH, POSITION, Wanted
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.window import LEAST_AHEAD, Allocate
@@ -228,7 +228,13 @@ class Reader:
     def _columns(self, core: Core, columns: ColumnSet, chunk: Chunk, entries: range) -> Columns:
         module = core.module
         found = columns.result()
-        apply_shifts(core, chunk.shifts, chunk.entries, entries, found)
+        if chunk.shifts:
+            rows, first = chunk.entries[module.ROWS :: module.BATCH_FIELDS], 0
+            for number in entries:
+                shift = chunk.shifts.get(number)
+                if shift is not None:
+                    apply_shift(core, shift, found, first, shift.count)
+                first += rows[number]
         return Columns(
             rows=columns.filled,
             columns=found,

@@ -241,7 +241,7 @@ def _holds(core: Core, whole: Chunk, number: int, arena: memoryview) -> bool:
         row = bisect_left(whole.table.column(POSITION), entries[at + module.POSITION])
         least: int = core.record_sizes[whole.table.column(KIND)[row]]
         return bool(count * least <= size)
-    shift = open_wrapper(core, whole.table, -1 - count, arena[start : start + size])
+    shift = _open_wrapper(core, whole.table, -1 - count, arena[start : start + size])
     if shift is None:
         return False
     whole.shifts[number] = shift
@@ -286,42 +286,8 @@ def apply_shift(
             core.module.adjust(column.values, first, rows, replaced, number)
 
 
-def apply_shifts(
-    core: Core,
-    shifts: Mapping[int, Shift],
-    batches: array[int],
-    entries: range,
-    found: Mapping[str, AnyColumn],
-) -> None:
-    """Apply the shifts of wrappers to their rows.
-
-    Args:
-        core: the extension.
-        shifts: shifts by number of the entry.
-        batches: descriptions of the entries for the core.
-        entries: numbers of the entries whose rows are in the columns.
-        found: the columns, by name.
-    """
-    if not shifts:
-        return
-    rows = batches[core.module.ROWS :: core.module.BATCH_FIELDS]
-    first = 0
-    for number in entries:
-        shift = shifts.get(number)
-        if shift is not None:
-            apply_shift(core, shift, found, first, shift.count)
-        first += rows[number]
-
-
-def open_wrapper(core: Core, table: EntryTable, entry: int, payload: Buffer) -> Shift | None:
-    """Return the changes to the messages of a wrapper; None if it is not regular.
-
-    Args:
-        core: the extension.
-        table: headers of entries, the wrapper among them.
-        entry: number of the wrapper in the table.
-        payload: decompressed value of the wrapper.
-    """
+def _open_wrapper(core: Core, table: EntryTable, entry: int, payload: Buffer) -> Shift | None:
+    """Return the changes to the messages of a wrapper; None if it is not regular."""
     magic = table.column(MAGIC)[entry]
     appended = KINDS[magic].has_timestamps and table.column(TIMESTAMP_TYPE)[entry]
     append_time = table.column(TIMESTAMP)[entry] if appended else None

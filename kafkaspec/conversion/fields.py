@@ -21,8 +21,9 @@ from kafkaspec.columns.memory import (
     AnyColumn,
     BytesColumn,
     IntegerColumn,
+    Layout,
     ListColumn,
-    decode_payload,
+    decoded,
 )
 from kafkaspec.columns.wanted import OF_BATCH
 from kafkaspec.errors import Reason
@@ -252,8 +253,9 @@ def _all_default(batch: Batch, payload: Buffer, core: Core | None) -> bool:
     expected = None if core is None else _record_columns(core, batch.kind)
     if core is None or expected is None:
         return False
-    columns = decode_payload(core, batch, payload, tuple(expected))
-    return columns is not None and holds_only(core, columns, batch.num_records or 0, expected)
+    sources, rows = (batch.data, payload), batch.num_records or 0
+    columns = decoded(core, sources, rows, tuple(expected), Layout.BINARY)
+    return columns is not None and holds_only(core, columns, rows, expected)
 
 
 @cache

@@ -45,22 +45,14 @@ _OF_BATCH: Final[dict[str, Callable[[Batch], Any]]] = {
 }
 
 
-def batch_of_records(
+def _batch_of_records(
     batch: Batch,
     records: Sequence[Record],
     columns: Sequence[str],
     place: ColumnPlace,
     codec: Codec,
 ) -> pa.RecordBatch:
-    """Return columns of some records of a batch; keys of headers are bytes.
-
-    Args:
-        batch: the batch.
-        records: the records.
-        columns: names of the columns.
-        place: topic and partition.
-        codec: decodes control records.
-    """
+    """Return columns of some records of a batch; keys of headers are bytes."""
     request = Request(tuple(columns), layout="binary", header_keys="binary")
 
     def values(name: str) -> list[Any]:
@@ -192,6 +184,6 @@ class Matching:
     def keeps(self, segment: Segment, batch: Batch, records: Sequence[Record]) -> Iterable[bool]:
         """Return whether it is true for each of some records of a batch."""
         columns, place = self._where.columns, place_of(segment)
-        made = batch_of_records(batch, records, columns, place, self._codec)
+        made = _batch_of_records(batch, records, columns, place, self._codec)
         found: list[bool] = self._where.mask(made).to_pylist()
         return found

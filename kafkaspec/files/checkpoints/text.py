@@ -29,6 +29,7 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 # Java's \s without UNICODE_CHARACTER_CLASS; Python's matches more.
 _WHITESPACE = re.compile(r"[ \t\n\x0b\f\r]+")
 _NUMBER = re.compile(r"[+-]?\d+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 400
 """Longer numbers are refused without conversion. Java allows any number of leading zeros."""
 
@@ -257,7 +258,7 @@ class JsonObject:
             CorruptError: it is missing or something else.
         """
         value = self.value(name)
-        if not isinstance(value, str) or _is_surrogate(value):
+        if not isinstance(value, str) or _SURROGATE.search(value):
             self.refuse(name, "it is not text")
         return value
 
@@ -289,14 +290,6 @@ def written(fields: dict[str, Any]) -> bytes:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)
-
-
-def _is_surrogate(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)
