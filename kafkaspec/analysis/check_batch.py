@@ -352,10 +352,8 @@ def check_messages(
             decode_messages(topic, record, codec=reader, origin=origin)
         except KafkaSpecError as error:
             known = error.reason is not Reason.UNSUPPORTED_VERSION
-            yield replace(
-                _finding(at, error, record.offset, known=known),
-                predicted=of_message(topic, known=known),
-            )
+            found = _finding(at, error, record.offset, known=known)
+            yield replace(found, predicted=of_message(topic, known=known))
 
 
 def _finding(at: Place, error: KafkaSpecError, offset: int, *, known: bool) -> Finding:

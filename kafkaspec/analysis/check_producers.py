@@ -115,10 +115,8 @@ def _effects(loaded: ProducerEntry, entry: ProducerEntry | None) -> list[str]:
     effects = []
     first = loaded.current_txn_first_offset
     if first != (NONE if entry is None else entry.current_txn_first_offset):
-        effects.append(
-            f"takes a transaction from offset {first} for an open one: read_committed gets nothing "
-            "from there on"
-        )
+        text = f"takes a transaction from offset {first} for an open one: read_committed gets "
+        effects.append(f"{text}nothing from there on")
     if entry is None:
         return effects
     if first not in (NONE, entry.current_txn_first_offset):
@@ -128,10 +126,8 @@ def _effects(loaded: ProducerEntry, entry: ProducerEntry | None) -> list[str]:
     elif loaded.producer_epoch < entry.producer_epoch:
         effects.append("refuses the next batch of the producer: an epoch begins with sequence 0")
     elif loaded.last_sequence != entry.last_sequence:
-        effects.append(
-            "refuses the next batch of the producer as out of order, or takes it for one that is "
-            "sent again: acknowledges it, and does not store it"
-        )
+        text = "refuses the next batch of the producer as out of order, or takes it for one that "
+        effects.append(f"{text}is sent again: acknowledges it, and does not store it")
     elif loaded.offset_delta != entry.offset_delta:
         effects.append("refuses the last batch of the producer if it is sent again")
     elif loaded.last_offset != entry.last_offset:

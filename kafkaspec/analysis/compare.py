@@ -193,7 +193,7 @@ def compare_sidecar(path: Path, kind: FileKind, codecs: tuple[str, ...]) -> Iter
     for codec in others:
         pairs = zip_longest(_entries(path, kind, first), _entries(path, kind, codec))
         for number, (mine, its) in enumerate(pairs):
-            if not _same(mine, its):
+            if _compared(mine) != _compared(its):
                 text = f"entry {number} is {_text(mine)}, or {_text(its)}"
                 yield disagreement(Place(os.fspath(path), Area(kind)), first, codec, text)
                 break
@@ -215,10 +215,8 @@ def _entries(path: Path, kind: FileKind, codec: str) -> Iterator[Any]:
             yield error
 
 
-def _same(mine: Any, its: Any) -> bool:
-    if isinstance(mine, KafkaSpecError) and isinstance(its, KafkaSpecError):
-        return error_key(mine) == error_key(its)
-    return bool(mine == its)
+def _compared(entry: Any) -> Any:
+    return error_key(entry) if isinstance(entry, KafkaSpecError) else entry
 
 
 def _text(entry: Any) -> str:

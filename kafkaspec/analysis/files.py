@@ -124,12 +124,9 @@ def read_directories(path: Path) -> list[Directory]:
         tiered = None if is_mounted(path) else mounted(path)
         if tiered is not None:
             return read_directories(tiered)
-        raise unreadable(
-            path,
-            "there is no Kafka log here: neither segments (00000000000000000000.log) nor "
-            "partition directories (topic-0) with segments"
-            + (logs_below(path) or found_below(path)),
-        )
+        detail = "there is no Kafka log here: neither segments (00000000000000000000.log) nor "
+        detail += "partition directories (topic-0) with segments"
+        raise unreadable(path, detail + (logs_below(path) or found_below(path)))
     return directories
 
 

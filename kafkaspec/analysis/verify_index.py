@@ -182,15 +182,11 @@ def check_snapshot(entries: Sequence[ProducerEntry], name_offset: int | None) ->
             ("an open transaction from offset", entry.current_txn_first_offset),
         ):
             if name_offset is not None and offset >= name_offset:
-                yield (
-                    f"{producer} has {name} {offset}, which is not below offset {name_offset} of "
-                    "the file name"
-                )
+                text = f"{producer} has {name} {offset}, which is not below offset {name_offset}"
+                yield f"{text} of the file name"
         if entry.offset_delta < 0 or entry.offset_delta > max(entry.last_offset, 0):
-            yield (
-                f"{producer} has a last batch of {entry.offset_delta + 1} offsets that ends at "
-                f"offset {entry.last_offset}"
-            )
+            text = f"{producer} has a last batch of {entry.offset_delta + 1} offsets that ends at"
+            yield f"{text} offset {entry.last_offset}"
 
 
 def verify_remote_index(

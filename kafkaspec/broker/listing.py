@@ -15,9 +15,7 @@ from kafkaspec.broker.loading import LoadedSegment
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 
-_DELETED: Final = names.STATES[0]
-_CLEANED: Final = names.STATES[1]
-_SWAP: Final = names.STATES[2]
+_DELETED, _CLEANED, _SWAP = names.STATES
 _INDEXES: Final = (names.OFFSET_INDEX, names.TIME_INDEX, names.TRANSACTION_INDEX)
 
 

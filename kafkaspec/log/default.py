@@ -26,9 +26,7 @@ class DefaultBatch(Batch):
     def base_offset(self) -> int:
         return self.message.base_offset
 
-    @property
-    def _stored_offset(self) -> int:
-        return self.message.base_offset
+    _stored_offset = base_offset
 
     @property
     def last_offset(self) -> int:

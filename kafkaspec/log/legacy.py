@@ -114,6 +114,7 @@ class LegacyBatch(Batch):
     __slots__ = ("_base_offset", "_num_records", "dropped_bytes", "unknown_magic")
 
     message: LegacyMessage
+    _payload_field = names.VALUE
 
     def __init__(
         self, message: LegacyMessage, position: int, data: memoryview, context: Context
@@ -133,12 +134,10 @@ class LegacyBatch(Batch):
         return self._base_offset
 
     @property
-    def _stored_offset(self) -> int:
-        return self.message.offset
-
-    @property
     def last_offset(self) -> int:
         return self.message.offset
+
+    _stored_offset = last_offset
 
     @property
     def num_records(self) -> int | None:
@@ -156,10 +155,6 @@ class LegacyBatch(Batch):
     def max_timestamp(self) -> int:
         timestamp = self.message.timestamp
         return NO_TIMESTAMP if timestamp is None else timestamp
-
-    @property
-    def _payload_field(self) -> str:
-        return names.VALUE
 
     @property
     def payload(self) -> Buffer | None:

@@ -52,6 +52,9 @@ class MessageSetBatch(Batch):
     kinds = ENTRY_KINDS[FRAMING.entry]
     log_format = "0.7"
     inner_name = "a message in the set"
+    timestamp_type = NO_TIMESTAMP_TYPE
+    max_timestamp = NO_TIMESTAMP
+    _payload_field = PAYLOAD
 
     message: MessageV0 | MessageV1
 
@@ -71,16 +74,10 @@ class MessageSetBatch(Batch):
         return _CODECS.get(self.compression, f"unknown({self.compression})")
 
     @property
-    def _stored_offset(self) -> int:
-        return self.base_offset
-
-    @property
     def base_offset(self) -> int:
         return self._context.base_offset + self.position
 
-    @property
-    def last_offset(self) -> int:
-        return self.base_offset
+    last_offset = _stored_offset = base_offset
 
     @property
     def next_offset(self) -> int:
@@ -97,18 +94,6 @@ class MessageSetBatch(Batch):
     @property
     def _ignored_bytes(self) -> int:
         return self._dropped
-
-    @property
-    def timestamp_type(self) -> str:
-        return NO_TIMESTAMP_TYPE
-
-    @property
-    def max_timestamp(self) -> int:
-        return NO_TIMESTAMP
-
-    @property
-    def _payload_field(self) -> str:
-        return PAYLOAD
 
     @property
     def payload(self) -> Buffer:

@@ -695,12 +695,8 @@ class _Around:
             (self._orphans, "is there without its segment"),
             (self._snapshots, "is of a segment before it"),
         )
-        claims = [
-            (base, f"{path.name} {text}")
-            for listed, text in proofs_of
-            for base, path in listed
-            if base < first
-        ]
+        claims = [(base, f"{path.name} {text}") for listed, text in proofs_of
+                  for base, path in listed if base < first]  # fmt: skip
         try:
             tiered = partition.log_start_checkpoint is not None
         except KafkaSpecError:

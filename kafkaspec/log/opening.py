@@ -92,11 +92,10 @@ def _directory(
         tiered = mounted(place, keys)
         if tiered is not None:
             return _directory(tiered, text, options, keys)
-    raise unreadable(
-        text,
+    detail = (
         "the directory holds neither segments (.log, or .kafka of 0.7) nor partition directories"
-        + (logs_below(place) or foreign.found_below(place)),
     )
+    raise unreadable(text, detail + (logs_below(place) or foreign.found_below(place)))
 
 
 def logs_below(place: Path) -> str:

@@ -352,10 +352,8 @@ class _Diagnosing:
         own = None if known is None else known.topic_id(found.outcome.topic)
         if own is None:
             return "move it away, or make its topic again and give it the new topic's id"
-        return (
-            f"if it is what the topic {found.outcome.topic} of the cluster has to be, write the id "
-            f"of that, {own}, into its {names.PARTITION_METADATA}"
-        )
+        text = f"if it is what the topic {found.outcome.topic} of the cluster has to be, write the "
+        return f"{text}id of that, {own}, into its {names.PARTITION_METADATA}"
 
     def _taken(self, root: Root, path: Path, found: Examination) -> Iterator[Trouble]:
         outcome = found.outcome

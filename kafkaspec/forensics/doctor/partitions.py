@@ -45,9 +45,7 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import OffsetRange, Strength
 
-_DELETED: Final = names.STATES[0]
-_CLEANED: Final = names.STATES[1]
-_SWAP: Final = names.STATES[2]
+_DELETED, _CLEANED, _SWAP = names.STATES
 
 _LEFTOVERS: Final = {
     _DELETED: (TroubleKind.DELETED_FILE, "the broker was about to delete it"),

@@ -348,10 +348,8 @@ def ask_other(
         else:
             found.set(row, Why.LOST, Strength.PROOF)
             wrong = lost or [offset for offset, _, _ in records]
-            found.details[row] = (
-                f"the other copy has {len(wrong)} records, from offset {wrong[0]} on, that "
-                "compaction does not explain"
-            )
+            text = f"the other copy has {len(wrong)} records, from offset {wrong[0]} on, that "
+            found.details[row] = f"{text}compaction does not explain"
 
 
 _HELD: Final = pa.schema([
@@ -377,10 +375,8 @@ def _held(other: Partition | Segment, first: PerBatch, last: PerBatch) -> pa.Tab
         if not inside.any():
             continue
         kept = batch.filter(pa.array(inside))
-        legal = pc.or_(
-            pc.or_(pc.is_null(kept["key"]), pc.is_null(kept["value"])),
-            pc.is_valid(kept["control_type"]),
-        )
+        legal = pc.or_(pc.is_null(kept["key"]), pc.is_null(kept["value"]))
+        legal = pc.or_(legal, pc.is_valid(kept["control_type"]))
         if aborted:
             legal = pc.or_(legal, pa.array(is_aborted(kept, aborted)))
         columns = [pa.array(place[inside]), kept["offset"], kept["key"].cast(pa.binary()), legal]
