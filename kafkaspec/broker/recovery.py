@@ -20,18 +20,7 @@ from kafkaspec.codecs import Origin
 from kafkaspec.codecs.headers import HeaderScan
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
-from kafkaspec.layout import names
-from kafkaspec.layout.framing import (
-    ENTRY,
-    FRAMING,
-    HEADER_UP_TO_MAGIC,
-    LARGEST_OFFSET,
-    MESSAGE,
-    MINIMUM_MESSAGE,
-    field_of,
-    field_position,
-    message_size,
-)
+from kafkaspec.layout import framing, names
 from kafkaspec.layout.kinds import KINDS, MAGICS, compression_of
 from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.batch import NONE
@@ -47,10 +36,10 @@ _COLUMNS: Final = {columns.key: columns for columns in HEADERS}
 """Headers of a fixed size, by the key of their type."""
 _MESSAGES: Final = [magic for magic in MAGICS if not KINDS[magic].has_record_sets]
 _BATCHES: Final = [magic for magic in MAGICS if KINDS[magic].has_record_sets]
-_PEEK: Final = LAYOUTS[MESSAGE].peeks[0]
-_MAGIC: Final = FRAMING + _PEEK.position
-_SIZE: Final = next(item for item in LAYOUTS[ENTRY].fields if item.derive == "len")
-_SIZE_POSITION: Final = field_position(LAYOUTS[ENTRY], _SIZE.id)
+_PEEK: Final = LAYOUTS[framing.MESSAGE].peeks[0]
+_MAGIC: Final = framing.FRAMING + _PEEK.position
+_SIZE: Final = next(item for item in LAYOUTS[framing.ENTRY].fields if item.derive == "len")
+_SIZE_POSITION: Final = framing.field_position(LAYOUTS[framing.ENTRY], _SIZE.id)
 
 
 def entry_at(segment: Entries, position: int) -> HeaderTable | None:
@@ -134,11 +123,11 @@ def _whole(segment: Entries, position: int) -> tuple[memoryview, int]:
     """Return the entry at a position and its size in bytes; 0 bytes if the log ends there."""
     left = segment.size - position
     nothing = memoryview(b""), 0
-    if left <= HEADER_UP_TO_MAGIC:
+    if left <= framing.HEADER_UP_TO_MAGIC:
         return nothing
-    buffer, start = segment.cursor().at(position, HEADER_UP_TO_MAGIC)
-    size = FRAMING + message_size(buffer, position - start)
-    if not FRAMING + MINIMUM_MESSAGE <= size <= left:
+    buffer, start = segment.cursor().at(position, framing.HEADER_UP_TO_MAGIC)
+    size = framing.FRAMING + framing.message_size(buffer, position - start)
+    if not framing.FRAMING + framing.MINIMUM_MESSAGE <= size <= left:
         return nothing
     buffer, start = segment.cursor().at(position, size)
     return buffer[position - start : position - start + size], size
@@ -147,7 +136,7 @@ def _whole(segment: Entries, position: int) -> tuple[memoryview, int]:
 def _message(segment: Entries, position: int, buffer: memoryview, magic: int) -> HeaderTable:
     """Return the headers of a message, without reading its key and value."""
     before, strings = _sizes(magic)
-    head = bytearray(buffer[: FRAMING + before])
+    head = bytearray(buffer[: framing.FRAMING + before])
     _put_magic(head, magic)
     entry = _sized(bytes(head) + b"\xff" * strings)
     batch = Segment(entry, codec=segment.codec, crc="ignore").batch_at(0)
@@ -167,7 +156,7 @@ def _sizes(magic: int) -> tuple[int, int]:
 
 def _sized(entry: bytes) -> bytes:
     """Return the entry with its actual size in the size field."""
-    stored = (len(entry) - FRAMING).to_bytes(_SIZE.size, "big")
+    stored = (len(entry) - framing.FRAMING).to_bytes(_SIZE.size, "big")
     return entry[:_SIZE_POSITION] + stored + entry[_SIZE_POSITION + _SIZE.size :]
 
 
@@ -201,7 +190,7 @@ def _lenient_marker(headers: HeaderTable, number: int) -> EndMarker | None:
     magic = headers.magic[number]
     kind = KINDS[magic]
     _put_magic(data, magic)
-    batch = segment.codec.parse(ENTRY, data, complete=True)[0].message
+    batch = segment.codec.parse(framing.ENTRY, data, complete=True)[0].message
     count, payload = getattr(batch, kind.count), getattr(batch, kind.payload)
     if not count:
         return None
@@ -215,7 +204,7 @@ def _lenient_marker(headers: HeaderTable, number: int) -> EndMarker | None:
         found = segment.codec.parse(kind.record_set, payload, parameters=(batch,), complete=True)
         stored = getattr(found[0], names.RECORDS)[0]
     else:
-        framed = field_of(kind.record_set, names.RECORDS).type
+        framed = framing.field_of(kind.record_set, names.RECORDS).type
         stored = segment.codec.parse(framed, payload, parameters=(batch,))[0]
     record = Record(stored.offset, stored.timestamp, stored.key, stored.value)
     return marker_of(decode_control(record, codec=segment.codec), Origin(segment.name))
@@ -240,7 +229,7 @@ def of_overflow(segment: Entries) -> Recovery:
             if base is None or not _fits(base, last):
                 return Recovery.REFUSES
         position = entry.end
-    if last is None or position < segment.size or last == LARGEST_OFFSET:
+    if last is None or position < segment.size or last == framing.LARGEST_OFFSET:
         return Recovery.REFUSES
     too_far = last - segment.base_offset > LARGEST_RELATIVE_OFFSET
     return Recovery.SPLITS if too_far else Recovery.REFUSES
@@ -282,13 +271,13 @@ def first_offset_of(headers: HeaderTable, number: int) -> int:
 
 def _size_fault(segment: Entries, position: int, end: int) -> KafkaSpecError | None:
     """Return the error for an entry that is too small, at which a lookup fails; None otherwise."""
-    if end - position <= HEADER_UP_TO_MAGIC:
+    if end - position <= framing.HEADER_UP_TO_MAGIC:
         return None
-    buffer, start = segment.cursor().at(position, HEADER_UP_TO_MAGIC)
-    size = message_size(buffer, position - start)
-    if size >= MINIMUM_MESSAGE:
+    buffer, start = segment.cursor().at(position, framing.HEADER_UP_TO_MAGIC)
+    size = framing.message_size(buffer, position - start)
+    if size >= framing.MINIMUM_MESSAGE:
         return None
-    detail = f"the size {size} is below the {MINIMUM_MESSAGE} of the smallest entry"
+    detail = f"the size {size} is below the {framing.MINIMUM_MESSAGE} of the smallest entry"
     return make_error(Reason.INVALID_VALUE, detail, file=segment.name, offset=position)
 
 
@@ -307,11 +296,11 @@ def wrapper_fault(entry: HeaderTable) -> KafkaSpecError | None:
         return error
     ends: list[memoryview] = []
     position = 0
-    while len(payload) - position >= FRAMING:
-        size = message_size(payload, position)
-        if size < MINIMUM_MESSAGE:
+    while len(payload) - position >= framing.FRAMING:
+        size = framing.message_size(payload, position)
+        if size < framing.MINIMUM_MESSAGE:
             return _fault(segment, at, f"a message in it has a size of {size}")
-        end = position + FRAMING + size
+        end = position + framing.FRAMING + size
         if end > len(payload):
             break
         ends[1:] = [payload[position:end]]

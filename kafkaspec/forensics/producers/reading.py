@@ -11,16 +11,7 @@ import pyarrow as pa
 
 from kafkaspec.broker.loading import PRODUCER_EXPIRATION_MS
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.forensics.headers import (
-    EPOCH,
-    NAMED,
-    SEQUENCE,
-    Unread,
-    named,
-    segment_paths,
-    table_of,
-    tables,
-)
+from kafkaspec.forensics import headers
 from kafkaspec.forensics.producers.breaks import breaks_of
 from kafkaspec.forensics.producers.sequences import Break, SequenceWalk, SnapshotCheck
 from kafkaspec.log.partition import Partition
@@ -28,11 +19,11 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
 
 RUNS: Final = pa.schema([
-    ("producer_id", pa.int64()), ("producer_epoch", EPOCH), ("first_sequence", SEQUENCE),
-    ("last_sequence", SEQUENCE), ("first_offset", pa.int64()), ("last_offset", pa.int64()),
-    ("batches", pa.int64()), ("records", pa.int64()), ("first_timestamp", pa.int64()),
-    ("last_timestamp", pa.int64()), ("follows", pa.string()), ("file", NAMED),
-    ("position", pa.int64()),
+    ("producer_id", pa.int64()), ("producer_epoch", headers.EPOCH),
+    ("first_sequence", headers.SEQUENCE), ("last_sequence", headers.SEQUENCE),
+    ("first_offset", pa.int64()), ("last_offset", pa.int64()), ("batches", pa.int64()),
+    ("records", pa.int64()), ("first_timestamp", pa.int64()), ("last_timestamp", pa.int64()),
+    ("follows", pa.string()), ("file", headers.NAMED), ("position", pa.int64()),
 ])  # fmt: skip
 """Columns of runs of sequence numbers, by producer, each in order; timestamps in ms, null for none.
 ``records`` are those that are there: compaction can have left fewer than the numbers say."""
@@ -72,10 +63,10 @@ def read_producers(
     Raises:
         KafkaSpecError: nothing in it can be read.
     """
-    unread = Unread()
+    unread = headers.Unread()
     check = SnapshotCheck(log)
     walk = SequenceWalk(log, check)
-    for table in tables(log, unread):
+    for table in headers.tables(log, unread):
         walk.take(table)
     walk.finish()
     runs = walk.runs
@@ -91,10 +82,10 @@ def read_producers(
     rows = runs.rows | {"producer_epoch": runs.rows["epoch"]}
     made = {
         "follows": pa.array(runs.follows.tolist()),
-        "file": named(rows["file"], segment_paths(log)),
+        "file": headers.named(rows["file"], headers.segment_paths(log)),
     }
     known = rows.keys() - {"first_timestamp", "last_timestamp"}
-    table = table_of(RUNS, rows, made, known)
+    table = headers.table_of(RUNS, rows, made, known)
     return Producers(table, breaks, check.compared, assumed, unread.errors)
 
 
