@@ -80,7 +80,7 @@ class BytesColumn:
 
     @property
     def present(self) -> Buffer | None:
-        """``validity``, None also if there happens to be no null."""
+        """``validity``, or None where no value is null."""
         return self.validity if self.nulls else None
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import click
 
+from kafkaspec.cli.console import count_text
 from tools.specdiff.rules import RULES, SAYS, Broken, Change
 from tools.specdiff.verdict import judge
 from tools.specgen.document import SpecError
@@ -164,7 +165,7 @@ def main(
     broken = sum(bool(change.breaks) for change in changes)
     summary = {"kind": "summary", "changes": len(changes), "break": broken, **counts}
     hidden = f" ({len(changes) - len(shown)} of texts)" if len(changes) > len(shown) else ""
-    text = f"{len(changes)} changes{hidden}, {broken} break somebody"
+    text = f"{count_text(len(changes), 'change')}{hidden}, {broken} of them breaking somebody"
     click.echo(json.dumps(summary) if form == "json" else text)
     sys.exit(1 if broken else 0)
 
