@@ -7,6 +7,7 @@ import gc
 import inspect
 import pickle
 import random
+import sys
 import threading
 import time
 import zlib
@@ -410,23 +411,31 @@ def test_decoding_lets_other_threads_run() -> None:
             ticks += 1
             time.sleep(0)
 
-    thread = threading.Thread(target=tick)
-    thread.start()
-    before = ticks
-    for _ in range(20):
-        columns.state[0] = 0
-        status, _, _ = native.decode(
-            (data,),
-            batches,
-            0,
-            len(batches) // native.BATCH_FIELDS,
-            Layout.VIEW,
-            tuple(columns.outputs),
-            columns.capacities,
-            columns.state,
-        )
-        assert status == native.OK
-    seen = ticks - before
-    stop.set()
+    interval = sys.getswitchinterval()
+    # Nobody is made to let others run, so that only the decoder itself does.
+    sys.setswitchinterval(100)
+    try:
+        thread = threading.Thread(target=tick)
+        thread.start()
+        before = ticks
+        for _ in range(500):
+            columns.state[0] = 0
+            status, _, _ = native.decode(
+                (data,),
+                batches,
+                0,
+                len(batches) // native.BATCH_FIELDS,
+                Layout.VIEW,
+                tuple(columns.outputs),
+                columns.capacities,
+                columns.state,
+            )
+            assert status == native.OK
+            if ticks > before:
+                break
+        seen = ticks - before
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
     thread.join()
     assert seen > 0
