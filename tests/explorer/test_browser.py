@@ -145,9 +145,11 @@ def test_look_ups_and_their_steps(page: Explorer) -> None:
     page.page.wait_for_selector("#steps li")
     page.page.wait_for_selector(f"#record h2 >> text=Record {wanted['offset']}")
     page.page.select_option("#where", "time")
-    page.page.fill("#place", str(wanted["timestamp"]))
+    # Another record, whose title says when the look-up has ended.
+    page.page.fill("#place", str(records[0]["timestamp"]))
     page.page.keyboard.press("Enter")
-    first = next(one for one in records if one["timestamp"] >= wanted["timestamp"])
+    first = next(one for one in records if one["timestamp"] >= records[0]["timestamp"])
+    assert first["offset"] != wanted["offset"]
     page.page.wait_for_selector(f"#record h2 >> text=Record {first['offset']}")
     page.page.select_option("#where", "byte")
     page.page.fill("#place", hex(wanted["position"] + 16))
