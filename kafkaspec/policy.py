@@ -32,7 +32,7 @@ RaiseOrColumn = Literal["raise", "column"]
 """What happens with a record of an internal topic that does not decode; see ``ErrorPolicy``."""
 
 CrcPolicy = Literal["raise", "ignore"]
-"""What happens with the records of a batch with a wrong CRC. ``raise``: reading them is an error.
+"""How to treat the records of a batch with a wrong CRC. ``raise``: reading them is an error.
 ``ignore``: the CRC is not checked, so there is no error; ``Batch.crc_valid`` checks it."""
 
 TailPolicy = RaiseOrSkip

@@ -16,7 +16,7 @@ from kafkaspec.cli.options import Words, format_option, reading_options, renamed
 from kafkaspec.cli.report import Output, ReportCommand, Reporter
 
 Decorator = Callable[[Any], Any]
-"""What adds options to a command, such as ``click.option`` returns."""
+"""A decorator that adds options to a command, as ``click.option`` returns it."""
 
 
 def command(

@@ -70,6 +70,8 @@ def big_endian(code: str, data: memoryview, width: int, stride: int, count: int)
         count: how many numbers.
     """
     column = array(code)
+    if width > column.itemsize:
+        raise OverflowError(f"numbers of {width} bytes do not fit {column.itemsize}")
     octets, stored = bytearray(count * column.itemsize), bytes(data)
     for place in range(width):  # the last octet of the file is the lowest
         low = width - 1 - place

@@ -83,6 +83,31 @@ def test_an_unknown_step_names_those_there_are() -> None:
     assert "the steps are messages, changes, generate" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tools.kafka.release", "4.x"], "'4.x' is not a release of Kafka"),
+        (["tools.kafka.release", "1.2.3"], "1.2.3 is older than"),
+        (["tools.kafka.changes"], "name releases, or write --all"),
+        (["tools.kafka.changes", "9.9.9"], "Error: no version 9.9.9"),
+    ],
+)
+def test_a_wrong_release_is_named(arguments: list[str], message: str) -> None:
+    command = [sys.executable, "-m", *arguments]
+    refused = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert refused.returncode in (1, 2)
+    assert message in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_checkout_without_schemas_is_named(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tools.kafka.release", "4.5.0", "--schemas", str(tmp_path)]
+    refused = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert refused.returncode == 2
+    assert "no MODULE/src/main/resources/common/message/*.json below it" in refused.stderr
+    assert not (ROOT / "build" / "kafka-4.5.0").exists()
+
+
 def test_a_report_says_what_changed_and_what_is_left() -> None:
     text = release.report("4.4.0", {"messages": 12.0}, "golden")
     assert "Compared with 4.3.1." in text

@@ -130,3 +130,35 @@ def test_released_specification_is_kept() -> None:
     """What was released can be compared with, and every break since then is accepted by name."""
     done = _run("--check")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_program_says_what_to_install() -> None:
+    """After `make run` alone the generator's own packages are missing."""
+    blocked = "import sys, runpy; sys.modules['lark'] = None; runpy.run_module('tools.specdiff')"
+    done = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "this Python has no module lark; run: make spec-diff\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("", None, "is not a folder, a git revision"),
+        ("nothing", None, "no .ksy file here"),
+        ("empty", b"", "the file is empty"),
+        ("cut", 1800, "index.ksy"),
+    ],
+)
+def test_program_names_what_it_cannot_read(
+    name: str, content: bytes | int | None, message: str, tmp_path: Path
+) -> None:
+    place = tmp_path / (name or "nowhere")
+    if name:
+        place.mkdir()
+    data = (SPEC / "index.ksy").read_bytes()
+    if content is not None:
+        (place / "index.ksy").write_bytes(content if isinstance(content, bytes) else data[:content])
+    done = _run(str(place), str(SPEC))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

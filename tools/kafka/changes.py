@@ -173,9 +173,7 @@ def changed_rules(old: str, new: str) -> list[str]:
 
 
 def _shown(value: object) -> str:
-    return (
-        {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
-    )
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _sentences() -> dict[str, str]:
@@ -236,6 +234,8 @@ def _cell(text: str) -> str:
 @click.argument("names", metavar="RELEASE...", nargs=-1)
 @click.option("--all", "every", is_flag=True, help="All releases.")
 def main(names: tuple[str, ...], every: bool) -> None:
+    if bool(names) == every:
+        raise click.UsageError("name releases, or write --all")
     data = load() if DATA.exists() else {}
     try:
         wanted = [by_name(name) for name in names]
@@ -244,7 +244,7 @@ def main(names: tuple[str, ...], every: bool) -> None:
                 data[new.name] = collect(old, new)
                 click.echo(f"{new.name}: {_counts(data[new.name])}")
     except (KeyError, ToolError) as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(str(error.args[0])) from None
     ordered = {v.name: data[v.name] for v in VERSIONS if v.name in data}
     DATA.write_text(json.dumps(ordered, indent=1, sort_keys=False) + "\n", encoding="utf-8")
 

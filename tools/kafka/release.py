@@ -20,6 +20,7 @@ import click
 from kafkaspec.release import parse_release
 from tools.brokers import versions
 from tools.import_messages.__main__ import schemas_in, schemas_of
+from tools.import_messages.schema import SchemaError
 from tools.kafka import changes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,10 +143,17 @@ def main(release: str, only: str | None, schemas: str | None, again: bool) -> No
     known = [step.name for step in chosen]
     if only is not None and only not in known:
         raise click.UsageError(f"there is no step {only}; the steps are {', '.join(known)}")
+    if schemas is not None:
+        try:
+            schemas_in(Path(schemas))
+        except SchemaError as error:
+            raise click.UsageError(str(error)) from None
     home = ROOT / "build" / f"kafka-{release}"
     home.mkdir(parents=True, exist_ok=True)
     state = home / "steps.json"
-    done = json.loads(state.read_text()) if state.exists() and not again else {}
+    # A checkout changes under its name, so that nothing of an earlier run holds.
+    fresh = again or schemas is not None
+    done = json.loads(state.read_text()) if state.exists() and not fresh else {}
     if schemas is None and add_row(release):
         click.echo(f"{release}: a row in tools/brokers/versions.py, as that of the release before")
     failed = None

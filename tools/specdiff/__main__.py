@@ -19,12 +19,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
+try:
+    import click
 
-from kafkaspec.cli.console import count_text
-from tools.specdiff.rules import RULES, SAYS, Broken, Change
-from tools.specdiff.verdict import judge
-from tools.specgen.document import SpecError
+    from kafkaspec.cli.console import count_text
+    from tools.specdiff.rules import RULES, SAYS, Broken, Change
+    from tools.specdiff.verdict import judge
+    from tools.specgen.document import SpecError
+except ModuleNotFoundError as missing:
+    print(f"this Python has no module {missing.name}; run: make spec-diff", file=sys.stderr)
+    sys.exit(2)
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASED = Path(__file__).with_name("released")
@@ -171,4 +175,4 @@ def main(
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="kafkaspec spec diff")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tools.specdiff.compare import Names, compare
-from tools.specdiff.rules import Broken, Change
+from tools.specdiff.rules import RULES, Broken, Change
 from tools.specdiff.witness import Side, Witness, compare_readers, sides
 from tools.specgen.facts.ranges import value_range
 from tools.specgen.loader import load
@@ -54,9 +54,9 @@ class _Judge:
 
     def judged(self, change: Change) -> Change:
         """Return the change with what the readers of both sides say."""
-        if change.rule.id in ("FILE_REMOVED",):
+        if change.rule is RULES["FILE_REMOVED"]:
             made = self._before.cases(change.type, {})
-            shortest = min((case for case in made), key=lambda case: len(case["hex"]), default=None)
+            shortest = min(made, key=lambda case: len(case["hex"]), default=None)
             if shortest is None:
                 return change
             witness = Witness(

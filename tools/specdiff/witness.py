@@ -88,7 +88,12 @@ class Side:
         self, key: str, data: str, parameters: Sequence[Any], types: Mapping[str, str]
     ) -> tuple[Any, int]:
         """Return the value of bytes and where it ends."""
-        given = [
+        given = self.given(parameters, types)
+        return self.codec.parse(key, bytes.fromhex(data), parameters=given)
+
+    def given(self, parameters: Sequence[Any], types: Mapping[str, str]) -> list[Any]:
+        """Return the parameters of a vector: numbers, and structures parsed from their bytes."""
+        return [
             self.parse(
                 types.get(item["type"], item["type"]), item["hex"], item["parameters"], types
             )[0]
@@ -96,7 +101,6 @@ class Side:
             else item
             for item in parameters
         ]
-        return self.codec.parse(key, bytes.fromhex(data), parameters=given)
 
     def has(self, key: str) -> bool:
         """Return whether there is such a structure."""
@@ -235,12 +239,7 @@ def _checksum(
             continue
         if before is not None and before.derive == derive:
             continue
-        given = [
-            reader.parse(types.get(p["type"], p["type"]), p["hex"], p["parameters"], types)[0]
-            if isinstance(p, dict)
-            else p
-            for p in case["parameters"]
-        ]
+        given = reader.given(case["parameters"], types)
         again = reader.codec.serialize(key, read, parameters=given)
         computed = getattr(reader.codec.parse(key, again, parameters=given)[0], item.id)
         if computed != getattr(read, item.id):

@@ -192,7 +192,7 @@ _TEXTS: Final = {
     Loss.LEADER_EPOCHS: "leader epoch lost: the format has none",
     Loss.DELETE_HORIZONS: "delete horizon lost: the format has none",
     Loss.CONTROL_RECORDS: "control records left out: the format has none",
-    Loss.EMPTY_BATCHES: "emptied batches left out: there is no place for them",
+    Loss.EMPTY_BATCHES: "emptied batches left out: the format cannot hold them",
     Loss.ABORTED_KEPT: "of aborted transactions kept: every consumer will see them",
     Loss.ABORTED_DROPPED: "of aborted transactions left out",
     Loss.OPEN_KEPT: "of transactions without an end kept: every consumer will see them",
@@ -213,7 +213,7 @@ _COLUMNS: Final[dict[str, TableColumn]] = {
 
 
 def _rest(results: Sequence[PartitionResult]) -> tuple[str | Text, ...]:
-    """Return the last row of the table, of partitions for which there is no place."""
+    """Return the last row of the table, which counts the partitions that are not listed."""
     return f"... {len(results):,} more", "", "", "", "", styled(_state(results))
 
 

@@ -162,6 +162,6 @@ def _show(reporter: Reporter, report: RebuildReport) -> None:
 
 
 def _rest(files: Sequence[RebuiltFile]) -> tuple[str, ...]:
-    """Return the last row, of files for which there is no place."""
+    """Return the last row, which counts the files that are not listed."""
     entries = sum(file.entries for file in files)
     return f"... {len(files):,} more", f"{entries:,}", size_text(sum(file.size for file in files))
