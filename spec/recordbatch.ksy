@@ -163,6 +163,7 @@ types:
         doc: Magic 1 only; without meaning in magic 0.
       - id: compression
         -default: '0'
+        -known: 0..3
         type: b3
         enum: compression_type
         doc: |

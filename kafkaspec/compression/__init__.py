@@ -21,15 +21,21 @@ from importlib.util import find_spec
 from io import BytesIO
 from itertools import accumulate
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
-from kafkaspec.compression.form import PayloadForm
 from kafkaspec.compression.refusal import RefusalError, too_large
+from kafkaspec.compression.registered import (
+    CodecModule,
+    missing_library,
+    put_library,
+    registered,
+)
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.extension import WITHOUT, usable
 from kafkaspec.jobs import inherit
-from kafkaspec.layout.kinds import KINDS
+from kafkaspec.layout.kinds import KINDS, header_field
+from kafkaspec.layout.names import COMPRESSION
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -53,6 +59,7 @@ __all__ = [
     "is_allowed",
     "is_coded",
     "name",
+    "register",
     "spaced",
 ]
 
@@ -101,20 +108,6 @@ InC = tuple[int, bytes, int, int]
 """A form of payloads for the extension: the codec's number in its table, and a ``PayloadForm``."""
 
 
-class _Codec(Protocol):
-    READ: PayloadForm
-
-    def pieces(
-        self, data: memoryview, *, magic: int, max_output: int, most: int
-    ) -> Iterator[bytes]: ...
-
-    def decompress_into(self, data: memoryview, target: memoryview) -> int: ...
-
-    def compress(self, data: memoryview, *, magic: int, level: int | None) -> bytes: ...
-
-    def written(self, *, magic: int, level: int | None) -> tuple[PayloadForm, int]: ...
-
-
 _AT_ONCE: Final = 64 << 20
 _IN_PIECES: Final = 16 << 20
 """Bytes of output that a codec may make at once, where its format allows it."""
@@ -135,7 +128,6 @@ _LEAST: Final = 256
 """Bytes from which on it does: libdeflate only stores a few bytes, which zlib compresses."""
 
 _KINDS: Final = {int(kind): kind for kind in CompressionType}
-_loaded: dict[CompressionType, _Codec] = {}
 
 
 def name(codec: int) -> str:
@@ -407,21 +399,27 @@ def _known(codec: int) -> CompressionType:
 def is_allowed(codec: int, magic: int) -> bool:
     """Return whether entries of a magic may hold payloads of a codec.
 
-    KIP-110: messages and wrappers reject zstd, whoever wrote it.
+    KIP-110: messages and wrappers reject zstd, whoever wrote it. The specification says so.
     """
-    kind = _KINDS.get(codec)
-    return kind is not None and (kind is not CompressionType.ZSTD or KINDS[magic].has_record_sets)
+    return codec in _meant(magic)
+
+
+@cache
+def _meant(magic: int) -> frozenset[int]:
+    """Return the ids that mean something in the headers of a magic."""
+    known = header_field(KINDS[magic], COMPRESSION).known
+    return frozenset(k for k in _KINDS if known is None or known[0] <= k <= known[1])
 
 
 def is_coded(codec: int, magic: int) -> bool:
     """Return whether payloads of a codec in entries of a magic can be read and written here.
 
-    A codec that was added to the specification has no module at first.
+    A codec of the specification that has no module here can, where a library is registered for it.
     """
-    kind = _KINDS.get(codec)
-    if kind is None or not is_allowed(kind, magic):
+    if not is_allowed(codec, magic):
         return False
-    return kind is CompressionType.NONE or _module(kind) is not None
+    kind = _KINDS[codec]
+    return kind is CompressionType.NONE or _codec(kind) is not None
 
 
 def _allowed(codec: int, magic: int) -> CompressionType:
@@ -429,7 +427,7 @@ def _allowed(codec: int, magic: int) -> CompressionType:
     if not is_allowed(kind, magic):
         raise _unsupported(f"{kind.name.lower()} is not allowed in magic {magic}")
     if not is_coded(kind, magic):
-        raise _unsupported(f"{kind.name.lower()} cannot be read or written yet")
+        raise _unsupported(missing_library(kind.name.lower(), codec))
     return kind
 
 
@@ -437,16 +435,49 @@ def _unsupported(detail: str) -> KafkaSpecError:
     return make_error(Reason.UNSUPPORTED_COMPRESSION, detail)
 
 
-def _load(kind: CompressionType) -> _Codec:
-    codec = _loaded.get(kind)
-    if codec is None:
-        codec = cast(_Codec, import_module(f"{__name__}.{_module(kind)}"))
-        _loaded[kind] = codec
+def _load(kind: CompressionType) -> CodecModule:
+    codec = _codec(kind)
+    assert codec is not None, kind
     return codec
 
 
 @cache
-def _module(kind: CompressionType) -> str | None:
-    """Return the name of the codec's module, None if there is no such module."""
+def _codec(kind: CompressionType) -> CodecModule | None:
+    """Return the module of a codec, or the library that is registered for it; None without."""
     module = kind.name.lower()
-    return module if find_spec(f"{__name__}.{module}") else None
+    if find_spec(f"{__name__}.{module}"):
+        return cast(CodecModule, import_module(f"{__name__}.{module}"))
+    return registered(module)
+
+
+def register(
+    name: str,
+    *,
+    compress: Callable[[memoryview, int | None], bytes],
+    decompress: Callable[[memoryview, int], bytes],
+) -> None:
+    """Register the library of a codec that the specification names and kafkaspec has no module for.
+
+    It holds in this process, and in those that kafkaspec starts. A package registers its library in
+    every process, Spark's too, by an entry point of the group ``kafkaspec.compression``: its name
+    is that of the codec, its object has these two functions as attributes.
+
+    Args:
+        name: one of ``NAMES``.
+        compress: returns the payload for the bytes of records; gets the bytes and the level, None
+            for the default.
+        decompress: returns the bytes of a payload; gets the payload, and the largest number of
+            bytes that it may return. What it raises says that the payload is broken; it need not
+            compare the size with the bound, but should not use much more memory than that.
+
+    Raises:
+        ValueError: there is no such codec, it has a module here, or the functions cannot be
+            pickled, as those of a module can.
+    """
+    if name not in NAMES:
+        raise ValueError(f"no codec {name!r}; the specification has {', '.join(NAMES)}")
+    if name == NAMES[0] or find_spec(f"{__name__}.{name}"):
+        raise ValueError(f"{name} is read and written without another library")
+    put_library(name, compress, decompress)
+    _codec.cache_clear()
+    _form.cache_clear()

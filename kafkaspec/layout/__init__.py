@@ -63,6 +63,7 @@ class FieldLayout:
         derive_from: first field that it is computed from.
         derive_plus: number that is added to a length or count; for None these are -1.
         ascending: field of the items of an array by which they ascend, "" for none.
+        known: first and last number of its enumeration that mean something in it, None for all.
         default: what a writer writes if it is given no value, as the specification has it: a
             number, ``null``, ``[]`` for nothing in it, or "" where it must be given.
         opaque_count: a count of items in bytes that are not parsed; whoever writes must give it.
@@ -88,6 +89,7 @@ class FieldLayout:
     derive_from: str = ""
     derive_plus: int = 0
     ascending: str = ""
+    known: tuple[int, int] | None = None
     default: str = ""
     opaque_count: bool = False
     constant: int | None = None

@@ -74,15 +74,16 @@ def records_field(batch: Any) -> FieldLayout:
 
 def header_fields(name: str) -> list[FieldLayout]:
     """Return the fields with this dotted name in the headers of all kinds."""
-    found = []
-    for kind in KINDS.values():
-        if name in kind.header:
-            key = kind.key
-            for part in name.split("."):
-                field = next(item for item in LAYOUTS[key].fields if item.id == part)
-                key = field.type
-            found.append(field)
-    return found
+    return [header_field(kind, name) for kind in KINDS.values() if name in kind.header]
+
+
+def header_field(kind: EntryKind, name: str) -> FieldLayout:
+    """Return the field with this dotted name in the headers of a kind, which must have it."""
+    key = kind.key
+    for part in name.split("."):
+        field = next(item for item in LAYOUTS[key].fields if item.id == part)
+        key = field.type
+    return field
 
 
 def value_names(name: str) -> tuple[str, ...]:

@@ -156,6 +156,11 @@ def make_a_field_optional(files: Files) -> None:
     field_of(files, BATCH, "last_offset_delta")["-default"] = "0"
 
 
+@says("MEANT")
+def let_wrappers_have_a_codec(files: Files) -> None:
+    field_of(files, "recordbatch.legacy_attributes", "compression")["-known"] = "0..4"
+
+
 @says("CONDITION", OLD, NEW, WRITING)
 def make_a_field_unconditional(files: Files) -> None:
     del field_of(files, "recordbatch.legacy_message", "timestamp")["if"]

@@ -115,6 +115,12 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         [f"{MESSAGE}/seq/3: ascending: -ascending is for arrays of structures; leave it out"],
     ),
     (
+        "known without an enum",
+        "      - id: reserved\n        -default: '0'\n",
+        "      - id: reserved\n        -default: '0'\n        -known: 0..3\n",
+        [f"{MESSAGE}/seq/3: S9: -known is for fields with an enum; leave it out"],
+    ),
+    (
         "releases",
         "doc: A file that follows every rule;",
         "-releases: 4.0..4.1\ndoc: A file that follows every rule;",

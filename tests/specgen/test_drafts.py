@@ -66,6 +66,46 @@ def test_draft_with_all_that_is_public(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.fixture(scope="module")
+def fifth_codec(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("fifth-codec")
+    try:
+        install(root, change=lambda spec: apply(DRAFTS["fifth-codec"], spec))
+    except NoCompilerError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+    return root
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["without", "given", "installed"])
+def test_fifth_codec(library: str, fifth_codec: Path) -> None:
+    if library == "installed":
+        _install_library(fifth_codec)
+    done = run(fifth_codec, "fifth_codec", library)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_fifth_codec_with_spark(fifth_codec: Path) -> None:
+    pytest.importorskip("pyspark")
+    _install_library(fifth_codec)
+    done = run(fifth_codec, "fifth_codec", "spark")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _install_library(root: Path) -> None:
+    """Install a package that has a library for the codec, as pip lays it out."""
+    package = root / "stand_in-1.dist-info"
+    package.mkdir(exist_ok=True)
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: stand-in\nVersion: 1\n")
+    (package / "entry_points.txt").write_text(
+        "[kafkaspec.compression]\nbrotli = tests.specgen.programs.stand_in\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

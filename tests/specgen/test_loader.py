@@ -171,6 +171,8 @@ ERRORS = [
      "sample.ksy: not valid YAML: Exceeds the limit (4300 digits) for integer string conversion; "),
     ("          min: 9\n", f"          min: '{'9' * 5000}'\n",
      f"sample.ksy#/types/frame/seq/0/valid: cannot read the expression '{'9' * 76}...; "),
+    ("      - id: color\n", "      - id: color\n        -known: '3'\n",
+     "sample.ksy#/types/message/seq/4/-known: cannot read '3'; write 0..3"),
     (SAMPLE, "# Nothing.\n",
      "sample.ksy: the file is empty; write meta, doc and seq, or remove it"),
     ("meta:\n", "--- {}\n--- {}\nmeta:\n",

@@ -233,6 +233,8 @@ class _Comparison:
             gone, came = old.default is None, new.default is None
             rule = "ADDED" if gone else "REMOVED" if came else "CHANGED"
             yield change(f"DEFAULT_{rule}", old.default, new.default)
+        if old.known != new.known:
+            yield change("MEANT", old.known, new.known)
         for name in ("ascending", "process"):
             if getattr(old, name) != getattr(new, name):
                 yield change("OTHER_KEY", getattr(old, name), getattr(new, name))

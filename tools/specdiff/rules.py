@@ -94,6 +94,7 @@ RULES = dict(
         _rule("DEFAULT_REMOVED", "writers must give a field", _WRITING),
         _rule("DEFAULT_CHANGED", "what a field is when writers leave it out", _WRITING),
         _rule("ENUM_OF_FIELD", "the names of a field's values", _NAMES),
+        _rule("MEANT", "the numbers that mean something in a field"),
         _rule("OTHER_KEY", "another key of a field", reads=True),
         _rule("VALUE_ADDED", "a new computed value"),
         _rule("VALUE_REMOVED", "a computed value is gone", _NAMES),

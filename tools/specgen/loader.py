@@ -46,6 +46,7 @@ _FLOATS = ("f8", "f8be")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
 _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
 _RELEASES = re.compile(r"(\d+\.\d+)\.\.(\d+\.\d+)")
+_SPAN_OF_NUMBERS = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
 _RELEASE = re.compile(r"\d+\.\d+")
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,20}|0|[1-9][0-9]{0,30})")
 _EMPTY = " and _.length == 0"
@@ -222,6 +223,7 @@ class _FileReader:
             derive=_derive_of(node),
             default=_default_of(node),
             ascending=node.optional_text("-ascending"),
+            known=_known_of(node),
             process=node.optional_text("process"),
             **node.described(),
         )
@@ -409,6 +411,17 @@ def _since_of(node: Node) -> str | None:
     if text is not None and _RELEASE.fullmatch(text) is None:
         raise node.fail(f"cannot read {ex.shown(text)}; write '4.1'", "-since")
     return text
+
+
+def _known_of(node: Node) -> tuple[int, int] | None:
+    text = node.optional_text("-known")
+    if text is None:
+        return None
+    match = _SPAN_OF_NUMBERS.fullmatch(text)
+    if match is None:
+        raise node.fail(f"cannot read {ex.shown(text)}; write 0..3", "-known")
+    first, last = (node.number(int(part), "a number", "-known") for part in match.groups())
+    return first, last
 
 
 def _default_of(node: Node) -> Default | None:

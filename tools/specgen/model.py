@@ -170,7 +170,8 @@ class Field(Described):
     """An attribute of ``seq``.
 
     ``location`` is its place in the specification, ``recordbatch.ksy#/types/record/seq/3``;
-    ``enum`` the key of the enumeration of its values, ``recordbatch.compression_type``.
+    ``enum`` the key of the enumeration of its values, ``recordbatch.compression_type``; ``known``
+    the first and last of them that it can have.
     """
 
     id: str
@@ -183,6 +184,7 @@ class Field(Described):
     derive: Derive | None = None
     default: Default | None = None
     ascending: str | None = None
+    known: tuple[int, int] | None = None
     process: str | None = None
 
     @property

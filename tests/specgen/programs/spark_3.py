@@ -6,8 +6,6 @@ The specification has ``magic_3_beside``. Where its header has a field without a
 
 from __future__ import annotations
 
-import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +25,7 @@ from kafkaspec.spark.jobs.export import export, restore
 from kafkaspec.spark.jobs.stats import stats
 from kafkaspec.spark.jobs.verify import verify
 from tests.specgen.programs.checks import run
+from tests.specgen.programs.spark_session import session
 
 OWN: dict[str, Any] = {"topic_id": bytes(range(16))} if "topic_id" in KINDS[3].header else {}
 START = 1_700_000_000_000
@@ -225,28 +224,6 @@ CHECKS: tuple[Callable[[SparkSession, Path], None], ...] = (
 )
 OF_OWN = (read_alone_and_mixed, compaction, write)
 """What differs where the header has a field of its own."""
-
-
-def session(root: Path) -> SparkSession:
-    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-    builder = SparkSession.builder.master("local[1]").appName("magic 3")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.python.unix.domain.socket.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": str(root / "warehouse"),
-        "spark.local.dir": str(root / "local"),
-    }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    made = builder.getOrCreate()
-    made.sparkContext.setLogLevel("OFF")
-    kafkaspec.spark.register(made)
-    return made
 
 
 if __name__ == "__main__":

@@ -130,6 +130,7 @@ def _field(model: Model, type_: Type, field: Field) -> FieldLayout:
         derive_from=derive.first if derive else "",
         derive_plus=_derive_plus(type_, derive),
         ascending=field.ascending or "",
+        known=field.known,
         default=_default(field),
         opaque_count=type_.is_opaque_count(field),
         constant=field.constant,

@@ -36,8 +36,8 @@ _TYPE_KEYS = (
 )  # fmt: skip
 _KEYS = {
     Field: (
-        "id", "-orig-id", "-derive", "-default", "-ascending", "size", "size-eos", "type", "enum",
-        "process", "valid", "repeat", "repeat-expr", "repeat-until", "if", "doc", "doc-ref",
+        "id", "-orig-id", "-derive", "-default", "-ascending", "-known", "size", "size-eos", "type",
+        "enum", "process", "valid", "repeat", "repeat-expr", "repeat-until", "if", "doc", "doc-ref",
     ),
     PeekInstance: ("-orig-id", "pos", "type", "enum", "valid", "if", "doc"),
     ValueInstance: ("-orig-id", "value", "enum", "if", "doc"),
@@ -156,6 +156,10 @@ def _enum(model: Model, type_: Type, field: Field) -> Messages:
             values = [value.value for value in model.enum(field.enum).values]
             if wide := [value for value in values if not bounds[0] <= value <= bounds[1]]:
                 yield f"{wide[0]} of {name} does not fit the field; write a wider type"
+            elif field.known is not None and not set(field.known) <= set(values):
+                yield f"-known names numbers that {name} lacks; name the first and last"
+    elif field.known is not None:
+        yield "-known is for fields with an enum; leave it out"
     if field.valid is not None and field.valid.in_enum and "refuses" not in field.doc:
         yield (
             "in-enum is for values that Kafka refuses; say in doc that Kafka refuses others, "
