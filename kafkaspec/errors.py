@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from os import PathLike
 
+from kafkaspec.faults import FormatError
 from kafkaspec.options import deprecated
 from kafkaspec.shown import without_credentials
 
@@ -58,7 +59,7 @@ class Reason(StrEnum):
     """The value to be written does not fit the format."""
 
 
-class KafkaSpecError(ValueError):
+class KafkaSpecError(FormatError):
     """Root of all errors about data.
 
     Attributes:
@@ -75,12 +76,7 @@ class KafkaSpecError(ValueError):
     """
 
     reason: Reason
-    detail: str
-    file: str | None
-    position: int | None
     inner_position: int | None
-    path: str
-    spec: str
 
     def __init__(
         self,
@@ -93,27 +89,19 @@ class KafkaSpecError(ValueError):
         path: str = "",
         spec: str = "",
     ) -> None:
-        detail = without_credentials(detail)
-        super().__init__(detail)
-        self.detail = detail
-        self.reason = reason
-        self.file = None if file is None else without_credentials(file)
-        self.position = position
+        super().__init__(
+            without_credentials(detail),
+            reason=reason,
+            file=None if file is None else without_credentials(file),
+            position=position,
+            path=path,
+            spec=spec,
+        )
         self.inner_position = inner_position
-        self.path = path
-        self.spec = spec
 
-    def __str__(self) -> str:
-        where = self.file or ""
-        if self.position is not None:
-            where += f" at byte {self.position}" if where else f"byte {self.position}"
-        if self.inner_position is not None:
-            where += f" (+{self.inner_position} decompressed)"
-        if self.path:
-            where += f" {self.path}" if where else self.path
-        text = f"{where}: {self.detail}" if where else self.detail
-        text += f" [{self.reason}]"
-        return f"{text} ({self.spec})" if self.spec else text
+    def _place(self) -> str:
+        inside = self.inner_position
+        return super()._place() + ("" if inside is None else f" (+{inside} decompressed)")
 
     def at(self, place: str) -> str:
         """Return the text, with the path of a directory before it unless it names a file there."""
@@ -130,10 +118,6 @@ class KafkaSpecError(ValueError):
         """The former name of ``inner_position``, which goes in 0.4.0."""
         deprecated("KafkaSpecError.inner_offset", "inner_position")
         return self.inner_position
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions with keyword-only arguments do not pickle by themselves; Spark workers need it.
-        return ValueError.__new__, (type(self), self.detail), dict(self.__dict__)
 
 
 class TruncatedError(KafkaSpecError):

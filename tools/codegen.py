@@ -20,20 +20,26 @@ try:
     from tools.native.build import BuildError, NoCompilerError, rebuild
     from tools.specgen import driver
     from tools.specgen.document import SpecError
+    from tools.specgen.house import house_of
     from tools.specgen.kaitai.emit import CompilerMissing
     from tools.specgen.lint.rules import lint
     from tools.specgen.loader import load
 except ModuleNotFoundError as missing:
     sys.exit(f"this Python has no module {missing.name}; run: make generate")
 
-REPAIR = "python tools/codegen.py"
+SPEC, OUTPUT = ROOT / "spec", ROOT / "generated"
 
 
-def _report(differences: list[driver.Difference]) -> int:
+def _report(differences: list[driver.Difference], spec: Path, output: Path) -> int:
+    names = "generated", "spec"
+    repair = "python tools/codegen.py"
+    if (spec, output) != (SPEC, OUTPUT):
+        names = output.name, spec.name
+        repair += f" --spec {spec} --out {output}"
     for difference in differences:
-        click.echo(f"generated/{difference.path}: {difference.what}", err=True)
+        click.echo(f"{names[0]}/{difference.path}: {difference.what}", err=True)
     if differences:
-        click.echo(f"generated/ does not match spec/; repair it with: {REPAIR}", err=True)
+        click.echo(f"{names[0]}/ does not match {names[1]}/; repair it with: {repair}", err=True)
     return 1 if differences else 0
 
 
@@ -62,13 +68,15 @@ def _lint(spec: Path) -> int:
 @click.option(
     "--spec",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    default=ROOT / "spec",
-    help="Directory of the .ksy files, by default spec/.",
+    default=SPEC,
+    help="Directory of the .ksy files, and of house.yaml if there is one; by default spec/.",
 )
 @click.option(
+    "--out",
     "--output",
+    "output",
     type=click.Path(path_type=Path, file_okay=False),
-    default=ROOT / "generated",
+    default=OUTPUT,
     help="Directory of the generated files, by default generated/.",
 )
 def main(
@@ -85,8 +93,9 @@ def main(
         if (failed := _lint(spec)) or lint_only:
             sys.exit(failed)
         if check_hash:
-            sys.exit(_report(driver.check_hashes(spec, output)))
-        sys.exit(_generate(check, targets or driver.TARGETS, spec, output))
+            sys.exit(_report(driver.check_hashes(spec, output), spec, output))
+        wanted = targets or driver.targets_of(house_of(spec))
+        sys.exit(_generate(check, wanted, spec, output))
     except (SpecError, driver.FormatterMissing) as error:
         sys.exit(str(error))
     except OSError as error:
@@ -110,10 +119,10 @@ def _rebuild() -> int:
 def _generate(check: bool, targets: tuple[str, ...], spec: Path, output: Path) -> int:
     def use(fresh: dict[str, Path]) -> int:
         if check:
-            return _report(driver.compare(fresh, output, targets))
+            return _report(driver.compare(fresh, output, targets), spec, output)
         for line in driver.write(fresh, output, targets) or ["unchanged"]:
             click.echo(line)
-        return _rebuild() if output == ROOT / "generated" else 0
+        return _rebuild() if output == OUTPUT else 0
 
     try:
         return driver.run_in_temporary(spec, targets, use)

@@ -78,6 +78,12 @@ def endless(offset: int, path: str, spec: str) -> KafkaSpecError:
     return make_error(Reason.VARINT_TOO_LONG, detail, offset=offset, path=path, spec=spec)
 
 
+def mismatch(offset: int, stored: int, computed: int, path: str, spec: str) -> KafkaSpecError:
+    """Return the error for a checksum that differs from that of the bytes."""
+    detail = f"the checksum is {stored:#x}, that of the bytes {computed:#x}"
+    return make_error(Reason.CHECKSUM_MISMATCH, detail, offset=offset, path=path, spec=spec)
+
+
 def unencodable(value: object, path: str, spec: str) -> KafkaSpecError:
     """Return the error for a value that cannot be written."""
     shown = repr(value)

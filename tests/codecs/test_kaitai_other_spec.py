@@ -12,6 +12,7 @@ import pytest
 
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.errors import KafkaSpecError, Reason
+from tests.specgen.edits import HOUSE
 from tools.specgen import driver
 from tools.specgen.kaitai import emit as emit_kaitai
 
@@ -147,7 +148,7 @@ def codec(tmp_path_factory: pytest.TempPathFactory) -> Any:
     spec = root / "spec"
     shutil.copytree(SPEC, spec, ignore=shutil.ignore_patterns("*.md", "LICENSE"))
     (spec / "shape.ksy").write_text(SHAPE, encoding="utf-8")
-    driver.generate(spec, root / "other_spec", ("layout", "python", "kaitai"))
+    driver.generate(spec, root / "other_spec", ("layout", "python", "kaitai"), HOUSE)
     sys.path.insert(0, str(root))
     yield KaitaiCodec("other_spec")
     sys.path.remove(str(root))

@@ -70,6 +70,16 @@ def narrow_a_field(files: Files) -> None:
     field_of(files, ABORTED, "last_offset")["type"] = "s4"
 
 
+@says("ENDIANNESS", OLD, NEW)
+def turn_a_file_around(files: Files) -> None:
+    files["transaction_index"]["meta"]["endian"] = "le"
+
+
+@says("ENDIANNESS", OLD, NEW)
+def turn_a_field_around(files: Files) -> None:
+    field_of(files, PRODUCER, "producer_id")["type"] = "s8le"
+
+
 @says("SIGN", OLD, NEW, WRITING)
 def change_a_sign(files: Files) -> None:
     field_of(files, POSITION, "position")["type"] = "u4"

@@ -27,6 +27,7 @@ from kafkaspec._generated.construct.recordbatch import (
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.codecs.references.construct.codec import ConstructCodec
 from kafkaspec.errors import KafkaSpecError, Reason
+from tests.specgen.edits import HOUSE
 from tools.specgen import driver
 from tools.specgen.construct.emit import emit
 from tools.specgen.construct.expressions import Deferred
@@ -282,7 +283,9 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Constru
     """Definitions and codec of a specification that is not in the tree."""
     place = tmp_path_factory.mktemp("toy")
     package = "toy_of_test_emit_construct"
-    driver.generate(spec(place / "spec", TOY), place / package, ("layout", "python", "construct"))
+    driver.generate(
+        spec(place / "spec", TOY), place / package, ("layout", "python", "construct"), HOUSE
+    )
     sys.path.insert(0, str(place))
     try:
         yield import_module(f"{package}.construct.toy"), ConstructCodec(package)
@@ -428,7 +431,9 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[PythonCode
     """Both codecs of a specification with bits between bytes and checks across fields."""
     place = tmp_path_factory.mktemp("mixed")
     package = "mixed_of_test_emit_construct"
-    driver.generate(spec(place / "spec", MIXED), place / package, ("layout", "python", "construct"))
+    driver.generate(
+        spec(place / "spec", MIXED), place / package, ("layout", "python", "construct"), HOUSE
+    )
     sys.path.insert(0, str(place))
     try:
         yield PythonCodec(package), ConstructCodec(package)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from kafkaspec.codecs.python import PythonCodec
 from kafkaspec.errors import KafkaSpecError
+from tests.specgen.edits import HOUSE
 from tools.specgen import driver, expression
 from tools.specgen.facts.ranges import LONG
 from tools.specgen.lint import derive, names, shapes
@@ -39,7 +40,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Build]:
     def make(directory: Path) -> PythonCodec:
         name = f"made_{tmp_path.name.replace('-', '_')}_{len(names)}"
         names.append(name)
-        driver.generate(directory, tmp_path / name, ("layout", "python"))
+        driver.generate(directory, tmp_path / name, ("layout", "python"), HOUSE)
         importlib.invalidate_caches()
         return PythonCodec(name)
 
@@ -378,4 +379,4 @@ def test_the_linter_refuses_what_cannot_be_generated(
 
 @pytest.mark.slow
 def test_the_same_specification_gives_the_same_text() -> None:
-    assert emit_python.emit(MODEL) == emit_python.emit(Model(MODEL.specs))
+    assert emit_python.emit(MODEL) == emit_python.emit(Model(MODEL.specs, MODEL.house))

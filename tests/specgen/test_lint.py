@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.specgen.edits import SPEC, Edit, Files, edit_spec, type_of
+from tests.specgen.edits import HOUSE, SPEC, Edit, Files, edit_spec, type_of
 from tests.specgen.lint_conventions import CONVENTIONS
 from tests.specgen.lint_edits import EDITS, MESSAGES, Case
 from tests.specgen.lint_shapes import SHAPES
@@ -32,7 +32,7 @@ def shown(found: list[Problem]) -> list[str]:
 
 
 def problems(directory: Path) -> list[str]:
-    return shown(lint(load(directory)))
+    return shown(lint(load(directory, HOUSE)))
 
 
 def test_the_specification_is_clean() -> None:
@@ -69,7 +69,7 @@ def test_edit_is_refused(documents: Files, case: Case) -> None:
     files = deepcopy(documents)
     case.apply(files)
     specs = (read_spec(f"{name}.ksy", yaml.safe_load(dump(node))) for name, node in files.items())
-    model = join(tuple(sorted(specs, key=lambda spec: spec.id)))
+    model = join(tuple(sorted(specs, key=lambda spec: spec.id)), HOUSE)
     assert shown(lint(model)) == case.expected
 
 

@@ -134,8 +134,6 @@ class _Comparison:
             yield _change("SUFFIX_ADDED", new.file_name, after=f".{suffix}", type_=root)
         for suffix in sorted({*old.file_extensions} - {*new.file_extensions}):
             yield _change("SUFFIX_REMOVED", new.file_name, f".{suffix}", type_=root)
-        if old.endian != new.endian:
-            yield _change("ENDIANNESS", new.file_name, old.endian, new.endian, type_=root)
         if (old.releases, old.since) != (new.releases, new.since):
             before, after = (
                 "..".join(spec.releases or ()) or (f"since {spec.since}" if spec.since else "")
@@ -260,6 +258,11 @@ class _Comparison:
                     yield change("WIDER" if b > a else "NARROWER", old, new)
                 if getattr(old, "signed", None) != getattr(new, "signed", None):
                     yield change("SIGN", old, new)
+                if _order(old) != _order(new) and min(a, b) > 1:
+                    yield change("ENDIANNESS", old, new)
+            case FloatType(), FloatType():
+                if _order(old) != _order(new):
+                    yield change("ENDIANNESS", old, new)
             case BytesType(), BytesType():
                 if old != new:
                     yield change("SIZE_CHANGED", old, new)
@@ -457,8 +460,6 @@ def _allowed(model: Model, item: Field | PeekInstance) -> range | frozenset[int]
     low, high = bounds
     if valid is None:
         return range(low, high + 1)
-    if valid.in_enum and item.enum is not None:
-        return frozenset(value.value for value in model.enum(item.enum).values)
     listed = allowed_values(valid)
     if listed and (valid.equal is not None or valid.any_of):
         return frozenset(listed)
@@ -466,6 +467,11 @@ def _allowed(model: Model, item: Field | PeekInstance) -> range | frozenset[int]
     if (valid.minimum and ends[0] is None) or (valid.maximum and ends[1] is None):
         return None
     return range(low if ends[0] is None else ends[0], (high if ends[1] is None else ends[1]) + 1)
+
+
+def _order(kind: Any) -> bool:
+    """Return whether the low byte of a number is first."""
+    return getattr(kind, "little", False)
 
 
 def _texts(node: Any) -> tuple[Any, ...]:
@@ -482,12 +488,12 @@ def _said(part: object) -> str:
     match part:
         case None | "":
             return ""
-        case IntegerType(size=size, signed=signed):
-            return f"{'s' if signed else 'u'}{size}"
+        case IntegerType(size=size, signed=signed, little=little):
+            return f"{'s' if signed else 'u'}{size}{'le' if little else ''}"
         case BitsType(width=width):
             return f"b{width}"
-        case FloatType(size=size):
-            return f"f{size}"
+        case FloatType(size=size, little=little):
+            return f"f{size}{'le' if little else ''}"
         case BytesType(size=None):
             return "bytes to the end"
         case BytesType(size=length):

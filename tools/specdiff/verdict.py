@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tools.specdiff.compare import Names, compare
 from tools.specdiff.rules import RULES, Broken, Change
-from tools.specdiff.witness import Side, Witness, compare_readers, sides
+from tools.specdiff.witness import HOUSE, Side, Witness, compare_readers, sides
 from tools.specgen.facts.ranges import value_range
 from tools.specgen.loader import load
 from tools.specgen.model import BitsType, IntegerType, Model, Type
@@ -30,7 +30,7 @@ def judge(old: Path, new: Path) -> list[Change]:
     Raises:
         SpecError: one of them cannot be read.
     """
-    changes, names = compare(load(old), load(new))
+    changes, names = compare(load(old, HOUSE), load(new, HOUSE))
     touched = {
         key.partition(".")[0]
         for change in changes

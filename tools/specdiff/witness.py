@@ -23,10 +23,13 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout.names import SCHEMA_VERSION
 from tools.specgen import driver
 from tools.specgen.facts.ranges import allowed_values
+from tools.specgen.house import house_of
 from tools.specgen.loader import load
 from tools.specgen.model import Model, SwitchType, Type, TypeReference
 from tools.specgen.vectors.emit import vectors_of
 
+HOUSE = house_of(Path(__file__).resolve().parents[2] / "spec")
+"""The house of both sides, whose codecs the library runs."""
 _numbers = itertools.count()
 
 
@@ -147,12 +150,15 @@ def sides(old: Path, new: Path, changed: Iterable[str]) -> Iterator[tuple[Side, 
         ]
         for package, folder in zip(packages, folders, strict=True):
             if any(folder.iterdir()):
-                driver.generate(folder, Path(home) / package, ("python",))
+                driver.generate(folder, Path(home) / package, ("python",), HOUSE)
         sys.path.insert(0, home)
         importlib.invalidate_caches()
         try:
             first, second = (
-                Side(load(folder) if any(folder.iterdir()) else Model(()), PythonCodec(package))
+                Side(
+                    load(folder, HOUSE) if any(folder.iterdir()) else Model(()),
+                    PythonCodec(package),
+                )
                 for package, folder in zip(packages, folders, strict=True)
             )
             yield first, second
@@ -164,7 +170,7 @@ def sides(old: Path, new: Path, changed: Iterable[str]) -> Iterator[tuple[Side, 
 
 def _part(spec: Path, into: Path, wanted: set[str]) -> Path:
     """Copy the files that import one of those wanted, and all that they import."""
-    model = load(spec)
+    model = load(spec, HOUSE)
     closures = [model.closure(one.id) for one in model.specs]
     files = {
         found.file_name

@@ -102,7 +102,7 @@ def _unary(operator: str, value: Any) -> Any:
 
 
 def satisfies(valid: Valid | None, value: Any, names: Mapping[str, Any]) -> bool:
-    """Return whether ``valid`` lets ``value`` pass; ignore ``in-enum``.
+    """Return whether ``valid`` lets ``value`` pass.
 
     Raises:
         UnknownNameError: the answer depends on a name that is not in ``names``.

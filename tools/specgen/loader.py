@@ -7,15 +7,18 @@ that the model cannot express: that is a ``SpecError`` with file and path.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
-from typing import Any
+from typing import Any, TypeVar
 
 from tools.specgen import expression as ex
 from tools.specgen.document import Node, SpecError, file_text, parsed
 from tools.specgen.facts.fields import references
+from tools.specgen.house import NONE, House, house_of
 from tools.specgen.model import (
+    MESSAGES,
     BitsType,
     BytesType,
     Default,
@@ -41,8 +44,9 @@ from tools.specgen.model import (
     reachable,
 )
 
-_INTEGER = re.compile(r"([us])([1248])(be)?")
-_FLOATS = ("f8", "f8be")
+_Checked = TypeVar("_Checked", Field, PeekInstance)
+_INTEGER = re.compile(r"([us])([1248])(be|le)?")
+_FLOAT = re.compile(r"f8(be|le)?")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
 _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
 _RELEASES = re.compile(r"(\d+\.\d+)\.\.(\d+\.\d+)")
@@ -63,34 +67,41 @@ def spec_files(directory: Path) -> dict[str, Path]:
     return {path.relative_to(directory).as_posix(): path for path in files}
 
 
-def load(directory: Path) -> Model:
+def load(directory: Path, house: House | None = None) -> Model:
     """Return the model of every ``.ksy`` file in ``directory`` and its sub-folders.
+
+    Args:
+        directory: the folder.
+        house: options in place of those in the folder.
 
     Raises:
         SpecError: a file cannot be read, or refers to something that does not exist.
     """
-    specs = tuple(load_file(path, name) for name, path in spec_files(directory).items())
+    house = house_of(directory) if house is None else house
+    files = spec_files(directory)
+    specs = tuple(load_file(path, name, house.messages) for name, path in files.items())
     if not specs:
         raise SpecError(directory.name, "no .ksy file here; name the directory that has them")
-    return join(specs)
+    return join(specs, house)
 
 
-def load_file(path: Path, name: str) -> Spec:
+def load_file(path: Path, name: str, messages: str = MESSAGES) -> Spec:
     """Return one specification whose references are not yet checked; ``name`` is its place."""
-    return _read(name, file_text(path, name))
+    return _read(name, file_text(path, name), messages)
 
 
 @lru_cache(maxsize=64)  # tests change one file of many, again and again
-def _read(name: str, text: str) -> Spec:
-    return read_spec(name, parsed(name, text))
+def _read(name: str, text: str, messages: str) -> Spec:
+    return read_spec(name, parsed(name, text), messages)
 
 
-def read_spec(file_name: str, document: object) -> Spec:
+def read_spec(file_name: str, document: object, messages: str = MESSAGES) -> Spec:
     """Return one specification from its loaded YAML; its references are not yet checked.
 
     Args:
         file_name: path from the directory of the specification, with slashes.
         document: what YAML makes of the file.
+        messages: folder of the house whose files are messages in records.
     """
     if document is None:
         raise SpecError(file_name, "the file is empty; write meta, doc and seq, or remove it")
@@ -99,7 +110,10 @@ def read_spec(file_name: str, document: object) -> Spec:
     spec_id = PurePosixPath(file_name).stem
     if meta.content.get("id") != spec_id:
         raise meta.fail(f"must be {spec_id}, the name of the file", "id")
-    reader = _FileReader(file_name, spec_id)
+    endian = meta.text("endian")
+    if endian not in ("", "be", "le"):
+        raise meta.fail(f"{ex.shown(endian)} is not an order of bytes; write be or le", "endian")
+    reader = _FileReader(file_name, spec_id, little=endian == "le")
     root = reader.type(spec_id, top)
     types = [reader.type(name, node) for name, node in top.named("types")]
     if spec_id in {type_.name for type_ in types}:
@@ -108,7 +122,7 @@ def read_spec(file_name: str, document: object) -> Spec:
     return Spec(
         id=spec_id,
         file_name=file_name,
-        title=meta.text("title"),
+        title=meta.text("title") or spec_id,
         types=(root, *types),
         enums=tuple(reader.enum(name, node) for name, node in top.named("enums")),
         import_paths=meta.texts("imports"),
@@ -116,22 +130,24 @@ def read_spec(file_name: str, document: object) -> Spec:
         doc_refs=root.doc_refs,
         file_extensions=meta.texts("file-extension"),
         license=meta.text("license"),
-        endian=meta.text("endian"),
+        endian=endian,
         bit_endian=meta.text("bit-endian"),
         ks_version=version if isinstance(version, str) else "",
         meta_order=meta.keys,
         releases=_releases_of(top),
         since=_since_of(top),
+        messages=messages,
     )
 
 
-def join(specs: tuple[Spec, ...]) -> Model:
+def join(specs: tuple[Spec, ...], house: House | None = None) -> Model:
     """Return the model of several specifications.
 
     Raises:
         SpecError: one of them refers to something that does not exist, or imports itself.
     """
-    model = Model(specs)
+    specs = _with_members(specs)
+    model = Model(specs, house or NONE)
     files: dict[str, str] = {}
     for spec in specs:
         other = files.setdefault(spec.id, spec.file_name)
@@ -162,6 +178,34 @@ def join(specs: tuple[Spec, ...]) -> Model:
     return model
 
 
+def _with_members(specs: tuple[Spec, ...]) -> tuple[Spec, ...]:
+    """Return the specifications with the values that each ``in-enum`` allows as ``any-of``."""
+    enums = {enum.key: enum for spec in specs for enum in spec.enums}
+
+    def listed(node: _Checked) -> _Checked:
+        if node.valid is None or not node.valid.in_enum or node.enum not in enums:
+            return node
+        values = tuple(ex.Int(value.value) for value in enums[node.enum].values)
+        return replace(node, valid=replace(node.valid, any_of=values))
+
+    def of_type(type_: Type) -> Type:
+        nodes: list[Field | PeekInstance] = [*type_.fields, *type_.peek_instances]
+        if not any(node.valid and node.valid.in_enum for node in nodes):
+            return type_
+        return replace(
+            type_,
+            fields=tuple(map(listed, type_.fields)),
+            peek_instances=tuple(map(listed, type_.peek_instances)),
+        )
+
+    return tuple(
+        replace(spec, types=types)
+        if (types := tuple(map(of_type, spec.types))) != spec.types
+        else spec
+        for spec in specs
+    )
+
+
 def _check_reference(
     model: Model, spec: Spec, location: str, reference: TypeReference, *, count: bool = True
 ) -> None:
@@ -184,9 +228,10 @@ def _check_reference(
 class _FileReader:
     """Reader of the types of one file."""
 
-    def __init__(self, file_name: str, spec_id: str) -> None:
+    def __init__(self, file_name: str, spec_id: str, *, little: bool) -> None:
         self.file_name = file_name
         self.spec_id = spec_id
+        self.little = little
 
     def type(self, name: str, node: Node) -> Type:
         scalar = node.optional_text("-scalar")
@@ -262,9 +307,11 @@ class _FileReader:
             return self.switch(node.child("type"), size, size_eos=size_eos)
         text = node.text("type")
         if match := _INTEGER.fullmatch(text):
-            found: FieldType = IntegerType(size=int(match[2]), signed=match[1] == "s")
-        elif text in _FLOATS:
-            found = FloatType()
+            width = int(match[2])
+            little = width > 1 and self._is_little(match[3])
+            found: FieldType = IntegerType(width, signed=match[1] == "s", little=little)
+        elif match := _FLOAT.fullmatch(text):
+            found = FloatType(little=self._is_little(match[1]))
         elif match := _BITS.fullmatch(text):
             found = BitsType(width=int(match[1]))
         else:
@@ -272,6 +319,9 @@ class _FileReader:
         if size is not None or size_eos:
             raise node.fail(f"{text} has a fixed size; leave size and size-eos out")
         return found
+
+    def _is_little(self, suffix: str | None) -> bool:
+        return suffix == "le" if suffix else self.little
 
     def switch(self, node: Node, size: ex.Expression | None, *, size_eos: bool) -> SwitchType:
         if unknown := sorted(set(node.keys) - {"switch-on", "cases"}):
@@ -334,6 +384,8 @@ class _FileReader:
             else:
                 parts_of = "eq, min, max, any-of, expr and in-enum"
                 raise node.fail(f"valid has no part {key}; the parts are {parts_of}", "valid")
+        if {"any_of", "in_enum"} <= parts.keys():
+            raise node.fail("any-of and in-enum exclude each other; leave one out", "valid")
         if not parts:
             raise node.fail("valid demands nothing; leave it out", "valid")
         return Valid(**parts)

@@ -13,9 +13,10 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from tools.specgen.expression import Attribute, Expression, Int, Name, literal, walk
+from tools.specgen.house import NONE, House
 
 MESSAGES = "messages"
-"""The folder of the specification that has Kafka's messages, in a folder for each topic."""
+"""The folder of messages in records, in a folder for each topic, where the house has one."""
 
 
 class Scalar(StrEnum):
@@ -50,10 +51,11 @@ class DeriveFunction(StrEnum):
 
 @dataclass(frozen=True)
 class IntegerType:
-    """A fixed-width big-endian integer of ``size`` bytes."""
+    """A fixed-width integer of ``size`` bytes, the high byte first unless it is ``little``."""
 
     size: int
     signed: bool
+    little: bool = False
 
     @property
     def minimum(self) -> int:
@@ -68,9 +70,10 @@ class IntegerType:
 
 @dataclass(frozen=True)
 class FloatType:
-    """A big-endian number of IEEE 754 with 64 bits, the only width that Kafka has."""
+    """A number of IEEE 754 with 64 bits, the high byte first unless it is ``little``."""
 
     size: int = 8
+    little: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,10 @@ FieldType = IntegerType | FloatType | BitsType | BytesType | TypeReference | Swi
 
 @dataclass(frozen=True)
 class Valid:
-    """The conditions of ``valid:``; exactly the given parts are set."""
+    """The conditions of ``valid:``; exactly the given parts are set.
+
+    With ``in_enum``, ``any_of`` has the values of the enumeration.
+    """
 
     equal: Expression | None = None
     minimum: Expression | None = None
@@ -258,7 +264,7 @@ class EnumValue(Described):
 
     @property
     def shown(self) -> str:
-        """The name that Kafka shows: that of its constant, or ``-orig-id``."""
+        """The name of its constant, or ``-orig-id``."""
         return self.original_id or self.id.upper()
 
 
@@ -374,17 +380,19 @@ class Spec:
     """First and last minor release that wrote this layout of a message; None for the newest."""
     since: str | None = None
     """First minor release that knows the message; None if all that have such messages do."""
+    messages: str = MESSAGES
+    """The folder of messages, by the house; empty where it has none."""
 
     @property
     def is_message(self) -> bool:
-        """Whether it is one of Kafka's messages: what records hold, not how a file is built."""
+        """Whether it is a message: what records hold, not how a file is built."""
         return self.folder is not None
 
     @property
     def folder(self) -> str | None:
         """``consumer_offsets`` of ``messages/consumer_offsets``, or None."""
         parts = PurePosixPath(self.file_name).parts
-        return parts[1] if parts[0] == MESSAGES and len(parts) == 3 else None
+        return parts[1] if parts[0] == self.messages and len(parts) == 3 else None
 
     @property
     def imports(self) -> tuple[str, ...]:
@@ -402,6 +410,7 @@ class Model:
     """All specifications of a directory, by id, in sorted order."""
 
     specs: tuple[Spec, ...]
+    house: House = NONE
 
     @cached_property
     def _types(self) -> dict[str, Type]:
@@ -445,6 +454,10 @@ class Model:
         """Return a specification and all that it imports, sorted by id."""
         found = {spec_id} | reachable(spec_id, lambda spec_id: self.spec(spec_id).imports)
         return tuple(self.spec(key) for key in sorted(found))
+
+    def part(self, spec_id: str) -> Model:
+        """Return the model of a specification and all that it imports."""
+        return Model(self.closure(spec_id), self.house)
 
 
 def reachable(start: str, edges: Callable[[str], Iterable[str]]) -> set[str]:

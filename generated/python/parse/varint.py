@@ -41,7 +41,7 @@ def parse_varint32(
             break
     else:
         raise endless(start, path, spec)
-    # Bits that do not fit are dropped, as Kafka drops them.
+    # Bits that do not fit are dropped.
     value &= 0xFFFFFFFF
     return (value >> 1) ^ -(value & 1), pos
 
@@ -69,7 +69,7 @@ def parse_varint64(
             break
     else:
         raise endless(start, path, spec)
-    # Bits that do not fit are dropped, as Kafka drops them.
+    # Bits that do not fit are dropped.
     value &= 0xFFFFFFFFFFFFFFFF
     return (value >> 1) ^ -(value & 1), pos
 
@@ -97,7 +97,7 @@ def parse_unsigned_varint32(
             break
     else:
         raise endless(start, path, spec)
-    # Bits that do not fit are dropped, as Kafka drops them.
+    # Bits that do not fit are dropped.
     value &= 0xFFFFFFFF
     return value, pos
 

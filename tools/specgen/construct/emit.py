@@ -8,7 +8,9 @@ from __future__ import annotations
 import keyword
 import re
 import textwrap
+from importlib.util import find_spec
 from itertools import groupby
+from pathlib import Path
 
 from tools.specgen.construct.expressions import Deferred
 from tools.specgen.expression import Int, Name, literal
@@ -69,9 +71,22 @@ def emit(model: Model) -> list[Output]:
         Output(f"construct/{spec.id}.py", (spec.id,), ConstructModule(model, spec).text())
         for spec in model.specs
     ]
-    text = '"""Construct definitions by specification: ``recordbatch.record_batch`` and so on."""\n'
     everything = tuple(spec.id for spec in model.specs)
+    if not model.house.construct:
+        outputs.append(Output("construct/runtime.py", everything, _runtime()))
+    example = "recordbatch.record_batch" if model.house.library else model.specs[0].root.key
+    text = f'"""Construct definitions by specification: ``{example}`` and so on."""\n'
     return [*outputs, Output("construct/__init__.py", everything, text)]
+
+
+def _runtime() -> str:
+    """Return the classes of the library that definitions use, on the modules beside them."""
+    found = find_spec("kafkaspec.codecs.references.construct")  # it may not be installed
+    assert found is not None
+    assert found.origin is not None
+    text = Path(found.origin).with_name("runtime.py").read_text(encoding="utf-8")
+    text = text.replace("from kafkaspec import checksum", "from ..python import checksum")
+    return text.replace("kafkaspec._generated.python.runtime", "..python.runtime")
 
 
 class ConstructModule:
@@ -102,13 +117,14 @@ class ConstructModule:
         out.lines("", "from __future__ import annotations", "")
         code = re.sub(r'"[^"\n]*"|#.*', "", body)
         used = [name for name in _CONSTRUCT if re.search(rf"\b{name}\b", code)]
-        used += sorted(set(re.findall(r"\b(?:Int\d+[su]|Float64)b\b", code)))
+        used += sorted(set(re.findall(r"\b(?:Int\d+[su]|Float64)[bl]\b", code)))
         if used:
             with out.block("from construct import (  # type: ignore[import-untyped]", ")"):
                 out.lines(*(f"{name}," for name in sorted(used)))
             out.line()
         runtime = [name for name in _RUNTIME if re.search(rf"\b{name}\b", code)]
-        with out.block("from kafkaspec.codecs.references.construct.runtime import (", ")"):
+        home = self.model.house.construct or ".runtime"
+        with out.block(f"from {home} import (", ")"):
             out.lines(*(f"{name}," for name in runtime))
         out.line()
         for spec in self.model.closure(self.spec.id):
@@ -251,7 +267,7 @@ class ConstructModule:
         if not field.valid:
             return text
         run = tuple(member.id for member in _run(type_, field))
-        condition = Deferred(self.model, type_, run).valid(field.valid, field.enum)
+        condition = Deferred(self.model, type_, run).valid(field.valid)
         return f"Valid({text}, {condition})"
 
     def _plain(self, type_: Type, field: Field) -> str:
@@ -259,7 +275,7 @@ class ConstructModule:
             case IntegerType():
                 text = _integer(field.type)
             case FloatType():
-                return "Float64b"
+                return "Float64l" if field.type.little else "Float64b"
             case BitsType(width):
                 text = "Boolean" if field.is_bool else f"BitsInteger({width})"
             case BytesType(size):
@@ -330,7 +346,8 @@ def _usage(type_: Type) -> str:
 
 def _integer(kind: IntegerType) -> str:
     if kind.size in (1, 2, 3, 4, 8):
-        return f"Int{8 * kind.size}{'s' if kind.signed else 'u'}b"
+        order = "l" if kind.little else "b"
+        return f"Int{8 * kind.size}{'s' if kind.signed else 'u'}{order}"
     return f"BytesInteger({kind.size}, signed={kind.signed})"
 
 

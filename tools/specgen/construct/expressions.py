@@ -52,7 +52,7 @@ class Deferred:
             return f"int64_({self._render(expression, wrap)})"
         return self._render(expression, wrap)
 
-    def valid(self, valid: Valid, enum: str | None) -> str:
+    def valid(self, valid: Valid) -> str:
         """Return the conditions of ``valid:`` as one expression on ``value_``."""
         value = "value_"
         demands = []
@@ -64,9 +64,6 @@ class Deferred:
             demands.append(f"{value} <= {self._side(valid.maximum)}")
         if valid.any_of:
             demands.append(_join("|", [f"{value} == {self._side(v)}" for v in valid.any_of]))
-        if valid.in_enum and enum is not None:
-            members = self.model.enum(enum).values
-            demands.append(_join("|", [f"{value} == {member.value}" for member in members]))
         if valid.expression is not None:
             demands.append(self.text(valid.expression))
         return _join("&", demands)

@@ -20,6 +20,7 @@ from tools.specgen.docs.text import (
 )
 from tools.specgen.expression import literal
 from tools.specgen.facts.sizes import fixed_size
+from tools.specgen.house import House
 from tools.specgen.model import (
     BitsType,
     Enum,
@@ -35,8 +36,6 @@ from tools.specgen.model import (
 from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 
-_SPEC_FOLDER = "../../spec"
-_QUIRKS = "../../docs/quirks.md"
 _SCALARS = {
     Scalar.VARINT32: "one signed integer",
     Scalar.VARINT64: "one signed integer",
@@ -56,22 +55,23 @@ def page(model: Model, spec: Spec) -> str:
     """Return the page of one specification."""
     out = CodeWriter()
     out.lines(f"# {spec.title}", "")
-    out.lines(*spec.doc.splitlines(), "")
+    out.lines(*spec.doc.splitlines(), *[""][: len(spec.doc)])
     if spec.file_extensions:
         extensions = ", ".join(f"`.{extension}`" for extension in spec.file_extensions)
         out.lines(f"Files: {extensions}.", "")
-    out.lines(
-        f"Specification: [spec/{spec.file_name}]({_SPEC_FOLDER}/{spec.file_name}). "
-        f"Kafka's source: {_sources(spec.doc_refs)}. [All pages](README.md)",
-        "",
-    )
+    house = model.house
+    origin = f"`{spec.file_name}`"
+    if house.spec:
+        origin = f"[spec/{spec.file_name}]({house.spec}/{spec.file_name})"
+    source = f" {_of(house, 'source')}: {_sources(spec.doc_refs)}." if spec.doc_refs else ""
+    out.lines(f"Specification: {origin}.{source} [All pages](README.md)", "")
     types = [type_ for type_ in spec.types if type_.fields]
     _contents(out, spec, types)
     for type_ in types:
         _type(out, model, spec, type_)
     for enum in spec.enums:
         _enum(out, enum)
-    return link(out.text().rstrip("\n") + "\n", _QUIRKS)
+    return _linked(house, out.text().rstrip("\n") + "\n")
 
 
 def _contents(out: CodeWriter, spec: Spec, types: list[Type]) -> None:
@@ -86,6 +86,16 @@ def _note(spec: Spec, type_: Type) -> str:
     return ": a file" if type_ is spec.root and spec.file_extensions else ""
 
 
+def _of(house: House, what: str) -> str:
+    """Return ``Kafka's source``, or ``Source`` where the house names nobody."""
+    return house.owned(what) if house.name else what.capitalize()
+
+
+def _linked(house: House, text: str) -> str:
+    """Return the text with links to the quirks that it names, if the house has a page of them."""
+    return link(text, house.quirks) if house.quirks else text
+
+
 def _sources(references: tuple[str, ...]) -> str:
     return ", ".join(
         f"[{name}]({url})" for url, _, name in (item.partition(" ") for item in references)
@@ -98,7 +108,7 @@ def _type(out: CodeWriter, model: Model, spec: Spec, type_: Type) -> None:
     if is_root:
         out.lines("The file." if spec.file_extensions else "Read as a whole.", "")
     else:
-        out.lines(*type_.doc.splitlines(), "")
+        out.lines(*type_.doc.splitlines(), *[""][: len(type_.doc)])
     out.lines(" ".join(_facts(model, type_, is_root=is_root)), "")
     if type_.parameters:
         _parameters(out, model, type_)
@@ -122,8 +132,8 @@ def _facts(model: Model, type_: Type, *, is_root: bool) -> list[str]:
     else:
         facts.append(f"Class `{type_.class_name}`.")
     if type_.original_id:
-        facts.append(f"Kafka's name: `{type_.original_id}`.")
-    if not is_root:
+        facts.append(f"{_of(model.house, 'name')}: `{type_.original_id}`.")
+    if not is_root and type_.doc_refs:
         facts.append(f"Source: {_sources(type_.doc_refs)}.")
     return facts
 
@@ -167,7 +177,8 @@ def _fields(out: CodeWriter, model: Model, type_: Type) -> None:
         )
         for field in type_.fields
     ]
-    head = ("Offset", "Size", "Field", "Type", "In Kafka", "Meaning", "Allowed", "Written")
+    origin = f"In {model.house.name}" if model.house.name else "Original name"
+    head = ("Offset", "Size", "Field", "Type", origin, "Meaning", "Allowed", "Written")
     used = [i for i in range(len(head)) if i != 4 or any(row[i] for row in rows)]
     _table(
         out,
@@ -255,13 +266,14 @@ def _name(enum: Enum, value: EnumValue) -> str:
 
 def _index(model: Model) -> Output:
     out = CodeWriter()
-    out.lines(
-        "# Formats",
-        "",
-        "Layouts of Apache Kafka's files, made from the specification in "
-        f"[spec/]({_SPEC_FOLDER}/README.md).",
-        "",
-    )
+    house = model.house
+    about = "Layouts of files, made from their specification."
+    if house.spec:
+        about = (
+            f"Layouts of Apache {house.name}'s files, made from the specification in "
+            f"[spec/]({house.spec}/README.md)."
+        )
+    out.lines("# Formats", "", about, "")
     rows = []
     for spec in model.specs:
         names = [f"[{t.name}]({spec.id}.md#{t.name})" for t in spec.types if t.fields]
@@ -270,7 +282,8 @@ def _index(model: Model) -> Output:
     out.lines(
         "## How to read the tables",
         "",
-        "- Integers are big-endian: `int32` has a sign, `uint32` has none.",
+        "- Integers are big-endian: `int32` has a sign, `uint32` has none"
+        + ("." if house.spec else "; those that end in `le` are little-endian."),
         "- Offset counts bytes from the start of the structure; it is empty where earlier fields "
         "vary in size.",
         "- Size is in bytes unless it says bits; `rest` is all bytes left in the structure that "
@@ -279,11 +292,14 @@ def _index(model: Model) -> Output:
         "`at_end` means that there are none. Empty means any value.",
         "- Written is what a writer puts there: computed, always the same, or as given by its "
         "caller.",
-        "- A link to a field, or to a value of an enumeration, ends in its structure and its name: "
-        "`recordbatch.md#record_batch-crc` here, "
-        "`formats/recordbatch.html#record_batch-crc` on the site that `make docs` builds.",
-        f"- [Quirks]({_QUIRKS}) (Q4, Q9 and so on) are places where Kafka's reader is laxer or "
-        "stricter than one would expect.",
     )
-    text = link(out.text(), _QUIRKS)
+    if house.quirks:
+        out.lines(
+            "- A link to a field, or to a value of an enumeration, ends in its structure and its "
+            "name: `recordbatch.md#record_batch-crc` here, "
+            "`formats/recordbatch.html#record_batch-crc` on the site that `make docs` builds.",
+            f"- [Quirks]({house.quirks}) (Q4, Q9 and so on) are places where {house.name}'s reader "
+            "is laxer or stricter than one would expect.",
+        )
+    text = _linked(house, out.text())
     return Output("docs/README.md", tuple(spec.id for spec in model.specs), text)

@@ -98,9 +98,9 @@ def type_text(model: Model, field: Field, page: str) -> str:
     kind = field.type
     match kind:
         case IntegerType(size=size, signed=signed):
-            text = f"{'' if signed else 'u'}int{8 * size}"
+            text = f"{'' if signed else 'u'}int{8 * size}{'le' if kind.little else ''}"
         case FloatType(size=size):
-            text = f"float{8 * size}"
+            text = f"float{8 * size}{'le' if kind.little else ''}"
         case BitsType():
             text = "bool" if field.is_bool else "bits"
         case BytesType():
@@ -176,6 +176,8 @@ def valid_text(valid: Valid | None, subject: str) -> str:
     """Return the conditions of ``valid`` in words."""
     if valid is None:
         return ""
+    if valid.in_enum:
+        return "values of the enumeration"
     if valid.equal is not None:
         return code(valid.equal, subject)
     if valid.any_of:
@@ -188,7 +190,7 @@ def valid_text(valid: Valid | None, subject: str) -> str:
         return f"{_bound(valid.minimum)} or more"
     if valid.maximum is not None:
         return f"{_bound(valid.maximum)} or less"
-    return "values of the enumeration" if valid.in_enum else ""
+    return ""
 
 
 def _bound(expression: ex.Expression) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tools.specgen.expression import Int
@@ -83,6 +84,11 @@ class ChecksumPlace:
 
 def checksum_of(model: Model, type_: Type) -> ChecksumPlace | None:
     """Return the first checksum of a type, None if it has none."""
+    return next(checksums_of(model, type_), None)
+
+
+def checksums_of(model: Model, type_: Type) -> Iterator[ChecksumPlace]:
+    """Yield the checksums of a type, which stand at fixed places."""
     starts: dict[str, int] = {}
     position = 0
     for field in type_.fields:
@@ -94,5 +100,4 @@ def checksum_of(model: Model, type_: Type) -> ChecksumPlace | None:
     for field in type_.fields:
         if field.derive is not None and field.derive.function.is_checksum:
             place, start = starts[field.id], starts[field.derive.first]
-            return ChecksumPlace(field, field.derive.function, place, start)
-    return None
+            yield ChecksumPlace(field, field.derive.function, place, start)

@@ -87,7 +87,7 @@ def _checksum(model: Model, type_: Type, field: Field, derive: Derive, span: ran
             "a checksum covers everything up to the end of its type; "
             f"write {derive.function}({derive.first}..)"
         )
-    if field.type != IntegerType(4, signed=False):
+    if field.type not in (IntegerType(4, False), IntegerType(4, False, little=True)):
         yield f"{derive.function} has 32 bits without sign; write type: u4"
     if derive.plus:
         yield f"nothing can be added to a checksum; write {derive.function}(...) alone"

@@ -7,15 +7,10 @@ from collections.abc import Iterator
 
 from tools.specgen.expression import literal
 from tools.specgen.facts.fields import scalar_of, size_of
+from tools.specgen.house import House
 from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import BitsType, Field, FloatType, IntegerType, Model, Type
 
-_WIDTH = 80
-_REFERENCE = re.compile(
-    r"https://github\.com/(apache/(kafka|avro)|Aiven-Open/tiered-storage-for-apache-kafka"
-    r"|confluentinc/schema-registry|Apicurio/apicurio-registry|awslabs/aws-glue-schema-registry)"
-    r"/blob/(v|release-)?\d+\.\d+\.\d+(\.\d+)?/\S+ \S.*"
-)
 _NOT_IN_COMMENTS = ('"""', "*/", "\\")
 """What ends or changes a comment of Python, C or Java, into which the texts go."""
 _FILLERS = {"a", "an", "and", "for", "in", "is", "of", "the", "this", "to", "its", "field"}
@@ -23,29 +18,29 @@ _FILLERS = {"a", "an", "and", "for", "in", "is", "of", "the", "this", "to", "its
 
 def check(model: Model) -> Iterator[Problem]:
     """Yield problems with the rule ``doc``."""
+    house = model.house
     for type_ in model.all_types():
-        yield from found("doc", type_, _text(type_.location, type_.name, type_.doc))
-        yield from found("doc", type_, _references(type_))
+        yield from found("doc", type_, _text(house, type_.location, type_.name, type_.doc))
+        yield from found("doc", type_, _references(house, type_))
         for node in (*type_.parameters, *type_.nodes):
             if node.doc or not isinstance(node, Field) or _needs_doc(model, node):
-                yield from found("doc", node, _text(node.location, node.id, node.doc))
+                yield from found("doc", node, _text(house, node.location, node.id, node.doc))
     for spec in model.specs:
         for value in (value for enum in spec.enums for value in enum.values):
-            yield from found("doc", value, _text(value.location, value.id, value.doc))
+            yield from found("doc", value, _text(house, value.location, value.id, value.doc))
 
 
-def _references(type_: Type) -> Messages:
-    if not type_.doc_refs:
+def _references(house: House, type_: Type) -> Messages:
+    if house.doc and not type_.doc_refs:
         yield (
-            f"{type_.name} has no doc-ref; write the URL of Kafka's source at a release, "
+            f"{type_.name} has no doc-ref; write the URL of {house.owned('source')} at a release, "
             "a blank and the name of the class"
         )
     for reference in type_.doc_refs:
         yield from _comment("doc-ref", reference)
-        if not _REFERENCE.fullmatch(reference):
+        if house.reference and not re.fullmatch(house.reference, reference):
             yield (
-                f"doc-ref {reference} does not name a release and may change; write "
-                "https://github.com/apache/kafka/blob/<release>/<path> <name of the class>"
+                f"doc-ref {reference} does not name a release and may change; write {house.example}"
             )
 
 
@@ -59,13 +54,15 @@ def _needs_doc(model: Model, field: Field) -> bool:
     return is_bytes and not field.is_guard and (size is None or literal(size) is not None)
 
 
-def _text(location: str, name: str, doc: str) -> Messages:
+def _text(house: House, location: str, name: str, doc: str) -> Messages:
+    yield from _comment(f"the doc of {name}", doc)
+    if not house.doc:
+        return
     if not doc:
         yield f"{name} has no doc; say what it means and its unit"
         return
     if doc.startswith("TODO"):
         yield f"the doc of {name} is still to be written; say what it means and its unit"
-    yield from _comment(f"the doc of {name}", doc)
     words = set(re.findall(r"[a-z0-9]+", doc.lower())) - _FILLERS
     if words <= set(name.split("_")):
         yield f"the doc of {name} repeats its name; say what it means"
@@ -74,8 +71,11 @@ def _text(location: str, name: str, doc: str) -> Messages:
     lines = doc.splitlines()
     first = "doc: " if len(lines) == 1 else "  "
     longest = max(len(line) for line in lines) + _indent(location) + len(first)
-    if longest > _WIDTH:
-        yield f"the doc of {name} is {longest} columns wide; write doc: | and wrap it at {_WIDTH}"
+    if longest > house.width > 0:
+        yield (
+            f"the doc of {name} is {longest} columns wide; write doc: | and wrap it at "
+            f"{house.width}"
+        )
 
 
 def _comment(what: str, text: str) -> Messages:

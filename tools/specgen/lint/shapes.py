@@ -11,6 +11,7 @@ from tools.specgen.facts.fields import is_integer, is_nullable, references, size
 from tools.specgen.facts.ranges import VARINTS, allowed_values
 from tools.specgen.facts.segments import Segment, members, repeated_choices, segments
 from tools.specgen.facts.sizes import fixed_size, minimum_size
+from tools.specgen.house import House
 from tools.specgen.lint.problem import Located, Messages, Problem, found
 from tools.specgen.model import (
     BytesType,
@@ -72,7 +73,7 @@ def check(model: Model) -> Iterator[Problem]:
             yield from found("reserved", enum, _reserved(enum.id))
             yield from found("clash", enum, _twice([value.id for value in enum.values]))
             yield from found("clash", enum, _alike([(value, value.id) for value in enum.values]))
-            yield from found("clash", enum, _one_name(enum))
+            yield from found("clash", enum, _one_name(model.house, enum))
             for value in enum.values:
                 words = {*_KEYWORDS, "mro"}
                 yield from found("reserved", value, _reserved(value.id, words))
@@ -129,13 +130,14 @@ def _alike(named: Sequence[tuple[Located, str]]) -> Messages:
             yield node, f"{name} and {other} are both {camel(name)} elsewhere; rename one of them"
 
 
-def _one_name(enum: Enum) -> Messages:
-    """Yield values that Kafka calls the same, so that the name says neither of them."""
+def _one_name(house: House, enum: Enum) -> Messages:
+    """Yield values that are called the same, so that the name says neither of them."""
     seen: dict[str, str] = {}
     for value in enum.values:
         other = seen.setdefault(value.shown, value.id)
         if other != value.id:
-            message = f"{other} and {value.id} are both {value.shown} in Kafka"
+            where = f" in {house.name}" if house.name else ""
+            message = f"{other} and {value.id} are both {value.shown}{where}"
             yield value, f"{message}; write another -orig-id"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 from tools.specgen.facts.ranges import value_range
+from tools.specgen.house import House
 from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
     BitsType,
@@ -14,6 +15,8 @@ from tools.specgen.model import (
     Enum,
     EnumValue,
     Field,
+    FloatType,
+    IntegerType,
     Member,
     Model,
     Parameter,
@@ -46,8 +49,6 @@ _KEYS = {
 }  # fmt: skip
 """The keys that a node may have, in the order of the official style guide."""
 
-_REQUIRED_META = ("title", "xref", "license", "ks-version", "endian")
-_META_VALUES = {"license": "CC0-1.0", "endian": "be", "ks-version": "'0.11'"}
 _PREFIXES = {
     DeriveFunction.LEN: "len_", DeriveFunction.COUNT: "num_", DeriveFunction.PRESENT: "has_",
 }  # fmt: skip
@@ -57,42 +58,61 @@ _ID = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 def check(model: Model) -> Iterator[Problem]:
     """Yield problems with rules S9 and S10 and the rules ``order``, ``naming`` and ``meta``."""
+    house = model.house
     for spec in model.specs:
         meta = f"{spec.file_name}#/meta"
-        yield from found("meta", meta, _meta(spec))
+        yield from found("meta", meta, _meta(spec, house))
         yield from found("S7", meta, _hiding(spec))
-        yield from _keys(meta, [key for key in spec.meta_order if key not in _HIDING], _META_KEYS)
+        keys = [key for key in spec.meta_order if key not in _HIDING]
+        yield from _keys(meta, keys, _META_KEYS, house)
         for enum in spec.enums:
-            yield from found("S9", enum, _values(enum))
+            yield from found("S9", enum, _values(enum) if house.style else ())
             for value in enum.values:
-                yield from _node(value, value.id, _KEYS[EnumValue])
+                yield from _node(value, value.id, _KEYS[EnumValue], house)
     for type_ in model.all_types():
         is_root = type_ is model.spec(type_.spec_id).root
-        yield from _node(type_, type_.name, _TOP_KEYS if is_root else _TYPE_KEYS)
+        yield from _node(type_, type_.name, _TOP_KEYS if is_root else _TYPE_KEYS, house)
         for node in (*type_.parameters, *type_.nodes):
-            yield from _node(node, node.id, _KEYS[type(node)])
+            yield from _node(node, node.id, _KEYS[type(node)], house)
         for field in type_.fields:
             is_message = model.spec(type_.spec_id).is_message
-            yield from found("naming", field, _field_naming(field, is_message=is_message))
+            if house.style:
+                yield from found("naming", field, _field_naming(field, is_message=is_message))
             yield from found("S9", field, _enum(model, type_, field))
+            yield from found("meta", field, _order_of(model, type_, field))
 
 
-def _meta(spec: Spec) -> Messages:
-    values = {
-        "license": spec.license,
-        "endian": spec.endian,
-        "ks-version": f"'{spec.ks_version}'" if spec.ks_version else "a number",
-    }
-    for key in _REQUIRED_META:
+def _meta(spec: Spec, house: House) -> Messages:
+    version = f"'{spec.ks_version}'" if spec.ks_version else "a number"
+    values = {"license": spec.license, "endian": spec.endian, "ks-version": version}
+    for key, value in house.meta:
+        wanted = f"'{value}'" if key == "ks-version" else value
         if key not in spec.meta_order:
-            yield f"{key} is missing; write {key}: {_META_VALUES.get(key, '...')}"
-        elif key in values and values[key] != _META_VALUES[key]:
-            yield f"{key} is {values[key]}; write {key}: {_META_VALUES[key]}"
+            yield f"{key} is missing; write {key}: {wanted or '...'}"
+        elif value and values.get(key) != wanted:
+            yield f"{key} is {values.get(key)}; write {key}: {wanted}"
+    if "endian" not in (*spec.meta_order, *dict(house.meta)) and _has_order(spec):
+        yield "endian is missing; write endian: be or endian: le"
     fields = (field for type_ in spec.types for field in type_.fields)
     if spec.bit_endian != "be" and any(isinstance(field.type, BitsType) for field in fields):
         yield "there are bit fields; write bit-endian: be"
     if "\n" in spec.title or '"' in spec.title or "\\" in spec.title:
         yield "the title is a heading; write one line without quotation marks and backslashes"
+
+
+def _has_order(spec: Spec) -> bool:
+    """Return whether a number of the file has more than one byte."""
+    kinds = [field.type for type_ in spec.types for field in type_.fields]
+    kinds += [peek.type for type_ in spec.types for peek in type_.peek_instances]
+    return any(isinstance(kind, IntegerType | FloatType) and kind.size > 1 for kind in kinds)
+
+
+def _order_of(model: Model, type_: Type, field: Field) -> Messages:
+    """Yield fields whose order of bytes is not that of the house."""
+    wanted = dict(model.house.meta).get("endian")
+    kind = field.type
+    if wanted == "be" and isinstance(kind, IntegerType | FloatType) and kind.little:
+        yield f"{field.id} has its low byte first; leave le out, as the house has endian: be"
 
 
 def _hiding(spec: Spec) -> Messages:
@@ -101,12 +121,16 @@ def _hiding(spec: Spec) -> Messages:
             yield f"{key} hides missing types; describe every type"
 
 
-def _node(node: Member | Type | EnumValue, name: str, known: Sequence[str]) -> Iterator[Problem]:
-    yield from _keys(node.location, node.key_order, known)
+def _node(
+    node: Member | Type | EnumValue, name: str, known: Sequence[str], house: House
+) -> Iterator[Problem]:
+    yield from _keys(node.location, node.key_order, known, house)
     yield from found("naming", node, _name(name, node.original_id))
 
 
-def _keys(location: str, actual: Sequence[str], known: Sequence[str]) -> Iterator[Problem]:
+def _keys(
+    location: str, actual: Sequence[str], known: Sequence[str], house: House
+) -> Iterator[Problem]:
     for key in actual:
         if key not in known:
             close = get_close_matches(key, known, n=1)
@@ -114,7 +138,7 @@ def _keys(location: str, actual: Sequence[str], known: Sequence[str]) -> Iterato
             yield Problem(location, "S10", f"unknown key {key}; {advice}")
     ordered = [key for key in actual if key in known]
     wanted = sorted(ordered, key=known.index)
-    if ordered != wanted:
+    if house.style and ordered != wanted:
         yield Problem(location, "order", f"write the keys in the order {', '.join(wanted)}")
 
 
@@ -160,9 +184,11 @@ def _enum(model: Model, type_: Type, field: Field) -> Messages:
                 yield f"-known names numbers that {name} lacks; name the first and last"
     elif field.known is not None:
         yield "-known is for fields with an enum; leave it out"
-    if field.valid is not None and field.valid.in_enum and "refuses" not in field.doc:
+    in_enum = field.valid is not None and field.valid.in_enum
+    if in_enum and model.house.doc and "refuses" not in field.doc:
+        name = model.house.name or "the owner"
         yield (
-            "in-enum is for values that Kafka refuses; say in doc that Kafka refuses others, "
+            f"in-enum is for values that {name} refuses; say in doc that {name} refuses others, "
             "or drop in-enum"
         )
 

@@ -9,7 +9,7 @@ from tools.specgen.facts.sizes import checksum_of, fixed_size
 from tools.specgen.model import Field, IntegerType, Model, Type
 from tools.specgen.native.columns import INTEGER, c_name
 from tools.specgen.native.decode import Numbers
-from tools.specgen.native.encode_fields import RANGE, FieldWriter
+from tools.specgen.native.encode_fields import RANGE, FieldWriter, store_of
 from tools.specgen.native.expressions import CTranslator, Unsupported, checks
 from tools.specgen.writer import CodeWriter
 
@@ -134,7 +134,7 @@ def emit_frame(
         tests += checks(translator, field)
         for test in tests:
             out.when(f"!({test})", RANGE)
-        out.line(f"ks_store(p, {field.type.size}, f_{field.id});")
+        out.line(f"{store_of(field.type)}(p, {field.type.size}, f_{field.id});")
         out.line(f"p += {field.type.size};")
 
 
@@ -144,7 +144,8 @@ def _emit_checksum(model: Model, kind: Type, size: str, out: CodeWriter) -> None
         return
     assert isinstance(found.field.type, IntegerType)
     computed = f"ks_{found.function}(body + {found.start}, {size} - {found.start})"
-    out.line(f"ks_store(body + {found.position}, {found.field.type.size}, (int64_t){computed});")
+    store, width = store_of(found.field.type), found.field.type.size
+    out.line(f"{store}(body + {found.position}, {width}, (int64_t){computed});")
 
 
 def header_size(segment: Segment, batch: Batch) -> int:

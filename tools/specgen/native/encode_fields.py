@@ -25,6 +25,11 @@ from tools.specgen.writer import CodeWriter
 RANGE = "return KS_RANGE;"
 
 
+def store_of(kind: IntegerType) -> str:
+    """Return the function that stores an integer in the order of its bytes."""
+    return "ks_store_le" if kind.little else "ks_store"
+
+
 class FieldWriter:
     """Writer of structures with values in C variables ``v_<path>``, ``b_<path>``, ``n_<path>``.
 
@@ -236,5 +241,5 @@ class FieldWriter:
             self.out.line(f"p = ks_write_groups(p, ks_code_{scalar}({value}));")
         else:
             assert isinstance(field.type, IntegerType)
-            self.out.line(f"ks_store(p, {field.type.size}, {value});")
+            self.out.line(f"{store_of(field.type)}(p, {field.type.size}, {value});")
             self.out.line(f"p += {field.type.size};")

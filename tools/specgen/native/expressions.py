@@ -120,7 +120,4 @@ def checks(translator: CTranslator, node: Field | PeekInstance) -> list[str]:
         found.append(" || ".join(f"{value} == {translator.text(e)}" for e in valid.any_of))
     if valid.expression is not None:
         found.append(translator.text(valid.expression))
-    if valid.in_enum and node.enum is not None:
-        members = translator.model.enum(node.enum).values
-        found.append(" || ".join(f"{value} == {item.value}" for item in members))
     return found

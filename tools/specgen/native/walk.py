@@ -310,7 +310,7 @@ class Walk:
 
 
 def _integer(kind: IntegerType, at: str) -> str:
-    return f"ks_{'s' if kind.signed else 'u'}{kind.size}({at})"
+    return f"ks_{'s' if kind.signed else 'u'}{kind.size}{'le' if kind.little else ''}({at})"
 
 
 def _load(leaf: _Leaf) -> str:

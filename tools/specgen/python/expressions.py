@@ -90,9 +90,6 @@ class Translator(Terms):
             tests.append(f"{value} > {high}")
         if valid.any_of:
             tests.append(f"{value} not in {_tuple([self.text(item) for item in valid.any_of])}")
-        if valid.in_enum and field.enum:
-            enum = self.model.enum(field.enum)
-            tests.append(f"{value} not in {_tuple([str(item.value) for item in enum.values])}")
         if valid.expression is not None:
             tests.append(self.negated(valid.expression))
         return tests

@@ -263,7 +263,9 @@ class _Module:
 
 
 def _is_plain(leaf: Leaf) -> bool:
-    """Return whether the bounds, if there are any, depend on one number only."""
+    """Return whether its high byte is first, and its bounds depend on one number only."""
+    if leaf.order == "<":
+        return False
     parts = [part for field in leaf.fields for part in valid_parts(field.valid)]
     return not parts or not (leaf.is_bits or any(ex.names(part) - {"_"} for part in parts))
 

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 
 from tools.specgen.facts.fields import is_computed, model_fields, value_types
 from tools.specgen.facts.ranges import VARINTS
+from tools.specgen.facts.sizes import ChecksumPlace, checksums_of
 from tools.specgen.model import Model, Scalar, Spec, Type, TypeReference
 from tools.specgen.output import Output
 from tools.specgen.python.parse_fields import FieldReader, bulk_run, is_bulk
 from tools.specgen.python.runs import Names
-from tools.specgen.python.statements import Module, package, taken_names
+from tools.specgen.python.statements import Module, package, plus, taken_names
 
 
 def emit(model: Model) -> list[Output]:
@@ -63,8 +64,22 @@ class _ParseModule(Module):
         self._open(type_)
         with self.out.indented():
             reader = FieldReader(self, type_)
+            places = [] if self.model.house.verifies else list(checksums_of(self.model, type_))
+            if places:
+                self.out.line("begin = pos")
             reader.read_all()
+            for place in places:
+                self._verify(place, reader.local(place.field.id))
             self._return(type_, reader)
+
+    def _verify(self, place: ChecksumPlace, stored: str) -> None:
+        """Compare a checksum with that of the bytes that it covers."""
+        covered = f"memoryview(buffer)[{plus('begin', place.start)} : pos]"
+        test = f"(computed := {place.function}({covered})) != {stored}"
+        with self.out.block(f"if {test}:"):
+            where = f'"/{place.field.id}", "{place.field.location}"'
+            at = plus("begin", place.position)
+            self.out.line(f"raise mismatch({at}, {stored}, computed, {where})")
 
     def _return(self, type_: Type, reader: FieldReader) -> None:
         if type_.is_transparent:
@@ -119,7 +134,7 @@ class _ParseModule(Module):
             with self.out.block("else:"):
                 self.out.line("raise endless(start, path, spec)")
             if 7 * size > bits:
-                self.out.line("# Bits that do not fit are dropped, as Kafka drops them.")
+                self.out.line("# Bits that do not fit are dropped.")
                 self.out.line(f"value &= 0x{(1 << bits) - 1:X}")
             result = "(value >> 1) ^ -(value & 1)" if zigzag else "value"
             self.out.line(f"return {result}, pos")

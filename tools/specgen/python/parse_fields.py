@@ -20,7 +20,15 @@ from tools.specgen.model import (
     ValueInstance,
 )
 from tools.specgen.python.expressions import Stream, Translator
-from tools.specgen.python.runs import Leaf, Run, is_fixed, path_of, run_of, segments
+from tools.specgen.python.runs import (
+    Leaf,
+    Run,
+    has_one_order,
+    is_fixed,
+    path_of,
+    run_of,
+    segments,
+)
 from tools.specgen.python.statements import Module, Statements, plus
 
 
@@ -43,6 +51,7 @@ def is_bulk(model: Model, type_: Type) -> bool:
         and bool(type_.fields)
         and fixed_size(model, type_) is not None
         and all(is_fixed(model, field) for field in type_.fields)
+        and has_one_order(model, type_, type_.fields)
         and not any(field.derive for field in type_.fields)
         and any(_is_array_of(type_, field) for user in model.all_types() for field in user.fields)
     )
@@ -316,7 +325,7 @@ class FieldReader(Statements):
             with self.out.block(f"if end - pos < {leaf.offset + leaf.size}:"):
                 self._raise_missing(leaf)
             if self._used_in_checks(run, leaf):
-                struct = self.structs.name(f">{leaf.code}")
+                struct = self.structs.name(leaf.format)
                 at = plus("pos", leaf.offset)
                 self.out.line(
                     f"({self._leaf_variable(leaf)},) = {struct}.unpack_from(buffer, {at})"

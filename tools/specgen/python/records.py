@@ -333,10 +333,11 @@ class RecordLoop:
             return
         scalar = None
         match field.type:
-            case IntegerType(size, signed):
+            case IntegerType(size, signed, little):
                 if field.id in used or field.valid or field.derive:
                     part = f"data[pos : pos + {size}]"
-                    out.line(f'{target} = int.from_bytes({part}, "big", signed={signed})')
+                    order = "little" if little else "big"
+                    out.line(f'{target} = int.from_bytes({part}, "{order}", signed={signed})')
                 out.line(f"pos += {size}")
             case BytesType(size) if size is not None:
                 self._bytes(out, type_, field, size, target)

@@ -49,6 +49,19 @@ class Leaf:
         return isinstance(self.fields[0].type, BitsType)
 
     @property
+    def order(self) -> str:
+        """The order of its bytes, as ``struct`` writes it: empty where it has none."""
+        kind = self.fields[0].type
+        if self.size == 1 or isinstance(kind, BytesType):
+            return ""
+        return "<" if isinstance(kind, IntegerType | FloatType) and kind.little else ">"
+
+    @property
+    def format(self) -> str:
+        """Format for ``struct.Struct`` of it alone."""
+        return format_of([self])
+
+    @property
     def is_bytes(self) -> bool:
         """A byte string."""
         return isinstance(self.fields[0].type, BytesType)
@@ -77,10 +90,16 @@ class Run:
     @property
     def format(self) -> str:
         """Format for ``struct.Struct``."""
-        return ">" + "".join(leaf.code for leaf in self.leaves)
+        return format_of(self.leaves)
 
 
 Segment = Run | Field
+
+
+def format_of(leaves: Sequence[Leaf]) -> str:
+    """Return the format for ``struct.Struct`` of leaves whose bytes have one order."""
+    order = next((leaf.order for leaf in leaves if leaf.order), ">")
+    return order + "".join(leaf.code for leaf in leaves)
 
 
 def path_of(parents: Sequence[Field], last: Field) -> str:
@@ -98,9 +117,16 @@ def segments(model: Model, type_: Type) -> list[Segment]:
             result.append(run_of(model, type_, pending))
             pending.clear()
 
+    unit: list[Field] = []
     for item in type_.fields:
         if is_fixed(model, item):
-            pending.append(item)
+            unit.append(item)
+            if _width(unit) % 8:
+                continue  # bit fields of one number stay together
+            if not has_one_order(model, type_, (*pending, *unit)):
+                flush()
+            pending += unit
+            unit = []
         else:
             flush()
             result.append(item)
@@ -113,6 +139,16 @@ def run_of(model: Model, type_: Type, fields: Sequence[Field]) -> Run:
     leaves: list[Leaf] = []
     _add_leaves(model, type_, tuple(fields), (), leaves)
     return Run(tuple(fields), tuple(leaves))
+
+
+def _width(fields: Sequence[Field]) -> int:
+    """Return the bits of all bit fields."""
+    return sum(field.type.width for field in fields if isinstance(field.type, BitsType))
+
+
+def has_one_order(model: Model, type_: Type, fields: Sequence[Field]) -> bool:
+    """Return whether the bytes of all numbers in fields of fixed width have one order."""
+    return len({leaf.order for leaf in run_of(model, type_, fields).leaves} - {""}) <= 1
 
 
 def is_fixed(model: Model, item: Field) -> bool:
@@ -129,6 +165,7 @@ def is_fixed(model: Model, item: Field) -> bool:
                 and not inner.peek_instances
                 and bool(inner.fields)
                 and all(_is_simple(model, inner_field) for inner_field in inner.fields)
+                and has_one_order(model, inner, inner.fields)
             )
     return False
 
@@ -152,7 +189,7 @@ def _add_leaves(
         match item.type:
             case BitsType():
                 bits.append(item)
-                width = sum(f.type.width for f in bits if isinstance(f.type, BitsType))
+                width = _width(bits)
                 if width % 8 == 0:
                     code, size = _UNSIGNED[width // 8], width // 8
                     leaves.append(Leaf(tuple(bits), owner, parents, code, size, offset))

@@ -13,7 +13,7 @@ from tools.specgen.writer import CodeWriter
 
 _LOCALS = (
     "buffer", "pos", "end", "complete", "start", "stop", "base", "item", "index", "count", "result",
-    "error", "model", "path", "spec", "byte", "shift",
+    "error", "model", "path", "spec", "byte", "shift", "begin", "computed",
 )  # fmt: skip
 _HEAD = '''"""{title}: {package}rs."""
 
@@ -23,8 +23,8 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
-from kafkaspec.checksum import crc32, crc32c
-from kafkaspec.errors import KafkaSpecError
+from {checksum} import crc32, crc32c
+from {errors} import {error}
 
 from ..model import {models}
 from ..runtime import {runtime}
@@ -36,7 +36,7 @@ from ..runtime import {runtime}
 '''
 _RUNTIME = (
     "Buffer", "check_bytes", "check_float", "check_integer", "check_items", "endless", "invalid",
-    "missing", "trailing", "unencodable",
+    "mismatch", "missing", "trailing", "unencodable",
 )  # fmt: skip
 
 
@@ -65,7 +65,11 @@ class Module:
         self.out.lines(*table)
         others = [spec.id for spec in self.model.closure(self.spec.id) if spec.id != self.spec.id]
         models = [f"{self.spec.id} as model", *(f"{other} as {other}_model" for other in others)]
+        house = self.model.house
         head = _HEAD.format(
+            checksum=house.checksum or "..checksum",
+            errors=house.errors or "..errors",
+            error=house.error,
             title=self.spec.title,
             package=package,
             models=", ".join(models),
@@ -126,6 +130,6 @@ class Statements:
     def _handler(self, path: str) -> Iterator[None]:
         with self.out.block("try:"):
             yield
-        with self.out.block("except KafkaSpecError as error:"):
+        with self.out.block(f"except {self.model.house.error} as error:"):
             self.out.line(f'error.path = f"{path}{{error.path}}"')
             self.out.line("raise")

@@ -23,7 +23,7 @@ from tools.specgen.model import (
     ValueInstance,
 )
 from tools.specgen.python.expressions import Translator
-from tools.specgen.python.runs import Leaf, Run, path_of, run_of, segments
+from tools.specgen.python.runs import Leaf, Run, format_of, path_of, run_of, segments
 from tools.specgen.python.statements import Module, Statements, plus
 
 
@@ -333,7 +333,7 @@ class FieldWriter(Statements):
     def _pack(self, leaves: list[Leaf]) -> None:
         if not leaves:
             return
-        struct = self.structs.name(">" + "".join(leaf.code for leaf in leaves))
+        struct = self.structs.name(format_of(leaves))
         values = ", ".join(self._packed(leaf) for leaf in leaves)
         self.out.line(f"out += {struct}.pack({values})")
 

@@ -201,7 +201,11 @@ class Changes:
         canonical = derive is None or number == self._base.node(item.id).value
         why = f"{item.id} is {number}."
         if derive is not None and derive.function.is_checksum:
-            why += " The library verifies checksums, not the parser."
+            why += (
+                " The library verifies checksums, not the parser."
+                if self._model.house.verifies
+                else ""
+            )
         if derive is not None and self._type.is_opaque_count(item):
             canonical = True
             why += f" Nothing ties it to {derive.first} while these are bytes."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from tools.specgen.model import DeriveFunction, Scalar
+from tools.specgen.model import DeriveFunction, IntegerType, Scalar
 
 
 def unsigned_varint(value: int) -> bytes:
@@ -21,6 +21,11 @@ def varint(scalar: Scalar, value: int) -> bytes:
     if scalar is Scalar.UNSIGNED_VARINT32:
         return unsigned_varint(value)
     return unsigned_varint((value << 1) if value >= 0 else ((-value << 1) - 1))
+
+
+def number_bytes(kind: IntegerType, value: int) -> bytes:
+    """Return the bytes of an integer of fixed size."""
+    return value.to_bytes(kind.size, "little" if kind.little else "big", signed=kind.signed)
 
 
 def checksum(function: DeriveFunction, data: bytes) -> int:

@@ -29,7 +29,7 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
-from tools.specgen.vectors.encode import checksum, varint
+from tools.specgen.vectors.encode import checksum, number_bytes, varint
 
 
 class Shape(Enum):
@@ -272,7 +272,9 @@ class Builder:
             return Node(here, item, shape, self.encode(item, number), number)
         if isinstance(kind, FloatType):
             real = wanted if isinstance(wanted, float) else 20.5 + index
-            return Node(here, item, Shape.ATOM, struct.pack(">d", real), real)
+            return Node(
+                here, item, Shape.ATOM, struct.pack("<d" if kind.little else ">d", real), real
+            )
         scalar = scalar_of(self._model, item)
         if scalar is not None:
             value = self._base_scalar(item, index, scope) if wanted is ... else wanted
@@ -334,7 +336,7 @@ class Builder:
         if isinstance(item.type, BitsType):
             return b""
         if isinstance(item.type, IntegerType):
-            return int(value).to_bytes(item.type.size, "big", signed=item.type.signed)
+            return number_bytes(item.type, int(value))
         type_ = self._model.inner(item)
         assert type_.scalar is not None
         if type_.scalar.is_integer:

@@ -8,14 +8,16 @@ would see after a broken field, it raises ``Undecided`` and no vector is made.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from tools.specgen.evaluate import satisfies
 from tools.specgen.expression import literal
 from tools.specgen.model import IntegerType
+from tools.specgen.vectors.encode import checksum
 from tools.specgen.vectors.tree import Node, Shape, Structure
 
 TRUNCATED, OVERRUN = "truncated", "overrun"
-INVALID, TRAILING = "invalid_value", "trailing_bytes"
+INVALID, TRAILING, MISMATCH = "invalid_value", "trailing_bytes", "checksum_mismatch"
 
 
 class Undecided(Exception):  # noqa: N818
@@ -37,16 +39,41 @@ class _RefusedError(Exception):
         self.verdict = Verdict(reason, path, offset)
 
 
-def decide(structure: Structure, total: int) -> Verdict:
+def decide(structure: Structure, total: int, *, verify: bool = False) -> Verdict:
     """Return the verdict on the first ``total`` bytes of a buffer that begins with the structure.
+
+    Args:
+        structure: what the bytes are made from.
+        total: how many there are.
+        verify: whether parsers compare checksums.
 
     Raises:
         Undecided: it depends on bytes that the tree does not know.
     """
     try:
-        return Verdict("", "", _structure(structure, total, TRUNCATED))
+        end = _structure(structure, total, TRUNCATED)
+        if verify:
+            _verify(structure, whole=end == len(structure.data))
+        return Verdict("", "", end)
     except _RefusedError as refused:
         return refused.verdict
+
+
+def _verify(structure: Structure, *, whole: bool) -> None:
+    """Refuse the first stored checksum that is not that of the bytes, inner structures first."""
+    for node in structure.nodes:
+        for inner in (node, *node.items[: node.count]):
+            if inner.inner is not None:
+                _verify(inner.inner, whole=whole)
+    for node in structure.nodes:
+        derive = node.field.derive
+        if derive is None or not derive.function.is_checksum:
+            continue
+        if not whole:
+            raise Undecided
+        covered = structure.data[structure.start_of(derive.first) - structure.start :]
+        if node.value != checksum(derive.function, covered):
+            raise _RefusedError(MISMATCH, node.path, node.start)
 
 
 def _structure(structure: Structure, limit: int, short: str) -> int:
@@ -58,7 +85,8 @@ def _structure(structure: Structure, limit: int, short: str) -> int:
         path = f"{structure.path}/{peek.id}"
         if start + peek.type.size > limit:
             raise _RefusedError(short, path, start)
-        value = int.from_bytes(data, "big", signed=peek.type.signed)
+        order: Literal["little", "big"] = "little" if peek.type.little else "big"
+        value = int.from_bytes(data, order, signed=peek.type.signed)
         if not satisfies(peek.valid, value, structure.scope):
             raise _RefusedError(INVALID, path, start)
         if value != structure.scope[peek.id]:

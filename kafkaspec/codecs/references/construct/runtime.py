@@ -91,8 +91,8 @@ class either_(ExprMixin):  # type: ignore[misc]  # noqa: N801
 class BoundedVarInt(construct.Construct):  # type: ignore[misc]
     """A ``VarInt`` or ``ZigZag`` of at most so many bits.
 
-    Surplus bits of the last possible byte are dropped, as Kafka's ``ByteUtils`` does. Longer
-    encodings than needed are read, the shortest is written.
+    Surplus bits of the last possible byte are dropped. Longer encodings than needed are
+    read, the shortest is written.
     """
 
     def __init__(self, bits: int, *, zigzag: bool) -> None:

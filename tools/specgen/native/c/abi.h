@@ -5,8 +5,8 @@
  * The core never explains a refusal: it says which batch and which byte, and the reference codec
  * then reads that batch again and raises the error.
  */
-#ifndef KAFKASPEC_ABI_H
-#define KAFKASPEC_ABI_H
+#ifndef KS_ABI_H
+#define KS_ABI_H
 
 #include <stdint.h>
 

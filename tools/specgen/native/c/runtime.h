@@ -1,6 +1,6 @@
 /* Shared parts of generated C: loads, varints, arithmetic as in Java, and writers of columns. */
-#ifndef KAFKASPEC_RUNTIME_H
-#define KAFKASPEC_RUNTIME_H
+#ifndef KS_RUNTIME_H
+#define KS_RUNTIME_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,6 +79,29 @@ KS_INLINE int64_t ks_s8(const uint8_t *p)
 }
 /* Kept as the bits of a signed integer: no field of the format needs the top bit. */
 KS_INLINE int64_t ks_u8(const uint8_t *p) { return ks_s8(p); }
+
+/* The same with the low byte first. */
+KS_INLINE uint64_t ks_load_le(const uint8_t *p, int size)
+{
+    uint64_t value = 0;
+    for (int i = size - 1; i >= 0; i--)
+        value = value << 8 | p[i];
+    return value;
+}
+KS_INLINE int64_t ks_u2le(const uint8_t *p) { return (int64_t)ks_load_le(p, 2); }
+KS_INLINE int64_t ks_s2le(const uint8_t *p) { return (ks_u2le(p) ^ 0x8000) - 0x8000; }
+KS_INLINE int64_t ks_u4le(const uint8_t *p) { return (int64_t)ks_load_le(p, 4); }
+KS_INLINE int64_t ks_s4le(const uint8_t *p)
+{
+    return (ks_u4le(p) ^ INT64_C(0x80000000)) - INT64_C(0x80000000);
+}
+KS_INLINE int64_t ks_s8le(const uint8_t *p) { return ks_signed(ks_load_le(p, 8)); }
+KS_INLINE int64_t ks_u8le(const uint8_t *p) { return ks_s8le(p); }
+KS_INLINE void ks_store_le(uint8_t *p, int size, int64_t value)
+{
+    for (int i = 0; i < size; i++)
+        p[i] = (uint8_t)((uint64_t)value >> (8 * i));
+}
 
 KS_INLINE void ks_store(uint8_t *p, int size, int64_t value)
 {
