@@ -35,6 +35,7 @@ _SECTIONS = {
     "Write": {
         "convert": "Rewrite logs: magic, compression, offsets, segments.",
         "index": "Rebuild indexes from their logs.",
+        "assemble": "Write the bytes that a text says, the inverse of explain.",
     },
     "Kafka's own topics": {
         "groups": "Show groups: members, committed offsets, lag; now or in the past.",

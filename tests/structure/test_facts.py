@@ -55,6 +55,7 @@ def is_typed(node: ast.AST) -> bool:
 ALLOWED = {
     "pack('>d', value)": "the one kind of number that has no size in the specification",
     "9863518390377041911 .to_bytes(8, 'big')": "the magic of files of another system",
+    "number.to_bytes(total // 8, 'big')": "a run of bits, the highest first in every type",
     "number.to_bytes(4, 'big')": "the counter of a cipher",
 }
 

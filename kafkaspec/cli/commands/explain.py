@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from kafkaspec._generated.layout import ENUMS, LAYOUTS
+from kafkaspec.assembly import listing, listing_as
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.explain_data import (
     Section,
+    entry_at,
     explain_batch,
     explain_sidecar,
     find_position,
@@ -26,12 +28,13 @@ from kafkaspec.cli.console import (
     new_table,
     note,
     print_object,
+    say,
     stdout_console,
     styled,
 )
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import CodecName, Decode, PathsOrUrls, format_option
+from kafkaspec.cli.options import CodecName, Decode, PathsOrUrls
 from kafkaspec.codecs import Origin, codec_names, get_codec
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition
@@ -49,6 +52,8 @@ from kafkaspec.tiered.mount import mounted
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+ASSEMBLY: Final = "assembly"
 
 _EPILOG = """
 Output of --format json, one object for each field: file, section, path, start, end,
@@ -105,7 +110,12 @@ def explain_command(
     ),
     decode: Decode,
     full: bool = option("Show all bytes of long keys and values."),
-    output_format: Annotated[str, format_option],
+    output_format: str = option(
+        "--format",
+        "Text, JSON lines, or assembly: all bytes as text that `assemble` turns into a file again.",
+        type=click.Choice(["text", "json", ASSEMBLY]),
+        default="text",
+    ),
 ) -> None:
     """Show the bytes of a batch as hex, each field with its name, value and meaning.
 
@@ -124,6 +134,8 @@ def explain_command(
     if type_name is not None and offset is not None:
         raise click.UsageError("--as takes --position, not --offset")
     inputs = Inputs(paths)
+    if output_format == ASSEMBLY:
+        ctx.exit(_print_assembly(paths, inputs, offset, position, type_name, parameters, size))
     console = None if output_format == "json" else stdout_console()
     chosen = [item for path in paths for item in _files(path, offset, inputs)]
     if position is not None and any(path.is_dir() for path in paths):
@@ -154,6 +166,42 @@ def explain_command(
         except KafkaSpecError as error:
             inputs.cannot_read(error)
     ctx.exit(USAGE if inputs.unreadable and not inputs.read else inputs.exit_code)
+
+
+def _print_assembly(
+    paths: Sequence[Path],
+    inputs: Inputs,
+    offset: int | None,
+    position: int | None,
+    type_name: str | None,
+    parameters: tuple[int, ...],
+    size: int | None,
+) -> int:
+    """Print the lines of one file, and return the exit code."""
+    if len(paths) != 1 or paths[0].is_dir():
+        raise click.UsageError("--format assembly takes one file")
+    (file,) = paths
+    try:
+        if type_name is not None:
+            key = type_named(type_name)
+            given = parameters_of(file, key, parameters)
+            lines = listing_as(file, key, given, position or 0, size)
+        else:
+            if offset is not None or position is not None:
+                with Segment(file, codec="kaitai") as segment:
+                    position = (
+                        entry_at(segment, position)
+                        if position is not None
+                        else find_position(segment, offset or 0)
+                    )
+            lines = listing(file, position)
+        for line in lines:
+            say(line)
+    except KafkaSpecError as error:
+        inputs.cannot_read(error)
+        return USAGE
+    inputs.read += 1
+    return inputs.exit_code
 
 
 def _files(path: Path, offset: int | None, inputs: Inputs) -> Iterator[Path]:
@@ -394,7 +442,7 @@ def explain_type(
         UsageError: the parameters are not those of the type, or there are too many bytes.
         KafkaSpecError: the file cannot be read, or has no such byte.
     """
-    parameters = _parameters(path, type_key, given)
+    parameters = parameters_of(path, type_key, given)
     with closing(FileReading(path)) as file:
         left = file.size - position
         if left < 0:
@@ -437,7 +485,7 @@ def _outcome(
     return value, end
 
 
-def _parameters(path: Path, type_key: str, given: Sequence[int]) -> tuple[int, ...]:
+def parameters_of(path: Path, type_key: str, given: Sequence[int]) -> tuple[int, ...]:
     """Return the parameters of a type, taken from the name of the file if possible."""
     wanted = LAYOUTS[type_key].parameters
     structure = next((kind for _, kind in wanted if kind), None)

@@ -1,0 +1,150 @@
+"""Values of fields: to the words of assembly, and to bytes."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final
+
+from kafkaspec._generated.layout import ENUMS, LAYOUTS
+from kafkaspec.assembly.grammar import Node, Word, refuse
+from kafkaspec.codecs import Codec
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import FieldLayout, Form, Kind
+from kafkaspec.options import did_you_mean
+
+NULL: Final = Word("null")
+_TRUTH: Final = {"false": 0, "true": 1}
+_FLOATS: Final = {4: ">f", 8: ">d"}
+
+
+def is_plain(field: FieldLayout) -> bool:
+    """Return whether a field, or an item of it, is one value and not a structure."""
+    if field.kind in (Kind.TYPE, Kind.CHOICE):
+        return bool(field.type) and LAYOUTS[field.type].form is Form.SCALAR
+    return True
+
+
+def holds_bytes(field: FieldLayout) -> bool:
+    """Return whether the value of a field is bytes, or null."""
+    if field.kind is Kind.BYTES:
+        return True
+    return bool(field.type) and LAYOUTS[field.type].scalar in ("bytes", "nullable_bytes")
+
+
+def shown(field: FieldLayout, value: Any) -> str | bytes | Word:
+    """Return the value of a node for a value of the typed model."""
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return Word(str(value).lower())
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _text(bytes(value))
+    name = ENUMS.get(field.enum, {}).get(value, ("",))[0] if field.enum else ""
+    return Word(name or repr(value))
+
+
+def _text(data: bytes) -> str | bytes:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data
+    return text if text.isprintable() else data
+
+
+def encoded(codec: Codec, field: FieldLayout, value: Any) -> bytes:
+    """Return the bytes of a value that is not in bits.
+
+    Raises:
+        ValueError, OverflowError, struct.error, KafkaSpecError: the field cannot hold it.
+    """
+    match field.kind:
+        case Kind.INTEGER:
+            return int(value).to_bytes(field.size, "big", signed=field.signed)
+        case Kind.FLOAT:
+            return struct.pack(_FLOATS[field.size], value)
+        case Kind.BYTES:
+            return bytes(value)
+    return codec.serialize(field.type, value)
+
+
+def takes(field: FieldLayout) -> str:
+    """Say what a field takes, for an error."""
+    names = [name for name, _ in ENUMS.get(field.enum, {}).values()]
+    match field.kind:
+        case Kind.BITS if field.boolean:
+            return "true or false"
+        case Kind.BITS:
+            numbers = f"a number from 0 to {(1 << field.width) - 1}"
+        case Kind.INTEGER:
+            low = ~field.largest if field.signed else 0
+            numbers = f"a number from {low} to {field.largest}"
+        case Kind.FLOAT:
+            return "a number"
+        case Kind.BYTES:
+            return 'a "text" or hex'
+        case _ if holds_bytes(field):
+            nullable = LAYOUTS[field.type].scalar == "nullable_bytes"
+            return 'a "text", hex or null' if nullable else 'a "text" or hex'
+        case Kind.TYPE | Kind.CHOICE:
+            keys = [key for _, key in field.cases] or [field.type]
+            return f"the fields of {' or '.join(keys)}"
+        case _:
+            return f"a number, as {LAYOUTS[field.type].scalar} holds it"
+    return f"{', '.join(names)}, or {numbers}" if names else numbers
+
+
+def given(field: FieldLayout, node: Node, file: str) -> Any:
+    """Return the value of the typed model that a node gives for a field.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: it is not of the field's kind, with line and column.
+    """
+    value = node.value
+    if holds_bytes(field):
+        if value == NULL and isinstance(value, Word):
+            return None
+        if isinstance(value, bytes):
+            return value
+        if isinstance(value, str) and not isinstance(value, Word):
+            return value.encode("utf-8", "surrogatepass")
+    elif isinstance(value, Word):
+        number = _number(field, value)
+        if number is not None:
+            return number
+    names = [name for name, _ in ENUMS.get(field.enum, {}).values()]
+    hint = did_you_mean(str(value), names) if isinstance(value, Word) and names else ""
+    written = "nothing" if value is None else value.hex() if isinstance(value, bytes) else value
+    label = field.id if node.name else f"an item of {field.id}"
+    raise refuse(file, node, f"{label} takes {takes(field)}, not {written}{hint or ''}")
+
+
+def _number(field: FieldLayout, word: Word) -> int | float | None:
+    if word in _TRUTH and field.boolean:
+        return _TRUTH[word]
+    for number, (name, _) in ENUMS.get(field.enum, {}).items():
+        if word == name:
+            return number
+    try:
+        return float(word) if field.kind is Kind.FLOAT else int(word, 0)
+    except ValueError:
+        return None
+
+
+def encoded_node(codec: Codec, field: FieldLayout, node: Node, file: str) -> bytes:
+    """Return the bytes that a node gives for a field that is not in bits.
+
+    Raises:
+        KafkaSpecError: ``unencodable``, with line and column.
+    """
+    if node.stored and isinstance(node.value, bytes):
+        return node.value
+    if node.parts is not None:
+        raise refuse(file, node, f"{field.id} takes {takes(field)}, and has no parts")
+    value = given(field, node, file)
+    try:
+        return encoded(codec, field, value)
+    except (ValueError, OverflowError, struct.error, KafkaSpecError):
+        detail = f"{field.id} takes {takes(field)}, not {node.value!s}"
+        raise refuse(file, node, detail) from None
