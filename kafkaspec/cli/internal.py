@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 import click
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.cli.console import count_text, iso, note, say
+from kafkaspec.cli.console import MORE, TableColumn, count_text, iso, note, say
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs, check_topic, place_of
 from kafkaspec.cli.options import ReleaseName, Timestamp, on_error_option
-from kafkaspec.cli.report import Reporter, line
+from kafkaspec.cli.report import LinePlace, Reporter, line
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files.names import parse_partition
 from kafkaspec.layout.names import MESSAGE_FRAME
@@ -29,7 +29,7 @@ from kafkaspec.options import not_there
 from kafkaspec.policy import OnError
 
 if TYPE_CHECKING:
-    from kafkaspec.state.framed import LeftOut
+    from kafkaspec.state.framed import LeftOut, UnknownPart
     from kafkaspec.state.history import TopicEvent
 
     _Name = click.ParamType[str]
@@ -38,6 +38,16 @@ else:
 
 EVENT: Final = line("kafkaspec.state.history:TopicEvent")
 """The line of ``show_history``."""
+RECORD: Final = line("kafkaspec.state.framed:OtherRecord")
+UNKNOWN: Final = line(LinePlace, "kafkaspec.state.framed:UnknownPart")
+"""The lines of ``Logs.left_out``."""
+UNKNOWN_EPILOG: Final = """
+"unknown" lines count records of a type, and tagged fields in records, of which it
+is not known what they change; tag and field are null for records."""
+OTHERS_EPILOG: Final = """
+"record" lines are the last records of keys that no other line is about, as the
+specification alone describes them.
+"""
 at_option: Final = click.option(
     "--at",
     type=Timestamp(),
@@ -75,6 +85,7 @@ class Logs(Inputs):
         paths: Sequence[Path],
         topic: str,
         on_error: str,
+        report: Reporter,
         *,
         beside: Sequence[Path] | None = None,
     ) -> None:
@@ -85,6 +96,7 @@ class Logs(Inputs):
             paths: log directories, partitions of an internal topic, or segments of them.
             topic: the one that the command is about.
             on_error: ``raise`` or ``skip``.
+            report: shows what is left out.
             beside: more paths that have the topic. Unless this is None, a path may also be a
                 partition or segment of another topic, and none needs to have this one.
 
@@ -92,6 +104,8 @@ class Logs(Inputs):
             KafkaSpecError: ``unreadable``, if none of them has such a topic.
         """
         super().__init__(paths)
+        self._report = report
+        self._said = set[str]()
         self._logs: dict[str, list[Segment | Partition]] = defaultdict(list)
         self._chosen: dict[str, list[Segment | Partition]] = {}
         self._beside: list[Segment | Partition] = []
@@ -199,12 +213,28 @@ class Logs(Inputs):
                 self.left_out(log, found)
                 yield log, found
 
-    def left_out(self, log: Segment | Partition, left_out: LeftOut) -> None:
-        """Report what could not be decoded in a log."""
+    def left_out(
+        self, log: Segment | Partition, left_out: LeftOut, wanted: Collection[str] = ()
+    ) -> None:
+        """Report what could not be decoded in a log, and show what is not known.
+
+        Args:
+            log: the log.
+            left_out: what is not in its state.
+            wanted: owners of the records to show, all of them if none is named.
+        """
         self.undecoded(left_out.errors)
-        for number, count in left_out.unknown.items():
-            what = "without a type" if number is None else f"of type {number}, which is not known"
-            self.found(f"{log.path}: {count_text(count, 'record')} {what}, left out")
+        for part in sorted(left_out.unknown.values(), key=lambda part: part.first_offset):
+            text = f"{log.path}: {_unknown_text(part)}, the first at offset {part.first_offset}"
+            if text not in self._said:
+                self._said.add(text)
+                self._report.line("unknown", place_of(log), part)
+                self.found(text)
+        chosen = [each for each in left_out.records if not wanted or each.owner in wanted]
+        for record in chosen:
+            self._report.line("record", record)
+        if chosen:
+            self._report.table(_RECORDS, chosen, more=MORE)
 
     def compacted(self, topic: str, at: int | None) -> None:
         """Report which logs of a topic no longer hold all records of a time.
@@ -228,6 +258,25 @@ class Logs(Inputs):
                     f"{log.path}: compacted up to offset {log.cleaner_offset}: what later "
                     f"records replaced is missing at {iso(at)}"
                 )
+
+
+def _unknown_text(part: UnknownPart) -> str:
+    kind = "without a type" if part.record_type is None else f"of type {part.record_type}"
+    if part.tag is not None:
+        times = count_text(part.count, "time")
+        return f"tagged field {part.tag} in {part.message}{part.field} {kind} is not known: {times}"
+    if part.message is not None:
+        name = part.message if part.record_type is None else f"{part.message} {kind}"
+        return f"{name}: not known what it changes: {count_text(part.count, 'record')}"
+    return f"{count_text(part.count, 'record')} {kind}, not known, left out"
+
+
+_RECORDS: Final[dict[str, TableColumn]] = {
+    "record": "record",
+    "key": lambda each: _summary(each.key or {}),
+    "value": lambda each: _summary(each.value),
+    ">offset": lambda each: f"{each.log_offset}{' (pending)' if each.pending else ''}",
+}
 
 
 def _neighbours(path: Path, opened: Segment | Partition) -> Sequence[Partition]:

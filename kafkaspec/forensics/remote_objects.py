@@ -20,7 +20,7 @@ from kafkaspec.files import segment_manifest
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.results import Assumption, Strength
-from kafkaspec.state.remote import SEGMENTS
+from kafkaspec.state.remote import SEGMENTS, in_order
 from kafkaspec.tiered import layouts
 from kafkaspec.tiered.layouts import ObjectLayout, ObjectPlace, Objects
 
@@ -102,6 +102,7 @@ def join_objects(
     """
     rows = segments.to_pylist()
     there: dict[tuple[str, int, str, int], _Found] = {}
+    starts: dict[tuple[str, int, str], int] = {}
     others: list[Path] = []
     errors: list[KafkaSpecError] = []
     for place, group, rest in layouts.stored(storage):
@@ -109,15 +110,18 @@ def join_objects(
         if group is not None:
             own = kafka_uuid.to_text(place.topic_id), place.partition
             there[*own, group.segment_id, group.start_offset] = place, group
+            starts[*own, group.segment_id] = group.start_offset
     latest: dict[tuple[str, int], _Latest] = {}
     for row in rows:
         of = latest.setdefault((row["topic_id"], row["partition"]), _Latest())
-        of.copied = max(of.copied, row["started"])
+        of.copied = max(of.copied, row["started"] or -1)
         if row["state"] in (_DELETING, _DELETED):
             of.deleted = max(of.deleted, row["updated"])
     joined = []
     for row in rows:
         own = row["topic_id"], row["partition"]
+        if row["start_offset"] is None:  # compaction removed what said it
+            row["start_offset"] = starts.get((*own, row["segment_id"]))
         found = there.pop((*own, row["segment_id"], row["start_offset"]), None)
         size = None if found is None else _size(*found, errors)
         verdict, strength = _judged(row, found, size, latest[own])
@@ -134,7 +138,7 @@ def join_objects(
         strength = Strength.STRONG if whole else Strength.LIKELY if known else Strength.UNKNOWN
         size = _size(*found, errors)
         joined.append(row | _columns(RemoteVerdict.ORPHAN, strength, found, size))
-    joined.sort(key=lambda row: (row["topic"], row["partition"], row["start_offset"]))
+    joined.sort(key=in_order)
     read = "the end of the metadata" if at is None else str(at)
     assumptions = [
         Assumption("remote storage", str(storage), "given: the brokers keep these topics there"),
@@ -174,9 +178,10 @@ def _judged(
         return RemoteVerdict.STORED, Strength.UNKNOWN
     if found is None or found[1].missing(found[0].layout):
         return RemoteVerdict.GONE, Strength.STRONG
-    if size is not None and size != row["size"]:
+    if None not in (size, row["size"]) and size != row["size"]:
         return RemoteVerdict.OTHER_SIZE, Strength.PROOF
-    return RemoteVerdict.STORED, Strength.LIKELY if size is None else Strength.STRONG
+    compared = None not in (size, row["size"])
+    return RemoteVerdict.STORED, Strength.STRONG if compared else Strength.LIKELY
 
 
 def _columns(

@@ -290,6 +290,9 @@ class MessageLayout:
             has the same version; None for the layout of the newest release.
         since: of a KEY or RECORD, the first minor release that knows it; None if all that have such
             messages do.
+        identity: of a RECORD, the fields that say what it describes, so that the last record of the
+            same counts; none where there is one of its kind; None if the layout alone does not say
+            what the record changes.
     """
 
     key: str
@@ -300,6 +303,7 @@ class MessageLayout:
     versions: tuple[int, int]
     releases: tuple[str, str] | None = None
     since: str | None = None
+    identity: tuple[str, ...] | None = None
 
     @property
     def id(self) -> str:

@@ -40,6 +40,18 @@ def in_topic(topic: str, role: Role, number: int) -> tuple[MessageLayout, ...]:
     )
 
 
+def by_id(id_: str) -> MessageLayout:
+    """Return the layout of a file of the specification, ``offset_commit_value``.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return _BY_ID[id_]
+
+
+_BY_ID: Final = {message.id: message for message in MESSAGES}
+
+
 @cache
 def by_name(name: str) -> tuple[MessageLayout, ...]:
     """Return the layouts of a message by Kafka's name, ``OffsetCommitValue``, the newest first.

@@ -22,7 +22,6 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.messages.lookup import MESSAGES
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError, report
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
@@ -123,10 +122,8 @@ def topic_configs(log: Partition) -> dict[str, dict[str, str]]:
 
 
 def _told(cluster: Cluster) -> Cluster:
-    """Note the records that the state does not have, because it is not known what they change."""
-    for name, number in sorted(cluster.image.unknown.items()):
-        known = next((each.name for each in MESSAGES if each.id == name), name)
-        cluster.notes.append(f"{known}: not known what it changes; records left out: {number}")
+    """Note the records of which it is not known what they change."""
+    cluster.unknown |= cluster.image.left_out.unknown
     return cluster
 
 

@@ -112,22 +112,27 @@ def read_groups(
     counted = Counter(offsets.column("group").to_pylist())
     members = list(_members(found, topics or {}))
     groups = list(_groups(found, counted, members))
-    return GroupsState(
+    state = GroupsState(
         pa.Table.from_pylist(sorted(groups, key=lambda row: row["group"]), GROUPS),
         pa.Table.from_pylist(
             sorted(members, key=lambda row: (row["group"], row["member_id"])), MEMBERS
         ),
         offsets,
-        errors=found.errors,
-        unknown=found.unknown,
     )
+    of_protocols = (name for each in _PROTOCOLS for name in each.records)
+    found.left_to(state, *_COMMITS, _CLASSIC, *of_protocols)
+    return state
+
+
+_COMMITS: Final = ("LegacyOffsetCommit", "OffsetCommit")
+_CLASSIC: Final = "GroupMetadata"
 
 
 def _offsets(found: Latest) -> pa.Table:
     tables = [OFFSETS.empty_table()]
     own = {"log_offset": OFFSET, "pending": PENDING}
     own |= {name: f"{KEY}.{name}" for name in ("group", "topic", "partition")}
-    for name in ("LegacyOffsetCommit", "OffsetCommit"):
+    for name in _COMMITS:
         if name in found.tables:
             flat = found.tables[name].flatten()
             columns = []
@@ -154,6 +159,11 @@ class _Protocol:
     current: str
     stable: int
 
+    @property
+    def records(self) -> tuple[str, ...]:
+        """The record types."""
+        return self.group, self.assigned, self.member, self.current
+
     @classmethod
     def named(cls, kind: str) -> _Protocol:
         """Return them by the names that they have in common."""
@@ -176,7 +186,7 @@ def _rows(found: Latest, name: str) -> Iterator[dict[str, Any]]:
 
 
 def _members(found: Latest, topics: Mapping[bytes, str]) -> Iterator[dict[str, Any]]:
-    for row in _rows(found, "GroupMetadata"):
+    for row in _rows(found, _CLASSIC):
         yield from _classic_members(row)
     for protocol in _PROTOCOLS:
         current = {
@@ -242,7 +252,7 @@ def _groups(
 ) -> Iterator[dict[str, Any]]:
     counted = Counter(member["group"] for member in members)
     seen = set()
-    for row in _rows(found, "GroupMetadata"):
+    for row in _rows(found, _CLASSIC):
         value, group = row[VALUE], row[KEY]["group"]
         yield _group(row, "classic", group, offsets, counted) | {
             "state": "Stable" if value["members"] else "Empty",

@@ -13,6 +13,7 @@ from kafkaspec.arrow.outcomes import OFFSET, PRODUCER, outcomes
 from kafkaspec.log.partition import PartitionLog
 from kafkaspec.log.transactions import Outcome
 from kafkaspec.messages.tables import with_names
+from kafkaspec.state.framed import OWNERS
 from kafkaspec.state.latest import (
     KEY,
     TIMESTAMP,
@@ -76,7 +77,9 @@ def history(
         markers.append(ends)
         for kind, table in tables.items():
             key = table[KEY].combine_chunks()
-            owner = next(each for each in _OWNERS if key.type.get_field_index(each) >= 0)
+            owner = next((each for each in OWNERS if key.type.get_field_index(each) >= 0), None)
+            if owner is None:
+                continue
             owners = pc.struct_field(key, owner)
             if names is not None:
                 names.update(pc.unique(owners).to_pylist())
@@ -99,6 +102,4 @@ def _fates(rows: Sequence[Mapping[str, Any]], markers: list[pa.Table]) -> dict[i
     return {row[OFFSET]: Outcome(fate) for row, fate in zip(rows, ended, strict=True)}
 
 
-_OWNERS = ("group_id", "group", "transactional_id")
-"""Fields that say whose a record is."""
 _PLACE: Final = (OFFSET, PRODUCER)

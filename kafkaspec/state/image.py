@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from copy import deepcopy
 from enum import StrEnum
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, NotRequired, Self
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import (
@@ -16,9 +17,10 @@ from kafkaspec._generated.python.model.enumeration import (
 )
 from kafkaspec.arrow.messages.arrays import message_table
 from kafkaspec.layout.framing import field_of
-from kafkaspec.layout.names import MESSAGE_FRAME
+from kafkaspec.layout.names import MESSAGE_FRAME, TAGGED_FIELDS
+from kafkaspec.messages.lookup import by_id, by_name
 from kafkaspec.messages.tables import with_names
-from kafkaspec.state.framed import Change, FrameValue
+from kafkaspec.state.framed import Change, FrameValue, LeftOut, own_fields
 
 Fields = dict[str, Any]
 _Key = tuple[Any, ...]
@@ -29,32 +31,35 @@ class ClusterKind(StrEnum):
 
     Attributes:
         message: the message whose fields each has; a voter is in a control record.
-        identity: the fields that identify each.
+        identity: the fields that identify each, by the specification of the message.
     """
 
     message: str
     identity: tuple[str, ...]
 
     def __new__(cls, value: str, message: str, *identity: str) -> Self:
-        """Make a member of its name, message and identity."""
+        """Make a member of its name, message and, without one, identity."""
         made = str.__new__(cls, value)
         made._value_ = value
-        made.message, made.identity = message, identity
+        made.message = message
+        made.identity = (message and by_id(message).identity) or identity
         return made
 
-    FEATURE = "feature", "feature_level_record", "name"
+    FEATURE = "feature", "feature_level_record"
     VOTER = "voter", "", "voter_id"
-    CONTROLLER = "controller", "register_controller_record", "controller_id"
-    BROKER = "broker", "register_broker_record", "broker_id"
-    TOPIC = "topic", "topic_record", "topic_id"
-    PARTITION = "partition", "partition_record", "topic_id", "partition_id"
-    CONFIG = "config", "config_record", "resource_type", "resource_name", "name"
-    QUOTA = "quota", "client_quota_record", "entity", "key"
-    ACL = "acl", "access_control_entry_record", "id"
-    SCRAM = "scram", "user_scram_credential_record", "name", "mechanism"
-    DELEGATION_TOKEN = "delegation_token", "delegation_token_record", "token_id"
+    CONTROLLER = "controller", "register_controller_record"
+    BROKER = "broker", "register_broker_record"
+    TOPIC = "topic", "topic_record"
+    PARTITION = "partition", "partition_record"
+    CONFIG = "config", "config_record"
+    QUOTA = "quota", "client_quota_record"
+    ACL = "acl", "access_control_entry_record"
+    SCRAM = "scram", "user_scram_credential_record"
+    DELEGATION_TOKEN = "delegation_token", "delegation_token_record"
     PRODUCER_IDS = "producer_ids", "producer_ids_record"
     ZK_MIGRATION = "zk_migration", "zk_migration_state_record"
+    OTHER = "other", "", "record"
+    """What only the specification describes: no rule here is for its records."""
 
 
 Kind = ClusterKind
@@ -69,6 +74,7 @@ def members() -> dict[ClusterKind, dict[str, Any]]:
     own = {
         ClusterKind.VOTER: ("voter_id", "voter_directory_id", "endpoints"),
         ClusterKind.PRODUCER_IDS: ("next_producer_id",),
+        ClusterKind.OTHER: ("record", "record_type", "fields"),
     }
     hidden = MESSAGE_FRAME | SECRET
     found: dict[ClusterKind, dict[str, Any]] = {}
@@ -80,7 +86,7 @@ def members() -> dict[ClusterKind, dict[str, Any]]:
         ]
         if kind is ClusterKind.PARTITION:
             names = ["topic", *names]
-        found[kind] = dict.fromkeys(names, Any)
+        found[kind] = dict.fromkeys(names, Any) | {TAGGED_FIELDS: NotRequired[list[Any]]}
     return found
 
 
@@ -90,7 +96,8 @@ class Image:
     Attributes:
         items: by kind and key, the fields as the last record left them.
         pending: names of the records that a metadata transaction has not applied yet.
-        unknown: numbers of records by type for which there is no rule here.
+        left_out: the records of which neither a rule here nor the specification says what they
+            change.
         offset: of the last record, -1 before the first.
         leader: the controller that was elected last, None if no record says so.
         voters: ids of the voters of that election. Kind.VOTER is what KRAFT_VOTERS says (KIP-853).
@@ -108,7 +115,7 @@ class Image:
         self.leader: int | None = None
         self.voters: list[int] = []
         self.pending: list[Change] | None = None
-        self.unknown: dict[str, int] = {}
+        self.left_out = LeftOut()
 
     def copy(self) -> Image:
         """Return a copy that does not change with this one."""
@@ -140,9 +147,21 @@ class Image:
             self._watch(self, change)
         rule = _RULES.get(change.name)
         if rule is None:
-            self.unknown[change.name] = self.unknown.get(change.name, 0) + 1
+            self._put_other(change)
         else:
             rule(self, change.value)
+
+    def _put_other(self, change: Change) -> None:
+        """Keep the last record of what it describes, else one of each content."""
+        name, number, own, fields = change.name, None, None, own_fields(change.value)
+        with suppress(KeyError):  # a control record
+            layout = by_id(change.name)
+            name, number, own = layout.name, layout.number, layout.identity
+        if own is None:
+            self.left_out.is_unknown([change.offset], number, name)
+        key = (name, *(repr(fields[each]) for each in (fields if own is None else own)))
+        item = {"record": name, "record_type": number, "fields": fields}
+        self.items[ClusterKind.OTHER][key] = item
 
     @staticmethod
     def is_own(topic: str) -> bool:
@@ -152,6 +171,10 @@ class Image:
     @staticmethod
     def named(kind: ClusterKind, fields: Fields) -> Fields:
         """Return the fields of an item with Kafka's names in place of numbers that mean them."""
+        if kind is ClusterKind.OTHER:
+            (layout, *_) = by_name(fields["record"]) or (None,)
+            named = layout and with_names(message_table(layout.id).layout.root, fields["fields"])
+            return {"record": fields["record"], **(named or fields["fields"])}
         if not kind.message:
             return fields
         found: Fields = with_names(message_table(kind.message).layout.root, fields)
@@ -171,8 +194,7 @@ def _own(value: FrameValue) -> Fields:
     """Return the fields that are kept; Kafka keeps these lists as maps, in no order."""
     return {
         name: sorted(item, key=itemgetter("name")) if name in _BY_NAME else item
-        for name, item in value.items()
-        if name not in MESSAGE_FRAME
+        for name, item in own_fields(value).items()
     }
 
 

@@ -26,7 +26,8 @@ from kafkaspec.log.options import RangeOptions
 from kafkaspec.log.partition import PartitionLog
 from kafkaspec.log.transactions import Outcome
 from kafkaspec.messages.lookup import in_topic
-from kafkaspec.state.framed import LeftOut, decode
+from kafkaspec.state.framed import LeftOut, OtherRecord, decode
+from kafkaspec.tables.json_values import json_rows
 from kafkaspec.times import Time, milliseconds
 
 TIMESTAMP, KEY, VALUE, PENDING = "timestamp", "key", "value", "pending"
@@ -51,6 +52,17 @@ class Latest(LeftOut):
 
     file: str | None = None
     tables: dict[str, pa.Table] = field(default_factory=dict)
+
+    def left_to(self, state: LeftOut, *known: str) -> None:
+        """Pass on to a state what it does not say; it has the tables that are ``known``."""
+        state.errors, state.unknown = self.errors, self.unknown
+        state.records += [
+            OtherRecord.of(name, row, pending=row[PENDING])
+            for name in self.tables.keys() - {*known}
+            for row in json_rows(self.tables[name])
+            if row[VALUE] is not None
+        ]
+        state.records.sort(key=lambda each: each.log_offset)
 
 
 class StateOptions(RangeOptions, total=False):
@@ -129,7 +141,7 @@ def _by_type(
             name = values[0].name.removesuffix("Value")
             tables[name] = _decoded(rows, {KEY: keys, VALUE: values}, release, found)
         else:
-            found.unknown[number] = found.unknown.get(number, 0) + rows.num_rows
+            found.is_unknown(rows[OFFSET].to_pylist(), number)
     return tables
 
 
@@ -148,6 +160,7 @@ def _decoded(
             found.errors.append(located(error, found.file, offsets[row].as_py(), part))
 
         made = decode(known, rows[part].combine_chunks(), release, refuse)
+        found.note_tags(known[0], made, offsets.combine_chunks())
         rows = rows.set_column(rows.schema.get_field_index(part), part, made)
     if bad:
         rows = rows.filter(pa.array([row not in bad for row in range(rows.num_rows)]))

@@ -13,10 +13,11 @@ from kafkaspec.arrow.outcomes import OFFSET
 from kafkaspec.layout.kinds import shown_name
 from kafkaspec.log.partition import PartitionLog
 from kafkaspec.options import checked
-from kafkaspec.state.framed import LeftOut, columns_of
+from kafkaspec.state.framed import LeftOut, OtherRecord, columns_of
 from kafkaspec.state.latest import KEY, VALUE, Latest, StateOptions, pieces
 from kafkaspec.tables.json_values import json_rows
 
+_SNAPSHOT: Final = "ShareSnapshot"
 _STATE: Final = "enumeration.record_state"
 _EPOCHS: Final = ("snapshot_epoch", "state_epoch", "leader_epoch")
 DELIVERIES: Final = pa.schema([
@@ -33,6 +34,7 @@ DELIVERIES: Final = pa.schema([
 ])  # fmt: skip
 """Columns of partitions of share groups. Offsets below ``start_offset`` are done; -1 stands for
 none yet. ``log_offset`` is that of the last record about it."""
+_RECORDS: Final = (_SNAPSHOT, "ShareUpdate")
 _UNCHANGED: Final = -1
 
 
@@ -61,20 +63,25 @@ def read_deliveries(log: PartitionLog, **options: Unpack[StateOptions]) -> Deliv
     found = Latest(None if log.path is None else str(log.path))
     result = Deliveries(errors=found.errors, unknown=found.unknown)
     known: dict[tuple[Any, ...], dict[str, Any]] = {}
+    others: dict[str, OtherRecord | None] = {}
     for tables, _ in pieces(log, Topic.SHARE_GROUP_STATE, found, **options):
         rows = [(row, name) for name, table in tables.items() for row in json_rows(table)]
         for row, name in sorted(rows, key=lambda each: each[0][OFFSET]):
+            if name not in _RECORDS:
+                others[f"{name} {row[KEY]}"] = row[VALUE] and OtherRecord.of(name, row)
+                continue
             key = tuple(row[KEY][part] for part in ("group_id", "topic_id", "partition"))
             value = row[VALUE]
             if value is None:
                 known.pop(key, None)
-            elif name == "ShareSnapshot":
+            elif name == _SNAPSHOT:
                 known[key] = {**value, OFFSET: row[OFFSET]}
             elif key in known and known[key]["snapshot_epoch"] == value["snapshot_epoch"]:
                 _patch(known[key], value, row[OFFSET])
             else:
                 result.alone[key[0]] = result.alone.get(key[0], 0) + 1
     deliveries = [_row(key, value) for key, value in sorted(known.items())]
+    result.records = [each for each in others.values() if each]
     result.partitions = pa.Table.from_pylist(deliveries, DELIVERIES)
     return result
 

@@ -16,6 +16,7 @@ from kafkaspec.options import checked
 from kafkaspec.state.framed import LeftOut, columns_of
 from kafkaspec.state.latest import KEY, TIMESTAMP, VALUE, StateOptions, latest
 
+_RECORD: Final = "TransactionLog"
 _STATE: Final = "enumeration.transaction_state"
 TRANSACTIONS: Final = pa.schema([
     *columns_of("transaction_log_key", "transactional_id"),
@@ -54,12 +55,12 @@ def read_transactions(log: PartitionLog, **options: Unpack[StateOptions]) -> Tra
     For the arguments see ``kafkaspec.state.groups.read_groups``.
     """
     found = latest(log, Topic.TRANSACTION_STATE, **options)
-    table = found.tables.get("TransactionLog")
+    table = found.tables.get(_RECORD)
     rows = [] if table is None else [_row(row) for row in table.to_pylist()]
     rows.sort(key=lambda row: row["transactional_id"])
-    return TransactionsState(
-        pa.Table.from_pylist(rows, TRANSACTIONS), errors=found.errors, unknown=found.unknown
-    )
+    state = TransactionsState(pa.Table.from_pylist(rows, TRANSACTIONS))
+    found.left_to(state, _RECORD)
+    return state
 
 
 def joined(parts: Iterable[TransactionsState]) -> pa.Table:

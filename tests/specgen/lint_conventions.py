@@ -133,6 +133,12 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         ["sample.ksy#/: message: -since is for messages; leave it out"],
     ),
     (
+        "identity",
+        "doc: A file that follows every rule;",
+        "-identity: name\ndoc: A file that follows every rule;",
+        ["sample.ksy#/: message: -identity is for messages; leave it out"],
+    ),
+    (
         "default beyond valid",
         "        -default: '-1'\n        type: s4\n",
         "        -default: '-2'\n        type: s4\n",

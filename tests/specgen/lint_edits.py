@@ -148,6 +148,14 @@ def record_without_a_key(files: Files) -> None:
     remove(files, RECORD, "api_key")
 
 
+def identity_that_is_no_field(files: Files) -> None:
+    files[RECORD]["-identity"] = "name nothing"
+
+
+def identity_of_a_key(files: Files) -> None:
+    files[GROUP_KEY]["-identity"] = "group"
+
+
 def record_without_a_version(files: Files) -> None:
     remove(files, RECORD, "schema_version")
 
@@ -441,6 +449,22 @@ EDITS = (
         [
             "messages/cluster_metadata/topic_record.ksy#/: message: after frame_version comes "
             "schema_version; write it",
+        ],
+    ),
+    Case(
+        "identity that is no field",
+        identity_that_is_no_field,
+        [
+            "messages/cluster_metadata/topic_record.ksy#/: message: -identity names nothing, "
+            "which is not a field; name fields of the message",
+        ],
+    ),
+    Case(
+        "identity of a key",
+        identity_of_a_key,
+        [
+            "messages/consumer_offsets/group_metadata_key.ksy#/: message: -identity is for "
+            "records without a key; leave it out",
         ],
     ),
     Case(

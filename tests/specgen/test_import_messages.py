@@ -171,9 +171,10 @@ def test_the_first_release_that_knows_a_key_stays_and_is_compared(tmp_path: Path
     path = tmp_path / "spec/messages/consumer_offsets/roster_key.ksy"
     text = path.read_text(encoding="utf-8")
     assert "\n-since: '4.4'\n" in text
-    path.write_text(text.replace("'4.4'", "'4.2'"), encoding="utf-8")
+    mine = "-since: '4.2'\n-identity: roster_id\n"
+    path.write_text(text.replace("-since: '4.4'\n", mine), encoding="utf-8")
     model = imported(tmp_path, ROSTER_KEY, ROSTER)
-    assert "\n-since: '4.2'\n" in path.read_text(encoding="utf-8")
+    assert f"\n{mine}" in path.read_text(encoding="utf-8")
     found = schemas(tmp_path, ROSTER_KEY, ROSTER)
     for release in ("4.1.0", "4.2.0"):
         assert [line for line in differences(model, {}, release) if "-since" in line] == (

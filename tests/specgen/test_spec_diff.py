@@ -31,6 +31,19 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _without_messages(tmp_path_factory.mktemp("old") / "spec")
 
 
+@pytest.mark.slow
+def test_what_tells_things_apart_is_a_change_that_breaks_nobody(tmp_path: Path) -> None:
+    new = Path(shutil.copytree(SPEC, tmp_path / "spec"))
+    path = new / MESSAGES / "cluster_metadata" / "topic_record.ksy"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("-identity: topic_id", "-identity: name"), encoding="utf-8")
+    (change,) = judge(SPEC, new)
+    assert (change.rule.id, change.before, change.after) == (
+        "IDENTITY", "-identity: 'topic_id'", "-identity: 'name'",
+    )  # fmt: skip
+    assert not change.breaks
+
+
 @pytest.mark.parametrize("case", BREAKS, ids=lambda case: case.edit.name)
 def test_verdict(case: Break, old: Path, tmp_path: Path) -> None:
     new = _without_messages(tmp_path / "spec")

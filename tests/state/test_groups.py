@@ -33,7 +33,7 @@ _JSON_FROM = (3, 8)
 """The first release whose tool prints the records of groups as JSON."""
 
 
-def _folders(topic: str) -> list[Path]:
+def json_folders(topic: str) -> list[Path]:
     """Log directories of releases whose tool prints JSON, with a partition of the topic."""
     return [
         path.parent
@@ -43,7 +43,9 @@ def _folders(topic: str) -> list[Path]:
     ]
 
 
-def _records(logs: Path, topic: str) -> list[tuple[int, dict[str, Any], dict[str, Any] | None]]:
+def dumped_records(
+    logs: Path, topic: str
+) -> list[tuple[int, dict[str, Any], dict[str, Any] | None]]:
     texts = read_dumps(logs.parent)
     found = []
     for name in sorted(texts):
@@ -57,7 +59,7 @@ def _records(logs: Path, topic: str) -> list[tuple[int, dict[str, Any], dict[str
 def _latest(logs: Path, topic: str, kind: str) -> dict[str, Any]:
     """The values that a simple loop over the tool's text leaves, by key."""
     left: dict[str, Any] = {}
-    for _, key, value in _records(logs, topic):
+    for _, key, value in dumped_records(logs, topic):
         if key["type"] == kind:
             left.pop(json.dumps(key["data"]), None)
             if value is not None:
@@ -67,7 +69,7 @@ def _latest(logs: Path, topic: str, kind: str) -> dict[str, Any]:
 
 def test_committed_offsets_are_the_last_that_the_dump_tool_shows() -> None:
     compared = 0
-    for logs in _folders("__consumer_offsets"):
+    for logs in json_folders("__consumer_offsets"):
         log = Partition(logs / "__consumer_offsets-0")
         groups = read_groups(log, release=logs.relative_to(GOLDEN).parts[0])
         if "4.0.2" in logs.parts:  # share groups in early access had other layouts
@@ -91,7 +93,7 @@ def test_committed_offsets_are_the_last_that_the_dump_tool_shows() -> None:
         assert found == expected, logs
         assert len(found) == len(rows)
         compared += len(found)
-    assert compared > len(_folders("__consumer_offsets"))
+    assert compared > len(json_folders("__consumer_offsets"))
 
 
 def test_an_offset_counts_when_its_transaction_commits() -> None:
@@ -113,7 +115,7 @@ def test_a_streams_group_is_stable_once_its_member_has_its_tasks() -> None:
         return
     logs = GOLDEN / "4.3.1" / "administered" / "logs"
     log = Partition(logs / "__consumer_offsets-0")
-    records = _records(logs, Topic.CONSUMER_OFFSETS)
+    records = dumped_records(logs, Topic.CONSUMER_OFFSETS)
     written = [value for _, key, value in records if key["type"] == "22" and value is not None]
     assert [len(value["activeTasks"]) for value in written] == [0, 2]
     events = [
@@ -131,7 +133,7 @@ def test_a_streams_group_is_stable_once_its_member_has_its_tasks() -> None:
 
 def test_transactional_ids_are_those_that_the_dump_tool_shows() -> None:
     compared = 0
-    for logs in _folders("__transaction_state"):
+    for logs in json_folders("__transaction_state"):
         if tuple(map(int, logs.relative_to(GOLDEN).parts[0].split(".")[:2])) < (4, 1):
             continue  # no JSON
         log = Partition(logs / "__transaction_state-0")

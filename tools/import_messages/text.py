@@ -13,6 +13,8 @@ from tools.import_messages.structure import TODO, Node, name_imports
 
 _WIDTH = 80
 _PLACES = ("params", "seq")
+_FIRST = ("meta", "-orig-id", "-releases")
+_KEPT = ("-since", "-identity")
 _LAST = ("valid", "if", "doc", "doc-ref", *_PLACES)
 
 
@@ -85,9 +87,11 @@ def write(path: Path, made: Node, before: Node) -> bool:
 def keep(made: Node, before: Node) -> None:
     """Take over what no schema says from an earlier file: sentences, and names of numbers."""
     known = dict(_documented(before)) if before else {}
-    if before and made.pop("-since", None) and "-since" in before:
-        after = {name: made.pop(name) for name in list(made) if name not in ("meta", "-orig-id")}
-        made |= {"-since": before["-since"]} | after
+    if before:
+        made.pop("-since", None)
+    kept = {name: before[name] for name in _KEPT if name in before}
+    after = {name: made.pop(name) for name in list(made) if name not in _FIRST}
+    made |= kept | after
     for place, node in _documented(made):
         if node["doc"].startswith(TODO) and place in known:
             node["doc"] = known[place]["doc"]

@@ -140,6 +140,12 @@ class _Comparison:
                 for spec in (old, new)
             )
             yield _change("RELEASES", new.file_name, before, after)
+        if old.identity != new.identity:
+            before, after = (
+                "" if s.identity is None else f"-identity: '{' '.join(s.identity)}'"
+                for s in (old, new)
+            )
+            yield _change("IDENTITY", new.file_name, before, after)
         if _texts(old) != _texts(new):
             yield _change("TEXT", new.file_name)
         yield from self._types(old, new)

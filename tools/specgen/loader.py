@@ -137,6 +137,7 @@ def read_spec(file_name: str, document: object, messages: str = MESSAGES) -> Spe
         releases=_releases_of(top),
         since=_since_of(top),
         messages=messages,
+        identity=None if (text := top.optional_text("-identity")) is None else tuple(text.split()),
     )
 
 

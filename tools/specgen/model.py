@@ -382,6 +382,8 @@ class Spec:
     """First minor release that knows the message; None if all that have such messages do."""
     messages: str = MESSAGES
     """The folder of messages, by the house; empty where it has none."""
+    identity: tuple[str, ...] | None = None
+    """Ids of the fields of a record that say what it describes; None where it says no state."""
 
     @property
     def is_message(self) -> bool:

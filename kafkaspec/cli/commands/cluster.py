@@ -12,7 +12,7 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import TableColumn, count_text, say
-from kafkaspec.cli.internal import Logs, ReleaseText, Skip
+from kafkaspec.cli.internal import UNKNOWN, UNKNOWN_EPILOG, Logs, ReleaseText, Skip
 from kafkaspec.cli.options import DIRECTORY, state_until_offset_option, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.directory import LogDirectory
@@ -30,14 +30,15 @@ OUTPUT = Output(
         after=dict[str, Any] | None,
     ),
     mismatch=line("kafkaspec.state.directory:DirectoryMismatch"),
+    unknown=UNKNOWN,
     more="kafkaspec.state.image:members",
     summary={"differences": int | None, "mismatches": int | None},
 )
-_EPILOG = """
+_EPILOG = f"""
 Members that Kafka's records have keep their numbers; text shows Kafka's names of
 them: TOPIC or READ. "difference" lines are those of --diff, "mismatch" those of
---compare.
-
+--compare. "other" is what the specification alone describes.
+{UNKNOWN_EPILOG}
 --diff A B compares the states before two offsets. --compare LOGS compares with a
 log directory of a broker: partitions that the cluster does not know or has
 elsewhere, that are missing, or that are of an earlier topic of the same name.
@@ -78,7 +79,7 @@ def cluster_command(
         from kafkaspec.state.cluster import read_cluster
         from kafkaspec.state.directory import compare_directory
         from kafkaspec.state.image import differences
-    opened = Logs(ctx, [path], Topic.CLUSTER_METADATA, on_error)
+    opened = Logs(ctx, [path], Topic.CLUSTER_METADATA, on_error, report)
     (source,) = opened.of(Topic.CLUSTER_METADATA)
     bounds = (end_offset,) if diff is None else diff
     clusters = []
@@ -149,8 +150,12 @@ def _show(cluster: Cluster, report: Reporter) -> None:
         ]
         for row in rows:
             report.line(kind, row)
-        if rows and not report.as_json:
-            _print(report, kind, [image.named(kind, row) for row in rows])
+        shown: dict[str, list[dict[str, Any]]] = {}
+        for row in () if report.as_json else rows:
+            named = image.named(kind, row)
+            shown.setdefault(named.pop("record", kind), []).append(named)
+        for title, table in shown.items():
+            _print(report, title, table)
 
 
 def _complete(image: Image, kind: ClusterKind, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,14 +172,15 @@ def _shown(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _print(report: Reporter, kind: str, rows: list[dict[str, Any]]) -> None:
-    names = [name for name in rows[0] if any(row[name] not in (None, []) for row in rows)]
+    every = dict.fromkeys(name for row in rows for name in row)
+    names = [name for name in every if any(row.get(name) not in (None, []) for row in rows)]
     columns: dict[str, TableColumn] = {name: partial(_member, name) for name in names}
     title = f"{kind} ({len(rows)})"
     report.table(columns, rows, most=len(rows), title=title, title_justify="left")
 
 
 def _member(name: str, row: Mapping[str, Any]) -> str:
-    return _cell(row[name])
+    return _cell(row.get(name))
 
 
 def _cell(value: Any) -> str:

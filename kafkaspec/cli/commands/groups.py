@@ -10,7 +10,18 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import TableColumn, count_text, iso
-from kafkaspec.cli.internal import EVENT, At, Logs, ReleaseText, Skip, show_history
+from kafkaspec.cli.internal import (
+    EVENT,
+    OTHERS_EPILOG,
+    RECORD,
+    UNKNOWN,
+    UNKNOWN_EPILOG,
+    At,
+    Logs,
+    ReleaseText,
+    Skip,
+    show_history,
+)
 from kafkaspec.cli.options import PathsOrUrls, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.partition import Partition
@@ -25,9 +36,11 @@ OUTPUT = Output(
     offset=line(f"{_STATE}.groups:OFFSETS", f"{_STATE}.lag:LAG"),
     delivery=line(f"{_STATE}.share:DELIVERIES"),
     event=EVENT,
+    record=RECORD,
+    unknown=UNKNOWN,
     summary={"groups": int | None},
 )
-_EPILOG = """
+_EPILOG = f"""
 "delivery" lines are those of share groups, "event" lines those of --history. An
 offset is pending in a transaction that is open. The epoch of a classic group is
 its generation.
@@ -41,6 +54,8 @@ bounds are shown, "9 (4 to 12)", and the exit code is 1.
 
 A log that was compacted has only the last commits before the offset up to which
 the cleaner came: --at before that time shows what is left of it, and says so.
+
+{OTHERS_EPILOG}{UNKNOWN_EPILOG}
 
 Exit codes: 0 all was read, 1 something could not be read or decoded, or is not
 proven, or a GROUP is not there, 2 wrong usage, or nothing in a PATH can be read.
@@ -66,7 +81,7 @@ def groups_command(
     """
     with wrong_usage(ImportError):
         provider()
-    logs = Logs(ctx, paths, Topic.CONSUMER_OFFSETS, on_error)
+    logs = Logs(ctx, paths, Topic.CONSUMER_OFFSETS, on_error, report)
     options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
     logs.compacted(Topic.CONSUMER_OFFSETS, at)
     if history is not None:
@@ -75,7 +90,7 @@ def groups_command(
     shown = 0
     for log in logs.of(Topic.CONSUMER_OFFSETS):
         with logs.reading(log):
-            rows = _read(logs, log, options)
+            rows = _read(logs, log, options, wanted)
             names.update(row["group"] for table in rows.values() for row in table)
             rows = {kind: _chosen(table, wanted) for kind, table in rows.items()}
             _say_assumed(logs, rows["offset"], at)
@@ -90,7 +105,9 @@ def groups_command(
 _Rows = list[dict[str, Any]]
 
 
-def _read(logs: Logs, log: Segment | Partition, options: Mapping[str, Any]) -> dict[str, _Rows]:
+def _read(
+    logs: Logs, log: Segment | Partition, options: Mapping[str, Any], wanted: tuple[str, ...]
+) -> dict[str, _Rows]:
     """Return rows by their type."""
     from kafkaspec.state.groups import read_groups
     from kafkaspec.state.lag import with_lag
@@ -98,7 +115,7 @@ def _read(logs: Logs, log: Segment | Partition, options: Mapping[str, Any]) -> d
 
     topics = {each.topic_id.bytes: each.topic or "" for each in logs.data if each.topic_id}
     groups = read_groups(log, topics=topics, **options)
-    logs.left_out(log, groups)
+    logs.left_out(log, groups, wanted)
     offsets, errors = with_lag(groups.offsets, logs.data, at=options["at"])
     for error in errors:
         logs.found(str(error))

@@ -10,7 +10,16 @@ import click
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import TableColumn, count_text
-from kafkaspec.cli.internal import At, Logs, ReleaseText, Skip
+from kafkaspec.cli.internal import (
+    OTHERS_EPILOG,
+    RECORD,
+    UNKNOWN,
+    UNKNOWN_EPILOG,
+    At,
+    Logs,
+    ReleaseText,
+    Skip,
+)
 from kafkaspec.cli.options import LogPath, PathsOrUrls, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.provider import provider
@@ -23,13 +32,15 @@ OUTPUT = Output(
         f"{_JOIN}:JOINED",
         verdict=f"{_JOIN}:RemoteVerdict",
         strength=Strength,
-        offsets=OffsetRange,
+        offsets=OffsetRange | None,
         optional=("verdict", "strength", "objects", "stored_bytes"),
     ),
     assumption=line(Assumption),
+    record=RECORD,
+    unknown=UNKNOWN,
     summary={"segments": int},
 )
-_EPILOG = """
+_EPILOG = f"""
 end_offset is the last offset of the segment; started and updated are the times of
 the first and the last event.
 
@@ -40,6 +51,8 @@ With --objects, each segment has a verdict: left_behind is deleted, and somethin
 is there; gone is copied, and something that is needed is not there; an orphan is
 there, and nothing names it.
   kafkaspec remote /var/lib/kafka --objects s3://bucket/prefix
+
+{OTHERS_EPILOG}{UNKNOWN_EPILOG}
 
 Exit codes: 0 all was read, 1 something could not be decoded, or an update is
 about a segment that nothing announced, or a verdict is neither stored nor deleted,
@@ -78,7 +91,7 @@ def remote_command(
         from kafkaspec.forensics.remote_objects import SOUND, join_objects
         from kafkaspec.state.remote import FINISHED, read_remote_segments, together
         from kafkaspec.tables.json_values import json_rows
-    logs = Logs(ctx, paths, Topic.REMOTE_LOG_METADATA, on_error)
+    logs = Logs(ctx, paths, Topic.REMOTE_LOG_METADATA, on_error, report)
     options = {"at": at, "release": release, "on_error": logs.on_error}
     read = []
     for log, found in logs.states(Topic.REMOTE_LOG_METADATA, read_remote_segments, options):

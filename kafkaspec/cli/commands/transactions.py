@@ -12,7 +12,18 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import MORE, TableColumn, count_text
 from kafkaspec.cli.inputs import place_of, place_text
-from kafkaspec.cli.internal import EVENT, At, Logs, ReleaseText, Skip, show_history
+from kafkaspec.cli.internal import (
+    EVENT,
+    OTHERS_EPILOG,
+    RECORD,
+    UNKNOWN,
+    UNKNOWN_EPILOG,
+    At,
+    Logs,
+    ReleaseText,
+    Skip,
+    show_history,
+)
 from kafkaspec.cli.options import PathsOrUrls, States, TopicName, wrong_usage
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line, rows_of
 from kafkaspec.errors import KafkaSpecError
@@ -55,9 +66,11 @@ OUTPUT = Output(
         strength=Strength,
     ),
     event=EVENT,
+    record=RECORD,
+    unknown=UNKNOWN,
     summary={"transactional_ids": int | None, "open": int | None},
 )
-_EPILOG = """
+_EPILOG = f"""
 "event" lines are those of --history; hanging is null where no coordinator's
 partition was there to ask, or not all of them.
 
@@ -67,6 +80,8 @@ directory with all partitions of __transaction_state proves it (--complete).
 
 Example: what holds back consumers of one partition, without its coordinator
   kafkaspec transactions /var/kafka-logs/orders-0
+
+{OTHERS_EPILOG}{UNKNOWN_EPILOG}
 
 Exit codes: 0 nothing hangs, 1 something hangs, an index contradicts its log,
 something could not be read or decoded, or an ID is not there, 2 wrong usage, or
@@ -103,7 +118,7 @@ def transactions_command(
         from kafkaspec.tables.json_values import json_rows
     only_state = at is not None or history is not None
     logs = Logs(
-        ctx, paths, Topic.TRANSACTION_STATE, on_error, beside=None if only_state else states
+        ctx, paths, Topic.TRANSACTION_STATE, on_error, report, beside=None if only_state else states
     )
     options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
     logs.compacted(Topic.TRANSACTION_STATE, at)

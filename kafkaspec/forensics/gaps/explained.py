@@ -286,7 +286,11 @@ def _tiered(log: Partition, first: int) -> list[tuple[int, int]]:
             continue  # whoever reads it reports it
         for row in found.to_pylist():
             same = (row["topic"], row["partition"]) == (log.topic, log.partition)
-            if same and row["state"] == _COPIED:
+            if (
+                same
+                and row["state"] == _COPIED
+                and None not in (row["start_offset"], row["end_offset"])
+            ):
                 spans.append((max(row["start_offset"], 0), min(row["end_offset"] + 1, first)))
     joined: list[tuple[int, int]] = []
     for begin, end in sorted(span for span in spans if span[0] < span[1]):

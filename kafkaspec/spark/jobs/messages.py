@@ -143,7 +143,7 @@ def _state(
     with Partition(path) as partition:
         found = wanted.read(partition, **options)
     table: pa.Table = getattr(found, wanted.table)
-    left_out = len(found.errors) + sum(found.unknown.values())
+    left_out = found.left_out
     if left_out and not table.num_rows:
         raise next(iter(found.errors), unreadable(path, "it has records of unknown types only"))
     table = table.append_column(LEFT_OUT, pa.repeat(left_out, table.num_rows))

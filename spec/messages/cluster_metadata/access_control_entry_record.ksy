@@ -13,6 +13,7 @@ meta:
   endian: be
 -orig-id: AccessControlEntryRecord
 -since: '3.2'
+-identity: id
 doc: Adds an ACL.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/AccessControlEntryRecord.json AccessControlEntryRecord.json
 seq:

@@ -13,6 +13,7 @@ meta:
   endian: be
 -orig-id: ClientQuotaRecord
 -since: '3.0'
+-identity: entity key
 doc: Sets or removes a quota.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ClientQuotaRecord.json ClientQuotaRecord.json
 seq:

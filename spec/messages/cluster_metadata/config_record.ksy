@@ -12,6 +12,7 @@ meta:
     - ../../enumeration
   endian: be
 -orig-id: ConfigRecord
+-identity: resource_type resource_name name
 doc: Sets or removes a setting.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ConfigRecord.json ConfigRecord.json
 seq:

@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: DelegationTokenRecord
+-identity: token_id
 doc: Adds or changes a delegation token.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/DelegationTokenRecord.json DelegationTokenRecord.json
 seq:

@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: FeatureLevelRecord
+-identity: name
 doc: Sets the level of a feature, `metadata.version` for instance.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/FeatureLevelRecord.json FeatureLevelRecord.json
 seq:

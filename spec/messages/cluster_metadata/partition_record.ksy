@@ -12,6 +12,7 @@ meta:
     - ../../enumeration
   endian: be
 -orig-id: PartitionRecord
+-identity: topic_id partition_id
 doc: Adds a partition, or states all about it in a snapshot.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/PartitionRecord.json PartitionRecord.json
 seq:

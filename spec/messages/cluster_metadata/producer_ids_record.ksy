@@ -12,6 +12,7 @@ meta:
   endian: be
 -orig-id: ProducerIdsRecord
 -since: '3.0'
+-identity: ''
 doc: Gives a block of producer ids to a broker.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ProducerIdsRecord.json ProducerIdsRecord.json
 seq:

@@ -13,6 +13,7 @@ meta:
     - ../../enumeration
   endian: be
 -orig-id: RegisterBrokerRecord
+-identity: broker_id
 doc: Registers a broker.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RegisterBrokerRecord.json RegisterBrokerRecord.json
 seq:

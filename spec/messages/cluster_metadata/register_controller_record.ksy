@@ -13,6 +13,7 @@ meta:
   endian: be
 -orig-id: RegisterControllerRecord
 -since: '3.7'
+-identity: controller_id
 doc: Registers a controller.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/RegisterControllerRecord.json RegisterControllerRecord.json
 seq:

@@ -11,6 +11,7 @@ meta:
     - ../../flexible
   endian: be
 -orig-id: TopicRecord
+-identity: topic_id
 doc: Adds a topic.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/TopicRecord.json TopicRecord.json
 seq:

@@ -12,6 +12,7 @@ meta:
     - ../../enumeration
   endian: be
 -orig-id: UserScramCredentialRecord
+-identity: name mechanism
 doc: Adds or changes a SCRAM credential.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/UserScramCredentialRecord.json UserScramCredentialRecord.json
 seq:

@@ -13,6 +13,7 @@ meta:
   endian: be
 -orig-id: ZkMigrationStateRecord
 -since: '3.4'
+-identity: ''
 doc: Says how far the migration from ZooKeeper is.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/metadata/src/main/resources/common/metadata/ZkMigrationRecord.json ZkMigrationRecord.json
 seq:

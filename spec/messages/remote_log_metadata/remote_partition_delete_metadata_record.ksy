@@ -13,6 +13,7 @@ meta:
   endian: be
 -orig-id: RemotePartitionDeleteMetadataRecord
 -since: '3.0'
+-identity: topic_id_partition
 doc: How far the removal of a partition from remote storage is.
 doc-ref: https://github.com/apache/kafka/blob/4.4.0/storage/src/main/resources/message/RemotePartitionDeleteMetadataRecord.json RemotePartitionDeleteMetadataRecord.json
 seq:

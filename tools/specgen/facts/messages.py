@@ -58,6 +58,7 @@ def messages(model: Model) -> list[MessageLayout]:
                 else (0, 0),
                 releases=spec.releases,
                 since=spec.releases[0] if spec.releases is not None else spec.since,
+                identity=spec.identity,
             )
         )
     return sorted(found, key=_order)

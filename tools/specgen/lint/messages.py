@@ -55,6 +55,8 @@ def _message(model: Model, spec: Spec) -> Messages:
             yield "-releases is for messages; leave it out"
         if spec.since is not None:
             yield "-since is for messages; leave it out"
+        if spec.identity is not None:
+            yield "-identity is for messages; leave it out"
         return
     if spec.folder is None:
         yield f"a message is in {MESSAGES}, in the folder of its topic; move the file there"
@@ -65,6 +67,11 @@ def _message(model: Model, spec: Spec) -> Messages:
     kind, fields = role(spec), spec.root.field_by_id
     if spec.since is not None and (spec.releases is not None or kind is Role.VALUE):
         yield "-since is for the layout of the newest release that says a type; leave it out"
+    for name in spec.identity or ():
+        if kind is Role.RECORD and name not in fields:
+            yield f"-identity names {name}, which is not a field; name fields of the message"
+    if spec.identity is not None and kind is not Role.RECORD:
+        yield "-identity is for records without a key; leave it out"
     if kind is None:
         begins = f"{RECORD_TYPE}, {SCHEMA_VERSION} or {FRAME_VERSION}"
         yield f"a message begins with {begins}; write one first"

@@ -31,8 +31,8 @@ _META_KEYS = (
     "imports", "encoding", "endian", "bit-endian",
 )  # fmt: skip
 _TOP_KEYS = (
-    "meta", "-orig-id", "-releases", "-since", "doc", "doc-ref", "params", "seq", "instances",
-    "types", "enums",
+    "meta", "-orig-id", "-releases", "-since", "-identity", "doc", "doc-ref", "params", "seq",
+    "instances", "types", "enums",
 )  # fmt: skip
 _TYPE_KEYS = (
     "-orig-id", "-scalar", "-webide-representation", "doc", "doc-ref", "params", "seq", "instances",
