@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from kafkaspec.layout import EntryKind, Layouts
+from kafkaspec.layout import EntryFile, EntryKind, Layouts
 
 SPECIFICATION = "748f5eadd89e0dc4b53ea0d34df029d92381ff63850b1e90aaca11703d638dca"
 """SHA-256 of the specification that all generated code is made from."""
@@ -479,3 +479,16 @@ ENTRY_KINDS: dict[str, dict[int, EntryKind]] = {
     },
 }
 """Formats of log entries by their magic, by key of the type of the entry."""
+
+ENTRY_FILES: dict[str, EntryFile] = {
+    "message_set": EntryFile(
+        key="message_set.message_set",
+        entry="message_set.framed_message",
+        header=0,
+        has_offsets=True,
+    ),
+    "recordbatch": EntryFile(
+        key="recordbatch.recordbatch", entry="recordbatch.entry", header=0, has_offsets=True
+    ),
+}
+"""Files that hold log entries, by the id of their specification."""

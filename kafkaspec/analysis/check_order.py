@@ -161,6 +161,9 @@ class LogOrder:
         epochs: leader epochs of the batches in order.
     """
 
+    has_offsets = True
+    """Whether the offsets of the batches are those of a log."""
+
     def __init__(self, *, group_offsets: bool = False) -> None:
         self.last_offset: int | None = None
         self._group_offsets = group_offsets
@@ -346,3 +349,31 @@ class LogOrder:
         producer.open_records = 0
         producer.last_marker = batch.last_offset
         return aborted, findings
+
+
+class NoLogOrder(LogOrder):
+    """Batches of many partitions, as producers sent them: none of them follows another."""
+
+    has_offsets = False
+
+    def check(
+        self, batch: Header, first_offset: int, segment_base: int | None, file: str
+    ) -> Iterator[Finding]:
+        yield from ()
+
+    def check_data(self, batch: Header, file: str) -> Iterator[Finding]:
+        yield from ()
+
+    def extend(self, last: Header) -> None:
+        pass
+
+    def extends(self, batch: Header) -> bool:
+        return True
+
+    def extend_data(self, last: Header, records: int) -> None:
+        pass
+
+    def end_transaction(
+        self, batch: Header, aborts: bool, file: str
+    ) -> tuple[AbortedTransaction | None, list[Finding]]:
+        return None, []

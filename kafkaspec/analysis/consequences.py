@@ -40,6 +40,7 @@ _CUT_ALONE = (
 _REFUSED = "Does not start, with none of its logs, when it recovers this segment."
 _MISSING_AT_END = "Does not get the records that are missing at the end."
 
+NOT_LOADED = "Does not load this file: the offsets of its batches are elsewhere."
 IN_DAMAGE = Consequence(
     "Does not get the records that are missing; what it does there, the finding about these bytes "
     "says.",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kafkaspec.analysis import files, text_checks
 from kafkaspec.analysis.broker_start import BrokerStart
-from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
+from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder, NoLogOrder
 from kafkaspec.analysis.consequences import IN_DAMAGE
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled, in_results, nowhere
@@ -29,8 +29,9 @@ from kafkaspec.intact.division import judge
 from kafkaspec.io.local import are_mapped, open_source, unmapped
 from kafkaspec.io.remote import as_path, exists
 from kafkaspec.jobs import in_processes
+from kafkaspec.log.formats import FormatName, format_named
 from kafkaspec.log.missing import Account, Missing, MissingWhy
-from kafkaspec.log.opening import open_log
+from kafkaspec.log.opening import check_is_file, open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.tiered.mount import mounted
@@ -52,6 +53,7 @@ def verify(
     beside: Sequence[Path] = (),
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
     jobs: int = 1,
+    log_format: FormatName | None = None,
 ) -> Report:
     """Check everything under a path. Nothing is ever written.
 
@@ -66,6 +68,8 @@ def verify(
         index_interval_bytes: ``index.interval.bytes``, by which recovery makes indexes.
         jobs: number of threads that work on parts of a large segment, and of processes that work on
             partitions of many small ones; the report stays the same.
+        log_format: what a file is whose name does not say it; see ``Segment``. Where the
+            specification says that offsets are kept elsewhere, none is judged.
 
     Returns:
         All findings and results. Files are read one batch at a time; the report grows only with the
@@ -84,6 +88,7 @@ def verify(
         beside=beside,
         index_interval_bytes=index_interval_bytes,
         jobs=jobs,
+        log_format=log_format,
     ):
         report.add(event)
     return report
@@ -104,6 +109,7 @@ def verify_events(
     elsewhere: Elsewhere = nowhere,
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
     jobs: int = 1,
+    log_format: FormatName | None = None,
 ) -> Iterator[VerifyEvent]:
     """Check everything under a path. Nothing is ever written.
 
@@ -126,8 +132,12 @@ def verify_events(
         elsewhere,
         interval=index_interval_bytes,
         jobs=jobs,
+        log_format=log_format,
     )
     place = as_path(path)
+    if log_format is not None:
+        check_is_file(place)
+        return _bounded(_entry_file(place, options))
     try:
         if place.is_file():
             place = mounted(place) or place  # an object in remote storage
@@ -495,6 +505,17 @@ def _not_read(path: Path, kind: FileKind, partition: str) -> FileResult:
     return FileResult(
         file=os.fspath(path), kind=kind, partition=partition, size=text_checks.size_of(path)
     )
+
+
+def _entry_file(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Settled]:
+    """Verify a file as what the options say that it is."""
+    form = format_named(options.log_format)
+    if not form.has_columns:
+        yield from verify_message_sets([path], options)
+        return
+    order = LogOrder() if form.has_offsets else NoLogOrder()
+    verifier = SegmentVerifier(path, options, order=order)
+    yield from _guarded(path, FileKind.SEGMENT, "", verifier.run())
 
 
 def _single_file(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Settled]:

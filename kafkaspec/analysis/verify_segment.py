@@ -18,8 +18,10 @@ from kafkaspec.analysis.check_index import EntryCheck
 from kafkaspec.analysis.check_order import Header, LogOrder
 from kafkaspec.analysis.check_producers import check_producers
 from kafkaspec.analysis.compare import CodecComparison, ReadRecords, compare_sidecar, content_of
+from kafkaspec.analysis.consequences import NOT_LOADED
 from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
 from kafkaspec.analysis.parts import WHOLE, BatchSpan, Elsewhere, PartSurvey, nowhere
+from kafkaspec.analysis.reasons import Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.regular import PART_BYTES, HeaderRow, RegularPart, RegularReader
 from kafkaspec.analysis.report import FileKind, FileResult
@@ -33,6 +35,7 @@ from kafkaspec.io.window import Cursor
 from kafkaspec.layout.names import NUM_RECORDS
 from kafkaspec.log.batch import Batch, crc_error, magic_name, payload_path, stored_offset
 from kafkaspec.log.control import ControlRecord, decode_controls
+from kafkaspec.log.formats import FormatName
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import read_marker
@@ -60,6 +63,7 @@ class VerifyChecks:
         jobs: number of threads that work on one segment.
         part_bytes: bytes of it that a thread works on at a time.
         by_columns: whether sound batches are checked many at a time, where the codec can do that.
+        log_format: what the file is, None if its name says it.
     """
 
     codecs: tuple[str, ...]
@@ -72,13 +76,18 @@ class VerifyChecks:
     jobs: int = 1
     part_bytes: int = PART_BYTES
     by_columns: bool = True
+    log_format: FormatName | None = None
 
 
 def open_segment(path: Path, codec: str, options: VerifyChecks) -> Segment:
     """Open a segment for verification, which reads records only if the checksum is right."""
-    if options.max_output is None:
-        return Segment(path, codec=codec, mapped=options.mapped)
-    return Segment(path, codec=codec, max_output=options.max_output, mapped=options.mapped)
+    return Segment(
+        path,
+        codec=codec,
+        max_output=options.max_output,
+        mapped=options.mapped,
+        log_format=options.log_format,
+    )
 
 
 class SegmentVerifier:
@@ -135,9 +144,14 @@ class SegmentVerifier:
         actions: set[BrokerAction] = set()
         for event in self._run():
             if isinstance(event, Finding):
-                event = self._start.judged(event, self._path)
+                if self._order.has_offsets:
+                    event = self._start.judged(event, self._path)
+                else:
+                    event = replace(event, predicted=Consequence(event.reader, NOT_LOADED))
                 actions.add(event.action)
             elif event is self._result:
+                if not self._order.has_offsets:
+                    self._result.first_offset = self._result.last_offset = None
                 yield from self._start.unexplained(self._path, actions)
                 yield from self._producers()
             yield event
@@ -220,6 +234,7 @@ class SegmentVerifier:
             for codec in self._options.codecs
         )
         self._result.size = segment.size
+        segment.check_header()
         further = self._options.codecs[1:]
         stop = self._span.end
         self._end = self._reported = self._span.start

@@ -20,6 +20,7 @@ from kafkaspec.intact.division import judge
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.formats import FormatName
 from kafkaspec.log.missing import Missing, missing, passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
@@ -69,6 +70,7 @@ class Inputs:
         selection: Mapping[str, Any] | None = None,
         where: Where | None = None,
         topic: str | None = None,
+        log_format: FormatName | None = None,
     ) -> None:
         """Prepare to read some paths.
 
@@ -79,8 +81,10 @@ class Inputs:
             selection: as ``selection_options`` gives it; all records by default.
             where: a condition: what cannot have such records is not read.
             topic: the one whose partitions are read; None for all.
+            log_format: what the files are, None if their names say it.
         """
         self._paths = paths
+        self._log_format = log_format
         self._codec = codec
         self._crc: CrcPolicy = crc
         whole: dict[str, Any] = {"log_start": "ignore"}  # a log is judged with all that is there
@@ -244,7 +248,9 @@ class Inputs:
             unreadable = self.unreadable
             self._read_before, self.read, self._skipped = self._read_before + self.read, 0, 0
             try:
-                with open_log(path, codec=self._codec, crc=self._crc) as opened:
+                with open_log(
+                    path, codec=self._codec, crc=self._crc, log_format=self._log_format
+                ) as opened:
                     if isinstance(opened, LogDirectory):
                         yield from self._partitions(opened)
                     elif self.is_wanted(opened):

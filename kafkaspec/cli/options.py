@@ -22,6 +22,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import cores
+from kafkaspec.log.formats import FormatName
 from kafkaspec.log.options import LOG_START, LogStart, SegmentOptions, ShapeOptions, TableOptions
 from kafkaspec.options import FORMER_WORDS, options_of, words_of
 from kafkaspec.policy import RaiseOrSkip
@@ -270,6 +271,9 @@ _MAX_OUTPUT: Final[dict[str, Any]] = {
 max_output_option: Final = library_option("max_output", **_MAX_OUTPUT)
 
 
+log_format_option: Final = library_option("log_format", metavar="TYPE")
+
+
 no_decode_option: Final = click.option(
     "--no-decode",
     "decode",
@@ -412,6 +416,7 @@ Codec = Annotated[str, codec_option()]
 Decode = Annotated[bool, no_decode_option]
 Jobs = Annotated[int, jobs_option]
 LogStartOption = Annotated[LogStart, log_start_option]
+LogFormat = Annotated[FormatName | None, log_format_option]
 MaxOutput = Annotated[int | None, max_output_option]
 States = Annotated[tuple[Path, ...], state_option]
 TopicName = Annotated[str | None, topic_option]

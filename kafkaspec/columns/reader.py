@@ -114,7 +114,7 @@ class Reader:
 
     def _read(self) -> Iterator[Columns]:
         segment, core, wanted = self._segment, self._core, self._wanted
-        position = wanted.start_position
+        position = max(wanted.start_position, segment.first)
         if wanted.start_offset is not None:
             position = max(position, start_position(segment, wanted.start_offset)[0])
         end = segment.size if wanted.end_position is None else wanted.end_position

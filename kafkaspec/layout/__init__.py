@@ -166,6 +166,24 @@ class TypeLayout:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryFile:
+    """A file that holds log entries up to its end.
+
+    Attributes:
+        key: key of the type of the file.
+        entry: key of the type of the entries.
+        header: bytes before the first entry.
+        has_offsets: whether the offsets in the entries are those of the log; otherwise they are
+            kept elsewhere, and those here are as producers sent them.
+    """
+
+    key: str
+    entry: str
+    header: int
+    has_offsets: bool
+
+
+@dataclass(frozen=True, slots=True)
 class EntryKind:
     """A format of log entries and its properties.
 

@@ -23,7 +23,7 @@ from kafkaspec.io.local import Source, open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading
 from kafkaspec.log.batch import Batch, Context
-from kafkaspec.log.formats import FORMATS, Format, FormatName, format_of
+from kafkaspec.log.formats import Format, FormatName, format_named, format_of
 from kafkaspec.model import Buffer
 from kafkaspec.options import checked
 from kafkaspec.policy import CrcPolicy, TailPolicy
@@ -110,8 +110,8 @@ class Entries(SegmentFiles):
                 256 MiB if None.
             base_offset: base offset that replaces the one in the file name.
             name: name of a buffer, for errors.
-            log_format: ``0.7`` for entries of Kafka 0.7 under another name than theirs
-                (``.kafka``); a name of theirs says it.
+            log_format: what the file is, if its name does not say it: ``0.7`` (``.kafka``), or the
+                id of a file of the specification that ends with log entries.
             mapped: False reads the file in parts and never maps it: slower, but a file that
                 becomes shorter meanwhile is an error in every case. A file that does not fit into
                 the address space is read in parts anyway.
@@ -141,7 +141,7 @@ class Entries(SegmentFiles):
         if base_offset is None and parsed is not None and parsed.kind in names.SEGMENTS:
             base_offset = parsed.base_offset
         by_name = format_of(parsed.kind if parsed else "")
-        self.format = FORMATS[log_format] if log_format else by_name
+        self.format = format_named(log_format) if log_format else by_name
         self.codec = self.format.codec(codec if isinstance(codec, Codec) else get_codec(codec))
         self.base_offset = base_offset
         self._tail_policy: TailPolicy = tail
@@ -243,8 +243,28 @@ class Entries(SegmentFiles):
         self._source.close()
         self.close_indexes()
 
+    @property
+    def first(self) -> int:
+        """Position of the first entry, after the header of the file if it has one."""
+        return self.format.first
+
+    def check_header(self) -> None:
+        """Check what stands before the first entry.
+
+        Raises:
+            KafkaSpecError: it is not that of the format.
+        """
+        size = self.first
+        if size:
+            data, start = self._source.cursor().at(0, size)
+            key = self.format.file
+            self.codec.parse(key, data[-start:][:size], complete=True, origin=Origin(self.name, 0))
+
     def _scan(self, position: int, *, stop: bool) -> Iterator[tuple[int, Batch | KafkaSpecError]]:
         self.tail = None
+        if position < self.first:
+            self.check_header()
+            position = self.first
         cursor = self._source.cursor()
         while position < self.size:
             item, end = self._read(cursor, position, stop=stop)

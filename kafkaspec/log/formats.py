@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from kafkaspec._generated.layout import ENTRY_FILES
 from kafkaspec.codecs import Codec
 from kafkaspec.files import names
-from kafkaspec.layout.framing import LOG_FRAMING, Framing
+from kafkaspec.layout.framing import ENTRY, LOG_FRAMING, Framing
 from kafkaspec.layout.kinds import KINDS, magic_of
 from kafkaspec.log import messageset
 from kafkaspec.log.batch import Batch, Context
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.options import one_of
 
-FormatName = Literal["0.7"]
-"""Formats other than that of today's logs, which may mix magic 0, 1 and 2."""
+FormatName = str
+"""Formats other than that of today's logs: ``0.7``, or the id of a file of the specification that
+ends with log entries."""
+
+
+LOG_FILE: Final = ENTRY.partition(".")[0]
+MESSAGE_SET_FILE: Final = messageset.FRAMING.entry.partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,10 @@ class Format:
         has_columns: whether codecs read its entries by columns.
         is_written: whether entries of it are written.
         offsets_are_positions: whether the offset of an entry is its position in the log.
+        has_offsets: whether offsets are stored; otherwise they are what producers sent, and the
+            log's are kept elsewhere.
+        first: position of the first entry: the size of what stands before it.
+        file: key of the type of the whole file.
     """
 
     name: FormatName | None
@@ -43,6 +54,9 @@ class Format:
     has_columns: bool
     is_written: bool
     offsets_are_positions: bool
+    file: str
+    has_offsets: bool = True
+    first: int = 0
 
 
 def _batch(entry: Any, position: int, data: memoryview, context: Context) -> Batch:
@@ -59,6 +73,7 @@ LOG: Final = Format(
     has_columns=True,
     is_written=True,
     offsets_are_positions=False,
+    file=ENTRY_FILES[LOG_FILE].key,
 )
 """Segments since 0.8, and KRaft snapshots."""
 
@@ -71,10 +86,36 @@ KAFKA_0_7: Final = Format(
     has_columns=False,
     is_written=False,
     offsets_are_positions=True,
+    file=ENTRY_FILES[MESSAGE_SET_FILE].key,
 )
 """Segments of Kafka 0.7."""
 
-FORMATS: Final[dict[FormatName | None, Format]] = {item.name: item for item in (LOG, KAFKA_0_7)}
+
+def _formats() -> Iterator[tuple[FormatName | None, Format]]:
+    yield from ((LOG.name, LOG), (KAFKA_0_7.name, KAFKA_0_7))
+    known = {item.file: item for item in (LOG, KAFKA_0_7)}
+    for name, file in ENTRY_FILES.items():
+        own = next(item for item in known.values() if item.framing.entry == file.entry)
+        made = replace(
+            own, name=name, file=file.key, first=file.header, has_offsets=file.has_offsets
+        )
+        yield name, known.get(file.key, made)
+
+
+FORMATS: Final[dict[FormatName | None, Format]] = dict(_formats())
+"""All formats by name; None is that of today's logs."""
+
+
+def format_named(name: FormatName | None) -> Format:
+    """Return the format of a name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    found = FORMATS.get(name)
+    if found is None:
+        raise one_of("log_format", name, [key for key in FORMATS if key])
+    return found
 
 
 def format_of(suffix: str) -> Format:

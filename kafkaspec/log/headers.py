@@ -57,6 +57,7 @@ def header_tables(
         KafkaSpecError: ``changed``, ``unreadable``.
     """
     cursor = segment.cursor(sparse=True)
+    position = max(position, segment.first)
     capacity = _FIRST if few else most
     stop = segment.size if end is None else end
     while position < stop:
@@ -151,6 +152,7 @@ def read_headers(segment: Entries, position: int = 0) -> Iterator[HeaderTable]:
         KafkaSpecError: an entry cannot be parsed; raised after the entries before it.
     """
     cursor = segment.cursor()
+    position = max(position, segment.first)
     while position < segment.size:
         segment.check()
         table = _whole(segment, cursor, position, _WHOLE)
@@ -172,7 +174,7 @@ def read_all_headers(segment: Entries) -> HeaderTable | None:
         KafkaSpecError: an entry cannot be parsed.
     """
     buffer, start = segment.cursor().at(0, segment.size)
-    table = scanned(segment, buffer, start, 0)
+    table = scanned(segment, buffer, start, segment.first)
     if table is not None and table.end == segment.size:
         return table
     batches = list(segment.entries())

@@ -457,8 +457,8 @@ class _Extent:
         self.lost: list[Missing] = []
         self.behind: list[Missing] = []
         # Between offsets that are positions lie the bytes of the messages.
-        are_positions = segment.format.offsets_are_positions
-        self._inside = None if are_positions else inside
+        form = segment.format
+        self._inside = inside if form.has_offsets and not form.offsets_are_positions else None
         self._segment = segment
         self._log_start = -1 if log_start is None else log_start
         if kept is not None:
@@ -474,7 +474,7 @@ class _Extent:
             self.tail_size = tail.size
             self.tail = None if tail.reason == "zeros" else str(tail)
             self.zeros = str(tail) if tail.reason == "zeros" else None
-        if are_positions:
+        if form.offsets_are_positions:
             self.end, self.cleaned = (segment.base_offset or 0) + self.stop, False
 
     def _read(self, segment: Segment, position: int, stop: int | None = None) -> None:

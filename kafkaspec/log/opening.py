@@ -66,6 +66,9 @@ def open(  # noqa: A001  # its public name
         raise unreadable(text, "there is no such file or directory") from None
     except OSError as error:
         raise unreadable(text, error) from None
+    if options.get("log_format") is not None:
+        check_is_file(place)
+        return _unnamed(place, text, options)
     if not (is_mounted(place) or place.is_dir() or names.is_log(place.name)):
         place = mounted(place, keys) or place
     if not place.is_dir():
@@ -130,9 +133,25 @@ def _file(place: Path, text: str, options: SegmentOptions) -> Segment:
         raise unreadable(text, f"it is {_SIDECARS[sidecar.kind]}; open the .log file beside it")
     if names.is_text(place.name):
         raise unreadable(text, "it is a text file, which dump and kafkaspec.files.checkpoints read")
+    return _unnamed(place, text, options)
+
+
+def check_is_file(place: Path) -> None:
+    """Check a path that is to be read as a file of the specification.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: it is a directory.
+    """
+    if place.is_dir():
+        raise unreadable(str(place), "only a file can be read as one of the specification")
+
+
+def _unnamed(place: Path, text: str, options: SegmentOptions) -> Segment:
+    """Open a file whose name does not say what it is."""
     segment = Segment(place, **options)
     try:
-        segment.batch_at(0)
+        segment.check_header()
+        segment.batch_at(segment.first)
     except KafkaSpecError as error:
         segment.close()
         other = foreign.what_it_is(place)

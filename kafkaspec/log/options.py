@@ -72,8 +72,9 @@ class SegmentOptions(TypedDict, total=False):
         more="A file that does not fit into the address space is read in parts anyway."
     )]  # fmt: skip
     log_format: Annotated[FormatName | None, Option(
-        "``0.7`` for entries of Kafka 0.7 under another name than theirs (``.kafka``); a name of"
-        " theirs says it."
+        "Read the file as this type of the specification: message_set, recordbatch ...", "--as",
+        more="Where its name does not say what it is; one that ends with log entries. ``0.7`` is"
+        " ``message_set``."
     )]  # fmt: skip
 
 

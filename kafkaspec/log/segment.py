@@ -72,7 +72,7 @@ class Segment(Entries, Log):
             name=self.name,
             max_output=self.max_output,
             base_offset=base_offset,
-            log_format=self.format.name,
+            log_format=None if self.first else self.format.name,
         )
 
     @checked

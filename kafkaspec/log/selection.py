@@ -139,9 +139,9 @@ def selected_batches(
 def first_position(segment: Entries, wanted: Selection) -> int:
     """Return the byte offset of an entry such that those before it hold nothing wanted."""
     if wanted.start_offset is None:
-        return 0
+        return segment.first
     position, _, _ = start_position(segment, wanted.start_offset)
-    return skip(segment, position, wanted.start_offset)[0]
+    return skip(segment, max(position, segment.first), wanted.start_offset)[0]
 
 
 def chosen(item: Batch | KafkaSpecError, wanted: Selection) -> tuple[Batch | None, bool]:

@@ -121,6 +121,21 @@ CONVENTIONS: list[tuple[str, str, str, list[str]]] = [
         [f"{MESSAGE}/seq/3: S9: -known is for fields with an enum; leave it out"],
     ),
     (
+        "offsets of no entry",
+        "      - id: reserved\n        -default: '0'\n",
+        "      - id: reserved\n        -default: '0'\n        -offsets: elsewhere\n",
+        [
+            f"{MESSAGE}/seq/3: offsets: -offsets is for the entries of a log that a file ends "
+            "with; leave it out"
+        ],
+    ),
+    (
+        "offsets in an unknown place",
+        "  - id: frames\n",
+        "  - id: frames\n    -offsets: nowhere\n",
+        ["sample.ksy#/seq/0: offsets: there is no -offsets: nowhere; write elsewhere"],
+    ),
+    (
         "releases",
         "doc: A file that follows every rule;",
         "-releases: 4.0..4.1\ndoc: A file that follows every rule;",

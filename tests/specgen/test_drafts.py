@@ -23,6 +23,7 @@ BREAKS = {
     "ended-field": {Broken.READING_NEW, Broken.WRITING},
     "fifth-codec": {Broken.READING_NEW},
     "kafka-20171": set(),
+    "kip-1163": set(),
     "kip-1262": set(),
     "kip-1277": {Broken.READING_NEW},
     "renamed-tag": {Broken.WRITING, Broken.NAMES},

@@ -239,7 +239,7 @@ class _Comparison:
             yield change(f"DEFAULT_{rule}", old.default, new.default)
         if old.known != new.known:
             yield change("MEANT", old.known, new.known)
-        for name in ("ascending", "process"):
+        for name in ("ascending", "offsets", "process"):
             if getattr(old, name) != getattr(new, name):
                 yield change("OTHER_KEY", getattr(old, name), getattr(new, name))
 

@@ -270,6 +270,7 @@ class _FileReader:
             default=_default_of(node),
             ascending=node.optional_text("-ascending"),
             known=_known_of(node),
+            offsets=node.optional_text("-offsets"),
             process=node.optional_text("process"),
             **node.described(),
         )

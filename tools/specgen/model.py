@@ -177,7 +177,8 @@ class Field(Described):
 
     ``location`` is its place in the specification, ``recordbatch.ksy#/types/record/seq/3``;
     ``enum`` the key of the enumeration of its values, ``recordbatch.compression_type``; ``known``
-    the first and last of them that it can have.
+    the first and last of them that it can have; ``offsets`` where the offsets of entries are, if
+    not in them.
     """
 
     id: str
@@ -191,6 +192,7 @@ class Field(Described):
     default: Default | None = None
     ascending: str | None = None
     known: tuple[int, int] | None = None
+    offsets: str | None = None
     process: str | None = None
 
     @property

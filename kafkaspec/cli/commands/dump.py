@@ -40,11 +40,13 @@ from kafkaspec.cli.options import (
     Codec,
     Decode,
     Jobs,
+    LogFormat,
     PathsOrUrls,
     WhereText,
     condition_of,
     crc_option,
     selection_options,
+    wrong_usage,
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
@@ -60,6 +62,7 @@ from kafkaspec.conversion.fields import RecordValues, values_of_records
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.control import ControlRecord
+from kafkaspec.log.formats import format_named
 from kafkaspec.log.pieces import runs_of
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, selected_batches
@@ -128,6 +131,7 @@ def dump_command(
     ),
     output: Annotated[Path | None, file_option(required=False)],
     force: Force,
+    log_format: LogFormat,
     crc: Annotated[
         CrcPolicy, crc_option("Report and skip batches with a wrong checksum, or do not check.")
     ],
@@ -174,10 +178,14 @@ def dump_command(
         with opened_output(output, *paths, replace=force, content="raw") as out:
             code = kafka.write(paths, out, codec=codec, jobs=jobs)
         ctx.exit(code)
-    files = [path for path in paths if is_other(path)]
-    others = [path for path in paths if not is_other(path)]
+    files = [path for path in paths if log_format is None and is_other(path)]
+    others = [path for path in paths if path not in files]
     condition = condition_of(where, typed=typed is not None)
-    inputs = Inputs(others, codec, crc, selection, condition)
+    inputs = Inputs(others, codec, crc, selection, condition, log_format=log_format)
+    with wrong_usage(ValueError):
+        form = format_named(log_format)
+    if not form.has_offsets:
+        note("the offsets of the log are not in such a file: those shown are the producers'")
     lines: Iterator[str | Buffer]
     as_json = output_format == "json"
     if condition is not None and files:

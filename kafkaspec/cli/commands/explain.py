@@ -34,7 +34,7 @@ from kafkaspec.cli.console import (
 )
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import CodecName, Decode, PathsOrUrls
+from kafkaspec.cli.options import CodecName, Decode, LogFormat, PathsOrUrls
 from kafkaspec.codecs import Origin, codec_names, get_codec
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition
@@ -88,11 +88,7 @@ def explain_command(
         default=3,
         metavar="N",
     ),
-    type_name: str | None = option(
-        "--as",
-        "Read the file as this type of the specification: index.time_index, message_set ...",
-        metavar="TYPE",
-    ),
+    log_format: LogFormat,
     parameters: tuple[int, ...] = option(
         "--parameter",
         "With --as: a parameter of the type. The file name of an index gives its base offset.",
@@ -129,24 +125,24 @@ def explain_command(
     """
     if offset is not None and position is not None:
         raise click.UsageError("give either --offset or --position")
-    if type_name is None and (parameters or size is not None or codec is not None):
+    if log_format is None and (parameters or size is not None or codec is not None):
         raise click.UsageError("--parameter, --size and --codec go with --as")
-    if type_name is not None and offset is not None:
+    if log_format is not None and offset is not None:
         raise click.UsageError("--as takes --position, not --offset")
     inputs = Inputs(paths)
     if output_format == ASSEMBLY:
-        ctx.exit(_print_assembly(paths, inputs, offset, position, type_name, parameters, size))
+        ctx.exit(_print_assembly(paths, inputs, offset, position, log_format, parameters, size))
     console = None if output_format == "json" else stdout_console()
     chosen = [item for path in paths for item in _files(path, offset, inputs)]
     if position is not None and any(path.is_dir() for path in paths):
         raise click.UsageError("--position is of a file, not of a directory")
     for file in chosen:
         try:
-            if type_name is None:
+            if log_format is None:
                 sections: Iterable[Section] = _sections(file, offset, position, max_records, decode)
             else:
                 codecs = codec_names() if codec == "all" else codec.split(",") if codec else []
-                key = type_named(type_name)
+                key = type_named(log_format)
                 sections, disagree = explain_type(
                     file, key, parameters, position or 0, size, codecs
                 )

@@ -34,6 +34,7 @@ from kafkaspec.cli.console import (
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import (
     Jobs,
+    LogFormat,
     MaxOutput,
     PathsOrUrls,
     codec_option,
@@ -44,6 +45,7 @@ from kafkaspec.cli.outputs import opened_report, report_options, require_html
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
+from kafkaspec.log.formats import format_named
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -74,6 +76,7 @@ def verify_command(
         ),
     ],
     max_output: MaxOutput,
+    log_format: LogFormat,
     one_broker: bool = option(
         "The PATHs are all log.dirs of one broker: compare their cluster, node and directory ids."
     ),
@@ -106,6 +109,8 @@ def verify_command(
     if report is not None:
         with wrong_usage(ImportError):
             require_html()
+    with wrong_usage(ValueError):
+        format_named(log_format)
     severities = list(Severity)[: list(Severity).index(Severity(least)) + 1]
     with opened_report(report, *paths, replace=force) as file:
         result = Report(codecs=codecs_of(codec))
@@ -120,6 +125,7 @@ def verify_command(
                         path,
                         codec=codec,
                         max_output=max_output,
+                        log_format=log_format,
                         progress=advance,
                         beside=paths[:number] if one_broker else (),
                         jobs=jobs,

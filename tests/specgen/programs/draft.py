@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import kafkaspec as ks
+from kafkaspec._generated.layout import ENTRY_FILES
 from kafkaspec.cli.main import main
 from kafkaspec.codecs.installed import codec_names, get_codec
 from kafkaspec.compression import NAMES
@@ -178,11 +179,69 @@ def a_codec_without_a_library_is_named(root: Path) -> None:
             assert name in shown, shown
 
 
+def files_of_entries_without_offsets(root: Path) -> None:
+    """A header and batches as producers sent them: CRC, structure and records are judged alone."""
+    for name in [name for name, file in ENTRY_FILES.items() if not file.has_offsets]:
+        header = bytes(ENTRY_FILES[name].header)  # of version 0
+        producer = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 7}
+        sent = [
+            batch(0, 2),
+            batch(0, 2, compression="zstd"),
+            batch(0, 2, **producer),
+            batch(0, 2, **producer),  # of another partition
+            batch(9, 2, transactional=True, **producer),
+            batch(3, 2),
+        ]
+        whole = header + b"".join(sent)
+        path = root / f"{name}.bin"
+        path.write_bytes(whole)
+        starts = [len(header) + sum(map(len, sent[:n])) for n in range(len(sent))]
+        held = [record for data in sent for record in ks.decode(data)]
+        for codec in CODECS:
+            with ks.Segment(path, log_format=name, codec=codec) as found:
+                assert [each.position for each in found.batches()] == starts, codec
+                assert list(found.records()) == held, codec
+                assert found.to_arrow(["offset"])["offset"].to_pylist() == [r.offset for r in held]
+            assert "clean" in command("verify", "--as", name, "--codec", codec, path)
+        assert "clean" in command("verify", "--as", name, "--codec", "all", path)
+        report = ks.verify(path, log_format=name)
+        assert (report.clean, report.files[0].first_offset) == (True, None)
+        lines = command("dump", "--as", name, "--format", "json", path).splitlines()
+        assert [json.loads(line)["offset"] for line in lines] == [record.offset for record in held]
+        lines = command("dump", "--as", name, "--batches", "--format", "json", path).splitlines()
+        assert [json.loads(line)["position"] for line in lines] == starts
+        shown = command("explain", "--as", name, "--codec", "all", "--format", "json", path)
+        fields = [json.loads(line) for line in shown.splitlines()]
+        assert fields[-1]["end"] == len(whole)
+        assert [f["start"] for f in fields if f["path"].endswith("/base_offset")] == starts
+
+        path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        (wrong,) = ks.verify(path, log_format=name).findings
+        assert (wrong.reason, wrong.entry) == ("checksum_mismatch", starts[-1])
+        assert wrong.action == "nothing"  # no broker loads the file
+        lines = command("dump", "--as", name, "--format", "json", path, codes=(1,)).splitlines()
+        assert len(lines) == len(held) - 3
+        path.write_bytes(whole[: starts[-1] + 30])
+        (torn,) = ks.verify(path, log_format=name).findings
+        assert (torn.reason, torn.position) == ("torn_tail", starts[-1])
+        if header:
+            path.write_bytes(b"\1" + whole[1:])
+            (version,) = ks.verify(path, log_format=name).findings
+            assert (version.reason, version.position) == ("invalid_value", 0)
+            command("dump", "--as", name, path, codes=(2,))
+            path.write_bytes(whole)
+            command("dump", path, codes=(2,))
+            command("verify", path, codes=(2,))
+        command("verify", "--as", name, root, codes=(2,))
+        command("dump", "--as", name, root, codes=(2,))
+
+
 CHECKS = (
     every_codec_gives_every_verdict,
     logs_of_all_magics_go_through_every_command,
     messages_that_came_are_read_by_name,
     a_codec_without_a_library_is_named,
+    files_of_entries_without_offsets,
 )
 
 if __name__ == "__main__":

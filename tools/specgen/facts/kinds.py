@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from kafkaspec.layout import EntryKind
+from kafkaspec.layout import EntryFile, EntryKind
 from tools.specgen.evaluate import UnknownNameError, evaluate
 from tools.specgen.expression import Expression
 from tools.specgen.facts.segments import Segment, resolved, segments
+from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.model import Model, Type, TypeReference
 
 
@@ -78,3 +79,19 @@ def _is_never(condition: Expression | None, known: dict[str, Any]) -> bool:
         return condition is not None and not evaluate(condition, known)
     except UnknownNameError:
         return False
+
+
+def entry_files(model: Model) -> dict[str, EntryFile]:
+    """Return the files that hold entries up to their end, by the id of the specification."""
+    entries = {segment.entry.key for segment in segments(model)}
+    found = {}
+    for spec in model.specs:
+        *before, last = spec.root.fields or (None,)
+        if last is None or last.repeat is None or not last.repeat.eos:
+            continue
+        entry = model.inner(last) if isinstance(last.type, TypeReference) else None
+        sizes = [fixed_size(model, field) for field in before if field is not None]
+        if entry is not None and entry.key in entries and None not in sizes:
+            header = sum(size for size in sizes if size is not None)
+            found[spec.id] = EntryFile(spec.root.key, entry.key, header, last.offsets is None)
+    return found

@@ -7,6 +7,7 @@ from typing import Any
 
 from kafkaspec.layout import (
     Checksum,
+    EntryFile,
     EntryKind,
     FieldLayout,
     Form,
@@ -19,7 +20,7 @@ from kafkaspec.layout import (
 )
 from tools.specgen.expression import Int
 from tools.specgen.facts.fields import null_mark
-from tools.specgen.facts.kinds import entry_kinds
+from tools.specgen.facts.kinds import entry_files, entry_kinds
 from tools.specgen.facts.messages import heads, messages
 from tools.specgen.facts.ranges import first_version, is_text
 from tools.specgen.facts.sizes import checksum_of, fixed_size, minimum_size
@@ -43,7 +44,7 @@ from tools.specgen.model import (
 from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 
-_TABLES = (MessageLayout, TypeLayout, FieldLayout, PeekLayout, Checksum, EntryKind)
+_TABLES = (MessageLayout, TypeLayout, FieldLayout, PeekLayout, Checksum, EntryFile, EntryKind)
 
 
 def emit(model: Model) -> list[Output]:
@@ -196,7 +197,7 @@ _PACKAGE = '''"""Layout tables of all types, by key (``recordbatch.record``)."""
 
 from __future__ import annotations
 
-from kafkaspec.layout import EntryKind, Layouts
+from kafkaspec.layout import EntryFile, EntryKind, Layouts
 
 SPECIFICATION = "@SPECIFICATION@"
 """SHA-256 of the specification that all generated code is made from."""
@@ -225,7 +226,8 @@ def _literal(value: Any) -> str:
     if isinstance(value, frozenset):
         return f"frozenset({{{', '.join(map(repr, sorted(value)))}}})"
     if isinstance(
-        value, MessageLayout | TypeLayout | FieldLayout | PeekLayout | Checksum | EntryKind
+        value,
+        MessageLayout | TypeLayout | FieldLayout | PeekLayout | Checksum | EntryFile | EntryKind,
     ):
         parts = [
             f"{field.name}={_literal(getattr(value, field.name))}"
@@ -252,6 +254,11 @@ def _package(model: Model) -> Output:
                 for number, kind in kinds.items():
                     out.line(f"{number}: {_literal(kind)},")
     out.line('"""Formats of log entries by their magic, by key of the type of the entry."""')
+    out.line()
+    with out.block("ENTRY_FILES: dict[str, EntryFile] = {", "}"):
+        for spec_id, file in entry_files(model).items():
+            out.line(f"{spec_id!r}: {_literal(file)},")
+    out.line('"""Files that hold log entries, by the id of their specification."""')
     ids = tuple(spec.id for spec in model.specs)
     return Output("layout/__init__.py", ids, _PACKAGE.format(specs=ids) + out.text())
 

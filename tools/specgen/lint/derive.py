@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tools.specgen.evaluate import may_satisfy
 from tools.specgen.expression import literal
 from tools.specgen.facts.fields import is_bytes, is_integer, null_mark, scalar_of, size_of, source
+from tools.specgen.facts.kinds import entry_files
 from tools.specgen.facts.ranges import example, value_range
 from tools.specgen.facts.sizes import fixed_size
 from tools.specgen.lint.problem import Messages, Problem, found
@@ -34,6 +35,7 @@ def check(model: Model) -> Iterator[Problem]:
             yield from found("derive", field, _used_as(model, type_, field))
             yield from found("default", field, _default(model, field))
             yield from found("ascending", field, _ascending(model, field))
+            yield from found("offsets", field, _offsets(model, type_, field))
             yield from found("constant", field, _constant(field))
             yield from found("valid", field, _bounds(model, field))
         yield from found("derive", type_, _cycles(type_))
@@ -178,6 +180,17 @@ def _ascending(model: Model, field: Field) -> Messages:
     fields = model.inner(field).fields
     if not fields or fields[0].id != field.ascending or not is_integer(model, fields[0]):
         yield f"{field.ascending} is not the first number of an item; write the id of that"
+
+
+def _offsets(model: Model, type_: Type, field: Field) -> Messages:
+    if field.offsets is None:
+        return
+    if field.offsets != "elsewhere":
+        yield f"there is no -offsets: {field.offsets}; write elsewhere"
+    if type_ is not model.spec(type_.spec_id).root or type_.spec_id not in entry_files(model):
+        yield "-offsets is for the entries of a log that a file ends with; leave it out"
+    elif field is not type_.fields[-1]:
+        yield "-offsets is for the entries; write it there"
 
 
 def _constant(field: Field) -> Messages:

@@ -39,8 +39,9 @@ _TYPE_KEYS = (
 )  # fmt: skip
 _KEYS = {
     Field: (
-        "id", "-orig-id", "-derive", "-default", "-ascending", "-known", "size", "size-eos", "type",
-        "enum", "process", "valid", "repeat", "repeat-expr", "repeat-until", "if", "doc", "doc-ref",
+        "id", "-orig-id", "-derive", "-default", "-ascending", "-known", "-offsets", "size",
+        "size-eos", "type", "enum", "process", "valid", "repeat", "repeat-expr", "repeat-until",
+        "if", "doc", "doc-ref",
     ),
     PeekInstance: ("-orig-id", "pos", "type", "enum", "valid", "if", "doc"),
     ValueInstance: ("-orig-id", "value", "enum", "if", "doc"),
