@@ -12,6 +12,7 @@ from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.assembly.bytes import TEXT, Assembler, Recomputed
 from kafkaspec.assembly.grammar import Node, read, write
 from kafkaspec.assembly.listing import Lister
+from kafkaspec.assembly.values import as_text
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
@@ -122,10 +123,8 @@ def _lines(data: bytes) -> list[str | bytes]:
     """Return the lines of a text file with what ends them; as bytes where they are not text."""
     lines: list[str | bytes] = []
     for line in data.splitlines(keepends=True):
-        try:
-            lines.append(line.decode())
-        except UnicodeDecodeError:
-            lines.append(line)
+        text = as_text(line.rstrip(b"\r\n"))
+        lines.append(line if isinstance(text, bytes) else line.decode())
     return lines
 
 

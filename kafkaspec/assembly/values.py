@@ -40,12 +40,13 @@ def shown(field: FieldLayout, value: Any) -> str | bytes | Word:
     if isinstance(value, str):
         return value
     if isinstance(value, bytes | bytearray | memoryview):
-        return _text(bytes(value))
+        return as_text(bytes(value))
     name = ENUMS.get(field.enum, {}).get(value, ("",))[0] if field.enum else ""
     return Word(name or repr(value))
 
 
-def _text(data: bytes) -> str | bytes:
+def as_text(data: bytes) -> str | bytes:
+    """Return the text that bytes are, or themselves where a terminal could not show it."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

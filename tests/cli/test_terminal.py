@@ -185,7 +185,9 @@ RUNS: dict[str, Commands] = {
     "find": _each(["find", "--offset", "0"], ["find", "--key", NAME],
                   ["find", "--key", NAME, "--all"], ["find", "--timestamp", NAME],
                   ["find", "--max-timestamp"]),
-    "explain": _each(["explain"], ["explain", "--full"], ["explain", "--as", NAME]),
+    "explain": _each(["explain"], ["explain", "--full"], ["explain", "--as", NAME],
+                     ["explain", "--format", "assembly"]),
+    "assemble": _each(["assemble", "-o", "out"]),
     "explore": _each(["explore", "--host", NAME], ["explore", "--port", NAME]),
     "export": _each(["export", "--to", "parquet", "-o", "out"],
                     ["export", "--to", NAME, "-o", "out"], ["export", "--to", "jsonl", "-o", "-"],
@@ -220,7 +222,7 @@ RUNS: dict[str, Commands] = {
     "spec": _each(["spec", NAME], ["spec", "diff", NAME]),
     "spark": _each(["spark", NAME], ["spark", "verify", "--conf", NAME]),
 }  # fmt: skip
-_HAS_NO_JSON = {"explore", "convert", "export", "index", "spec", "spark", "conform"}
+_HAS_NO_JSON = {"assemble", "explore", "convert", "export", "index", "spec", "spark", "conform"}
 
 
 def test_every_command_is_here() -> None:
