@@ -210,11 +210,12 @@ class Inputs:
                 check=self.broken > 0,
                 **given,
             ):
-                self._show(item)
+                self.misses(item)
         except KafkaSpecError as error:
             self.cannot_read(error)
 
-    def _show(self, item: Missing) -> None:
+    def misses(self, item: Missing) -> None:
+        """Report something that a log does not deliver."""
         self.lost += item.is_loss
         warn(str(item) if item.is_loss else f"note: {item}")
 
@@ -317,6 +318,10 @@ class Inputs:
             warn(text)
         self.findings += 1
 
+    def stopped_by(self, error: KafkaSpecError) -> None:
+        """Report an error that ends the work on a log: a file, or an entry in it."""
+        (self.cannot_read if error.reason in ALWAYS_RAISED else self.cannot_decode)(error)
+
     def cannot_decode(self, error: KafkaSpecError) -> None:
         """Report an entry that is skipped."""
         self.broken += 1
@@ -325,7 +330,7 @@ class Inputs:
     def _partitions(self, directory: LogDirectory) -> Iterator[tuple[str, Partition]]:
         """Yield the current partitions of a log directory, and report what else there is."""
         for item in passed_over(directory):
-            self._show(item)
+            self.misses(item)
         for error in directory.unreadable.values():
             self.cannot_read(error)
         for partition in directory.current:

@@ -174,3 +174,22 @@ def test_older_releases_are_refused(partition: Path) -> None:
     shown = run("compaction", "--profile", "1.1", partition)
     assert shown.exit_code == 2
     assert "before 2.4.1" in shown.stderr
+
+
+@pytest.mark.slow
+def test_damage_is_said_once_and_its_offsets_are_named(tmp_path: Path) -> None:
+    """The cleaner stops at a broken header; what is lost there is what ``gaps`` names."""
+    for number in (12, 36):  # a closed segment, and the active one
+        place = tmp_path / str(number) / "segments-0"
+        shutil.copytree(golden("4.3.1", "segments-0"), place)
+        path = place / f"{number:020}.log"
+        data = bytearray(path.read_bytes())
+        data[8:12] = b"\xff\xff\xff\xff"
+        path.write_bytes(data)
+        found = {name: run(name, place, "--format", "json") for name in ("compaction", "gaps")}
+        told = {name: result.stderr.splitlines() for name, result in found.items()}
+        assert told["compaction"] == told["gaps"]
+        assert f"offsets {number} to {number + 2} are missing" in found["gaps"].stderr
+        sums = [json.loads(result.stdout.splitlines()[-1]) for result in found.values()]
+        for name in ("exit_code", "logs", "unreadable", "undecoded", "missing"):
+            assert sums[0][name] == sums[1][name], (number, name)

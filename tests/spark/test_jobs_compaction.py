@@ -87,8 +87,33 @@ def test_a_damaged_log_is_named_and_left_out(
     kept = {*OFFSET_CHECKPOINTS} - {RECOVERY_POINTS}
     assert there == {*NAMES, *kept} - {"segments-0"}
     *found, summary = [json.loads(line) for line in done.stdout.splitlines()]
-    assert (summary["command"], summary["unreadable"]) == ("spark compaction", 1)
+    assert (summary["command"], summary["undecoded"]) == ("spark compaction", 1)
     assert {item["topic"] for item in found} == {name[:-2] for name in NAMES} - {"segments"}
+
+
+@pytest.mark.parametrize("damage", ["a segment is gone", "a header is broken"])
+def test_missing_offsets_are_named_as_by_the_command(
+    spark: SparkSession, tmp_path: Path, damage: str
+) -> None:
+    place = tmp_path / "segments-0"
+    shutil.copytree(GOLDEN / "4.3.1" / "logs" / "segments-0", place)
+    path = place / f"{12:020}.log"
+    if damage == "a segment is gone":
+        path.unlink()
+    else:
+        data = path.read_bytes()
+        path.write_bytes(data[:8] + b"\xff\xff\xff\xff" + data[12:])
+    command, job = (
+        run(*name, "--clock", str(NOW), "--format", "json", place)
+        for name in (["compaction"], ["spark", "compaction"])
+    )
+    (lost,) = (line for line in command.stderr.splitlines() if "are missing" in line)
+    assert f"offsets 12 to {23 if damage == 'a segment is gone' else 14} are missing" in lost
+    assert lost in job.stderr.splitlines()
+    sums = [json.loads(result.stdout.splitlines()[-1]) for result in (command, job)]
+    assert (job.exit_code, sums[1]["missing"]) == (1, 1)
+    for name in ("exit_code", "logs", "unreadable", "undecoded", "missing"):
+        assert sums[0][name] == sums[1][name], name
 
 
 def test_the_former_name(spark: SparkSession, logs: Path) -> None:

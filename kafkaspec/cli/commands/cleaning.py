@@ -96,8 +96,6 @@ def views(
             for text in notes:
                 warn(f"note: {text}")
             inputs.read += 1
-            if view.damaged is not None:
-                inputs.cannot_decode(view.damaged)
             yield view, settings
             inputs.report_missing(partition, ends_only=True)
         except KafkaSpecError as error:

@@ -114,6 +114,8 @@ def compaction_command(
                 target.mkdir()
             note = partial(_show_records, report, place_of(view.partition))
             try:
+                if view.damaged is not None:
+                    raise view.damaged
                 with wrong_usage(ValueError):
                     made = compaction(
                         view,
@@ -126,7 +128,7 @@ def compaction_command(
             except KafkaSpecError as error:
                 if aside is not None:
                     raise
-                inputs.cannot_read(error)
+                inputs.stopped_by(error)
                 continue
             gone += made.removed_records
             inputs.findings += made.removed_records + (made.fails is not None)

@@ -69,6 +69,8 @@ def retention_command(
     inputs = Inputs(paths, topic=topic)
     deleted = held = 0
     for view, settings in views(inputs, given, high_watermark):
+        if view.damaged is not None:
+            inputs.cannot_decode(view.damaged)
         result = retention(view, settings, now, rules)
         deleted, held = deleted + len(result.deleted), held + len(result.held)
         inputs.findings += len(result.deleted) + len(result.held)

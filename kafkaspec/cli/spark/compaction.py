@@ -12,13 +12,14 @@ from kafkaspec.cli.options import format_option, profile_option, wrong_usage
 from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
 from kafkaspec.cli.spark.options import output_option, paths_argument
 from kafkaspec.cli.spark.session import check_outputs, session
+from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.writing.carried import Carried
 
 OUTPUT = Output(
     compaction=line(
         "kafkaspec.spark.jobs.compaction:CleanedLog",
         removed=dict[str, int],
-        without=("notes", "error", "checkpoints"),
+        without=("notes", "error", "missing", "checkpoints"),
     ),
     checkpoint=CHECKPOINT,
 )
@@ -59,10 +60,13 @@ def compaction_command(
     for item in results:
         for note in item.notes:
             warn(f"note: {note}")
+        counts.read += item.error is None or item.error.reason not in ALWAYS_RAISED
         if item.error is not None:
-            counts.cannot_read(item.error)
+            counts.stopped_by(item.error)
+        for lost in item.missing:
+            counts.misses(lost)
+        if item.error is not None:
             continue
-        counts.read += 1
         removed = dict(item.removed or {})
         counts.findings += sum(removed.values()) + (item.fails is not None)
         if report.as_json:

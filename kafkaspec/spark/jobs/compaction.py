@@ -19,6 +19,9 @@ from kafkaspec.errors import KafkaSpecError, none_of, unreadable
 from kafkaspec.forensics.cleaner.compaction import compaction
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.forensics.cleaner.view import opened
+from kafkaspec.intact.division import judge
+from kafkaspec.log.damage import ALWAYS_RAISED
+from kafkaspec.log.missing import Missing, missing
 from kafkaspec.log.partition import Partition
 from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
@@ -47,6 +50,7 @@ class CleanedLog:
         not_yet: why a broker would not clean it now; None if it would.
         notes: what to know about the settings.
         checkpoints: what happened to the entries of the log in the checkpoints beside it.
+        missing: what the log does not deliver, see ``kafkaspec.log.missing``.
         error: why nothing could be done; None if it could.
     """
 
@@ -60,6 +64,7 @@ class CleanedLog:
     not_yet: str | None = None
     notes: tuple[str, ...] = ()
     checkpoints: tuple[CarriedEntry, ...] = ()
+    missing: tuple[Missing, ...] = ()
     error: KafkaSpecError | None = None
 
 
@@ -122,7 +127,9 @@ def compact_logs(
         found = dict(computed(spark, work, sizes, _cleaned))
         results: list[CleanedLog] = [found[number] for number in range(len(work))]
         failed = [item.error for item in results if item.error is not None]
-        if len(failed) == len(results):
+        # A damaged log was read: without an output, its result says all.
+        unread = [item for item in failed if aside is not None or item.reason in ALWAYS_RAISED]
+        if len(unread) == len(results):
             raise none_of(failed, "compacted")
         if aside is not None:
             results = _carried(aside, results)
@@ -164,32 +171,53 @@ def _refuse_same_names(directories: Sequence[Path]) -> None:
 
 
 def _cleaned(work: _Work) -> CleanedLog:
+    """Clean a partition, and say what it does not deliver."""
+    place, topic, number = str(work.directory), None, None
+    try:
+        with Partition(work.directory) as partition:
+            topic, number = partition.topic, partition.partition
+            error = None
+            try:
+                made = _passed(partition, work)
+            except KafkaSpecError as failure:
+                if failure.reason in ALWAYS_RAISED:
+                    raise
+                made, error = CleanedLog(place, topic, number), failure
+            # What a log lacks is judged with all that is there, as by the command.
+            lost = missing(
+                partition, log_start="ignore", ends_only=True, judge=judge, check=error is not None
+            )
+            return replace(made, missing=tuple(lost), error=error)
+    except KafkaSpecError as error:
+        return CleanedLog(place, topic, number, error=error)
+
+
+def _passed(partition: Partition, work: _Work) -> CleanedLog:
     """Clean a partition into a separate directory, which gets its name when it is whole."""
     path = work.directory
     made: Path | None = None
-    topic = number = None
     try:
-        with Partition(path) as partition:
-            topic, number = partition.topic, partition.partition
-            cluster = ClusterSettings(path.absolute().parent)
-            view, settings, notes = opened(partition, work.config, cluster)
-            if view.damaged is not None:
-                raise view.damaged
-            if work.target is not None:
-                made = Path(work.target) / f"{uuid.uuid4().hex}.part"
-                made.mkdir()
-            found = compaction(view, settings, work.now, work.profile, target=made)
-        if made is not None and work.target is not None:
-            _published(made, Path(work.target) / path.absolute().name)
-        removed = {str(rule): count for rule, count in found.removed.items()}
-        return CleanedLog(
-            str(path), topic, number, found.records, removed, found.end_offset, found.fails,
-            None if found.dirty.not_yet is None else str(found.dirty.not_yet), tuple(notes),
-        )  # fmt: skip
-    except KafkaSpecError as error:
+        view, settings, notes = opened(
+            partition, work.config, ClusterSettings(path.absolute().parent)
+        )
+        if view.damaged is not None:
+            raise view.damaged
+        if work.target is not None:
+            made = Path(work.target) / f"{uuid.uuid4().hex}.part"
+            made.mkdir()
+        found = compaction(view, settings, work.now, work.profile, target=made)
+    except KafkaSpecError:
         if made is not None:
             shutil.rmtree(made, ignore_errors=True)
-        return CleanedLog(str(path), topic, number, error=error)
+        raise
+    if made is not None and work.target is not None:
+        _published(made, Path(work.target) / path.absolute().name)
+    removed = {str(rule): count for rule, count in found.removed.items()}
+    return CleanedLog(
+        str(path), partition.topic, partition.partition, found.records, removed, found.end_offset,
+        found.fails, None if found.dirty.not_yet is None else str(found.dirty.not_yet),
+        tuple(notes),
+    )  # fmt: skip
 
 
 def _published(made: Path, target: Path) -> None:
