@@ -256,6 +256,24 @@ def options_of(keys: type) -> dict[str, tuple[Any, Any]]:
     }
 
 
+def explained(keys: type) -> Callable[[T], T]:
+    """Put what options do into a docstring, in place of its line ``...``, as they are defined.
+
+    Args:
+        keys: the typed dictionary with their definitions.
+    """
+
+    def add(function: T) -> T:
+        first, line, rest = (function.__doc__ or "").partition("...\n")
+        indent = first[first.rfind("\n") + 1 :]
+        texts = (f"{name}: {said.text} {said.more}" for name, (_, said) in options_of(keys).items())
+        if line:  # none with ``python -OO``
+            function.__doc__ = first + f"\n{indent}".join(map(str.rstrip, texts)) + f"\n{rest}"
+        return function
+
+    return add
+
+
 def names_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of all that a function takes, former ones too."""
     rules = _rules(function, False)

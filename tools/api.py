@@ -61,12 +61,12 @@ _PROTOCOLS: Final = {
 }
 _SECTION = re.compile(r"^(Args|Attributes|Raises[^\n:]*|Returns|Yields|Columns):\n", re.MULTILINE)
 _NAME = re.compile(r"\b[A-Z]\w+\b")
-_EXPLAINED: Final[dict[type, Any]] = {
-    ChoiceOptions: Choices,
-    EncodeOptions: kafkaspec.encode,
-    FindOptions: kafkaspec.Partition.find,
+_DEFAULTS: Final[dict[type, Any]] = {
+    ChoiceOptions: (Choices,),
+    EncodeOptions: (kafkaspec.encode,),
+    FindOptions: (kafkaspec.Partition.find,),
 }
-"""What explains the options of a typed dictionary that do not say it themselves."""
+"""What has the defaults of the options of a typed dictionary."""
 _FORMER: Final = {
     kafkaspec.Batch: set(FORMER),
     kafkaspec.KafkaSpecError: {"offset", "inner_offset"},
@@ -427,38 +427,24 @@ def _options(keys: type, linked: _Linked) -> list[str]:
     for base in reversed(keys.__mro__):
         rows += list(inspect.get_annotations(base).items())
     named = {name: _shown(kind) for name, kind in rows}
-    texts = _said(_EXPLAINED.get(keys, "")) | {
+    texts = {
         name: _markdown(f"{meaning(name, option)} {getattr(option, 'more', '')}".strip())
         for name, (_, option) in options_of(keys).items()
     }
     lines = [_meaning(keys), "", "| option | type | default | meaning |", "|---|---|---|---|"]
     defaults = {
         name: f"`{_escaped(_default(each.default, own=True))}`"
-        for function in (Entries, planned, _EXPLAINED.get(keys, Request))
+        for function in _DEFAULTS.get(keys, (Entries, planned, Request))
         for name, each in inspect.signature(function).parameters.items()
         if each.default is not each.empty
     }
     if keys.__module__ == ReadNames.__module__ and named.keys() < get_type_hints(ReadNames).keys():
         left_out = [f"`{name}`" for name in get_type_hints(ReadNames) if name not in named]
         return [f"The options of [`ReadNames`](#readnames) but for {', '.join(left_out)}."]
-    if not texts:  # of a write, which a page of the guide explains
-        lines = [lines[0], "", "| option | type |", "|---|---|"]
-        return lines + [f"| `{name}` | `{_escaped(kind)}` |" for name, kind in named.items()]
     return lines + [
         f"| `{name}` | `{_escaped(kind)}` | {defaults.get(name, '')} | {texts[name]} |"
         for name, kind in named.items()
     ]
-
-
-def _said(value: Any) -> dict[str, str]:
-    """Return what a docstring says of arguments or attributes."""
-    doc = inspect.getdoc(value) or ""
-    _, *parts = _SECTION.split(doc)
-    found: dict[str, str] = {}
-    for title, body in zip(parts[::2], parts[1::2], strict=True):
-        if title in ("Args", "Attributes"):
-            found |= {name: _markdown(text) for name, text in _items(_indented(body)[0])}
-    return found
 
 
 def _meaning(value: Any) -> str:

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, get_args, get_type_hints
 
 from kafkaspec.cli.options import LIBRARY
 from kafkaspec.options import words_of
-from kafkaspec.spark.named import ReadNames
+from kafkaspec.spark.named import ReadNames, WriteNames
 from kafkaspec.spark.parsing import Sets
 
 GUIDE: Final = Path(__file__).parents[1] / "docs" / "guide"
@@ -32,7 +32,7 @@ def meaning(name: str, said: Any) -> str:
     )
 
 
-def _reading() -> Iterator[str]:
+def _library() -> Iterator[str]:
     yield "| Python | command | Spark | words | meaning |"
     yield "|---|---|---|---|---|"
     for name, (kind, said) in LIBRARY.items():
@@ -42,10 +42,10 @@ def _reading() -> Iterator[str]:
             yield f"| `{name}` | `{said.command}` | {spark} | {words} | {meaning(name, said)} |"
 
 
-def _spark() -> Iterator[str]:
+def _spark(keys: type) -> Iterator[str]:
     yield "| option | values | meaning |"
     yield "|---|---|---|"
-    for name, kind in get_type_hints(ReadNames, include_extras=True).items():
+    for name, kind in get_type_hints(keys, include_extras=True).items():
         base, (said,) = kind.__origin__, kind.__metadata__
         words = ", ".join(f"`{word}`" for word in words_of(base))
         number = "a number" if int in get_args(base) else ""
@@ -55,7 +55,11 @@ def _spark() -> Iterator[str]:
 
 def made(text: str) -> str:
     """Return a page with its tables as they are to be."""
-    tables = {"reading": _reading, "Spark": _spark}
+    tables: dict[str, Callable[[], Iterator[str]]] = {
+        "Python": _library,
+        "reading": lambda: _spark(ReadNames),
+        "writing": lambda: _spark(WriteNames),
+    }
     return _PLACE.sub(lambda found: found[1] + "\n".join(tables[found[2]]()) + "\n\n", text)
 
 

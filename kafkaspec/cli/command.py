@@ -12,7 +12,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from kafkaspec.cli.options import Words, format_option, reading_options, renamed_option
+from kafkaspec.cli.options import (
+    Words,
+    format_option,
+    library_option,
+    reading_options,
+    renamed_option,
+)
 from kafkaspec.cli.report import Output, ReportCommand, Reporter
 
 Decorator = Callable[[Any], Any]
@@ -20,7 +26,7 @@ Decorator = Callable[[Any], Any]
 
 
 def command(
-    output: Output | None, epilog: str, *, shared: Sequence[Decorator] = (reading_options,)
+    output: Output | None, epilog: str = "", *, shared: Sequence[Decorator] = (reading_options,)
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command of a function called ``name_command``; its docstring is the help text.
 
@@ -39,7 +45,7 @@ def command(
         given = {name: kind for name, kind in hints.items() if kind in (click.Context, Reporter)}
         decorators: list[Decorator] = []
         for name, parameter in inspect.signature(function).parameters.items():
-            if isinstance(parameter.default, _Option):
+            if isinstance(parameter.default, _Option | _Defined):
                 decorators.append(parameter.default.decorator(name, hints[name]))
             decorators += getattr(hints[name], "__metadata__", ())
         decorators += shared
@@ -56,7 +62,7 @@ def command(
 
         for decorator in reversed(decorators):
             call = decorator(call)
-        paragraphs = (f"\b\n{each}" for each in epilog.strip("\n").split("\n\n"))
+        paragraphs = (f"\b\n{each}" for each in epilog.strip("\n").split("\n\n") if each)
         text, name = "\n\n".join(paragraphs), function.__name__.removesuffix("_command")
         if output is None:
             return click.command(name, epilog=text)(call)
@@ -95,6 +101,28 @@ class _Option:
         if self.former:
             return renamed_option(*names, old=self.former, **settings)
         return click.option(*names, **settings)
+
+
+def defined(name: str = "", **settings: Any) -> Any:
+    """Declare an option of the library as the default of a parameter; see ``library_option``.
+
+    Args:
+        name: its name in Python, that of the parameter if it is left out.
+        settings: where the command differs.
+    """
+    return _Defined(name, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Defined:
+    """A declared option of the library."""
+
+    name: str
+    settings: dict[str, Any]
+
+    def decorator(self, name: str, _: Any) -> Decorator:
+        """Return what adds the option to the command with this parameter."""
+        return library_option(self.name or name, into=name, **self.settings)
 
 
 def _settings(hint: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 import click
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.cli.command import option
 from kafkaspec.cli.console import MORE, TableColumn, count_text, iso, note, say
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs, check_topic, place_of
@@ -48,22 +49,38 @@ OTHERS_EPILOG: Final = """
 "record" lines are the last records of keys that no other line is about, as the
 specification alone describes them.
 """
-at_option: Final = click.option(
-    "--at",
-    type=Timestamp(),
-    metavar="TIME",
-    help="The state at this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
-)
 
 
-release_option: Final = click.option(
-    "--release",
-    type=ReleaseName(),
-    metavar="VERSION",
-    help="Release of the brokers that wrote it, for layouts that bytes alone do not tell apart.",
-)
-At = Annotated[int | None, at_option]
-ReleaseText = Annotated[str | None, release_option]
+def complete_option(text: str) -> Any:
+    """Declare ``--complete``: all partitions of an internal topic are there."""
+    return option("--complete", text, former="--all")
+
+
+def history_option(owner: str, metavar: str) -> Any:
+    """Declare ``--history``, for the owner of records of an internal topic."""
+    return option("--history", f"Show the records of this {owner} in order.", metavar=metavar)
+
+
+At = Annotated[
+    int | None,
+    click.option(
+        "--at",
+        type=Timestamp(),
+        metavar="TIME",
+        help="The state at this time: milliseconds since 1970, or ISO 8601 (UTC if it names no "
+        "zone).",
+    ),
+]
+ReleaseText = Annotated[
+    str | None,
+    click.option(
+        "--release",
+        type=ReleaseName(),
+        metavar="VERSION",
+        help="Release of the brokers that wrote it, for layouts that bytes alone do not tell "
+        "apart.",
+    ),
+]
 Skip = Annotated[str, on_error_option("skip")]
 
 

@@ -18,12 +18,21 @@ from kafkaspec.broker.settings import BOUNDS
 from kafkaspec.cli.console import note
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names, get_codec
 from kafkaspec.compression import bounded
+from kafkaspec.conversion.choices import ChoiceOptions
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import cores
 from kafkaspec.log.formats import FormatName
-from kafkaspec.log.options import LOG_START, LogStart, SegmentOptions, ShapeOptions, TableOptions
+from kafkaspec.log.options import (
+    LOG_START,
+    FindOptions,
+    LogStart,
+    ProfileOptions,
+    SchemaOptions,
+    SegmentOptions,
+    ShapeOptions,
+)
 from kafkaspec.options import FORMER_WORDS, options_of, words_of
 from kafkaspec.policy import RaiseOrSkip
 from kafkaspec.provider import provider
@@ -108,13 +117,6 @@ def output_option(text: str) -> Callable[[Command], Command]:
     return click.option("-o", "--output", type=kind, required=True, metavar="OUT", help=text)
 
 
-def profile_option(text: str) -> Callable[[Command], Command]:
-    """Add ``--profile VERSION``, a version of Kafka."""
-    return click.option(
-        "--profile", default=DEFAULT_PROFILE, show_default=True, metavar="VERSION", help=text
-    )
-
-
 class Timestamp(_Milliseconds):
     """Parameter type: milliseconds since the Unix epoch, or a date and time of ISO 8601."""
 
@@ -148,18 +150,25 @@ class WordsOrNumber(_WordsOrNumber):
 
 
 def library_option(
-    name: str, *also: str, kind: Any = None, former: str = "", **settings: Any
+    name: str,
+    *,
+    of: type | None = None,
+    into: str = "",
+    kind: Any = None,
+    former: str = "",
+    **settings: Any,
 ) -> Callable[[Command], Command]:
     """Add an option of the library; name, type and help are those that it has there.
 
     Args:
         name: its name in Python; the command gets it by this name.
-        also: further names in the command.
+        of: the typed dictionary that defines it, if it is not the one of reading.
+        into: another name by which the command gets it.
         kind: its type, if the command takes fewer words.
         former: the name that it had in the command.
         settings: of ``click.option``, if the command differs.
     """
-    defined, said = LIBRARY[name]
+    defined, said = LIBRARY[name] if of is None else options_of(of)[name]
     kind = defined if kind is None else kind
     parts = set(get_args(kind)) or {kind}
     chosen: dict[str, Any] = {"help": said.text}
@@ -173,24 +182,26 @@ def library_option(
         chosen |= {"type": int, "metavar": "N"}
     if "default" in settings:
         chosen["show_default"] = True
-    names = (said.command, *also, name)
+    names = (said.command, into or name)
     if former:
         return renamed_option(*names, old=former, **chosen | settings)
     return click.option(*names, **chosen | settings)
 
 
-LIBRARY: Final = options_of(SegmentOptions) | options_of(TableOptions) | options_of(ShapeOptions)
-"""Options of reading in Python, by name."""
+_READING: Final = options_of(SegmentOptions) | options_of(SchemaOptions) | options_of(ShapeOptions)
+_FURTHER: Final = options_of(FindOptions) | options_of(ChoiceOptions) | options_of(ProfileOptions)
+LIBRARY: Final = _READING | _FURTHER | _READING
+"""The options of reading and writing in Python, by name; those of reading count first."""
+
+
+def profile_option(**settings: Any) -> Callable[[Command], Command]:
+    """Add ``--profile VERSION``, a version of Kafka."""
+    return library_option("profile", default=DEFAULT_PROFILE, metavar="VERSION", **settings)
 
 
 def crc_option(text: str) -> Callable[[Command], Command]:
     """Add ``--crc``, what happens with a wrong checksum."""
     return library_option("crc", default="raise", help=text)
-
-
-def isolation_option(**settings: Any) -> Callable[[Command], Command]:
-    """Add ``--isolation``, the isolation level of a consumer."""
-    return library_option("isolation", default="read_uncommitted", **settings)
 
 
 def on_error_option(default: RaiseOrSkip) -> Callable[[Command], Command]:
@@ -203,25 +214,24 @@ state_until_offset_option: Final = library_option("end_offset", former="--at")
 """``--until-offset N`` of a state, which is that before this offset."""
 
 
-def selection_options(*, on_error: RaiseOrSkip) -> Callable[[Command], Command]:
-    """Add the options that choose records; the command gets them as ``selection``, a mapping.
+def packed(
+    name: str, options: dict[str, Callable[[Any], Any]], make: Callable[..., Any] = dict
+) -> Callable[[Command], Command]:
+    """Add options that a command gets as one argument.
 
-    Its keys are the names of the library; ``on_error`` is ``raise`` or ``skip``.
+    Args:
+        name: of the argument.
+        options: what adds each, by the name that it has.
+        make: makes the argument of them.
     """
-    options = {
-        **{name: library_option(name) for name in _BOUNDS},
-        "isolation": isolation_option(),
-        "log_start": log_start_option,
-        "on_error": on_error_option(on_error),
-    }
 
     def add(command: Command) -> Command:
         @wraps(command)
-        def packed(*arguments: Any, **values: Any) -> Any:
-            selection = {name: values.pop(name) for name in options}
-            return command(*arguments, selection=selection, **values)
+        def call(*arguments: Any, **values: Any) -> Any:
+            made = make(**{option: values.pop(option) for option in options})
+            return command(*arguments, **{name: made}, **values)
 
-        made: Any = packed
+        made: Any = call
         for option in reversed(options.values()):
             made = option(made)
         return made  # type: ignore[no-any-return]
@@ -229,9 +239,21 @@ def selection_options(*, on_error: RaiseOrSkip) -> Callable[[Command], Command]:
     return add
 
 
+def selection_options(*, on_error: RaiseOrSkip) -> Callable[[Command], Command]:
+    """Add the options that choose records; the command gets them as ``selection``, a mapping.
+
+    Its keys are the names of the library; ``on_error`` is ``raise`` or ``skip``.
+    """
+    options = {
+        **{name: library_option(name) for name in _BOUNDS},
+        "isolation": library_option("isolation", default="read_uncommitted"),
+        "log_start": log_start_option,
+        "on_error": on_error_option(on_error),
+    }
+    return packed("selection", options)
+
+
 _BOUNDS: Final = ("start_offset", "end_offset", "start_timestamp", "end_timestamp")
-where_option: Final = library_option("where", metavar="EXPR")
-"""``--where EXPR``; the command gets the text, for ``condition_of``."""
 
 
 def condition_of(text: str | None, *, typed: bool = False) -> Where | None:
@@ -268,20 +290,6 @@ _MAX_OUTPUT: Final[dict[str, Any]] = {
     "metavar": "BYTES",
     "show_default": "256 MiB",
 }
-max_output_option: Final = library_option("max_output", **_MAX_OUTPUT)
-
-
-log_format_option: Final = library_option("log_format", metavar="TYPE")
-
-
-no_decode_option: Final = click.option(
-    "--no-decode",
-    "decode",
-    is_flag=True,
-    default=True,
-    flag_value=False,
-    help="Show the bytes of records of Kafka's own topics, not the messages in them.",
-)
 
 
 no_mmap_option: Final = library_option(
@@ -376,51 +384,55 @@ class ReleaseName(_Name):
         return str(value)
 
 
-paths_argument: Final = click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=LogPath()
-)
-paths_or_urls_argument: Final = click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=LogPath(urls=True)
-)
-
-
 topic_option: Final = library_option("topic", metavar="TOPIC")
-state_option: Final = click.option(
-    "--state",
-    "states",
-    type=LogPath(),
-    multiple=True,
-    metavar="STATE",
-    help="Where __transaction_state is: a log directory, a partition or a segment.",
-)
-
-
-jobs_option: Final = click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=cores,
-    show_default="cores",
-    metavar="N",
-    help="Work on N parts of the input at the same time.",
-)
-"""``--jobs N``, for commands that use ``kafkaspec.jobs``."""
 
 
 # Parameters of commands: an annotation with one of these adds the option.
 
-Paths = Annotated[tuple[Path, ...], paths_argument]
-PathsOrUrls = Annotated[tuple[Path, ...], paths_or_urls_argument]
+_MANY: Final[dict[str, Any]] = {"metavar": "PATH...", "nargs": -1, "required": True}
+Paths = Annotated[tuple[Path, ...], click.argument("paths", type=LogPath(), **_MANY)]
+PathsOrUrls = Annotated[tuple[Path, ...], click.argument("paths", type=LogPath(urls=True), **_MANY)]
 OnePath = Annotated[Path, click.argument("path", metavar="PATH", type=LogPath())]
 OnePathOrUrl = Annotated[Path, click.argument("path", metavar="PATH", type=LogPath(urls=True))]
 Codec = Annotated[str, codec_option()]
-Decode = Annotated[bool, no_decode_option]
-Jobs = Annotated[int, jobs_option]
+Decode = Annotated[
+    bool,
+    click.option(
+        "--no-decode",
+        "decode",
+        is_flag=True,
+        default=True,
+        flag_value=False,
+        help="Show the bytes of records of Kafka's own topics, not the messages in them.",
+    ),
+]
+Jobs = Annotated[
+    int,
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=cores,
+        show_default="cores",
+        metavar="N",
+        help="Work on N parts of the input at the same time.",
+    ),
+]
 LogStartOption = Annotated[LogStart, log_start_option]
-LogFormat = Annotated[FormatName | None, log_format_option]
-MaxOutput = Annotated[int | None, max_output_option]
-States = Annotated[tuple[Path, ...], state_option]
+LogFormat = Annotated[FormatName | None, library_option("log_format", metavar="TYPE")]
+MaxOutput = Annotated[int | None, library_option("max_output", **_MAX_OUTPUT)]
+States = Annotated[
+    tuple[Path, ...],
+    click.option(
+        "--state",
+        "states",
+        type=LogPath(),
+        multiple=True,
+        metavar="STATE",
+        help="Where __transaction_state is: a log directory, a partition or a segment.",
+    ),
+]
 TopicName = Annotated[str | None, topic_option]
-WhereText = Annotated[str | None, where_option]
+WhereText = Annotated[str | None, library_option("where", metavar="EXPR")]
 
 FILE: Final = click.Path(path_type=Path, dir_okay=False)
 DIRECTORY: Final = click.Path(path_type=Path, file_okay=False)
@@ -438,12 +450,16 @@ def rules_of(profile: str) -> Profile:
         raise click.BadParameter(str(error), param_hint="--profile") from None
 
 
-interval_option: Final = click.option(
-    "--interval",
-    type=click.IntRange(*BOUNDS["index_interval_bytes"]),
-    default=INDEX_INTERVAL_BYTES,
-    show_default=True,
-    metavar="BYTES",
-    help="index.interval.bytes of the topic.",
-)
-Interval = Annotated[int, interval_option]
+ColumnNames = Annotated[
+    list[str] | None, library_option("columns", callback=comma_separated, metavar="A,B,...")
+]
+Interval = Annotated[
+    int,
+    library_option(
+        "index_interval_bytes",
+        into="interval",
+        type=click.IntRange(*BOUNDS["index_interval_bytes"]),
+        default=INDEX_INTERVAL_BYTES,
+        metavar="BYTES",
+    ),
+]

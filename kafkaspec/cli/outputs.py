@@ -16,8 +16,13 @@ from kafkaspec.cli.options import Command
 from kafkaspec.output.atomic import cannot_write, file_aside
 from kafkaspec.output.places import check_output
 
-force_option: Final = click.option("--force", is_flag=True, help="Replace OUT if it exists.")
-Force = Annotated[bool, force_option]
+
+def force_option(what: str) -> Callable[[Command], Command]:
+    """Add ``--force``, which replaces an output that is called so in the help."""
+    return click.option("--force", is_flag=True, help=f"Replace {what} if it exists.")
+
+
+Force = Annotated[bool, force_option("OUT")]
 
 OUTPUT_EPILOG: Final = """\
 The file is written under another name and renamed when it is complete. It must
@@ -54,7 +59,6 @@ def file_option(*, required: bool) -> Callable[[Command], Command]:
 
 def report_options(command: Command) -> Command:
     """Add ``--html REPORT`` as ``report``, and ``--force``."""
-    add_force = click.option("--force", is_flag=True, help="Replace REPORT if it exists.")
     add_file = click.option(
         "--html",
         "report",
@@ -62,7 +66,7 @@ def report_options(command: Command) -> Command:
         metavar="REPORT",
         help="Also write a self-contained HTML report that works offline.",
     )
-    return add_file(add_force(command))
+    return add_file(force_option("REPORT")(command))
 
 
 def require_all(*names: str, what: str, extra: str) -> None:

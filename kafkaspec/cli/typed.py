@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kafkaspec.cli.console import count_text, note, warn
-from kafkaspec.cli.options import LIBRARY, Command, library_option, topic_option, wrong_usage
+from kafkaspec.cli.options import Command, library_option, topic_option, wrong_usage
 from kafkaspec.errors import KafkaSpecError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def typed_options(command: Command) -> Command:
 
 def search_options(command: Command) -> Command:
     """Add those that a search takes, in which ``--key`` is a key to find."""
-    key = click.option("--key-format", metavar="FORMAT", help=LIBRARY["key"][1].text)
+    key = library_option("key", into="key_format", metavar="FORMAT")
     return _with((_VALUE, key, *_READING), command)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Annotated, Literal
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.broker.profiles import DEFAULT_PROFILE
@@ -14,12 +14,21 @@ from kafkaspec.layout import EntryKind
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import CURRENT, require_kind
 from kafkaspec.log.batch import LOG_APPEND_TIME, NONE, Batch
-from kafkaspec.log.options import LOG_START, Isolation, LogStart
+from kafkaspec.log.options import (
+    LOG_START,
+    MAX_OUTPUT,
+    ON_ERROR,
+    PROFILE,
+    START_OFFSET,
+    BoundOptions,
+    Isolation,
+    LogStart,
+    WritingOptions,
+)
 from kafkaspec.log.selection import is_timely
 from kafkaspec.model import Record
-from kafkaspec.options import checked, one_of
+from kafkaspec.options import Option, checked, one_of
 from kafkaspec.policy import RaiseOrSkip
-from kafkaspec.times import Time
 
 OffsetChoice = Literal["keep", "shift", "renumber"]
 """``keep``: offsets stay as they are. ``shift``: all move by the same number, and gaps stay.
@@ -31,61 +40,34 @@ consumers of magic 2 recognize them by the markers and the transaction index, th
 treat them as ordinary records. ``drop``: leave them out."""
 
 
-class ChoiceOptions(TypedDict, total=False):
-    """The options of ``convert`` that choose what happens to records; see ``Choices``."""
+class ChoiceOptions(WritingOptions, BoundOptions, total=False):
+    """The options of ``convert`` that choose what happens to records.
 
-    magic: int | None
-    compression: str | None
-    level: int | None
-    offsets: OffsetChoice
-    base_offset: int
-    leader_epoch: int | None
-    batch_bytes: int | None
-    segment_bytes: int
-    profile: str
-    start_offset: int | None
-    end_offset: int | None
-    start_timestamp: Time | None
-    end_timestamp: Time | None
-    isolation: Isolation
-    aborted: AbortedChoice
-    on_error: RaiseOrSkip
-    log_start: LogStart
-    max_output: int | None
+    With a range of timestamps, control records stay whatever theirs are, since without them
+    transactions would have no end. ``read_committed`` leaves out records of aborted transactions,
+    whatever ``aborted`` says.
+    """
+
+    start_offset: Annotated[int | None, START_OFFSET]
+    on_error: Annotated[RaiseOrSkip, ON_ERROR]
+    offsets: Annotated[OffsetChoice, Option(
+        "Keep offsets, shift all by the same number, or renumber them without gaps.", "--offsets",
+        more="See ``OffsetChoice``."
+    )]  # fmt: skip
+    base_offset: Annotated[int, Option("First offset after the shift.", "--base-offset",
+        more="With ``shift`` and ``renumber``.")]  # fmt: skip
+    aborted: Annotated[AbortedChoice, Option(
+        "Whether to keep the records of aborted transactions.", "--aborted",
+        more="See ``AbortedChoice``."
+    )]  # fmt: skip
+    profile: Annotated[str, PROFILE]
+    max_output: Annotated[int | None, MAX_OUTPUT]
 
 
 @checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """Plan of a conversion. None always keeps the existing value.
-
-    Attributes:
-        magic: format of all entries, one of ``kafkaspec.layout.kinds.MAGICS``.
-        compression: one of ``kafkaspec.compression.NAMES``. Control batches keep theirs, as in a
-            broker.
-        level: level of the compression (KIP-390), None for Kafka's default.
-        offsets: see ``OffsetChoice``.
-        base_offset: first offset with ``shift`` and ``renumber``.
-        leader_epoch: leader epoch of all batches that have one; -1 for none.
-        batch_bytes: approximate size of batches in bytes, before compression: records are combined
-            up to it, and larger batches are split. None keeps batches; but single messages that
-            must become a batch are combined up to ``BATCH_BYTES``, as the validator of a broker
-            combines those of one request.
-        segment_bytes: most bytes of a segment.
-        profile: Kafka version that determines the files beside the segments.
-        start_offset: smallest offset to convert.
-        end_offset: first offset not to convert.
-        start_timestamp: smallest timestamp to convert, in ms since the Unix epoch. With a range of
-            timestamps, records without one are left out. Control records stay whatever their
-            timestamps, since without them transactions would have no end.
-        end_timestamp: first timestamp not to convert.
-        isolation: ``read_committed`` leaves out what such a consumer does not see: records of
-            aborted transactions, whatever ``aborted`` says, and everything from the last stable
-            offset on. For partitions.
-        aborted: see ``AbortedChoice``.
-        on_error: see ``kafkaspec.policy.ErrorPolicy``.
-        log_start: see ``kafkaspec.log.options.LogStart``.
-        max_output: most bytes that one batch may decompress to, None for the default bound.
+    """Plan of a conversion; see ``ChoiceOptions``. None always keeps the existing value.
 
     Raises:
         ValueError: a choice is invalid, or choices contradict each other.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Any, Final, Literal, TypedDict
+from typing import Annotated, Any, Final, Literal, TypedDict
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
@@ -21,9 +21,10 @@ from kafkaspec.layout import EntryKind, kinds, names
 from kafkaspec.layout.framing import ENTRY, field_of, largest_size
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
 from kafkaspec.log.legacy import has_relative_offsets
+from kafkaspec.log.options import LEVEL
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
-from kafkaspec.options import checked, one_of
+from kafkaspec.options import Option, checked, explained, one_of
 from kafkaspec.policy import CrcPolicy
 from kafkaspec.times import Time, milliseconds
 
@@ -56,6 +57,10 @@ _COMPUTED: Final = frozenset(
 """Fields of a header that follow from the records or have a separate argument."""
 
 
+BatchTime = Literal["CreateTime", "LogAppendTime"]
+"""Whose times the records of a batch have: those of producers, or the broker's."""
+
+
 @dataclass(frozen=True, slots=True)
 class EncodeArguments:
     """The arguments of ``encode``, without the records."""
@@ -77,23 +82,35 @@ class EncodeArguments:
 class EncodeOptions(TypedDict, total=False):
     """Options of ``encode`` that a writer does not decide itself."""
 
-    level: int | None
-    base_offset: int | None
-    last_offset: int | None
-    timestamp_type: Literal["CreateTime", "LogAppendTime"]
-    max_timestamp: Time | None
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    transactional: bool
-    control: bool
-    partition_leader_epoch: int
-    delete_horizon: Time | None
-    header: Mapping[str, Any] | None
-    fields: Iterable[Mapping[str, Any]] | None
-    codec: Codec | str | None
+    level: Annotated[int | None, LEVEL]
+    base_offset: Annotated[int | None, Option("Base of the offsets of the batch; the offset of the"
+        " first record if None. A batch without records needs it.")]  # fmt: skip
+    last_offset: Annotated[int | None, Option("Last offset of the batch; that of the last record if"
+        " None. Compaction keeps it when it removes that record.")]  # fmt: skip
+    timestamp_type: Annotated[BatchTime, Option("``CreateTime``, or ``LogAppendTime``: then every"
+        " record is read back with ``max_timestamp``, and in magic 2 its own timestamp stays in the"
+        " bytes unseen.")]  # fmt: skip
+    max_timestamp: Annotated[Time | None, Option("Largest timestamp in the header. None: that of"
+        " the records, which with ``LogAppendTime`` must all have the same.")]  # fmt: skip
+    producer_id: Annotated[int, Option(
+        "Id of the idempotent or transactional producer, -1 for none.")]  # fmt: skip
+    producer_epoch: Annotated[int, Option("Its epoch.")]
+    base_sequence: Annotated[int, Option(
+        "Sequence number of the first record; batches of a producer have one.")]  # fmt: skip
+    transactional: Annotated[bool, Option("Whether the records belong to a transaction.")]
+    control: Annotated[bool, Option("Whether they are control records.")]
+    partition_leader_epoch: Annotated[int, Option("Epoch of the leader, -1 if unknown.")]
+    delete_horizon: Annotated[Time | None, Option(
+        "Time when tombstones and markers may be removed (KIP-534).")]  # fmt: skip
+    header: Annotated[Mapping[str, Any] | None, Option("Values for fields of the header that no"
+        " other argument sets, by their dotted name in the specification, such as"
+        " ``attributes.reserved``.")]  # fmt: skip
+    fields: Annotated[Iterable[Mapping[str, Any]] | None, Option("For each record, values for"
+        " fields that ``Record`` does not have, such as ``attributes``.")]  # fmt: skip
+    codec: Annotated[Codec | str | None, Option("Name or instance; the default codec if None.")]
 
 
+@explained(EncodeOptions)
 @checked
 def encode(
     records: Iterable[Record],
@@ -103,7 +120,7 @@ def encode(
     level: int | None = None,
     base_offset: int | None = None,
     last_offset: int | None = None,
-    timestamp_type: Literal["CreateTime", "LogAppendTime"] = CREATE_TIME,
+    timestamp_type: BatchTime = CREATE_TIME,
     max_timestamp: Time | None = None,
     producer_id: int = NONE,
     producer_epoch: int = NONE,
@@ -125,27 +142,7 @@ def encode(
         records: the records, in the order in which they are stored.
         magic: one of ``kafkaspec.layout.kinds.MAGICS``: 0, 1 or 2.
         compression: one of ``kafkaspec.compression.NAMES``: ``none``, ``gzip`` and so on.
-        level: level of the compression (KIP-390); Kafka's default if None.
-        base_offset: base of the offsets of the batch; the offset of the first record if None.
-            A batch without records needs it.
-        last_offset: last offset of the batch; that of the last record if None. Compaction keeps it
-            when it removes that record.
-        timestamp_type: ``CreateTime``, or ``LogAppendTime``: then every record is read back with
-            ``max_timestamp``, and in magic 2 its own timestamp stays in the bytes unseen.
-        max_timestamp: largest timestamp in the header. None: that of the records, which with
-            ``LogAppendTime`` must all have the same.
-        producer_id: id of the idempotent or transactional producer, -1 for none.
-        producer_epoch: its epoch.
-        base_sequence: sequence number of the first record; batches of a producer have one.
-        transactional: whether the records belong to a transaction.
-        control: whether they are control records.
-        partition_leader_epoch: epoch of the leader, -1 if unknown.
-        delete_horizon: time when tombstones and markers may be removed (KIP-534).
-        header: values for fields of the header that no other argument sets, by their dotted name
-            in the specification, such as ``attributes.reserved``.
-        fields: for each record, values for fields that ``Record`` does not have, such as
-            ``attributes``.
-        codec: name or instance; the default codec if None.
+        ...
 
     Returns:
         The entries, checksums included. ``decode`` of them gives the records again.

@@ -26,7 +26,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from operator import lt
@@ -179,14 +179,9 @@ def missing(
     if isinstance(log, LogDirectory):
         for partition in log.current:
             yield from missing(
-                partition,
-                start_offset=start_offset,
-                end_offset=end_offset,
-                log_start=log_start,
-                ends_only=ends_only,
-                judge=judge,
-                check=check,
-            )
+                partition, start_offset=start_offset, end_offset=end_offset, log_start=log_start,
+                ends_only=ends_only, judge=judge, check=check,
+            )  # fmt: skip
         return
     low = -1 if start_offset is None else start_offset
     high = LARGEST_OFFSET if end_offset is None else end_offset
@@ -216,14 +211,9 @@ def missing(
             yield Missing(file=str(log.path), reason=MissingWhy.LOG_START, message=text)
         yield from _deleted(log, low, start, None if ends_only else below)
     if inside.gaps:
-        yield Missing(
-            file=around.name,
-            reason=MissingWhy.COMPACTED,
-            message=f"{inside.offsets} offsets are not there, as after compaction; "
-            f"gaps: {inside.gaps}",
-            is_loss=False,
-            offsets=OffsetRange.through(inside.first, inside.last),
-        )
+        text = f"{inside.offsets} offsets are not there, as after compaction; gaps: {inside.gaps}"
+        offsets = OffsetRange.through(inside.first, inside.last)
+        yield replace(_note(around.name, MissingWhy.COMPACTED, text), offsets=offsets)
 
 
 class Account:
@@ -351,13 +341,8 @@ def _log_start(partition: Partition, choice: LogStart) -> tuple[int | None, Miss
     if listed is None or first is None or listed >= first:
         return listed, None
     text = f"the log start offset {listed} is before the first segment, {first}"
-    return None, Missing(
-        file=str(partition.path),
-        reason=MissingWhy.LOG_START,
-        message=text,
-        is_loss=False,
-        offsets=OffsetRange(listed, first),
-    )
+    note = _note(str(partition.path), MissingWhy.LOG_START, text)
+    return None, replace(note, offsets=OffsetRange(listed, first))
 
 
 def _deleted(log: Partition, low: int, start: int, below: int | None) -> Iterator[Missing]:
@@ -367,14 +352,9 @@ def _deleted(log: Partition, low: int, start: int, below: int | None) -> Iterato
         return
     what = "batches" if below is None else "1 batch" if below == 1 else f"{below:,} batches"
     if below != 0:
-        yield Missing(
-            file=str(log.path),
-            reason=MissingWhy.DELETED,
-            message=f"{what}, in whole or in part, below the log start offset {start} left out",
-            is_loss=False,
-            offsets=OffsetRange(0, max(low, start)),
-            batches=below or 0,
-        )
+        text = f"{what}, in whole or in part, below the log start offset {start} left out"
+        note = _note(str(log.path), MissingWhy.DELETED, text)
+        yield replace(note, offsets=OffsetRange(0, max(low, start)), batches=below or 0)
 
 
 def _segments(log: Partition, low: int, high: int) -> Iterator[Segment | None]:

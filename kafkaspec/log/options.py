@@ -1,4 +1,4 @@
-"""The options of reading, each defined once: its type, its meaning, its names elsewhere.
+"""The options of reading and writing, each defined once: type, meaning, names elsewhere.
 
 ``checked`` checks what they get in Python; the command makes its options of them; the tables of
 docs/api.md and of the guide are made of them too.
@@ -48,6 +48,25 @@ CHUNK_BYTES = 8 << 20
 """Default number of bytes of a record batch."""
 
 
+MAX_OUTPUT: Final = Option(
+    "Maximum number of bytes that one batch may decompress to.", "--max-output",
+    more="256 MiB if None."
+)  # fmt: skip
+START_OFFSET: Final = Option(
+    "Smallest offset.", "--from-offset", "startingOffsets", "It is found through the offset index."
+)
+LEVEL: Final = Option(
+    "Level of the compression (KIP-390).", "--level", "compressionLevel", "Kafka's default if None."
+)
+PROFILE: Final = Option(
+    "Version of Kafka whose rules apply to the files beside the segments.", "--profile", "profile"
+)
+ON_ERROR: Final = Option(
+    "Treat a batch that cannot be read as an error, or skip and count it.", "--on-error", "mode",
+    "See ``kafkaspec.policy.OnError``."
+)  # fmt: skip
+
+
 class SegmentOptions(TypedDict, total=False):
     """The options with which a segment is opened; see ``Segment``."""
 
@@ -62,10 +81,7 @@ class SegmentOptions(TypedDict, total=False):
         "What is not a whole entry at the end of a segment is left out, or an error.",
         more="Kafka's reader leaves it out; here zeros end a log too (quirk Q43)."
     )]  # fmt: skip
-    max_output: Annotated[int | None, Option(
-        "Maximum number of bytes that one batch may decompress to.", "--max-output",
-        more="256 MiB if None."
-    )]  # fmt: skip
+    max_output: Annotated[int | None, MAX_OUTPUT]
     mapped: Annotated[bool, Option(
         "Map files into memory: faster than to read parts, but unsafe if one becomes shorter.",
         "--no-mmap",
@@ -78,8 +94,8 @@ class SegmentOptions(TypedDict, total=False):
     )]  # fmt: skip
 
 
-class SelectionOptions(TypedDict, total=False):
-    """The options that choose records, next to the first offset."""
+class BoundOptions(TypedDict, total=False):
+    """The options that say which records of a log count, next to the first offset."""
 
     end_offset: Annotated[int | None, Option(
         "First offset to leave out.", "--until-offset", "endingOffsets",
@@ -104,10 +120,12 @@ class SelectionOptions(TypedDict, total=False):
         "First offset of a partition: the log start offset in the broker's checkpoint, the first"
         " one in the files, or this one.", "--log-start", "logStart", "See ``LogStart``."
     )]  # fmt: skip
-    on_error: Annotated[OnError, Option(
-        "Treat a batch that cannot be read as an error, or skip and count it.", "--on-error",
-        "mode", "See ``kafkaspec.policy.OnError``."
-    )]  # fmt: skip
+
+
+class SelectionOptions(BoundOptions, total=False):
+    """The options that choose records, next to the first offset."""
+
+    on_error: Annotated[OnError, ON_ERROR]
 
 
 class RecordOptions(SelectionOptions, total=False):
@@ -122,10 +140,7 @@ class RecordOptions(SelectionOptions, total=False):
 class RangeOptions(SelectionOptions, total=False):
     """Options of ``to_batches`` that choose records."""
 
-    start_offset: Annotated[int | None, Option(
-        "Smallest offset.", "--from-offset", "startingOffsets",
-        "It is found through the offset index."
-    )]  # fmt: skip
+    start_offset: Annotated[int | None, START_OFFSET]
     max_bytes: Annotated[int, Option("Bytes of Kafka data in a record batch.")]
 
 
@@ -229,17 +244,73 @@ class SchemaOptions(TableOptions, total=False):
     """Options of ``value_schema``: those of ``to_typed``."""
 
     columns: Annotated[Sequence[str] | None, Option(
-        "Names in the wanted order; only these are built."
+        "Columns, in this order.", "--columns", more="Only these are built."
     )]  # fmt: skip
 
 
 class FindOptions(TypedDict, total=False):
     """The target and the options of ``Partition.find``."""
 
-    offset: int | None
-    timestamp: Time | None
-    max_timestamp: bool
-    plain: bool
-    isolation: Isolation
-    log_start: LogStart | None
-    use_index: bool
+    offset: Annotated[int | None, Option(
+        "Find the record with this offset.", "--offset",
+        more="The answer is the first batch that ends at or after it."
+    )]  # fmt: skip
+    timestamp: Annotated[Time | None, Option(
+        "Find this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
+        "--timestamp", more="See ``kafkaspec.times.Time``. As a broker answers: the first segment"
+        " whose largest timestamp reaches it decides, control records count, and records below"
+        " ``log_start`` do not."
+    )]  # fmt: skip
+    max_timestamp: Annotated[bool, Option(
+        "Find the largest timestamp, as a broker does.", "--max-timestamp",
+        more="See ``kafkaspec.log.lookup``."
+    )]  # fmt: skip
+    plain: Annotated[bool, Option(
+        "By timestamp: find the first data record at or after it.", "--plain",
+        more="It may be in any segment."
+    )]  # fmt: skip
+    isolation: Annotated[Isolation, Option(
+        "By timestamp: whether to accept answers at or after the last stable offset.",
+        "--isolation", more="With ``read_committed`` they are hidden, as by a broker."
+    )]  # fmt: skip
+    log_start: Annotated[LogStart | None, Option(
+        "First offset that counts, not for ``max_timestamp``.",
+        more="By default ``checkpoint`` by timestamp, and ``ignore`` by offset."
+    )]  # fmt: skip
+    use_index: Annotated[bool, Option(
+        "Whether the indexes are used to get there.", more="The largest timestamp of a segment"
+        " always comes from its time index, as for a broker."
+    )]  # fmt: skip
+
+
+class ProfileOptions(TypedDict, total=False):
+    """Options of the files that a broker keeps beside segments."""
+
+    profile: Annotated[str, PROFILE]
+    index_interval_bytes: Annotated[int, Option(
+        "Setting index.interval.bytes of the topic.", "--interval", "indexIntervalBytes"
+    )]  # fmt: skip
+
+
+class WritingOptions(TypedDict, total=False):
+    """Options of logs that are written; None keeps what the input has."""
+
+    magic: Annotated[int | None, Option(
+        "Format of all entries.", "--magic", "magic", "One of ``kafkaspec.layout.kinds.MAGICS``."
+    )]  # fmt: skip
+    compression: Annotated[str | None, Option(
+        "Compression of all batches except control batches.", "--compression", "compression",
+        "One of ``kafkaspec.compression.NAMES``. Control batches keep theirs, as in a broker."
+    )]  # fmt: skip
+    level: Annotated[int | None, LEVEL]
+    leader_epoch: Annotated[int | None, Option(
+        "Leader epoch of all batches, -1 for none.", "--leader-epoch", "leaderEpoch"
+    )]  # fmt: skip
+    batch_bytes: Annotated[int | None, Option(
+        "Put records into new batches of about this size.", "--batch-bytes", "batchSize",
+        "Before compression; larger batches are split. Without it, single messages that must become"
+        " a batch are combined up to ``BATCH_BYTES``, as a broker combines those of one request."
+    )]  # fmt: skip
+    segment_bytes: Annotated[int, Option(
+        "Most bytes of a segment.", "--segment-bytes", "segmentBytes"
+    )]  # fmt: skip

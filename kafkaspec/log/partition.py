@@ -23,11 +23,17 @@ from kafkaspec.log import lookup, transactions
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.headers import sound_headers
-from kafkaspec.log.options import Isolation, LogStart, RecordOptions, SegmentOptions
+from kafkaspec.log.options import (
+    FindOptions,
+    Isolation,
+    LogStart,
+    RecordOptions,
+    SegmentOptions,
+)
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import W, selection_of
 from kafkaspec.model import Record
-from kafkaspec.options import UnknownNameError, checked, not_there
+from kafkaspec.options import UnknownNameError, checked, explained, not_there
 from kafkaspec.times import Time, milliseconds
 
 
@@ -389,6 +395,7 @@ class Partition(Log):
                 raise
             return None  # whoever reads the records reports it
 
+    @explained(FindOptions)
     @checked
     def find(
         self,
@@ -404,19 +411,7 @@ class Partition(Log):
         """Find an offset or a timestamp. Give exactly one, or ``max_timestamp``.
 
         Args:
-            offset: finds the first batch that ends at or after it.
-            timestamp: a time, see ``kafkaspec.times.Time``. As a broker answers: the first
-                segment whose largest timestamp reaches it decides, control records count, and
-                records below ``log_start`` do not.
-            max_timestamp: the largest timestamp, as a broker answers; see
-                ``kafkaspec.log.lookup``.
-            plain: with ``timestamp``: the first data record of any segment instead.
-            isolation: by timestamp; with ``read_committed`` an answer at or after
-                ``last_stable_offset`` is hidden, as by a broker.
-            log_start: first offset that counts, not for ``max_timestamp``. By default
-                ``checkpoint`` by timestamp, and ``ignore`` by offset.
-            use_index: whether the indexes are used to get there. The largest timestamp
-                of a segment always comes from its time index, as for a broker.
+            ...
 
         Raises:
             KafkaSpecError: a batch on the way cannot be read.

@@ -95,7 +95,7 @@ def write(
         mode: ``append`` continues the logs that exist; ``overwrite`` removes them.
         tasks: number of tasks; if None, at most ``spark.sql.shuffle.partitions``, and fewer for
             little data.
-        options: of the data source; see ``kafkaspec.spark.write_options.WriteOptions``.
+        options: of the data source; see ``kafkaspec.spark.named.WriteNames``.
 
     Raises:
         ValueError: there is no such option, or an option has another value.

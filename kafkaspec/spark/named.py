@@ -1,21 +1,29 @@
 """The options of the data source, each defined once: its type, what it sets, and what it means.
 
 An underscore in a name stands for a dot. Values may be of Python's types or, as everywhere in
-Spark, texts. ``options`` parses those of a read by these definitions; ``write_options`` has a
-table.
+Spark, texts. ``options`` and ``write_options`` parse them by these definitions.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
+from kafkaspec.broker.settings import BOUNDS
+from kafkaspec.compression import NAMES
+from kafkaspec.layout.kinds import MAGICS
 from kafkaspec.log.options import Enums, Isolation, LogStartWord
 from kafkaspec.policy import ErrorPolicy
 from kafkaspec.spark.parsing import (
+    LARGEST_INT,
     Sets,
     assigned,
+    epoch,
+    one_of,
     pattern,
+    profile,
     size,
+    topic,
+    topic_id,
     topics,
     value_format,
     version,
@@ -101,18 +109,26 @@ class ReadNames(RecordsNames, total=False):
 class WriteNames(TypedDict, total=False):
     """Options of a write."""
 
-    topic: str
-    partition: Number
-    offsets: Literal["keep", "assign"]
-    startingOffset: Number
-    allowGaps: Flag
-    magic: Number
-    compression: str
-    compressionLevel: Number
-    batchSize: Number
-    segmentBytes: Number
-    indexIntervalBytes: Number
-    profile: str
-    leaderEpoch: Number
-    topicId: str
-    sync: Flag
+    topic: Annotated[str, Sets("topic", "Topic of all rows, whatever the column says.", topic)]
+    partition: Annotated[Number, Sets("partition", "Partition of all rows; by default that of the "
+        "column, and 0 without one.", whole(0, LARGEST_INT))]  # fmt: skip
+    offsets: Annotated[Literal["keep", "assign"], Sets("keep_offsets",
+        "Keep the column ``offset``, or continue the log; by default, keep it if it is there.",
+        values=(True, False))]  # fmt: skip
+    startingOffset: Annotated[Number, Sets("starting_offset", "First offset of a new partition, "
+        "where offsets are assigned.", whole(*BOUNDS["base_offset"]))]  # fmt: skip
+    allowGaps: Annotated[Flag, Sets("allow_gaps", "Offsets that are kept may leave some out, as "
+        "those of a compacted log.")]  # fmt: skip
+    magic: Annotated[Number, Sets("magic", parser=one_of({str(each): each for each in MAGICS}))]
+    compression: Annotated[str, Sets("compression", parser=one_of({each: each for each in NAMES}))]
+    compressionLevel: Annotated[Number, Sets("level", parser=whole(-LARGEST_INT, LARGEST_INT))]
+    batchSize: Annotated[Number, Sets("batch_bytes", parser=whole(1, LARGEST_INT))]
+    segmentBytes: Annotated[Number, Sets("segment_bytes", parser=whole(*BOUNDS["segment_bytes"]))]
+    indexIntervalBytes: Annotated[Number, Sets("index_interval_bytes",
+        parser=whole(*BOUNDS["index_interval_bytes"]))]  # fmt: skip
+    profile: Annotated[str, Sets("profile", parser=profile)]
+    leaderEpoch: Annotated[Number, Sets("leader_epoch", "Leader epoch of all batches, or ``none``.",
+        epoch)]  # fmt: skip
+    topicId: Annotated[str, Sets("topic_id", "Id of the topic, for ``partition.metadata``, which is"
+        " not written without.", topic_id)]  # fmt: skip
+    sync: Annotated[Flag, Sets("sync", "Force files to disk.")]

@@ -7,7 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, get_args
+from uuid import UUID
 
+from kafkaspec.broker.profiles import get_profile
+from kafkaspec.broker.settings import BOUNDS
+from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.options import deprecated, options_of, words_of
 from kafkaspec.spark.patterns import from_java
 
@@ -24,6 +28,9 @@ LARGEST_INT: Final = (1 << 31) - 1
 LARGEST_LONG: Final = (1 << 63) - 1
 """Largest offset or time."""
 
+_MOST_TOPIC: Final = 249
+"""Characters of the name of a topic (Kafka: ``Topic.MAX_NAME_LENGTH``)."""
+_TOPIC: Final = re.compile("[a-zA-Z0-9._-]+")
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
 
@@ -171,3 +178,39 @@ def value_format(_: str, value: str) -> str:
 
 def version(name: str, value: str) -> int | str:
     return "latest" if value.lower() == "latest" else whole(1)(name, value)
+
+
+def check_topic(topic: str) -> str:
+    """Return the name of a topic, if it may be one; it becomes part of a path.
+
+    Kafka: ``Topic.validate``.
+    """
+    if not 0 < len(topic) <= _MOST_TOPIC or topic in (".", ".."):
+        raise ValueError(
+            f"{topic[:40]!r} is not a name of a topic: it has 1 to {_MOST_TOPIC} letters"
+        )
+    if not _TOPIC.fullmatch(topic):
+        raise ValueError(
+            f"{topic[:40]!r} is not a name of a topic: only letters, digits, '.', '_', '-'"
+        )
+    return topic
+
+
+def topic(_: str, value: str) -> str:
+    return check_topic(value)
+
+
+def profile(_: str, value: str) -> str:
+    get_profile(value)
+    return value
+
+
+def epoch(name: str, value: str) -> int | None:
+    return None if value.lower() == "none" else whole(*BOUNDS["leader_epoch"])(name, value)
+
+
+def topic_id(name: str, value: str) -> UUID:
+    found = kafka_uuid.from_text(value)
+    if found is None:
+        raise OptionError(f"option {name} is the id of a topic as Kafka shows it, 22 characters")
+    return found

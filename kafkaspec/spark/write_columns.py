@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from kafkaspec.arrow.schema import TIMESTAMP
 from kafkaspec.log.batch import TIMESTAMP_TYPES
-from kafkaspec.spark.parsing import OptionError
-from kafkaspec.spark.write_options import WriteOptions, check_topic
+from kafkaspec.spark.parsing import OptionError, check_topic
+from kafkaspec.spark.write_options import WriteOptions
 
 RECORD_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
 COLUMNS: Final = (*RECORD_COLUMNS, "topic", "partition", "timestampType")

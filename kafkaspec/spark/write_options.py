@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from kafkaspec import compression
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
-from kafkaspec.broker.profiles import DEFAULT_PROFILE, get_profile
-from kafkaspec.broker.settings import BATCH_BYTES, BOUNDS, SEGMENT_BYTES
-from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.layout.kinds import MAGICS
+from kafkaspec.broker.profiles import DEFAULT_PROFILE
+from kafkaspec.broker.settings import BATCH_BYTES, SEGMENT_BYTES
 from kafkaspec.options import did_you_mean
-from kafkaspec.spark.parsing import (
-    LARGEST_INT,
-    OptionError,
-    Table,
-    flag,
-    lowered,
-    one_of,
-    parse,
-    whole,
-)
+from kafkaspec.spark.named import WriteNames
+from kafkaspec.spark.parsing import OptionError, Table, lowered, parse, table_of
 from kafkaspec.spark.paths import local
-
-_MOST_TOPIC: Final = 249
-"""Characters of the name of a topic (Kafka: ``Topic.MAX_NAME_LENGTH``)."""
-_TOPIC: Final = re.compile("[a-zA-Z0-9._-]+")
 
 _OF_SPARK: Final = ("checkpointlocation", "querybatchid", "queryname")
 """Further options that Spark passes for a streaming query."""
@@ -38,26 +22,10 @@ _OF_SPARK: Final = ("checkpointlocation", "querybatchid", "queryname")
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """How rows become partition directories.
+    """How rows become partition directories; see ``kafkaspec.spark.named.WriteNames``.
 
-    Attributes:
-        path: the local directory that the partition directories are to be in, absolute.
-        topic: of all rows, whatever the column says; None takes the column.
-        partition: of all rows; None takes the column, and 0 if there is none.
-        keep_offsets: True takes the column ``offset``, False continues the log, None decides
-            by whether there is such a column.
-        starting_offset: of a new partition, where offsets are assigned.
-        allow_gaps: whether offsets that are kept may leave some out, as those of a compacted log.
-        magic: of the entries, None for that of the profile.
-        compression: name of the codec.
-        level: of the compression, None for Kafka's default.
-        batch_bytes: ``batch.size``: of records in a batch, before compression.
-        segment_bytes: ``segment.bytes``.
-        index_interval_bytes: ``index.interval.bytes``.
-        profile: version of Kafka whose files are written.
-        leader_epoch: of all batches; None writes none.
-        topic_id: for ``partition.metadata``, which is not written without.
-        sync: whether files are forced to disk.
+    None for ``topic`` and ``partition`` takes the column, for ``keep_offsets`` asks whether there
+    is one, and for ``magic`` takes that of the profile. ``path`` is local and absolute.
     """
 
     path: str
@@ -98,26 +66,6 @@ def parse_write_options(options: Mapping[str, str]) -> WriteOptions:
     return found
 
 
-def check_topic(topic: str) -> str:
-    """Return the name of a topic, if it may be one; it becomes part of a path.
-
-    Kafka: ``Topic.validate``.
-    """
-    if not 0 < len(topic) <= _MOST_TOPIC or topic in (".", ".."):
-        raise ValueError(
-            f"{topic[:40]!r} is not a name of a topic: it has 1 to {_MOST_TOPIC} letters"
-        )
-    if not _TOPIC.fullmatch(topic):
-        raise ValueError(
-            f"{topic[:40]!r} is not a name of a topic: only letters, digits, '.', '_', '-'"
-        )
-    return topic
-
-
-def _topic(_: str, value: str) -> str:
-    return check_topic(value)
-
-
 def _local(_: str, value: str) -> str:
     """Return a path of this machine, or of a file system that is mounted alike on all of them."""
     path = local(value)
@@ -128,38 +76,4 @@ def _local(_: str, value: str) -> str:
     return os.path.abspath(path)
 
 
-def _profile(_: str, value: str) -> str:
-    get_profile(value)
-    return value
-
-
-def _epoch(name: str, value: str) -> int | None:
-    return None if value.lower() == "none" else whole(*BOUNDS["leader_epoch"])(name, value)
-
-
-def _topic_id(name: str, value: str) -> UUID:
-    found = kafka_uuid.from_text(value)
-    if found is None:
-        raise OptionError(f"option {name} is the id of a topic as Kafka shows it, 22 characters")
-    return found
-
-
-_TABLE: Final[Table] = {
-    "path": ("path", _local),
-    "topic": ("topic", _topic),
-    "partition": ("partition", whole(0, LARGEST_INT)),
-    "offsets": ("keep_offsets", one_of({"keep": True, "assign": False})),
-    "startingOffset": ("starting_offset", whole(*BOUNDS["base_offset"])),
-    "allowGaps": ("allow_gaps", flag),
-    "magic": ("magic", one_of({str(magic): magic for magic in MAGICS})),
-    "compression": ("compression", one_of({name: name for name in compression.NAMES})),
-    "compressionLevel": ("level", whole(-LARGEST_INT, LARGEST_INT)),
-    "batchSize": ("batch_bytes", whole(1, LARGEST_INT)),
-    "segmentBytes": ("segment_bytes", whole(*BOUNDS["segment_bytes"])),
-    "indexIntervalBytes": ("index_interval_bytes", whole(*BOUNDS["index_interval_bytes"])),
-    "profile": ("profile", _profile),
-    "leaderEpoch": ("leader_epoch", _epoch),
-    "topicId": ("topic_id", _topic_id),
-    "sync": ("sync", flag),
-}
-"""The options, spelled as documented; Spark ignores their letter case."""
+_TABLE: Final[Table] = {"path": ("path", _local)} | dict(table_of(WriteNames))

@@ -6,13 +6,14 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, get_type_hints
 
 import click
 import pytest
 
 from kafkaspec.cli.options import LIBRARY, FormerName, LogPath
-from kafkaspec.options import words_of
+from kafkaspec.options import options_of, words_of
+from kafkaspec.spark.named import ReadNames, WriteNames
 from tests.structure.commands import commands, option_name
 from tests.structure.source import ROOT, trees
 from tests.structure.test_policy import enumerations
@@ -186,7 +187,11 @@ def test_the_tables_of_options_are_current() -> None:
         text = path.read_text(encoding="utf-8")
         assert options_tables.made(text) == text, f"run python -m tools.options: {path.name}"
         found += text.count("by `python -m tools.options`")
-    assert found == 2
+    assert found == 3
+
+
+DEFINED = {"policy.py", "log/options.py", "conversion/choices.py"}
+"""The modules with the definitions, and the words that these take."""
 
 
 def test_the_words_of_an_option_of_the_library_are_written_once() -> None:
@@ -195,7 +200,7 @@ def test_the_words_of_an_option_of_the_library_are_written_once() -> None:
     second = [
         f"{path.relative_to(ROOT)}: {sorted(words)}"
         for path, tree in trees("kafkaspec").items()
-        if path.name != "policy.py" and path != ROOT / "kafkaspec" / "log" / "options.py"
+        if path.relative_to(ROOT / "kafkaspec").as_posix() not in DEFINED
         for words in enumerations(tree)
         if len(words) > 1 and words in known
     ]
@@ -220,3 +225,58 @@ def given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(node, ast.arguments):
         named = zip(node.kwonlyargs, node.kw_defaults, strict=True)
         yield from ((argument.arg, value) for argument, value in named if value is not None)
+
+
+def declared(tree: ast.AST) -> Iterator[str]:
+    """Yield the names of options that a module of the command declares by hand."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arguments):
+            named = zip(node.kwonlyargs, node.kw_defaults, strict=True)
+            for argument, value in named:
+                if isinstance(value, ast.Call) and ast.unparse(value.func) == "option":
+                    yield long_name(value) or f"--{argument.arg.replace('_', '-')}"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            "click.option", "renamed_option",
+        ):  # fmt: skip
+            yield from filter(None, [long_name(node)])
+
+
+def long_name(call: ast.Call) -> str:
+    """Return the name of an option in a call that declares it, "" if it has none."""
+    texts = (str(each.value) for each in call.args if isinstance(each, ast.Constant))
+    return next((text for text in texts if text.startswith("--")), "")
+
+
+def by_hand() -> Counter[str]:
+    """Return how often each option is declared by hand, by name."""
+    modules = trees("kafkaspec/cli").items()
+    return Counter(name for _, tree in modules for name in declared(tree))
+
+
+def test_an_option_of_the_library_is_never_declared_by_hand() -> None:
+    """The command takes type, name and help from its definition."""
+    known = {said.command for _, said in LIBRARY.values()} - {""}
+    assert known >= {"--until-offset", "--magic", "--plain", "--profile"}
+    assert by_hand().keys() & known == set()
+
+
+def test_an_option_is_declared_once() -> None:
+    """Commands with one option share its declaration; where its type differs, it is another one."""
+    others = {key.partition(":")[0] for key in OTHER_TYPE}
+    assert {name for name, count in by_hand().items() if count > 1} - others == set()
+
+
+def test_options_by_hand_are_found() -> None:
+    tree = ast.parse(
+        "@click.option('-o', '--output', help='x')\n"
+        "def f(*, no_check: bool = option('Do not.'), x: int = option('--records', 'Show.'),\n"
+        "      plain: bool = defined()): ..."
+    )
+    assert sorted(declared(tree)) == ["--no-check", "--output", "--records"]
+
+
+def test_each_option_of_spark_says_what_it_does() -> None:
+    for keys in (ReadNames, WriteNames):
+        assert options_of(keys).keys() == get_type_hints(keys).keys()
+        for name, (_, said) in options_of(keys).items():
+            assert options_tables.meaning(name, said), name

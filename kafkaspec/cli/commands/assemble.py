@@ -9,9 +9,9 @@ from typing import Annotated, Final
 import click
 
 from kafkaspec.assembly import assemble
-from kafkaspec.cli.command import command, option
+from kafkaspec.cli.command import command
 from kafkaspec.cli.console import count_text, note
-from kafkaspec.cli.outputs import file_option, opened_output
+from kafkaspec.cli.outputs import file_option, force_option, opened_output
 from kafkaspec.errors import Reason, make_error, unreadable
 
 _SHOWN: Final = 20
@@ -47,7 +47,7 @@ def assemble_command(
         click.argument("text", metavar="TEXT", type=click.Path(path_type=Path, dir_okay=False)),
     ],
     output: Annotated[Path, file_option(required=True)],
-    force: bool = option("Replace FILE if it exists."),
+    force: Annotated[bool, force_option("FILE")],
 ) -> None:
     """Write the bytes that TEXT says, as `explain --format assembly` lists them.
 

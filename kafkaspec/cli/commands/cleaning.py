@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 import click
 
 from kafkaspec.broker.profiles import Profile
+from kafkaspec.cli import options
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import Command, Timestamp, paths_argument, renamed_option, rules_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.settings import ClusterSettings, Settings
 from kafkaspec.forensics.cleaner.view import LogView, opened
 from kafkaspec.log.partition import Partition
 
-config_option: Final = click.option(
+_config_option: Final = click.option(
     "--config",
     "config",
     multiple=True,
@@ -26,10 +27,10 @@ config_option: Final = click.option(
     help="A setting of the topic or the broker, by Kafka's name. Others are those in "
     "__cluster_metadata-0 of the same log directory, or Kafka's defaults.",
 )
-clock_option: Final = renamed_option(
+_clock_option: Final = options.renamed_option(
     "--clock",
     old="--at",
-    type=Timestamp(),
+    type=options.Timestamp(),
     metavar="TIME",
     help="The clock of the broker: milliseconds since 1970, or ISO 8601 (UTC if it names no "
     "zone). By default now.",
@@ -42,9 +43,31 @@ _high_watermark_option: Final = click.option(
 )
 
 
-def cleaning_options(command: Command) -> Command:
-    """Add the paths, the settings, the clock and the high watermark."""
-    return paths_argument(config_option(clock_option(_high_watermark_option(command))))
+@dataclass(frozen=True, slots=True)
+class Cleaning:
+    """The settings by name, the clock in ms, the rules, the high watermark."""
+
+    config: dict[str, str]
+    now: int
+    profile: str
+    rules: Profile
+    high_watermark: int | None
+
+
+def cleaning_options(
+    profile: str, *, high_watermark: bool = True
+) -> Callable[[options.Command], options.Command]:
+    """Add the settings, the clock, the version and the high watermark, as one argument ``asked``.
+
+    Args:
+        profile: help for the version of Kafka.
+        high_watermark: whether the command takes one.
+    """
+    added = {"config": _config_option, "clock": _clock_option}
+    if high_watermark:
+        added["high_watermark"] = _high_watermark_option
+    added["profile"] = options.profile_option(help=profile)
+    return options.packed("asked", added, _asked)
 
 
 def _parsed(config: Sequence[str]) -> dict[str, str]:
@@ -66,21 +89,19 @@ def _parsed(config: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def asked(
-    config: Sequence[str], clock: int | None, profile: str
-) -> tuple[dict[str, str], int, Profile]:
-    """Return settings by name, the clock in ms, which is now by default, and the rules.
+def _asked(
+    config: Sequence[str], clock: int | None, profile: str, high_watermark: int | None = None
+) -> Cleaning:
+    """Return what the options say; the clock is now by default.
 
     Raises:
         click.BadParameter: a setting is none of those that count here, or the version is unknown.
     """
     now = time.time_ns() // 1_000_000 if clock is None else clock
-    return _parsed(config), now, rules_of(profile)
+    return Cleaning(_parsed(config), now, profile, options.rules_of(profile), high_watermark)
 
 
-def views(
-    inputs: Inputs, config: Mapping[str, str], high_watermark: int | None
-) -> Iterator[tuple[LogView, Settings]]:
+def views(inputs: Inputs, asked: Cleaning) -> Iterator[tuple[LogView, Settings]]:
     """Yield each partition of the inputs, and its settings. A segment stands for its partition.
 
     What cannot be read is reported, and counted in ``inputs``.
@@ -92,7 +113,7 @@ def views(
         try:
             partition = log if isinstance(log, Partition) else Partition(path.absolute().parent)
             beside = cluster(partition.path.absolute().parent)
-            view, settings, notes = opened(partition, config, beside, high_watermark)
+            view, settings, notes = opened(partition, asked.config, beside, asked.high_watermark)
             for text in notes:
                 warn(f"note: {text}")
             inputs.read += 1

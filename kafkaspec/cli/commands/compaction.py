@@ -12,10 +12,10 @@ import click
 
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
-from kafkaspec.cli.commands.cleaning import asked, cleaning_options, views
+from kafkaspec.cli.commands.cleaning import Cleaning, cleaning_options, views
 from kafkaspec.cli.console import count_text, iso, size_text
 from kafkaspec.cli.inputs import Inputs, place_of
-from kafkaspec.cli.options import DIRECTORY, TopicName, profile_option, wrong_usage
+from kafkaspec.cli.options import DIRECTORY, Paths, TopicName, wrong_usage
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
@@ -75,10 +75,10 @@ written, and there is no output.
 def compaction_command(
     report: Reporter,
     *,
-    paths: Annotated[tuple[Path, ...], cleaning_options],
-    config: tuple[str, ...],
-    clock: int | None,
-    high_watermark: int | None,
+    paths: Paths,
+    asked: Annotated[
+        Cleaning, cleaning_options("Version of Kafka whose rules apply, from 2.4.1 on.")
+    ],
     topic: TopicName,
     show_records: bool = option("Show each record that goes, and why.", former="--records"),
     output: Path | None = option(
@@ -88,13 +88,11 @@ def compaction_command(
         type=DIRECTORY,
         metavar="OUT",
     ),
-    profile: Annotated[str, profile_option("Version of Kafka whose rules apply, from 2.4.1 on.")],
 ) -> None:
     """Show what the cleaner would make of a log now, and why it does not do so yet.
 
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
-    given, now, rules = asked(config, clock, profile)
     inputs = Inputs(paths, topic=topic)
     gone = 0
     logs: list[WrittenLog] = []
@@ -105,25 +103,21 @@ def compaction_command(
             require_new(output)
             aside = DirectoryAside(output)
             stack.callback(aside.discard)
-        for view, settings in views(inputs, given, high_watermark):
+        for view, settings in views(inputs, asked):
             target = None
             if aside is not None:
                 target = aside.path / view.partition.path.absolute().name
                 if target.exists():
                     raise click.UsageError(f"two of the paths are called {target.name}")
                 target.mkdir()
-            note = partial(_show_records, report, place_of(view.partition))
+            place = place_of(view.partition)
+            note = partial(_show_records, report, place) if show_records else None
             try:
                 if view.damaged is not None:
                     raise view.damaged
                 with wrong_usage(ValueError):
                     made = compaction(
-                        view,
-                        settings,
-                        now,
-                        rules,
-                        target=target,
-                        note=note if show_records else None,
+                        view, settings, asked.now, asked.rules, target=target, note=note
                     )
             except KafkaSpecError as error:
                 if aside is not None:

@@ -13,7 +13,7 @@ from typing import Final
 
 import click
 
-from kafkaspec.cli.command import command, option
+from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import TableColumn, count_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName
@@ -59,7 +59,7 @@ def conform_command(
     testee: str | None = option(
         "Command that speaks the protocol. No shell interprets it.", metavar="CMD"
     ),
-    codec: str | None = option("Test a codec of this library instead.", type=CodecName()),
+    codec: str | None = defined(type=CodecName(), help="Test a codec of this library instead."),
     cases: tuple[Path, ...] = option(
         "Folder with VERSION/logs of brokers, such as tests/golden. Can be repeated.",
         metavar="DIR",

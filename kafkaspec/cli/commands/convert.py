@@ -5,29 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import click
 from rich.text import Text
 
 from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.broker.settings import SEGMENT_BYTES
+from kafkaspec.cli import options
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text, styled
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import (
-    MISSING_EPILOG,
-    Codec,
-    Jobs,
-    MaxOutput,
-    OnePath,
-    no_mmap_option,
-    output_option,
-    profile_option,
-    selection_options,
-    wrong_usage,
-)
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.compression import NAMES
 from kafkaspec.conversion.losses import Count, Loss
@@ -76,7 +65,7 @@ An error of one partition of a log directory stays with it: it is named, and the
 others are in OUT. With --on-error skip, what can be read of it is in OUT too.
 OUT appears as a whole at the end, or not at all.
 
-{MISSING_EPILOG.rstrip()}
+{options.MISSING_EPILOG.rstrip()}
 
 Exit codes: 0 all was converted and verified, 1 something is missing, cannot be
 read, was left out as damaged, or the result is not right, 2 wrong usage, or
@@ -84,49 +73,40 @@ nothing can be read, or OUT cannot be written: there is no OUT.
 """
 
 
-@command(OUTPUT, _EPILOG, shared=(no_mmap_option,))
+_CHOICES: Final = {
+    "magic": options.library_option(
+        "magic",
+        type=click.Choice([*map(str, MAGICS)]),
+        callback=lambda _, __, value: value and int(value),
+    ),
+    "compression": options.library_option("compression", type=click.Choice(NAMES)),
+    "level": options.library_option("level"),
+    "profile": options.profile_option(),
+    "offsets": options.library_option("offsets", default="keep"),
+    "base_offset": options.library_option("base_offset", default=0, show_default=False),
+    "leader_epoch": options.library_option("leader_epoch"),
+    "segment_bytes": options.library_option(
+        "segment_bytes", default=SEGMENT_BYTES, show_default=size_text(SEGMENT_BYTES)
+    ),
+    "batch_bytes": options.library_option("batch_bytes"),
+    "aborted": options.library_option("aborted", default="keep"),
+}
+
+
+@command(OUTPUT, _EPILOG, shared=(options.no_mmap_option,))
 def convert_command(
     report: Reporter,
     *,
-    path: OnePath,
+    path: options.OnePath,
     output: Annotated[
-        Path, output_option("New directory for the partition, or for all partitions.")
+        Path, options.output_option("New directory for the partition, or for all partitions.")
     ],
-    magic: str | None = option(
-        "Format of all entries.", type=click.Choice([str(magic) for magic in MAGICS])
-    ),
-    compression: str | None = option(
-        "Compression of all batches except control batches.", type=click.Choice(NAMES)
-    ),
-    level: int | None = option("Level of the compression (KIP-390).", metavar="N"),
-    profile: Annotated[
-        str,
-        profile_option("Version of Kafka whose rules apply to the files beside the segments."),
-    ],
-    offsets: Literal["keep", "shift", "renumber"] = option(
-        "Keep offsets, shift all by the same number, or renumber them without gaps.", default="keep"
-    ),
-    base_offset: int = option(
-        "First offset after the shift.", default=0, metavar="N", show_default=False
-    ),
-    leader_epoch: int | None = option("Leader epoch of all batches, -1 for none.", metavar="N"),
-    segment_bytes: int = option(
-        "Size of a segment, 1 GiB by default.",
-        default=SEGMENT_BYTES,
-        show_default=False,
-        metavar="N",
-    ),
-    batch_bytes: int | None = option(
-        "Put records into new batches of about this size.", metavar="N"
-    ),
-    selection: Annotated[dict[str, Any], selection_options(on_error="raise")],
-    aborted: Literal["keep", "drop"] = option(
-        "Whether to keep the records of aborted transactions.", default="keep"
-    ),
-    max_output: MaxOutput,
+    choices: Annotated[dict[str, Any], options.packed("choices", _CHOICES)],
+    selection: Annotated[dict[str, Any], options.selection_options(on_error="raise")],
+    max_output: options.MaxOutput,
     no_check: bool = option("Do not read the result back."),
-    codec: Codec,
-    jobs: Jobs,
+    codec: options.Codec,
+    jobs: options.Jobs,
 ) -> None:
     """Rewrite the logs under PATH into OUT, and check the result against PATH.
 
@@ -136,7 +116,7 @@ def convert_command(
     """
     size = bytes_of(path) if path.exists() else 0
     bar = progress_bar("convert", size if no_check else 2 * size)
-    with bar as advance, wrong_usage(ValueError):
+    with bar as advance, options.wrong_usage(ValueError):
         result = convert(
             path,
             output,
@@ -144,16 +124,7 @@ def convert_command(
             check=not no_check,
             jobs=jobs,
             progress=lambda name, done: advance(done, name),
-            magic=None if magic is None else int(magic),
-            compression=compression,
-            level=level,
-            profile=profile,
-            offsets=offsets,
-            base_offset=base_offset,
-            leader_epoch=leader_epoch,
-            segment_bytes=segment_bytes,
-            batch_bytes=batch_bytes,
-            aborted=aborted,
+            **choices,
             max_output=max_output,
             **selection,
         )

@@ -90,7 +90,7 @@ def doctor_command(
         "How the broker was stopped; by default, what each directory shows."
     ),
     quick: bool = option("Read only what the start reads; damage elsewhere is not found."),
-    profile: Annotated[str, profile_option("Release of the broker that is to start.")],
+    profile: Annotated[str, profile_option(help="Release of the broker that is to start.")],
 ) -> None:
     """Predict whether a broker starts on its log directories, and what the start does to them.
 

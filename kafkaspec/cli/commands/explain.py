@@ -12,7 +12,7 @@ import click
 
 from kafkaspec._generated.layout import ENUMS, LAYOUTS
 from kafkaspec.assembly import listing, listing_as
-from kafkaspec.cli.command import command, option
+from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.commands.explain_data import (
     Section,
     entry_at,
@@ -75,7 +75,7 @@ def explain_command(
     ctx: click.Context,
     *,
     paths: PathsOrUrls,
-    offset: int | None = option("The batch that holds this log offset.", metavar="N"),
+    offset: int | None = defined(help="The batch that holds this log offset."),
     position: int | None = option(
         "The batch, or the first entry of an index to show, that holds this byte.",
         type=click.IntRange(min=0),
@@ -99,10 +99,10 @@ def explain_command(
         type=click.IntRange(min=0),
         metavar="N",
     ),
-    codec: str | None = option(
-        "With --as: codecs that must give the same result, with commas, or all.",
+    codec: str | None = defined(
         type=CodecName("all"),
         metavar="NAME",
+        help="With --as: codecs that must give the same result, with commas, or all.",
     ),
     decode: Decode,
     full: bool = option("Show all bytes of long keys and values."),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from kafkaspec.cli.command import command, option
+from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import count_text, note, progress_bar, size_text, warn
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs, log_bytes
@@ -16,6 +16,7 @@ from kafkaspec.cli.internal import ReleaseText
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
     Codec,
+    ColumnNames,
     Jobs,
     OnePathOrUrl,
     WhereText,
@@ -77,9 +78,7 @@ def export_command(
         required=True,
         metavar="OUT",
     ),
-    columns: list[str] | None = option(
-        "Columns, in this order.", callback=comma_separated, metavar="A,B,..."
-    ),
+    columns: ColumnNames,
     message: str | None = option(
         "--messages",
         "Export the records of one type of one of Kafka's own topics, decoded: OffsetCommit ...",
@@ -99,9 +98,11 @@ def export_command(
     ),
     selection: Annotated[dict[str, Any], selection_options(on_error="raise")],
     where: WhereText,
-    include_control: bool = option("Export control records too."),
-    header_keys: Literal["string", "binary"] = option(
-        "Type of header keys. A key that is not UTF-8 needs binary.", default="string"
+    include_control: bool = defined(),
+    header_keys: str = defined(
+        kind=Literal["string", "binary"],
+        default="string",
+        help="Type of header keys. A key that is not UTF-8 needs binary.",
     ),
     force: Force,
     crc: Annotated[

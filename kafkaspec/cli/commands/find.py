@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from kafkaspec.cli.command import command, option
+from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.commands.value_text import bytes_text, headers_text
 from kafkaspec.cli.console import captured, count_text, iso, print_again, print_object, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
@@ -22,12 +22,10 @@ from kafkaspec.cli.options import (
     Jobs,
     LogStartOption,
     PathsOrUrls,
-    Timestamp,
     TopicName,
     WhereText,
     condition_of,
     format_option,
-    isolation_option,
 )
 from kafkaspec.cli.typed import search_options, taken, tell
 from kafkaspec.errors import KafkaSpecError
@@ -37,7 +35,7 @@ from kafkaspec.jobs import in_processes
 from kafkaspec.log.batch import magic_name
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.log.lookup import Found
-from kafkaspec.log.options import LogStart
+from kafkaspec.log.options import FindOptions, LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.topics import topic_of
@@ -86,13 +84,9 @@ def find_command(
     ctx: click.Context,
     *,
     paths: PathsOrUrls,
-    offset: int | None = option("Find the record with this offset.", metavar="N"),
-    timestamp: int | None = option(
-        "Find this time: milliseconds since 1970, or ISO 8601 (UTC if it names no zone).",
-        type=Timestamp(),
-        metavar="T",
-    ),
-    max_timestamp: bool = option("Find the largest timestamp, as a broker does."),
+    offset: int | None = defined(),
+    timestamp: int | None = defined(),
+    max_timestamp: bool = defined(),
     key: str | None = option(
         'Find the newest record with this key: text, or as dump shows it: {"base64": "..."}; in '
         'Kafka\'s own topics {"group": "g", "topic": "t", "partition": 0}, or some of these '
@@ -104,14 +98,9 @@ def find_command(
     every: bool = option(
         "--all", "Find all such records: by key, the newest first; with --where, the oldest first."
     ),
-    isolation: Annotated[
-        str,
-        isolation_option(
-            help="By timestamp: whether to accept answers at or after the last stable offset."
-        ),
-    ],
+    isolation: str = defined(of=FindOptions, default="read_uncommitted"),
     log_start: LogStartOption,
-    plain: bool = option("By timestamp: find the first data record at or after it."),
+    plain: bool = defined(),
     jobs: Jobs,
     codec: Codec,
     output_format: Annotated[str, format_option],

@@ -20,6 +20,7 @@ from kafkaspec.cli.internal import (
     Logs,
     ReleaseText,
     Skip,
+    history_option,
     show_history,
 )
 from kafkaspec.cli.options import PathsOrUrls, wrong_usage
@@ -70,7 +71,7 @@ def groups_command(
     paths: PathsOrUrls,
     at: At,
     wanted: tuple[str, ...] = option("--group", "Show this group only.", metavar="GROUP"),
-    history: str | None = option("Show the records of this group in order.", metavar="GROUP"),
+    history: str | None = history_option("group", "GROUP"),
     release: ReleaseText,
     on_error: Skip,
 ) -> None:

@@ -82,7 +82,7 @@ def index_command(
         "As a starting broker that does not trust its indexes, or as a leader that appends.",
         default="recovery",
     ),
-    profile: Annotated[str, profile_option("Version of Kafka whose rules apply.")],
+    profile: Annotated[str, profile_option(help="Version of Kafka whose rules apply.")],
     interval: Interval,
     jobs: Jobs,
 ) -> None:

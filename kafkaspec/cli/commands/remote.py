@@ -19,6 +19,7 @@ from kafkaspec.cli.internal import (
     Logs,
     ReleaseText,
     Skip,
+    complete_option,
 )
 from kafkaspec.cli.options import LogPath, PathsOrUrls, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
@@ -74,9 +75,8 @@ def remote_command(
         type=LogPath(urls=True),
         metavar="STORE",
     ),
-    complete: bool = option(
-        "With --objects: PATH has all partitions of __remote_log_metadata of the cluster.",
-        former="--all",
+    complete: bool = complete_option(
+        "With --objects: PATH has all partitions of __remote_log_metadata of the cluster."
     ),
     release: ReleaseText,
     on_error: Skip,

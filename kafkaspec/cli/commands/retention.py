@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from kafkaspec.cli.command import command
-from kafkaspec.cli.commands.cleaning import asked, cleaning_options, views
+from kafkaspec.cli.commands.cleaning import Cleaning, cleaning_options, views
 from kafkaspec.cli.console import TableColumn, count_text, iso, size_text
 from kafkaspec.cli.inputs import Inputs, place_of
-from kafkaspec.cli.options import TopicName, profile_option
+from kafkaspec.cli.options import Paths, TopicName
 from kafkaspec.cli.report import LinePlace, Output, Reporter, line
 from kafkaspec.forensics.cleaner.retention import Hold, Holder, Retention, SegmentFate, retention
 from kafkaspec.forensics.cleaner.view import LogView
@@ -54,24 +53,20 @@ read; 2 wrong usage, or nothing in a PATH can be read.
 def retention_command(
     report: Reporter,
     *,
-    paths: Annotated[tuple[Path, ...], cleaning_options],
-    config: tuple[str, ...],
-    clock: int | None,
-    high_watermark: int | None,
+    paths: Paths,
+    asked: Annotated[Cleaning, cleaning_options("Version of Kafka whose rules apply.")],
     topic: TopicName,
-    profile: Annotated[str, profile_option("Version of Kafka whose rules apply.")],
 ) -> None:
     """Show which segments a broker would delete, by which rule, and what holds the others.
 
     A PATH is a partition directory, a log directory, or a segment, which stands for its partition.
     """
-    given, now, rules = asked(config, clock, profile)
     inputs = Inputs(paths, topic=topic)
     deleted = held = 0
-    for view, settings in views(inputs, given, high_watermark):
+    for view, settings in views(inputs, asked):
         if view.damaged is not None:
             inputs.cannot_decode(view.damaged)
-        result = retention(view, settings, now, rules)
+        result = retention(view, settings, asked.now, asked.rules)
         deleted, held = deleted + len(result.deleted), held + len(result.held)
         inputs.findings += len(result.deleted) + len(result.held)
         _show(report, view, result)

@@ -149,9 +149,7 @@ def salvage_command(
         type=FILE,
         metavar="FILE",
     ),
-    profile: Annotated[
-        str, profile_option("Version of Kafka whose rules apply to the files beside the segments.")
-    ],
+    profile: Annotated[str, profile_option()],
     interval: Interval,
 ) -> None:
     """Get the intact batches of damaged logs into new segments; account for every byte.

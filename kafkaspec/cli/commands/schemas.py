@@ -10,7 +10,7 @@ from uuid import UUID
 
 import click
 
-from kafkaspec.cli.command import command, option
+from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import TableColumn, count_text, note
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import DIRECTORY, OnePathOrUrl, wrong_usage
@@ -69,8 +69,8 @@ def schemas_command(
     context: str = option(
         "Context of the id of --id: .name, none.", default="", metavar="CONTEXT", show_default=False
     ),
-    topic: str | None = option(
-        "Name of the registry's topic, if it is not _schemas.", metavar="TOPIC"
+    topic: str | None = defined(
+        metavar="TOPIC", help="Name of the registry's topic, if it is not _schemas."
     ),
     output: Path | None = option(
         "-o",

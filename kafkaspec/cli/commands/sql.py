@@ -26,8 +26,8 @@ from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
     Codec,
+    ColumnNames,
     OnePathOrUrl,
-    comma_separated,
     crc_option,
     selection_options,
     wrong_usage,
@@ -99,9 +99,7 @@ def sql_command(
     ),
     output: Annotated[Path | None, file_option(required=False)],
     force: Force,
-    columns: list[str] | None = option(
-        "Columns, in this order.", callback=comma_separated, metavar="A,B,..."
-    ),
+    columns: ColumnNames,
     selection: Annotated[dict[str, Any], selection_options(on_error="skip")],
     files: bool = option("Let queries read and write files and load extensions."),
     threads: int | None = option("Threads of DuckDB.", type=click.IntRange(min=1), metavar="N"),

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final, NoReturn
 
 import click
 
-from kafkaspec.cli.command import command, option
+from kafkaspec.cli.command import command
 from kafkaspec.cli.console import progress_bar
 from kafkaspec.cli.inputs import Inputs, log_bytes
 from kafkaspec.cli.options import DIRECTORY, Jobs, PathsOrUrls, TopicName, wrong_usage
@@ -48,18 +48,30 @@ Exit codes: 0 all was read; 1 something is missing, or cannot be read; 2 wrong
 usage, or nothing in a PATH can be read.
 """
 
-keys_option: Final = click.option(
-    "--show-keys", is_flag=True, help="Show the heaviest keys, not only their counts."
-)
-plots_option: Final = click.option(
-    "--plots",
-    type=DIRECTORY,
-    metavar="DIR",
-    help="Write each chart as PNG and SVG into a new or empty directory.",
-)
-
-ShowKeys = Annotated[bool, keys_option]
-Plots = Annotated[Path | None, plots_option]
+HeadersOnly = Annotated[
+    bool,
+    click.option(
+        "--headers-only",
+        is_flag=True,
+        help="Read headers of batches, no records: fast, without keys, sizes of records and "
+        "ratios.",
+    ),
+]
+ShowKeys = Annotated[
+    bool,
+    click.option(
+        "--show-keys", is_flag=True, help="Show the heaviest keys, not only their counts."
+    ),
+]
+Plots = Annotated[
+    Path | None,
+    click.option(
+        "--plots",
+        type=DIRECTORY,
+        metavar="DIR",
+        help="Write each chart as PNG and SVG into a new or empty directory.",
+    ),
+]
 
 
 @command(OUTPUT, _EPILOG)
@@ -68,9 +80,7 @@ def stats_command(
     *,
     paths: PathsOrUrls,
     topic: TopicName,
-    headers_only: bool = option(
-        "Read headers of batches, no records: fast, without keys, sizes of records and ratios."
-    ),
+    headers_only: HeadersOnly,
     show_keys: ShowKeys,
     report: Annotated[Path | None, report_options],
     force: bool,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from kafkaspec._generated.layout.topics import Topic
-from kafkaspec.cli.command import command, option
+from kafkaspec.cli.command import command
 from kafkaspec.cli.console import MORE, TableColumn, count_text
 from kafkaspec.cli.inputs import place_of, place_text
 from kafkaspec.cli.internal import (
@@ -22,6 +22,8 @@ from kafkaspec.cli.internal import (
     Logs,
     ReleaseText,
     Skip,
+    complete_option,
+    history_option,
     show_history,
 )
 from kafkaspec.cli.options import PathsOrUrls, States, TopicName, wrong_usage
@@ -98,11 +100,9 @@ def transactions_command(
     topic: TopicName,
     states: States,
     at: At,
-    history: str | None = option(
-        "Show the records of this transactional id in order.", metavar="ID"
-    ),
-    complete: bool = option(
-        "The partitions of __transaction_state at PATH are all of the cluster's.", former="--all"
+    history: str | None = history_option("transactional id", "ID"),
+    complete: bool = complete_option(
+        "The partitions of __transaction_state at PATH are all of the cluster's."
     ),
     release: ReleaseText,
     on_error: Skip,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import click
 
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
-from kafkaspec.cli.commands.cleaning import asked, clock_option, config_option
+from kafkaspec.cli.command import command
+from kafkaspec.cli.commands.cleaning import Cleaning, cleaning_options
 from kafkaspec.cli.console import count_text, say, warn
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import format_option, profile_option, wrong_usage
-from kafkaspec.cli.report import Output, ReportCommand, Reporter, line
-from kafkaspec.cli.spark.options import output_option, paths_argument
+from kafkaspec.cli.options import wrong_usage
+from kafkaspec.cli.report import Output, Reporter, line
+from kafkaspec.cli.spark.options import JobPaths, output_option
 from kafkaspec.cli.spark.session import check_outputs, session
 from kafkaspec.log.damage import ALWAYS_RAISED
 from kafkaspec.writing.carried import Carried
@@ -25,22 +28,21 @@ OUTPUT = Output(
 )
 
 
-@click.command("compaction", cls=ReportCommand, output=OUTPUT)
-@paths_argument
-@output_option("New log directory for what the cleaner leaves. Without it, only counts are shown.")
-@config_option
-@clock_option
-@profile_option("Version of Kafka whose rules apply, from 2.4.1 on.")
-@format_option
-@click.pass_context
+@command(OUTPUT, shared=())
 def compaction_command(
     ctx: click.Context,
-    paths: tuple[str, ...],
-    output: str | None,
-    config: tuple[str, ...],
-    clock: int | None,
-    profile: str,
-    output_format: str,
+    report: Reporter,
+    *,
+    paths: JobPaths,
+    output: str | None = output_option(
+        "New log directory for what the cleaner leaves. Without it, only counts are shown."
+    ),
+    asked: Annotated[
+        Cleaning,
+        cleaning_options(
+            "Version of Kafka whose rules apply, from 2.4.1 on.", high_watermark=False
+        ),
+    ],
 ) -> None:
     """Clean logs as brokers do, byte for byte, each partition as one task.
 
@@ -51,11 +53,11 @@ def compaction_command(
     """
     from kafkaspec.spark.jobs.compaction import compact_logs
 
-    given, now, _ = asked(config, clock, profile)
     check_outputs(paths, output)
     with session(ctx) as spark, wrong_usage(ValueError):
-        results = compact_logs(spark, paths, output, now=now, config=given, profile=profile)
-    report = Reporter(ctx, output_format)
+        results = compact_logs(
+            spark, paths, output, now=asked.now, config=asked.config, profile=asked.profile
+        )
     counts = Inputs(())
     for item in results:
         for note in item.notes:

@@ -7,85 +7,52 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import count_text, say, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import library_option
-from kafkaspec.cli.spark.options import (
-    compression_option,
-    create_time_option,
-    output_option,
-    paths_argument,
-)
+from kafkaspec.cli.spark.options import JobPaths, output_option
 from kafkaspec.cli.spark.session import check_outputs, name_missing, session
+from kafkaspec.compression import NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-@click.command("export")
-@paths_argument
-@output_option("Directory or URL to write to.", required=True)
-@click.option(
-    "--to",
-    "to",
-    default="parquet",
-    show_default=True,
-    metavar="FORMAT",
-    help="A format of Spark: parquet, orc, json ...",
-)
-@click.option(
-    "--restore",
-    "is_back",
-    is_flag=True,
-    help="Do the reverse: PATH is an export, and partition directories are written to OUT.",
-)
-@click.option("--batch-columns", is_flag=True, help="Export the columns of batches too.")
-@click.option(
-    "--committed",
-    is_flag=True,
-    help="Export only records that a consumer with read_committed sees.",
-)
-@library_option("value", metavar="FORMAT", help="Type values: decode, auto, json, long ...")
-@library_option("key", former="--key", metavar="FORMAT", help="Type keys, likewise.")
-@library_option(
-    "schemas", metavar="PATH", help="Log directory with _schemas, or files; beside PATH if not."
-)
-@library_option(
-    "evolve",
-    kind=Literal["latest"] | int,
-    metavar="VERSION",
-    help="Version of the subject as which values are read: latest.",
-)
-@library_option(
-    "on_value_error",
-    help="A row without a key or value: say why in a column (default), leave it out, or end.",
-)
-@click.option(
-    "--topic",
-    "topics",
-    multiple=True,
-    metavar="TOPIC",
-    help="Only this topic of a log directory.",
-)
-@create_time_option
-@compression_option
-@click.pass_context
+@command(None, shared=())
 def export_command(
     ctx: click.Context,
-    paths: tuple[str, ...],
-    output: str,
-    to: str,
-    is_back: bool,
-    batch_columns: bool,
-    committed: bool,
-    as_create_time: bool,
-    compression: str,
-    value: str | None,
-    key: str | None,
-    schemas: str | None,
-    evolve: str | int | None,
-    on_value_error: str | None,
-    topics: tuple[str, ...],
+    *,
+    paths: JobPaths,
+    output: str = output_option("Directory or URL to write to.", required=True),
+    to: str = option(
+        "A format of Spark: parquet, orc, json ...", default="parquet", metavar="FORMAT"
+    ),
+    is_back: bool = option(
+        "--restore",
+        "Do the reverse: PATH is an export, and partition directories are written to OUT.",
+    ),
+    batch_columns: bool = option("Export the columns of batches too."),
+    committed: bool = option("Export only records that a consumer with read_committed sees."),
+    value: str | None = defined(metavar="FORMAT", help="Type values: decode, auto, json, long ..."),
+    key: str | None = defined(former="--key", metavar="FORMAT", help="Type keys, likewise."),
+    schemas: str | None = defined(
+        metavar="PATH", help="Log directory with _schemas, or files; beside PATH if not."
+    ),
+    evolve: str | int | None = defined(
+        kind=Literal["latest"] | int,
+        metavar="VERSION",
+        help="Version of the subject as which values are read: latest.",
+    ),
+    on_value_error: str | None = defined(
+        help="A row without a key or value: say why in a column (default), leave it out, or end."
+    ),
+    topics: tuple[str, ...] = defined("topic", multiple=True, metavar="TOPIC"),
+    as_create_time: bool = option(
+        "Write timestamps of brokers (LogAppendTime) as ones of producers."
+    ),
+    compression: str = defined(
+        type=click.Choice(NAMES), default="none", help="Compression of new batches."
+    ),
 ) -> None:
     """Write records to folders topic=.../day=..., by the UTC day of their timestamps.
 
@@ -133,23 +100,12 @@ def export_command(
             ctx.exit(max(_count(written, output), FINDINGS if lost else CLEAN))
         if is_back:
             restore(
-                spark,
-                paths[0],
-                output,
-                to=to,
-                as_create_time=as_create_time,
+                spark, paths[0], output, to=to, as_create_time=as_create_time,
                 compression=compression,
-            )
+            )  # fmt: skip
             rows = exported(spark, paths[0], to=to)
         else:
-            export(
-                spark,
-                paths,
-                output,
-                to=to,
-                batch=batch_columns,
-                **options,
-            )
+            export(spark, paths, output, to=to, batch=batch_columns, **options)
             rows = exported(spark, output, to=to)
         counts = rows.groupBy("topic").count().orderBy("topic").collect()
     for row in counts:

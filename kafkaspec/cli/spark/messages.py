@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import click
 
+from kafkaspec.cli.command import command
 from kafkaspec.cli.console import count_text, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.internal import at_option, release_option
+from kafkaspec.cli.internal import At, ReleaseText
 from kafkaspec.cli.options import wrong_usage
-from kafkaspec.cli.spark.options import output_option, paths_argument, tasks_option
+from kafkaspec.cli.spark.options import JobPaths, output_option, tasks_option
 from kafkaspec.cli.spark.session import check_outputs, name_missing, save, session
 
 
-@click.command("messages")
-@click.argument("name", metavar="NAME")
-@paths_argument
-@output_option("Write the table as Parquet: OUT/NAME.", required=True)
-@at_option
-@release_option
-@tasks_option
-@click.pass_context
+@command(None, shared=())
 def messages_command(
     ctx: click.Context,
-    name: str,
-    paths: tuple[str, ...],
-    output: str,
-    at: int | None,
-    release: str | None,
-    tasks: int | None,
+    *,
+    name: Annotated[str, click.argument("name", metavar="NAME")],
+    paths: JobPaths,
+    output: str = output_option("Write the table as Parquet: OUT/NAME.", required=True),
+    at: At,
+    release: ReleaseText,
+    tasks: int | None = tasks_option(),
 ) -> None:
     """Write records of one type, or a table of states, of Kafka's own topics as Parquet.
 

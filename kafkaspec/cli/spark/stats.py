@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
+from kafkaspec.cli.command import command
 from kafkaspec.cli.commands.stats import (
     OUTPUT,
-    keys_option,
-    plots_option,
+    HeadersOnly,
+    Plots,
+    ShowKeys,
     require_stats,
     show_figures,
     write_page,
@@ -17,46 +20,34 @@ from kafkaspec.cli.commands.stats import (
 )
 from kafkaspec.cli.console import note
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import format_option, wrong_usage
+from kafkaspec.cli.options import wrong_usage
 from kafkaspec.cli.outputs import opened_report, report_options
-from kafkaspec.cli.report import ReportCommand, Reporter
-from kafkaspec.cli.spark.options import output_option, paths_argument, tasks_option
+from kafkaspec.cli.report import Reporter
+from kafkaspec.cli.spark.options import JobPaths, output_option, tasks_option
 from kafkaspec.cli.spark.session import check_outputs, name_missing, save, session
 from kafkaspec.spark.paths import local
 
 
-@click.command(
-    "stats",
-    cls=ReportCommand,
-    output=OUTPUT,
-    epilog="\b\n"
+@command(
+    OUTPUT,
     "Exit codes: 0 all was read; 1 something is missing, or cannot be read; 2 wrong usage,\n"
     "or unreadable.",
+    shared=(),
 )
-@paths_argument
-@click.option(
-    "--headers-only",
-    is_flag=True,
-    help="Read headers of batches, no records: fast, without keys, sizes of records and ratios.",
-)
-@keys_option
-@report_options
-@plots_option
-@tasks_option
-@output_option("Directory for all tables as Parquet, each in its own directory.")
-@format_option
-@click.pass_context
 def stats_command(
     ctx: click.Context,
-    paths: tuple[str, ...],
-    headers_only: bool,
-    show_keys: bool,
-    report: Path | None,
+    reporter: Reporter,
+    *,
+    paths: JobPaths,
+    headers_only: HeadersOnly,
+    show_keys: ShowKeys,
+    report: Annotated[Path | None, report_options],
     force: bool,
-    plots: Path | None,
-    tasks: int | None,
-    output: str | None,
-    output_format: str,
+    plots: Plots,
+    tasks: int | None = tasks_option(),
+    output: str | None = output_option(
+        "Directory for all tables as Parquet, each in its own directory."
+    ),
 ) -> None:
     """Measure logs as "kafkaspec stats" does, with the same figures.
 
@@ -79,4 +70,4 @@ def stats_command(
         note(f"wrote {path}")
     counts = Inputs(())
     counts.lost = int(lost)
-    show_figures(Reporter(ctx, output_format), figures, counts, show_keys=show_keys)
+    show_figures(reporter, figures, counts, show_keys=show_keys)

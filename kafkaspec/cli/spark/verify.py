@@ -5,30 +5,39 @@ from __future__ import annotations
 import click
 
 from kafkaspec.analysis.reasons import FindingReason
+from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.commands.verify import OUTPUT, finish, print_report
 from kafkaspec.cli.console import stdout_console
-from kafkaspec.cli.options import codec_option, format_option
-from kafkaspec.cli.report import ReportCommand, Reporter
-from kafkaspec.cli.spark.options import output_option, paths_argument, split_option, tasks_option
+from kafkaspec.cli.options import CodecName
+from kafkaspec.cli.report import Reporter
+from kafkaspec.cli.spark.options import JobPaths, output_option, tasks_option
 from kafkaspec.cli.spark.session import check_outputs, save, session
+from kafkaspec.codecs import DEFAULT_CODEC
 
 
-@click.command("verify", cls=ReportCommand, output=OUTPUT)
-@paths_argument
-@codec_option("all", help="Codec that reads the data; several with commas, or all, are compared.")
-@split_option
-@tasks_option
-@output_option("Findings and results of files as Parquet: OUT/findings, OUT/files.")
-@format_option
-@click.pass_context
+@command(OUTPUT, shared=())
 def verify_command(
     ctx: click.Context,
-    paths: tuple[str, ...],
-    codec: str,
-    split_bytes: int,
-    tasks: int | None,
-    output: str | None,
-    output_format: str,
+    reporter: Reporter,
+    *,
+    paths: JobPaths,
+    codec: str = defined(
+        type=CodecName("all"),
+        default=DEFAULT_CODEC,
+        help="Codec that reads the data; several with commas, or all, are compared.",
+    ),
+    split_bytes: int = option(
+        "--split",
+        "Read larger segments in parts.",
+        type=click.IntRange(min=1),
+        default=256,
+        callback=lambda _, __, value: value << 20,
+        metavar="MIB",
+    ),
+    tasks: int | None = tasks_option(),
+    output: str | None = output_option(
+        "Findings and results of files as Parquet: OUT/findings, OUT/files."
+    ),
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
 
@@ -44,7 +53,6 @@ def verify_command(
         done = verify(spark, paths, codec=codec, split_bytes=split_bytes, tasks=tasks)
         save(output, findings=done.findings, files=done.files)
     report = done.report
-    reporter = Reporter(ctx, output_format)
     if reporter.as_json:
         for finding in report.findings:
             reporter.line("finding", finding.as_dict())
