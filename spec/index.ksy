@@ -62,6 +62,7 @@ types:
           Nothing in the file says which. Kafka does not check that it is
           positive.
       - id: position
+        -from: position
         type: s4
         doc: Byte position of the batch in the `.log` file.
     instances:
@@ -70,6 +71,7 @@ types:
         doc: Absolute offset.
   time_index:
     -orig-id: TimeIndex
+    -suffix: timeindex
     doc: All entries of a `.timeindex` file, preallocated zeros included.
     doc-ref: https://github.com/apache/kafka/blob/4.1.0/storage/src/main/java/org/apache/kafka/storage/internals/log/TimeIndex.java TimeIndex
     params:
@@ -93,6 +95,7 @@ types:
         doc: Base offset of the segment, from the file name.
     seq:
       - id: timestamp
+        -from: largest(max_timestamp)
         type: s8
         doc: |
           Largest timestamp of the segment up to that moment, in milliseconds

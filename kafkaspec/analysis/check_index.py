@@ -8,9 +8,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
-from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
+from kafkaspec._generated.layout.files import FILES
+from kafkaspec._generated.python.model.index import OffsetIndexEntry
 from kafkaspec._generated.python.model.transaction_index import (
     AbortedTransaction as ListedTransaction,
 )
@@ -19,9 +20,12 @@ from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.columns.conditions import BEFORE, Compare, Marks
 from kafkaspec.columns.wanted import LOWEST, POSITION
+from kafkaspec.files import names
+from kafkaspec.layout import EntrySource
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.names import BASE_OFFSET, LAST_OFFSET, MAGIC, OFFSET, TIMESTAMP
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.header_table import number_of
 from kafkaspec.model import Record
 
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ Entry = TypeVar("Entry")
 _FOLLOWED: Final = (
     POSITION, f"{OFFSET}.first", f"{OFFSET}.last", BASE_OFFSET, LAST_OFFSET, f"{TIMESTAMP}.largest"
 )  # fmt: skip
-"""Columns of batches that the core compares with the entries of an index, in its order."""
+"""Those that it compares with an offset index or time index."""
 
 
 @cache
@@ -107,6 +111,8 @@ class IndexCheck(EntryCheck[Entry]):
     """The fields of an entry, and by how much each must be above that of the entry before it."""
     followed: ClassVar[tuple[str, str]]
     """The fields of an entry that batches are compared with in the core."""
+    compared: ClassVar[tuple[str, ...]] = _FOLLOWED
+    """Columns of batches that the core compares with them, in its order."""
     by_time: ClassVar[bool] = False
     _last_offset: int | None = None
     """Last offset of the batches so far."""
@@ -163,7 +169,7 @@ class IndexCheck(EntryCheck[Entry]):
         if self._core is None or self._columns is None:
             return first, state
         entries = tuple(self._columns[name] for name in self.followed)
-        batches = tuple(map(part.column, _FOLLOWED))
+        batches = tuple(map(part.column, self.compared))
         end = self._core.module.follow(
             self.by_time, entries, self._count, batches, part.start, first, stop, state
         )
@@ -267,44 +273,58 @@ class OffsetIndexCheck(IndexCheck[OffsetIndexEntry]):
             yield self._rest(R.INDEX_BEYOND_LOG, text)
 
 
-class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
-    """Checks the entries of a time index.
+class LargestIndexCheck(IndexCheck[Any]):
+    """Checks an index of the largest numbers so far.
 
-    An entry (T, O) means that every record later than T has an offset above O. T itself is the
-    largest timestamp up to O, so the log must contain it.
+    An entry (N, O) means that every later batch with a number above N has offsets above O. N itself
+    is the largest number up to O, so the log must contain it.
     """
 
-    area = Area.TIME_INDEX
-    ascending = (("timestamp", 1), ("offset", 0))
-    followed = ("offset", "timestamp")
+    area = Area.INDEX
+    kind: ClassVar[str]
+    """How the name of the file ends."""
+    source: ClassVar[EntrySource]
+    """What the entries are made from."""
     by_time = True
     _reported = -1
     _latest = -1
     _has_untimed = False
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Take the names of the fields of an entry from the specification."""
+        super().__init_subclass__(**options)
+        source = FILES[cls.kind].largest
+        assert source is not None
+        cls.source = source
+        cls.ascending = ((source.field, 1), (OFFSET, 0))
+        cls.followed = (OFFSET, source.field)
+        if "compared" not in cls.__dict__:
+            places = (POSITION, LAST_OFFSET, LAST_OFFSET, BASE_OFFSET, LAST_OFFSET)
+            cls.compared = (*places, source.name)
+
     def batch(self, batch: Batch, records: Sequence[Record]) -> Iterator[Finding]:
-        if not batch.kind.has_timestamps:
-            # 0.10.2 wrote time entries before it removed the timestamps.
-            self._has_untimed = True
-        # A wrapper counts with its own timestamp, which 0.10.0 did not correct.
-        cap = batch.max_timestamp if batch.is_wrapper and batch.kind.has_timestamps else None
-        first = records[0].offset if records else batch.last_offset
+        found = self._numbers(batch, records)
+        first = found[0][0] if found else batch.last_offset
         while self._next < self._count and self._entry(self._next).offset < first:
             yield from self._reach(self._next)
             self._next += 1
-        yield from self._compare(records, cap)
-        self._latest = max(self._latest, batch.max_timestamp)
+        yield from self._compare(found)
+        self._latest = max(self._latest, self._largest(batch))
         self._last_offset = batch.last_offset
 
-    def resume(self, start: int, before: PartSurvey) -> None:
-        self._skip(before.highest_first, "offset")
-        self._last_offset, self._latest = before.last_offset, before.latest
-        self._has_untimed = before.has_untimed
+    def _largest(self, batch: Batch) -> int:
+        """Return the number of a batch."""
+        return number_of(self.source.name)(batch)
 
-    def take(self, part: Inspected, first: int, stop: int) -> None:
-        super().take(part, first, stop)
-        if first < stop:
-            self._has_untimed |= not KINDS[part.column(MAGIC)[first]].has_timestamps
+    def _numbers(self, batch: Batch, records: Sequence[Record]) -> Sequence[tuple[int, int]]:
+        """Return offsets of a batch with their numbers, in order."""
+        return [(batch.last_offset, self._largest(batch))]
+
+    def resume(self, start: int, before: PartSurvey) -> None:
+        self._skip(before.highest_first, OFFSET)
+        self._last_offset = before.last_offset
+        self._latest = before.numbers.get(self.source.name, NONE)
+        self._has_untimed = before.has_untimed
 
     def _state(self) -> tuple[int, int]:
         return NONE, self._latest
@@ -312,21 +332,20 @@ class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
     def _leave(self, opened: int, reached: int) -> None:
         self._latest = reached
 
-    def _compare(self, records: Sequence[Record], cap: int | None) -> Iterator[Finding]:
-        """Check each record against the first entry at or after it, which limits its timestamp."""
+    def _compare(self, found: Sequence[tuple[int, int]]) -> Iterator[Finding]:
+        """Check each number against the first entry at or after it, which limits it."""
         number, latest = self._next, self._latest
         offset, bound = self._bound(number)
-        for record in records:
-            timestamp = record.timestamp if cap is None else min(record.timestamp, cap)
-            if timestamp > latest:
-                latest = timestamp
-            while offset is not None and offset < record.offset:
+        for at, value in found:
+            if value > latest:
+                latest = value
+            while offset is not None and offset < at:
                 number += 1
                 offset, bound = self._bound(number)
-            if offset is not None and timestamp > bound and number > self._reported:
+            if offset is not None and value > bound and number > self._reported:
                 self._reported = number
-                text = f"its timestamp {bound} is not the largest up to offset {offset}: "
-                text += f"offset {record.offset} has {timestamp}"
+                text = f"its {self.source.field} {bound} is not the largest up to offset {offset}: "
+                text += f"offset {at} has {value}"
                 yield self._found(number, R.TIME_INDEX_MEANING, text)
         self._latest = latest
 
@@ -334,12 +353,13 @@ class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
         if number >= self._count:
             return None, 0
         entry = self._entry(number)
-        return entry.offset, entry.timestamp
+        return entry.offset, getattr(entry, self.source.field)
 
     def _reach(self, number: int) -> Iterator[Finding]:
-        timestamp = self._entry(number).timestamp
-        if timestamp > self._latest and not self._has_untimed:
-            text = f"timestamp {timestamp} is above the largest up to its offset, {self._latest}"
+        value = getattr(self._entry(number), self.source.field)
+        if value > self._latest and not self._has_untimed:
+            text = f"{self.source.field} {value} is above the largest up to its offset, "
+            text += f"{self._latest}"
             yield self._found(number, R.TIME_INDEX_TIMESTAMP, text, Severity.WARNING)
 
     def finish(self, end: int) -> Iterator[Finding]:
@@ -352,6 +372,42 @@ class TimeIndexCheck(IndexCheck[TimeIndexEntry]):
             else:
                 yield from self._reach(self._next)
                 self._next += 1
+
+
+class TimeIndexCheck(LargestIndexCheck):
+    """Checks the entries of a time index, against the timestamp of each record."""
+
+    area = Area.TIME_INDEX
+    kind = names.TIME_INDEX
+    compared = _FOLLOWED
+
+    def _largest(self, batch: Batch) -> int:
+        return batch.max_timestamp
+
+    def _numbers(self, batch: Batch, records: Sequence[Record]) -> Sequence[tuple[int, int]]:
+        if not batch.kind.has_timestamps:
+            # 0.10.2 wrote time entries before it removed the timestamps.
+            self._has_untimed = True
+        elif batch.is_wrapper:  # counts with its own timestamp, which 0.10.0 did not correct
+            cap = batch.max_timestamp
+            return [(record.offset, min(record.timestamp, cap)) for record in records]
+        return [(record.offset, record.timestamp) for record in records]
+
+    def take(self, part: Inspected, first: int, stop: int) -> None:
+        super().take(part, first, stop)
+        if first < stop:
+            self._has_untimed |= not KINDS[part.column(MAGIC)[first]].has_timestamps
+
+
+def check_of(kind: str) -> type[IndexCheck[Any]]:
+    """Return the check of a kind of index."""
+    if kind == names.TIME_INDEX:
+        return TimeIndexCheck
+    if kind == names.OFFSET_INDEX:
+        return OffsetIndexCheck
+    if FILES[kind].largest is None:
+        return type("PositionIndexCheck", (OffsetIndexCheck,), {"area": Area.INDEX})
+    return type("NumberIndexCheck", (LargestIndexCheck,), {"kind": kind})
 
 
 class TransactionIndexCheck(EntryCheck[ListedTransaction]):

@@ -14,7 +14,9 @@ from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.files import names
+from kafkaspec.files.arrays import read_whole
+from kafkaspec.files.indexes import INDEXES
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
@@ -176,13 +178,6 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-_READERS = {
-    FileKind.OFFSET_INDEX: OffsetIndex,
-    FileKind.TIME_INDEX: TimeIndex,
-    FileKind.TRANSACTION_INDEX: TransactionIndex,
-}
-
-
 def compare_sidecar(path: Path, kind: FileKind, codecs: tuple[str, ...]) -> Iterator[Finding]:
     """Read a file with each codec and report the differences from the first.
 
@@ -200,14 +195,20 @@ def compare_sidecar(path: Path, kind: FileKind, codecs: tuple[str, ...]) -> Iter
 
 
 def _entries(path: Path, kind: FileKind, codec: str) -> Iterator[Any]:
-    """Yield entries, or errors in their place; all of a producer snapshot as one."""
-    if kind is FileKind.PRODUCER_SNAPSHOT:
-        try:
+    """Yield entries, or errors in their place; any other file as one."""
+    name = names.parse_segment(path.name)
+    assert name is not None
+    try:
+        if kind is FileKind.PRODUCER_SNAPSHOT:
             yield ProducerSnapshot(path, codec=codec).structure
-        except KafkaSpecError as error:
-            yield error
+            return
+        if kind is FileKind.OTHER:
+            yield read_whole(path, codec)
+            return
+    except KafkaSpecError as error:
+        yield error
         return
-    index = _READERS[kind](path, codec=codec)
+    index = INDEXES.get(name.kind, TransactionIndex)(path, codec=codec)
     for number in range(len(index)):
         try:
             yield index.entry(number)

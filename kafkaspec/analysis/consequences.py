@@ -267,6 +267,15 @@ _TABLE: dict[Area, _Rows] = {
         ),
         (R.SNAPSHOT_CONTENT, R.TRAILING_BYTES): Consequence(_NO_READER, "Takes it as it is."),
     },
+    Area.INDEX: {
+        (): Consequence(
+            "Lookups through the index miss records that are in the log.",
+            "No release writes such a file; by the rule of the time index, recovery rebuilds it.",
+            A.HIDES_RECORDS,
+        ),
+        (R.INDEX_SIZE, R.INDEX_SANITY): _INDEX_HARMLESS,
+    },
+    Area.OTHER: {(): Consequence(_NO_READER, "No release writes such a file.")},
     Area.KRAFT_SNAPSHOT: {
         (): Consequence(
             "A controller or broker that loads the snapshot fails.",

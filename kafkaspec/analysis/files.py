@@ -18,6 +18,8 @@ from kafkaspec.tiered.foreign import found_below
 from kafkaspec.tiered.mount import is_mounted, mounted
 
 _KINDS = {
+    **dict.fromkeys(names.SIDECARS, FileKind.OTHER),
+    **dict.fromkeys(names.INDEXES, FileKind.INDEX),
     names.LOG: FileKind.SEGMENT,
     names.MESSAGE_SET: FileKind.MESSAGE_SET,
     names.OFFSET_INDEX: FileKind.OFFSET_INDEX,

@@ -22,8 +22,9 @@ from kafkaspec.analysis.report import FileResult
 from kafkaspec.analysis.text_checks import EpochRun
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
-from kafkaspec.files.indexes import OffsetIndex
+from kafkaspec.files.indexes import INDEXED, OffsetIndex
 from kafkaspec.log.batch import Batch, stored_offset
+from kafkaspec.log.header_table import number_of
 from kafkaspec.log.segment import Segment
 
 MAX_ALIKE = 100
@@ -59,7 +60,7 @@ class PartSurvey:
         highest_first: largest first offset of a batch of the same segment.
         highest_last: largest last offset of a batch of the same segment.
         last_offset: last offset of the last batch.
-        latest: largest timestamp of the same segment, -1 for none.
+        numbers: largest numbers of the same segment, of those in headers that are indexed.
         has_untimed: whether the same segment has a message without a timestamp.
     """
 
@@ -69,7 +70,7 @@ class PartSurvey:
     highest_first: int = -1
     highest_last: int = -1
     last_offset: int | None = None
-    latest: int = -1
+    numbers: Counter[str] = field(default_factory=Counter)
     has_untimed: bool = False
 
     def follow(self, before: PartSurvey, *, same_segment: bool) -> None:
@@ -82,7 +83,7 @@ class PartSurvey:
         self.highest_first = max(self.highest_first, before.highest_first)
         self.highest_last = max(self.highest_last, before.highest_last)
         self.batches += before.batches
-        self.latest = max(self.latest, before.latest)
+        self.numbers |= before.numbers
         self.has_untimed |= before.has_untimed
 
 
@@ -123,7 +124,7 @@ def _note(found: PartSurvey, batch: Batch, base: int | None, file: str) -> None:
     found.last_offset = batch.last_offset
     found.highest_first = max(found.highest_first, first)
     found.highest_last = max(found.highest_last, batch.last_offset)
-    found.latest = max(found.latest, batch.max_timestamp)
+    found.numbers |= Counter({name: number_of(name)(batch) for name in INDEXED})
     found.has_untimed |= not batch.kind.has_timestamps
     if not batch.is_control or batch.producer_id < 0 or not batch.crc_valid:
         return

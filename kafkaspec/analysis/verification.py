@@ -18,7 +18,7 @@ from kafkaspec.analysis.findings import Area, Finding, Place, Severity
 from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled, in_results, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report
-from kafkaspec.analysis.verify_index import verify_remote_index, verify_snapshot
+from kafkaspec.analysis.verify_index import verify_other, verify_remote_index, verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_segment import SegmentVerifier, VerifyChecks, VerifyEvent
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
@@ -39,7 +39,9 @@ from kafkaspec.tiered.mount import mounted
 ALL_CODECS = "all"
 """Instead of the name of a codec: all installed codecs, compared with each other."""
 
-_INDEX_KINDS = (FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX)
+_INDEX_KINDS = (
+    FileKind.OFFSET_INDEX, FileKind.TIME_INDEX, FileKind.TRANSACTION_INDEX, FileKind.INDEX
+)  # fmt: skip
 _NOWHERE = "the link leads nowhere"
 _NOT_READ = (R.UNREADABLE, R.CHANGED)
 
@@ -320,6 +322,9 @@ def _partition(
     for path in directory.of(FileKind.PRODUCER_SNAPSHOT):
         checked = verify_snapshot(path, partition, options.codecs, start)
         yield from _guarded(path, FileKind.PRODUCER_SNAPSHOT, partition, checked)
+    for path in directory.of(FileKind.OTHER):
+        checked = verify_other(path, partition, options.codecs)
+        yield from _guarded(path, FileKind.OTHER, partition, checked)
     for kind in text_checks.PARTITION_KINDS:
         for path in directory.of(kind):
             checked = text_checks.verify_partition_file(path, kind, log, partition)
@@ -541,6 +546,8 @@ def _single_file(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Se
     elif name.kind == names.PRODUCER_SNAPSHOT:
         start = BrokerStart(path.parent, options.interval)
         yield from verify_snapshot(path, "", options.codecs, start)
+    elif kind is FileKind.OTHER:
+        yield from verify_other(path, "", options.codecs)
     elif name.remote_id:
         if kind is FileKind.LEFTOVER:
             yield from _leftover(path, "")

@@ -11,15 +11,16 @@ from pathlib import Path
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec._generated.python.model.transaction_index import AbortedTransaction
 from kafkaspec.analysis.broker_start import BrokerStart
-from kafkaspec.analysis.check_index import OffsetIndexCheck, TimeIndexCheck, TransactionIndexCheck
+from kafkaspec.analysis.check_index import TransactionIndexCheck, check_of
 from kafkaspec.analysis.compare import compare_sidecar
 from kafkaspec.analysis.findings import Area, Finding, Place
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.codecs import get_codec
-from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.errors import KafkaSpecError, Reason, unreadable
 from kafkaspec.files import names
-from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.files.arrays import read_whole
+from kafkaspec.files.indexes import INDEXES
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 from kafkaspec.io.remote import exists
 
@@ -28,7 +29,7 @@ _CACHED = 16
 
 
 class IndexFile:
-    """An offset index or time index that was opened.
+    """An index of a segment that was opened.
 
     Attributes:
         result: result to yield after the log was read.
@@ -43,16 +44,11 @@ class IndexFile:
         """
         file = os.fspath(path)
         self._place = Place(file, Area(kind))
-        self._index: OffsetIndex | TimeIndex
-        self.check: OffsetIndexCheck | TimeIndexCheck
-        if kind is FileKind.OFFSET_INDEX:
-            offsets = self._index = OffsetIndex(path, codec=codec)
-            offset_entry = lru_cache(_CACHED)(offsets.entry)
-            self.check = OffsetIndexCheck(len(offsets), offset_entry, file, offsets.entry_size)
-        else:
-            times = self._index = TimeIndex(path, codec=codec)
-            time_entry = lru_cache(_CACHED)(times.entry)
-            self.check = TimeIndexCheck(len(times), time_entry, file, times.entry_size)
+        name = names.parse_segment(path.name)
+        assert name is not None
+        self._index = INDEXES[name.kind](path, codec=codec)
+        entry = lru_cache(_CACHED)(self._index.entry)
+        self.check = check_of(name.kind)(len(self._index), entry, file, self._index.entry_size)
         self.check.use(get_codec(codec).core, self._index.entry_columns())
         self.result = FileResult(
             file=file,
@@ -162,6 +158,24 @@ def verify_snapshot(
         if unused:
             text = f"{unused} bytes after the producers are ignored"
             yield place.warning(R.TRAILING_BYTES, text, result.size - unused)
+    yield result
+
+
+def verify_other(
+    path: Path, partition: str, codecs: tuple[str, ...]
+) -> Iterator[Finding | FileResult]:
+    """Check a file that only the specification knows by its structure, with all codecs."""
+    place = Place(os.fspath(path), Area.OTHER)
+    result = FileResult(file=place.file, kind=FileKind.OTHER, partition=partition)
+    try:
+        result.size = path.stat().st_size
+        read_whole(path, codecs[0])
+    except OSError as error:
+        yield place.refused(unreadable(path, error))
+    except KafkaSpecError as error:
+        yield place.refused(error)
+    else:
+        yield from compare_sidecar(path, FileKind.OTHER, codecs)
     yield result
 
 

@@ -19,6 +19,7 @@ from kafkaspec.analysis.check_order import Header, LogOrder
 from kafkaspec.analysis.check_producers import check_producers
 from kafkaspec.analysis.compare import CodecComparison, ReadRecords, compare_sidecar, content_of
 from kafkaspec.analysis.consequences import NOT_LOADED
+from kafkaspec.analysis.files import kind_of
 from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
 from kafkaspec.analysis.parts import WHOLE, BatchSpan, Elsewhere, PartSurvey, nowhere
 from kafkaspec.analysis.reasons import Consequence
@@ -191,11 +192,9 @@ class SegmentVerifier:
             return
         partition, codecs = self._result.partition, self._options.codecs
         present = 0
-        for kind, suffix in (
-            (FileKind.OFFSET_INDEX, names.OFFSET_INDEX),
-            (FileKind.TIME_INDEX, names.TIME_INDEX),
-        ):
+        for suffix in names.INDEXES:
             path = self._path.with_name(self._name.sibling(suffix))
+            kind = kind_of(path.name)
             if not exists(path):
                 if kind is FileKind.OFFSET_INDEX:
                     place = Place(self._file, Area.OFFSET_INDEX)

@@ -8,23 +8,29 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Final
 
+from kafkaspec._generated.layout.files import FILES
 from kafkaspec._generated.python.model.recordbatch import TimestampType
 from kafkaspec.broker.profiles import IndexKey, IndexUnit, Profile, TimeEntry
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.arrays import serialize_array
-from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex, TimeIndex
+from kafkaspec.files.indexes import INDEXES, LARGEST_RELATIVE_OFFSET, OffsetIndex
 from kafkaspec.layout.framing import fixed_size
-from kafkaspec.log.batch import NO_TIMESTAMP, Batch
+from kafkaspec.layout.names import RELATIVE_OFFSET
+from kafkaspec.layout.stand_ins import LACKING, NONE
+from kafkaspec.log.batch import Batch
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.segment import Segment
 
 _BY_BROKER: Final = TimestampType.LOG_APPEND_TIME
+_POSITION: Final = OffsetIndex.other
+_OTHERS: Final = tuple(kind for kind in names.NEW_INDEXES if FILES[kind].largest)
+"""Indexes of the largest numbers of a header besides the time index."""
 
 INDEX_INTERVAL_BYTES: Final = 4096
 """Kafka's default of ``index.interval.bytes``."""
@@ -43,12 +49,64 @@ class Rule(StrEnum):
     """As the cleaner, which appends what is left of some batches at once."""
 
 
-class IndexBuilder:
-    """Builds the entries of both indexes of one segment from its log entries, in order.
+class _Largest:
+    """Entries of an index of the largest number so far, each with the offset that has it.
 
-    An index entry is added when more than ``interval`` bytes follow the last one, so the first
-    append never gets one. The time index gets the largest timestamp so far whenever the offset
-    index gets an entry, and once more at the end.
+    Attributes:
+        kind: kind of the file.
+        name: name of the number in headers.
+        number: the largest number so far, -1 for none.
+        offset: the offset that has it.
+        is_known: whether an entry of the log has such a number.
+        most: entries that the file has room for; a slot is left for the one that is added when the
+            segment is closed.
+        numbers: the entries.
+        offsets: their offsets, less that of the segment.
+    """
+
+    def __init__(self, kind: str, base_offset: int, max_bytes: int) -> None:
+        source = FILES[kind].largest
+        assert source is not None
+        self.kind, self.name, self._field = kind, source.name, source.field
+        self.number, self.offset = NONE, base_offset
+        self.is_known = False
+        self.most = max_bytes // fixed_size(INDEXES[kind].type_key) - 1
+        self._base_offset = base_offset
+        self.numbers, self.offsets = array("q"), array("q")
+
+    def take(self, headers: HeaderTable, first: int, last: int) -> None:
+        """Take the numbers of entries of the log."""
+        self.is_known = self.is_known or not headers.magics <= LACKING[self.name]
+        numbers = headers.list(self.name)[first:last]
+        largest = max(numbers, default=NONE)
+        if largest > self.number:
+            self.number = largest
+            self.offset = headers.last_offset[first + list(numbers).index(largest)]
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the largest number is not in an entry yet."""
+        return self.number > (self.numbers[-1] if self.numbers else NONE)
+
+    def add(self) -> bool:
+        """Add an entry; return whether its offset is in order."""
+        relative = self.offset - self._base_offset
+        in_order = not self.numbers or relative >= self.offsets[-1]
+        self.numbers.append(self.number)
+        self.offsets.append(relative)
+        return in_order
+
+    def columns(self) -> dict[str, array[int]]:
+        """Return the entries in columns."""
+        return {self._field: self.numbers, RELATIVE_OFFSET: self.offsets}
+
+
+class IndexBuilder:
+    """Builds the entries of all indexes of one segment from its log entries, in order.
+
+    An entry of the offset index is added when more than ``interval`` bytes follow the last one, so
+    the first append never gets one. An index of the largest numbers so far, such as the time index,
+    gets the one there is whenever the offset index gets an entry, and once more at the end.
 
     Args:
         max_bytes: ``segment.index.bytes``, which limits the size of each index.
@@ -57,7 +115,6 @@ class IndexBuilder:
 
     Attributes:
         size: bytes of the log so far.
-        max_timestamp: largest timestamp so far in ms, -1 for none.
         went_back: whether the offset of an entry is out of order, which a broker treats as an
             error.
     """
@@ -74,30 +131,30 @@ class IndexBuilder:
     ) -> None:
         self.base_offset = base_offset
         self.size = 0
-        self.max_timestamp = NO_TIMESTAMP
         self.went_back = False
         self._profile = profile
         self._interval = interval
         self._most = max_bytes // fixed_size(OffsetIndex.type_key)
-        # One slot is reserved for the entry that is added when the segment is closed.
-        self._most_times = max_bytes // fixed_size(TimeIndex.type_key) - 1
         self._by_batch = rule is Rule.RECOVERY or profile.index_unit is IndexUnit.BATCH
         self._by_record = rule is Rule.APPEND and profile.time_entry is TimeEntry.RECORD
         self._first_key = profile.index_key is IndexKey.FIRST
         self._restarts = deque(restarts)
         self._since_entry = 0
-        self._max_offset = base_offset
         self._find_max: Callable[[], int] | None = None
         self._offsets, self._positions = array("q"), array("q")
-        self._timestamps, self._time_offsets = array("q"), array("q")
+        self._time = _Largest(names.TIME_INDEX, base_offset, max_bytes)
+        self._others = [_Largest(kind, base_offset, max_bytes) for kind in _OTHERS]
 
     @property
     def room(self) -> int:
-        """Number of entries that both indexes have room for; at 0 the segment is full."""
-        left = self._most - len(self._offsets)
-        if self._profile.has_time_index:
-            left = min(left, self._most_times - len(self._timestamps))
-        return max(left, 0)
+        """Number of entries that all indexes have room for; at 0 the segment is full."""
+        rooms = [each.most - len(each.numbers) for each in self._written()]
+        return max(min([self._most - len(self._offsets), *rooms]), 0)
+
+    @property
+    def max_timestamp(self) -> int:
+        """Largest timestamp so far in ms, -1 for none."""
+        return self._time.number
 
     @property
     def entries(self) -> tuple[list[int], list[int]]:
@@ -139,26 +196,19 @@ class IndexBuilder:
             for number in range(first, last):
                 self._append(headers, number, number + 1)
             return
-        size, since, largest = self.size, self._since_entry, self.max_timestamp
-        interval = self._interval
-        for length, offset, timestamp in zip(
-            headers.size[first:last],
-            headers.last_offset[first:last],
-            headers.max_timestamp[first:last],
-            strict=True,
-        ):
-            if timestamp > largest:
-                largest = timestamp
-                self.max_timestamp, self._max_offset = timestamp, offset
-            if since > interval:
-                self._add(offset, size)
-                since = 0
+        size, since, begin = self.size, self._since_entry, first
+        for number, length in enumerate(headers.size[first:last], first):
+            if since > self._interval:
+                self._take(headers, begin, number + 1)
+                self._add(headers.last_offset[number], size)
+                since, begin = 0, number + 1
             size += length
             since += length
+        self._take(headers, begin, last)
         self.size, self._since_entry = size, since
 
     def _append(self, headers: HeaderTable, first: int, last: int, key: int | None = None) -> None:
-        self._take_timestamp(headers, first, last)
+        self._take(headers, first, last)
         length = sum(headers.size[first:last])
         if self._since_entry > self._interval:
             if key is not None:
@@ -171,29 +221,31 @@ class IndexBuilder:
         self.size += length
         self._since_entry += length
 
-    def _take_timestamp(self, headers: HeaderTable, first: int, last: int) -> None:
-        timestamps = list(headers.max_timestamp[first:last])
-        largest = max(timestamps)
-        if largest <= self.max_timestamp:
+    def _take(self, headers: HeaderTable, first: int, last: int) -> None:
+        """Take the numbers of entries of which the largest are indexed."""
+        for each in self._others:
+            each.take(headers, first, last)
+        before = self._time.number
+        self._time.take(headers, first, last)
+        if self._time.number == before:
             return
-        number = first + timestamps.index(largest)
-        self.max_timestamp = largest
         self._find_max = None
-        self._max_offset = headers.last_offset[number]
+        number = first + list(headers.max_timestamp[first:last]).index(self._time.number)
         if not self._by_record or headers.compression[number]:
             return
         if headers.has_messages(number, number + 1):
             # If the broker set the timestamps of the messages of an append, the first one counts.
             if headers.timestamp_type[number] == _BY_BROKER:
-                self._max_offset = headers.first_offset[first]
+                self._time.offset = headers.first_offset[first]
         elif headers.timestamp_type[number] != _BY_BROKER:
             data, codec = headers.data(number, number + 1), headers.segment.codec
-            self._find_max = lambda: _offset_of(data, codec, largest, self._max_offset)
+            largest, offset = self._time.number, self._time.offset
+            self._find_max = lambda: _offset_of(data, codec, largest, offset)
 
     def settle(self) -> None:
         """Look up the offset of the largest timestamp, while the bytes of its entry are valid."""
         if self._find_max is not None:
-            self._max_offset = self._find_max()
+            self._time.offset = self._find_max()
             self._find_max = None
 
     def _add(self, offset: int, position: int) -> None:
@@ -202,33 +254,33 @@ class IndexBuilder:
             self.went_back = True
         self._offsets.append(relative)
         self._positions.append(position)
-        self._add_time()
-
-    def _add_time(self) -> None:
-        timestamps = self._timestamps
-        if self.max_timestamp > (timestamps[-1] if timestamps else NO_TIMESTAMP):
-            self.settle()
-            relative = self._max_offset - self.base_offset
-            if timestamps and relative < self._time_offsets[-1]:
-                self.went_back = True
-            timestamps.append(self.max_timestamp)
-            self._time_offsets.append(relative)
+        self.finish()
 
     def finish(self) -> None:
-        """Add the entry for the largest timestamp, as a roll and a clean stop do."""
-        self._add_time()
+        """Add the entries for the largest numbers, as a roll and a clean stop do."""
+        for each in (self._time, *self._others):
+            if each.is_due:
+                self.settle()
+                self.went_back |= not each.add()
+
+    def _written(self) -> Iterator[_Largest]:
+        """Yield the indexes that are written besides the offset index."""
+        if self._profile.has_time_index:
+            yield self._time
+        yield from (each for each in self._others if each.is_known)
 
     def files(self) -> dict[str, bytes]:
         """Return the bytes of the indexes that the version has, by the extension of the file.
 
+        An index of numbers that only some formats have is made where the log has such an entry.
+
         Raises:
             KafkaSpecError: ``unencodable``: an offset is too far from the base offset.
         """
-        offsets = {"relative_offset": self._offsets, "position": self._positions}
-        files = {names.OFFSET_INDEX: serialize_array(OffsetIndex.type_key, offsets)}
-        if self._profile.has_time_index:
-            times = {"timestamp": self._timestamps, "relative_offset": self._time_offsets}
-            files[names.TIME_INDEX] = serialize_array(TimeIndex.type_key, times)
+        columns = {RELATIVE_OFFSET: self._offsets, _POSITION: self._positions}
+        files = {names.OFFSET_INDEX: serialize_array(OffsetIndex.type_key, columns)}
+        for each in self._written():
+            files[each.kind] = serialize_array(INDEXES[each.kind].type_key, each.columns())
         return files
 
 

@@ -16,7 +16,7 @@ from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 
 _DELETED, _CLEANED, _SWAP = names.STATES
-_INDEXES: Final = (names.OFFSET_INDEX, names.TIME_INDEX, names.TRANSACTION_INDEX)
+_INDEXES: Final = (*names.INDEXES, names.TRANSACTION_INDEX)
 
 
 @dataclass

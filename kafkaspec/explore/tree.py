@@ -11,28 +11,9 @@ from pathlib import Path
 from typing import Final, Self
 
 from kafkaspec.errors import unreadable
-from kafkaspec.files.names import (
-    CHECKPOINT,
-    LOG,
-    MESSAGE_SET,
-    OFFSET_INDEX,
-    PRODUCER_SNAPSHOT,
-    STATES,
-    TIME_INDEX,
-    TRANSACTION_INDEX,
-    is_text,
-    parse_segment,
-)
+from kafkaspec.files.names import CHECKPOINT, SEGMENTS, SIDECARS, STATES, is_text, parse_segment
 
-KINDS: Final = (
-    LOG,
-    MESSAGE_SET,
-    OFFSET_INDEX,
-    TIME_INDEX,
-    TRANSACTION_INDEX,
-    PRODUCER_SNAPSHOT,
-    CHECKPOINT,
-)
+KINDS: Final = (*SEGMENTS, *SIDECARS, CHECKPOINT)
 DEEPEST: Final = 3
 """Folders from a log directory to its files, and one more for a folder of log directories."""
 MOST: Final = 100_000

@@ -10,12 +10,14 @@ from array import array
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import repeat, starmap
+from pathlib import Path
 from struct import Struct, error
 from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.codecs import Codec, Origin
+from kafkaspec.codecs import Codec, Origin, get_codec
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.files.names import parse_segment
 from kafkaspec.io.local import Source
 from kafkaspec.layout import FieldLayout, Kind
 from kafkaspec.layout.kinds import default_values
@@ -124,6 +126,23 @@ def entry_at(codec: Codec, type_key: str, source: Source, number: int, *paramete
         parameters=parameters, complete=True, origin=origin,
     )  # fmt: skip
     return entry
+
+
+def read_whole(path: Path, codec: Codec | str | None = None) -> Any:
+    """Return the content of a file of a segment, as an object of the typed model.
+
+    Raises:
+        KafkaSpecError: it cannot be read, or does not follow the specification.
+    """
+    name = parse_segment(path.name)
+    assert name is not None
+    reader = codec if isinstance(codec, Codec) else get_codec(codec)
+    with Source.of(path) as source:
+        found, _ = reader.parse(
+            name.layout.type, bytes(source.buffer), parameters=name.parameters,
+            complete=True, origin=Origin(source.name),
+        )  # fmt: skip
+    return found
 
 
 def serialize_array(type_key: str, columns: Mapping[str, Iterable[int]]) -> bytes:

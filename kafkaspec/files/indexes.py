@@ -1,6 +1,8 @@
-"""Offset index and time index of a segment: entries without the zero padding, lookups.
+"""Indexes of a segment: entries without the zero padding, lookups.
 
-Both files are preallocated while a segment is active, and then end in zeros. By the rule of Kafka's
+The specification says which there are, and what their entries are made of. An index of positions is
+looked up by offset, one of the largest numbers so far by that number. All are preallocated while a
+segment is active, and then end in zeros. By the rule of Kafka's
 dump tool the entries end before the first one, other than the very first, with relative offset 0.
 A file that starts with two zero slots has no entry at all: nothing was appended to it yet. A file
 of one zero slot has one entry.
@@ -14,6 +16,7 @@ from os import PathLike
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.layout.files import FILES
 from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
@@ -23,12 +26,10 @@ from kafkaspec.io.local import Source
 from kafkaspec.io.remote import as_path
 from kafkaspec.layout import Kind
 from kafkaspec.layout.framing import field_of, fixed_size
-from kafkaspec.layout.names import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from kafkaspec.layout.names import OFFSET, RELATIVE_OFFSET
 
-Entry = TypeVar("Entry", OffsetIndexEntry, TimeIndexEntry)
+Entry = TypeVar("Entry")
 
-_RELATIVE: Final = "relative_offset"
-_OFFSET: Final = "offset"
 _ZEROS_AT_ONCE: Final = 1 << 16
 _SLOTS_AT_ONCE: Final = 1 << 12
 _MOST_BYTES: Final = (1 << 31) - 1
@@ -36,7 +37,7 @@ _MOST_BYTES: Final = (1 << 31) - 1
 
 
 class Index(Generic[Entry]):
-    """Common base of both indexes.
+    """An index, of the kind that its class says.
 
     Attributes:
         path: path of the file.
@@ -48,9 +49,27 @@ class Index(Generic[Entry]):
         trailing_bytes: bytes after the last whole slot; Kafka refuses the file if there are any.
     """
 
+    kind: ClassVar[str]
+    """How the name of the file ends: ``.index``."""
     type_key: ClassVar[str]
+    """Key of the type of an entry."""
     other: ClassVar[str]
     """Id of the field that an entry has for its offset."""
+    key: ClassVar[str]
+    """What entries are looked up by: the largest number so far, or the offset."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Take what the specification says of files of the kind.
+
+        Raises:
+            TypeError: entries do not all have the same size.
+        """
+        super().__init_subclass__(**options)
+        layout = FILES[cls.kind]
+        cls.type_key, largest = layout.entry, layout.largest
+        cls.key = OFFSET if largest is None else largest.field
+        cls.other = layout.sources[0].field if largest is None else largest.field
+        entry_struct(cls.type_key)
 
     def __init__(
         self,
@@ -123,10 +142,14 @@ class Index(Generic[Entry]):
         Since 2.3 brokers no longer run it when they load a log (KAFKA-7283).
         """
         problems = []
-        if len(self) and self.entry(len(self) - 1).offset < self.base_offset:
-            last = self.entry(len(self) - 1).offset
+        if len(self) and self.key != OFFSET and self._key(len(self) - 1) < self._key(0):
+            first, last = self._key(0), self._key(len(self) - 1)
+            detail = f"the last {self.key} {last} is below the first, {first}"
+            problems.append(self._problem(len(self) - 1, self.key, detail))
+        if len(self) and self._offset(len(self) - 1) < self.base_offset:
+            last = self._offset(len(self) - 1)
             detail = f"the last offset {last} is below the base offset {self.base_offset}"
-            problems.append(self._problem(len(self) - 1, _RELATIVE, detail))
+            problems.append(self._problem(len(self) - 1, RELATIVE_OFFSET, detail))
         if self.trailing_bytes:
             detail = f"the size {self.size} is not a multiple of {self.entry_size}"
             place, spec = self.slots * self.entry_size, LAYOUTS[self.type_key].location
@@ -152,8 +175,8 @@ class Index(Generic[Entry]):
         fields = [item.id for item in LAYOUTS[self.type_key].fields if item.kind is Kind.INTEGER]
         try:
             return {
-                _OFFSET if name == _RELATIVE else name: wide_column(
-                    core, self.type_key, name, data, base if name == _RELATIVE else 0
+                OFFSET if name == RELATIVE_OFFSET else name: wide_column(
+                    core, self.type_key, name, data, base if name == RELATIVE_OFFSET else 0
                 )
                 for name in fields
             }
@@ -162,12 +185,17 @@ class Index(Generic[Entry]):
 
     def slot_columns(self) -> tuple[list[int], list[int]]:
         """Return offsets, and the other field, of all slots: a broker takes padding for entries."""
+        columns = self.all_slots()
+        return columns[OFFSET], columns[self.other]
+
+    def all_slots(self) -> dict[str, list[int]]:
+        """Return the offsets and all fields of all slots, in the order of the specification."""
         self._source.check()
-        fields = [item.id for item in LAYOUTS[self.type_key].fields]
-        relative, other = fields.index(_RELATIVE), fields.index(self.other)
+        names = [item.id for item in LAYOUTS[self.type_key].fields]
         slots = list(entry_struct(self.type_key).iter_unpack(self._slots()))
-        offsets = [self.base_offset + slot[relative] for slot in slots]
-        return offsets, [slot[other] for slot in slots]
+        found = {name: [slot[place] for slot in slots] for place, name in enumerate(names)}
+        relative = found.pop(RELATIVE_OFFSET)
+        return {OFFSET: [self.base_offset + offset for offset in relative], **found}
 
     def close(self) -> None:
         """Release the mapping."""
@@ -176,14 +204,20 @@ class Index(Generic[Entry]):
     def _slots(self) -> memoryview:
         return self._source.buffer[: self.slots * self.entry_size]
 
-    def _last_at_most(self, value: int, field: str) -> Entry | None:
-        """Return the last entry whose ``field`` is at most ``value``, by bisection as in Kafka."""
+    def lookup(self, value: int, /) -> Entry | None:
+        """Return the largest entry at or below a value of its key; None for the segment's start.
 
-        def key(index: int) -> Any:
-            return getattr(self.entry(index), field)
-
-        count = bisect_right(range(len(self)), value, key=key)
+        By bisection, as in Kafka. The key of an offset index is the offset.
+        """
+        count = bisect_right(range(len(self)), value, key=self._key)
         return self.entry(count - 1) if count else None
+
+    def _key(self, index: int) -> Any:
+        return getattr(self.entry(index), self.key)
+
+    def _offset(self, index: int) -> int:
+        found: int = getattr(self.entry(index), OFFSET)
+        return found
 
     def _problem(self, index: int, field: str, detail: str) -> KafkaSpecError:
         return make_error(
@@ -199,44 +233,43 @@ class Index(Generic[Entry]):
 class OffsetIndex(Index[OffsetIndexEntry]):
     """An ``.index`` file: offsets to byte positions. Kafka: ``OffsetIndex``."""
 
-    type_key = OFFSET_INDEX_ENTRY
-    other = "position"
+    kind = names.OFFSET_INDEX
 
     def lookup(self, offset: int) -> OffsetIndexEntry | None:
         """Return the largest entry at or below ``offset``; None means the start of the segment."""
-        return self._last_at_most(offset, "offset")
+        return super().lookup(offset)
 
 
 class TimeIndex(Index[TimeIndexEntry]):
     """A ``.timeindex`` file: timestamps to offsets. Kafka: ``TimeIndex``."""
 
-    type_key = TIME_INDEX_ENTRY
-    other = "timestamp"
+    kind = names.TIME_INDEX
 
     def lookup(self, timestamp: int) -> TimeIndexEntry | None:
         """Return the largest entry at or below ``timestamp`` in ms, None for the segment's start.
 
         Every record with a later timestamp than the entry has a larger offset than the entry.
         """
-        return self._last_at_most(timestamp, "timestamp")
+        return super().lookup(timestamp)
 
     @property
     def last_timestamp(self) -> int | None:
         """Timestamp of the last entry in ms: the largest of a closed segment. None for no entry."""
         return self.entry(len(self) - 1).timestamp if len(self) else None
 
-    def sanity_check(self) -> list[KafkaSpecError]:
-        problems = super().sanity_check()
-        if len(self):
-            first, last = self.entry(0).timestamp, self.entry(len(self) - 1).timestamp
-            if last < first:
-                detail = f"the last timestamp {last} is below the first, {first}"
-                problems.insert(0, self._problem(len(self) - 1, "timestamp", detail))
-        return problems
+
+INDEXES: Final[dict[str, type[Index[Any]]]] = {
+    names.OFFSET_INDEX: OffsetIndex,
+    names.TIME_INDEX: TimeIndex,
+    **{kind: type("Index", (Index,), {"kind": kind}) for kind in names.NEW_INDEXES},
+}
+"""The class of each kind of index."""
 
 
-for _index in (OffsetIndex, TimeIndex):
-    entry_struct(_index.type_key)  # raises for an entry whose size varies
+INDEXED: Final = tuple(
+    source.name for kind in INDEXES if (source := FILES[kind].largest) is not None
+)
+"""Numbers of headers of which an index has the largest so far."""
 
 
 def is_zero(data: memoryview) -> bool:
@@ -255,7 +288,7 @@ def _count(type_key: str, slots: memoryview) -> int:
     count = len(slots) // size
     for first in range(0, count, _SLOTS_AT_ONCE):
         piece = slots[first * size : min(first + _SLOTS_AT_ONCE, count) * size]
-        relative = integer_column(type_key, _RELATIVE, piece)
+        relative = integer_column(type_key, RELATIVE_OFFSET, piece)
         try:
             number = first + relative.index(0, 0 if first else 1)
         except ValueError:
@@ -265,6 +298,6 @@ def _count(type_key: str, slots: memoryview) -> int:
 
 
 LARGEST_RELATIVE_OFFSET: Final = min(
-    field_of(index.type_key, _RELATIVE).largest for index in (OffsetIndex, TimeIndex)
+    field_of(index.type_key, RELATIVE_OFFSET).largest for index in INDEXES.values()
 )
 """Largest distance of an offset from the base offset of the segment that an entry can express."""

@@ -1,23 +1,52 @@
 """File and directory names of a log directory.
 
-Kafka: ``LogFileUtils``, ``LocalLog.parseTopicPartitionName``, ``Snapshots.parse``,
-``RemoteIndexCache``.
+The specification says which files a segment has beside it, and how their names end. Kafka:
+``LogFileUtils``, ``LocalLog.parseTopicPartitionName``, ``Snapshots.parse``, ``RemoteIndexCache``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from kafkaspec._generated.layout import ENTRY_KINDS, LAYOUTS
+from kafkaspec._generated.layout.files import FILES
+from kafkaspec.layout import FileLayout, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 
-LOG: Final = ".log"
-MESSAGE_SET: Final = ".kafka"
+
+def _suffix_of(type_key: str) -> str:
+    """Return how the names of files end that a type reads."""
+    return next(file.suffix for file in FILES.values() if file.type == type_key)
+
+
+LOG: Final = _suffix_of(names.LOG_FILE)
+MESSAGE_SET: Final = _suffix_of(names.MESSAGE_SET_FILE)
 """A segment of Kafka 0.7."""
-OFFSET_INDEX: Final = ".index"
-TIME_INDEX: Final = ".timeindex"
-TRANSACTION_INDEX: Final = ".txnindex"
-PRODUCER_SNAPSHOT: Final = ".snapshot"
+OFFSET_INDEX: Final = _suffix_of(names.OFFSET_INDEX_FILE)
+TIME_INDEX: Final = _suffix_of(names.TIME_INDEX_FILE)
+TRANSACTION_INDEX: Final = _suffix_of(names.TRANSACTION_INDEX_FILE)
+PRODUCER_SNAPSHOT: Final = _suffix_of(names.PRODUCER_SNAPSHOT_FILE)
+
+SEGMENTS: Final = (
+    LOG, *(name for name, file in FILES.items() if file.entry in ENTRY_KINDS and name != LOG)
+)  # fmt: skip
+"""The kinds of files that hold log entries."""
+
+SIDECARS: Final = tuple(suffix for suffix in FILES if suffix not in SEGMENTS)
+"""The kinds of files beside a segment, with its name."""
+
+NEW_INDEXES: Final = tuple(
+    suffix
+    for suffix in SIDECARS
+    if FILES[suffix].sources and suffix not in (OFFSET_INDEX, TIME_INDEX)
+)
+"""Indexes that no release writes, but the specification has: those of a draft."""
+
+INDEXES: Final = (OFFSET_INDEX, TIME_INDEX, *NEW_INDEXES)
+"""The indexes of a segment: files that a broker preallocates, and makes from the batches."""
+
 CHECKPOINT: Final = ".checkpoint"
 """A KRaft snapshot: the same format as a segment."""
 
@@ -33,9 +62,6 @@ CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 LOCK: Final = ".lock"
 REMOTE_LOG_SNAPSHOT: Final = "remote_log_snapshot"
 """In the directory of a partition: what the broker knows of its segments in remote storage."""
-
-SEGMENTS: Final = (LOG, MESSAGE_SET)
-"""The kinds of files that hold log entries."""
 
 OFFSET_CHECKPOINTS: Final = (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_START_OFFSETS, CLEANER_OFFSETS)
 """The checkpoints with an offset for each partition of a log directory."""
@@ -59,17 +85,21 @@ REMOTE_INDEXES: Final = (OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX)
 STATES: Final = (".deleted", ".cleaned", ".swap")
 """Suffixes of files that a broker will delete, is writing, or will put in place of others."""
 
+
+def _any_of(suffixes: Iterable[str]) -> str:
+    """Return a pattern of names that end in one of some ways."""
+    return "|".join(map(re.escape, suffixes))
+
+
 # \d takes the digits of any script, and so does int(): Kafka formats with the default locale.
-_SEGMENT = re.compile(
-    r"(\d{20})(\.log|\.kafka|\.index|\.timeindex|\.txnindex|\.snapshot)(\.deleted|\.cleaned|\.swap)?"
-)
+_SEGMENT = re.compile(rf"(\d{{20}})({_any_of(FILES)})({_any_of(STATES)})?")
 # Not padded; after the offset an id as Uuid.toString writes it, 16 bytes in base64 for URLs.
 _REMOTE_INDEX = re.compile(
-    r"([0-9]{1,19})_([A-Za-z0-9_-]{22})(\.index|\.timeindex|\.txnindex)(\.deleted|\.tmp)?"
+    rf"([0-9]{{1,19}})_([A-Za-z0-9_-]{{22}})({_any_of(REMOTE_INDEXES)})(\.deleted|\.tmp)?"
 )
 _CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
 _NUMBER = re.compile(r"([+-]?\d{1,4000})\.")
-_NUMBERED = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, PRODUCER_SNAPSHOT, *STATES[1:])
+_NUMBERED = (*(FILES.keys() - {MESSAGE_SET}), *STATES[1:])
 _STREAM_STATE: Final = ".kafkasegment-{}.json"
 """Of ours: the last micro-batch that a streaming query of Spark has written."""
 _LARGEST_INT = (1 << 31) - 1
@@ -84,7 +114,8 @@ class SegmentName(NamedTuple):
     Attributes:
         base_offset: the number in the name. No record of a segment has a smaller offset; a producer
             snapshot holds the state before this offset.
-        kind: ``.log``, ``.kafka``, ``.index``, ``.timeindex``, ``.txnindex`` or ``.snapshot``.
+        kind: how it ends, as the specification lists it: ``.log``, ``.kafka``, ``.index``,
+            ``.timeindex``, ``.txnindex`` or ``.snapshot``.
         state: ``.deleted``, ``.cleaned``, ``.swap``, ``.tmp`` or "".
         remote_id: id of the segment in remote storage, for an index in ``remote-log-index-cache``.
     """
@@ -93,6 +124,22 @@ class SegmentName(NamedTuple):
     kind: str
     state: str = ""
     remote_id: str = ""
+
+    @property
+    def layout(self) -> FileLayout:
+        """The layout of files of its kind."""
+        return FILES[self.kind]
+
+    @property
+    def parameters(self) -> tuple[int, ...]:
+        """Arguments of the types that read the file and its entries: the base offset, or none."""
+        return (self.base_offset,) if LAYOUTS[self.layout.type].parameters else ()
+
+    @property
+    def words(self) -> str:
+        """Its kind in words: ``an offset index``."""
+        name = self.layout.name
+        return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
     def sibling(self, kind: str) -> str:
         """Return the name of the file of another kind that belongs to the same segment."""

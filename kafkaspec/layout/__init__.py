@@ -128,6 +128,47 @@ class Checksum:
     start: int
 
 
+class EntrySource(NamedTuple):
+    """The number that a broker makes a field of an index entry from.
+
+    Attributes:
+        field: id of the field.
+        name: ``position``, the position of the batch, or the dotted name of a number in headers.
+        largest: whether it is the largest such number of the segment so far.
+    """
+
+    field: str
+    name: str
+    largest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileLayout:
+    """A kind of file.
+
+    Attributes:
+        suffix: how its name ends: ``.timeindex``.
+        type: key of the type that reads it whole.
+        entry: key of the type of its items, "" for any file but an array of them.
+        sources: what the entries of an index are made from; empty for any other file.
+    """
+
+    suffix: str
+    type: str
+    entry: str = ""
+    sources: tuple[EntrySource, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in words: ``time index``."""
+        return self.type.rpartition(".")[2].replace("_", " ")
+
+    @property
+    def largest(self) -> EntrySource | None:
+        """The source that is the largest number so far; the key of an index that has one."""
+        return next((source for source in self.sources if source.largest), None)
+
+
 @dataclass(frozen=True, slots=True)
 class TypeLayout:
     """One type of the specification.

@@ -14,6 +14,18 @@ OFFSET_INDEX_ENTRY: Final = "index.offset_index_entry"
 TIME_INDEX_ENTRY: Final = "index.time_index_entry"
 ABORTED_TRANSACTION: Final = "transaction_index.aborted_transaction"
 
+# Types that read a file whole, which the library asks for by name.
+LOG_FILE: Final = "recordbatch.recordbatch"
+MESSAGE_SET_FILE: Final = "message_set.message_set"
+OFFSET_INDEX_FILE: Final = "index.offset_index"
+TIME_INDEX_FILE: Final = "index.time_index"
+TRANSACTION_INDEX_FILE: Final = "transaction_index.transaction_index"
+PRODUCER_SNAPSHOT_FILE: Final = "producer_snapshot.producer_snapshot"
+
+# In an entry of an index.
+RELATIVE_OFFSET: Final = "relative_offset"
+POSITION: Final = "position"  # of a batch, from which the field of an entry is made
+
 # In the header of an entry of any kind.
 BASE_OFFSET: Final = "base_offset"
 MAGIC: Final = "magic"
@@ -106,9 +118,6 @@ NEEDED_WITH: Final = {
     HEADERS: (HEADER_KEY, HEADER_VALUE),
 }
 """For a name that a batch or its records have, the names that they have besides."""
-
-ARRAY_ENTRIES: Final = (OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, ABORTED_TRANSACTION)
-"""Types of which a file is an array, whose items are found by their number."""
 
 
 def json_name(field: str, original_id: str | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from kafkaspec._generated.layout.files import FILES
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS
 
@@ -22,6 +23,7 @@ UNKNOWN: Final = -1
 """First offset, or number of records, of a compressed message: only decompression reveals it."""
 
 STAND_INS: Final[Mapping[str, str | int]] = {
+    **{file.largest.name: NONE for file in FILES.values() if file.largest is not None},
     names.LAST_OFFSET: names.BASE_OFFSET,
     names.NUM_RECORDS: 1,
     names.TIMESTAMP: NO_TIMESTAMP,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import compress
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -314,9 +314,24 @@ def of_batches(
     """
 
     def source(name: str) -> EntryNumbers:
-        return array("q", map(_OF_BATCH[name], batches))
+        return array("q", map(number_of(name), batches))
 
     return HeaderTable(segment, len(batches), source, buffer, start, batches)
+
+
+@cache
+def number_of(name: str) -> Callable[[Batch], int]:
+    """Return what gives the number of a column for a batch."""
+    if name in _OF_BATCH:
+        return _OF_BATCH[name]
+    stand_in, field = STAND_INS[name], attrgetter(name)
+    assert isinstance(stand_in, int)
+
+    def value(batch: Batch) -> int:
+        found: int = field(batch.message) if name in batch.kind.header else stand_in
+        return found
+
+    return value
 
 
 def joined(tables: Sequence[HeaderTable]) -> HeaderTable:

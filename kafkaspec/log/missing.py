@@ -35,7 +35,7 @@ from typing import ClassVar, Final
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
-from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET, OffsetIndex, TimeIndex
+from kafkaspec.files.indexes import INDEXES, LARGEST_RELATIVE_OFFSET
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.stand_ins import UNKNOWN
@@ -853,11 +853,11 @@ def offsets_text(first: int, last: int) -> str:
 
 def _end_of_index(path: Path) -> int | None:
     """Return the offset after the last one that an index lists, None if it lists none."""
-    is_time = path.name.endswith(files.TIME_INDEX)
-    if not is_time and not path.name.endswith(files.OFFSET_INDEX):
+    reader = next((made for kind, made in INDEXES.items() if path.name.endswith(kind)), None)
+    if reader is None:
         return None
     try:
-        with closing(TimeIndex(path) if is_time else OffsetIndex(path)) as index:
+        with closing(reader(path)) as index:
             return index.entry(len(index) - 1).offset + 1 if index else None
     except KafkaSpecError:  # of a file that says nothing about records
         return None

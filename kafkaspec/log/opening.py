@@ -24,13 +24,6 @@ from kafkaspec.tiered.mount import is_mounted, mounted
 _MOST_FOLDERS = 1000
 """Number of folders to look into for logs."""
 
-_SIDECARS = {
-    names.OFFSET_INDEX: "an offset index",
-    names.TIME_INDEX: "a time index",
-    names.TRANSACTION_INDEX: "a transaction index",
-    names.PRODUCER_SNAPSHOT: "a producer snapshot",
-}
-
 
 @checked
 def open(  # noqa: A001  # its public name
@@ -130,7 +123,7 @@ def _file(place: Path, text: str, options: SegmentOptions) -> Segment:
         return Segment(place, **options)
     sidecar = names.parse_segment(place.name)
     if sidecar is not None:
-        raise unreadable(text, f"it is {_SIDECARS[sidecar.kind]}; open the .log file beside it")
+        raise unreadable(text, f"it is {sidecar.words}; open the {names.LOG} file beside it")
     if names.is_text(place.name):
         raise unreadable(text, "it is a text file, which dump and kafkaspec.files.checkpoints read")
     return _unnamed(place, text, options)

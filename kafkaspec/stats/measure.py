@@ -124,9 +124,6 @@ _TABLES_AT_ONCE: Final = 256
 _PARTS_AT_ONCE: Final = 16
 _COUNTED: Final = 1 << 16
 """Sizes below this are counted one by one before their classes are found."""
-_SIDECARS: Final = (
-    names.OFFSET_INDEX, names.TIME_INDEX, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT
-)  # fmt: skip
 
 
 def measured(unit: StatsUnit) -> StatsTables:
@@ -194,7 +191,7 @@ def _beside(path: str) -> int:
     name = names.parse_segment(log.name)
     total = 0
     if name is not None:
-        for kind in _SIDECARS:
+        for kind in names.SIDECARS:
             with suppress(OSError, KafkaSpecError):
                 total += log.with_name(name.sibling(kind)).stat().st_size
     return total

@@ -7,13 +7,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from kafkaspec._generated.layout.files import FILES
 from kafkaspec.broker.index_rules import Rule
 from kafkaspec.broker.profiles import IndexUnit
 from kafkaspec.broker.segment_run import SegmentRun
 from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names, snapshots
-from kafkaspec.files.indexes import OffsetIndex, TimeIndex, is_zero
+from kafkaspec.files.indexes import is_zero
 from kafkaspec.files.snapshots import ProducerSnapshot
 from kafkaspec.io.local import Source
 from kafkaspec.layout.framing import fixed_size
@@ -36,15 +37,6 @@ class Comparison(StrEnum):
     """There is a file beside the log, but it cannot be made from the log, or need not be."""
 
 
-TYPE_KEYS: Final = {
-    names.OFFSET_INDEX: OffsetIndex.type_key,
-    names.TIME_INDEX: TimeIndex.type_key,
-    names.TRANSACTION_INDEX: snapshots.ABORTED_TRANSACTION,
-}
-"""Types of the entries of files that hold nothing else."""
-
-INDEXES: Final = (names.OFFSET_INDEX, names.TIME_INDEX)
-"""Kinds of files that a broker preallocates."""
 _EMPTIED = "it has no entries: a broker empties the file, and does not remove it"
 _CUT = "the log is not sound up to its end"
 RESTARTED: Final = (
@@ -61,7 +53,7 @@ _INTERVAL = f"perhaps it was written with another index.interval.bytes, or {_HID
 
 def entries_of(kind: str, data: bytes) -> int:
     """Return the number of entries in an index of a kind, such as ``.index``."""
-    return len(data) // fixed_size(TYPE_KEYS[kind])
+    return len(data) // fixed_size(FILES[kind].entry)
 
 
 def compare(beside: Path, kind: str, data: bytes | None, run: SegmentRun) -> tuple[Comparison, str]:
@@ -85,7 +77,7 @@ def compare(beside: Path, kind: str, data: bytes | None, run: SegmentRun) -> tup
         if theirs[: len(data)] == data:
             if len(theirs) == len(data):
                 return Comparison.EQUAL, ""
-            if kind in INDEXES and is_zero(theirs[len(data) :]):
+            if kind in names.INDEXES and is_zero(theirs[len(data) :]):
                 return Comparison.PREALLOCATED, "the broker was not stopped cleanly"
         if kind == names.PRODUCER_SNAPSHOT:
             return _compare_snapshots(beside, data, run)
@@ -164,7 +156,7 @@ def _why_different(kind: str, theirs: bytes, ours: bytes, run: SegmentRun) -> It
                 " the cleaner a chunk of batches, and nothing shows where one begins; or"
                 f" {_HIDDEN_RESTART}"
             )
-    if kind == names.TIME_INDEX and not by_append and _slots(ours, kind) < _slots(theirs, kind):
+    if FILES[kind].largest and not by_append and _slots(ours, kind) < _slots(theirs, kind):
         yield (
             "it has more entries: a broker that stops adds one to the active segment, and later"
             " continues with this segment"
@@ -186,5 +178,5 @@ def is_cleaned(run: SegmentRun) -> bool:
 
 
 def _slots(data: bytes, kind: str) -> set[bytes]:
-    size = fixed_size(TYPE_KEYS[kind])
+    size = fixed_size(FILES[kind].entry)
     return {data[start : start + size] for start in range(0, len(data) - size + 1, size)}

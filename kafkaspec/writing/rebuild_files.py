@@ -30,7 +30,6 @@ from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.writing.comparison import (
     BY_BATCH,
-    INDEXES,
     RESTARTED,
     Comparison,
     compare,
@@ -124,9 +123,9 @@ class RebuiltFiles:
         if made.why:
             return Comparison.NOT_MADE, made.why
         comparison, why = compare(beside, made.kind, made.data, self._run)
-        if comparison is Comparison.DIFFERENT and made.kind in INDEXES:
+        if comparison is Comparison.DIFFERENT and made.kind in names.INDEXES:
             for reason, files in self._alternatives():
-                if compare(beside, made.kind, files[made.kind], self._run)[0] in _SAME:
+                if compare(beside, made.kind, files.get(made.kind), self._run)[0] in _SAME:
                     return comparison, reason
         return comparison, why
 

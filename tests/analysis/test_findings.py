@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from kafkaspec._generated.python.model.index import OffsetIndexEntry
-from kafkaspec.analysis import Area, BrokerAction, FileKind, FindingReason, compare
+from kafkaspec.analysis import Area, BrokerAction, FileKind, FindingReason
 from kafkaspec.analysis.compare import CodecComparison, compare_sidecar
 from kafkaspec.analysis.consequences import CONSEQUENCES, consequence_of
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.files import indexes
 from kafkaspec.files.indexes import OffsetIndex
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
@@ -109,7 +110,7 @@ def test_codecs_that_disagree_on_a_file_beside_the_log(
             wrong = self._codec.name == "kaitai" and index == 1
             return replace(entry, position=8) if wrong else entry
 
-    monkeypatch.setitem(compare._READERS, FileKind.OFFSET_INDEX, Wrong)
+    monkeypatch.setitem(indexes.INDEXES, Wrong.kind, Wrong)
     (finding,) = compare_sidecar(index, FileKind.OFFSET_INDEX, codecs)
     assert (finding.area, finding.reason) == (Area.OFFSET_INDEX, FindingReason.CODECS_DISAGREE)
     assert "entry 1" in finding.message

@@ -246,6 +246,22 @@ def know_another_suffix(files: Files) -> None:
     files["index"]["meta"]["file-extension"] = ["index", "offsets", "timeindex"]
 
 
+@says("SUFFIX_MOVED", OLD, NEW)
+def read_a_suffix_as_another_structure(files: Files) -> None:
+    del files["index"]["types"]["time_index"]["-suffix"]
+    files["index"]["types"]["offset_index"]["-suffix"] = "timeindex"
+
+
+@says("INDEX_SOURCE", WRITING)
+def index_other_numbers(files: Files) -> None:
+    field_of(files, "index.time_index_entry", "timestamp")["-from"] = "largest(base_timestamp)"
+
+
+@says("INDEX_SOURCE_ADDED")
+def say_what_a_field_is_made_from(files: Files) -> None:
+    field_of(files, "transaction_index.aborted_transaction", "last_offset")["-from"] = "position"
+
+
 @says("NARROWER", OLD, NEW, WRITING)
 def take_a_reserved_bit(files: Files) -> None:
     attributes = "recordbatch.batch_attributes"

@@ -225,8 +225,36 @@ def index_of_optional_fields(files: Files) -> None:
     insert(files, entry, integer("epoch", "s2", default="-1", when="version >= 1"))
 
 
-def index_of_unsigned_numbers(files: Files) -> None:
-    field_of(files, "index.offset_index_entry", "position")["type"] = "u8"
+def suffix_of_another_file(files: Files) -> None:
+    files["index"]["types"]["time_index"]["-suffix"] = "txnindex"
+
+
+def suffix_twice(files: Files) -> None:
+    files["transaction_index"]["meta"]["file-extension"] = ["txnindex", "timeindex"]
+
+
+def suffix_claimed_twice(files: Files) -> None:
+    files["index"]["types"]["offset_index"]["-suffix"] = "timeindex"
+
+
+def source_of_a_header_that_is_not(files: Files) -> None:
+    field_of(files, "index.time_index_entry", "timestamp")["-from"] = "largest(max_time)"
+
+
+def source_of_another_place(files: Files) -> None:
+    field_of(files, "index.offset_index_entry", "position")["-from"] = "size"
+
+
+def source_outside_of_an_index(files: Files) -> None:
+    field_of(files, "producer_snapshot.producer_entry", "last_offset")["-from"] = "position"
+
+
+def field_of_an_index_from_nothing(files: Files) -> None:
+    insert(files, "index.time_index_entry", integer("weight", "s4"))
+
+
+def two_sources_of_an_index(files: Files) -> None:
+    insert(files, "index.time_index_entry", integer("place", "s4") | {"-from": "position"})
 
 
 def index_of_unsigned_offsets(files: Files) -> None:
@@ -520,11 +548,75 @@ EDITS = (
         ],
     ),
     Case(
-        "index of unsigned numbers",
-        index_of_unsigned_numbers,
+        "suffix of another file",
+        suffix_of_another_file,
         [
-            "index.ksy#/types/offset_index_entry/seq/1: library: position does not fit columns of "
-            "64 bits with a sign; write s8",
+            "index.ksy#/meta/file-extension: file: index, timeindex: the root reads one of them; "
+            "say by -suffix which type reads each of the others",
+            "index.ksy#/types/time_index: file: txnindex is not in meta/file-extension; write it "
+            "there",
+            "index.ksy#/types/time_index_entry/seq/0: file: -from is for numbers of the entries "
+            "of an index, a file with an extension; leave it out",
+        ],
+    ),
+    Case(
+        "suffix of two files",
+        suffix_twice,
+        [
+            "transaction_index.ksy#/meta/file-extension: file: index.ksy has files .timeindex "
+            "too; leave it to one of them",
+            "transaction_index.ksy#/meta/file-extension: file: txnindex, timeindex: the root "
+            "reads one of them; say by -suffix which type reads each of the others",
+        ],
+    ),
+    Case(
+        "suffix of two types",
+        suffix_claimed_twice,
+        [
+            "index.ksy#/types/time_index: file: another type reads .timeindex; leave -suffix to "
+            "one of them",
+            "index.ksy#/types/time_index_entry/seq/0: file: -from is for numbers of the entries "
+            "of an index, a file with an extension; leave it out",
+        ],
+    ),
+    Case(
+        "index of a number that no header has",
+        source_of_a_header_that_is_not,
+        [
+            "index.ksy#/types/time_index_entry/seq/0: file: no header has a number max_time; "
+            "write the name of one",
+        ],
+    ),
+    Case(
+        "index of another place",
+        source_of_another_place,
+        [
+            "index.ksy#/types/offset_index_entry/seq/1: file: write position, or largest(x) for a "
+            "number x of headers",
+        ],
+    ),
+    Case(
+        "source outside of an index",
+        source_outside_of_an_index,
+        [
+            "producer_snapshot.ksy#/types/producer_entry/seq/3: file: -from is for numbers of the "
+            "entries of an index, a file with an extension; leave it out",
+        ],
+    ),
+    Case(
+        "field of an index made from nothing",
+        field_of_an_index_from_nothing,
+        [
+            "index.ksy#/types/time_index_entry/seq/2: file: say what it is made of by -from, or "
+            "what is written by -default",
+        ],
+    ),
+    Case(
+        "two sources of an index",
+        two_sources_of_an_index,
+        [
+            "index.ksy#/types/time_index_entry: file: lookups go by the largest number so far; "
+            "leave -from to one field",
         ],
     ),
     Case(

@@ -45,7 +45,7 @@ def of_kind(report: RebuildReport, *kinds: str) -> list[RebuiltFile]:
 
 def unnamed(report: RebuildReport, path: Path) -> set[str]:
     """Files beside a log that the report does not mention."""
-    kinds = (*comparison.INDEXES, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT)
+    kinds = (*names.INDEXES, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT)
     beside = {item.name for item in path.iterdir() if item.suffix in kinds}
     return beside - {file.name for file in report.files}
 
@@ -255,7 +255,7 @@ def stopped_log(directory: Path) -> Path:
 def test_a_snapshot_shows_a_restart(tmp_path: Path) -> None:
     path = stopped_log(tmp_path / "a-0")
     report = ks.rebuild_indexes(path, rule="append", profile="2.1", index_interval_bytes=200)
-    assert unequal(of_kind(report, *comparison.INDEXES, names.PRODUCER_SNAPSHOT)) == []
+    assert unequal(of_kind(report, *names.INDEXES, names.PRODUCER_SNAPSHOT)) == []
     assert len(report.files) == 4
     (path / f"{5:020}{names.PRODUCER_SNAPSHOT}").unlink()
     report = ks.rebuild_indexes(path, rule="append", profile="2.1", index_interval_bytes=200)

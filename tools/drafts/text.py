@@ -10,9 +10,10 @@ Yaml = dict[str, Any]
 _KEY_ORDER = (
     "meta", "id", "title", "application", "file-extension", "xref", "license", "ks-version",
     "imports", "endian", "bit-endian", "-orig-id", "-releases", "-since", "-identity", "-scalar",
-    "-webide-representation", "-derive", "-default", "-ascending", "-known", "-offsets", "pos",
-    "value", "size", "size-eos", "type", "enum", "valid", "repeat", "repeat-expr", "repeat-until",
-    "if", "doc", "doc-ref", "params", "seq", "instances", "types", "enums",
+    "-suffix", "-webide-representation", "-derive", "-default", "-ascending", "-from", "-known",
+    "-offsets", "pos", "value", "size", "size-eos", "type", "enum", "valid", "repeat",
+    "repeat-expr", "repeat-until", "if", "doc", "doc-ref", "params", "seq", "instances", "types",
+    "enums",
 )  # fmt: skip
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kafkaspec import __version__
 from kafkaspec._generated.layout import ENTRY_KINDS, ENUMS, LAYOUTS, SPECIFICATION
+from kafkaspec._generated.layout.files import FILES
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.headers import KINDS
 from kafkaspec.analysis.consequences import CONSEQUENCES, consequence_of, of_message
 from kafkaspec.analysis.reasons import Area, Consequence, FindingReason
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT, NAMES
 from kafkaspec.files import names as files
-from kafkaspec.layout import EntryKind, FieldLayout, TypeLayout, names
+from kafkaspec.layout import EntryKind, FieldLayout, FileLayout, TypeLayout, names
 from kafkaspec.layout.framing import LOG_FRAMING, MESSAGE_PATH, checksum_of
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE, TIMESTAMP_TYPES
 from kafkaspec.log.legacy import has_relative_offsets
@@ -145,15 +146,8 @@ def _consequences() -> dict[str, dict[str, list[str]]]:
 
 def _files() -> dict[str, Any]:
     """Return names of files; the pattern of the names of segments is the reader's own."""
-    by_suffix = {
-        files.LOG: ("segment", "recordbatch.md"),
-        files.MESSAGE_SET: ("segment_0_7", "message_set.md"),
-        files.OFFSET_INDEX: ("offset_index", "index.md"),
-        files.TIME_INDEX: ("time_index", "index.md"),
-        files.TRANSACTION_INDEX: ("transaction_index", "transaction_index.md"),
-        files.PRODUCER_SNAPSHOT: ("producer_snapshot", "producer_snapshot.md"),
-        files.CHECKPOINT: ("kraft_snapshot", "recordbatch.md"),
-    }
+    by_suffix = {suffix: _file(layout) for suffix, layout in FILES.items()}
+    by_suffix[files.CHECKPOINT] = by_suffix[files.LOG] | {"kind": "kraft_snapshot"}
     by_name = {
         files.LEADER_EPOCHS: "leader_epoch_checkpoint",
         files.PARTITION_METADATA: "partition_metadata",
@@ -163,10 +157,28 @@ def _files() -> dict[str, Any]:
         **dict.fromkeys(files.OFFSET_CHECKPOINTS, "offset_checkpoint"),
     }
     return {
-        "suffixes": {suffix: list(kind) for suffix, kind in by_suffix.items()},
+        "suffixes": by_suffix,
         "names": by_name,
         "states": [*files.STATES, ".tmp"],
         "largestOffset": str((1 << 63) - 1),
+    }
+
+
+_KINDS: Final = {names.LOG_FILE: "segment", names.MESSAGE_SET_FILE: "segment_0_7"}
+"""What the engine calls files that hold a log; all others have the name of their type."""
+
+
+def _file(layout: FileLayout) -> dict[str, Any]:
+    """Return what the engine needs to know of a kind of files."""
+    spec, _, name = layout.type.partition(".")
+    is_array = bool(layout.entry) and LAYOUTS[layout.entry].fixed_size is not None
+    return {
+        "kind": _KINDS.get(layout.type, name),
+        "page": f"{spec}.md",
+        "type": layout.type,
+        "entry": layout.entry if is_array else None,
+        "preallocated": bool(layout.sources),
+        "largest": layout.largest and [layout.largest.field, layout.largest.name],
     }
 
 

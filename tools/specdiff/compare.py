@@ -134,6 +134,13 @@ class _Comparison:
             yield _change("SUFFIX_ADDED", new.file_name, after=f".{suffix}", type_=root)
         for suffix in sorted({*old.file_extensions} - {*new.file_extensions}):
             yield _change("SUFFIX_REMOVED", new.file_name, f".{suffix}", type_=root)
+        for suffix in sorted({*old.file_extensions} & {*new.file_extensions}):
+            had, has = old.reader_of(suffix), new.reader_of(suffix)
+            is_said = had.suffix is not None or len(old.file_extensions) == 1
+            same = has is new.root if had is old.root else self._names.type(had.key) == has.key
+            if is_said and not same:
+                text = f".{suffix} by {had.key}", f"by {has.key}"
+                yield _change("SUFFIX_MOVED", new.file_name, *text, type_=root)
         if (old.releases, old.since) != (new.releases, new.since):
             before, after = (
                 "..".join(spec.releases or ()) or (f"since {spec.since}" if spec.since else "")
@@ -239,6 +246,9 @@ class _Comparison:
             yield change(f"DEFAULT_{rule}", old.default, new.default)
         if old.known != new.known:
             yield change("MEANT", old.known, new.known)
+        if old.made_from != new.made_from:
+            rule = "INDEX_SOURCE_ADDED" if old.made_from is None else "INDEX_SOURCE"
+            yield change(rule, old.made_from, new.made_from)
         for name in ("ascending", "offsets", "process"):
             if getattr(old, name) != getattr(new, name):
                 yield change("OTHER_KEY", getattr(old, name), getattr(new, name))

@@ -30,6 +30,7 @@ from tools.specgen.model import (
     FieldType,
     FloatType,
     IntegerType,
+    MadeFrom,
     Model,
     Parameter,
     PeekInstance,
@@ -49,6 +50,7 @@ _INTEGER = re.compile(r"([us])([1248])(be|le)?")
 _FLOAT = re.compile(r"f8(be|le)?")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
 _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
+_FROM = re.compile(r"largest\(([a-z0-9_.]+)\)|([a-z0-9_]+)")
 _RELEASES = re.compile(r"(\d+\.\d+)\.\.(\d+\.\d+)")
 _SPAN_OF_NUMBERS = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
 _RELEASE = re.compile(r"\d+\.\d+")
@@ -246,6 +248,7 @@ class _FileReader:
             doc_refs=node.texts("doc-ref"),
             scalar=Scalar(scalar) if scalar else None,
             representation=node.optional_text("-webide-representation"),
+            suffix=node.optional_text("-suffix"),
             parameters=tuple(self.parameter(item) for item in node.nodes("params")),
             value_instances=tuple(i for i in instances if isinstance(i, ValueInstance)),
             peek_instances=tuple(i for i in instances if isinstance(i, PeekInstance)),
@@ -271,6 +274,7 @@ class _FileReader:
             ascending=node.optional_text("-ascending"),
             known=_known_of(node),
             offsets=node.optional_text("-offsets"),
+            made_from=_made_from(node),
             process=node.optional_text("process"),
             **node.described(),
         )
@@ -448,6 +452,17 @@ def _derive_of(node: Node) -> Derive | None:
         open_end=bool(match[3]) and not match[4],
         plus=node.number(int(match[5] or 0), "a number", "-derive"),
     )
+
+
+def _made_from(node: Node) -> MadeFrom | None:
+    text = node.optional_text("-from")
+    if text is None:
+        return None
+    match = _FROM.fullmatch(text)
+    if match is None:
+        message = f"cannot read {ex.shown(text)}; write position, or largest(x) for a header's x"
+        raise node.fail(message, "-from")
+    return MadeFrom(match[1] or match[2], largest=match[1] is not None)
 
 
 def _releases_of(node: Node) -> tuple[str, str] | None:

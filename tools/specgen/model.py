@@ -162,6 +162,18 @@ class Default:
     value: int | tuple[()] | None
 
 
+@dataclass(frozen=True)
+class MadeFrom:
+    """``-from``: what a broker makes a field of an index entry from.
+
+    ``name`` is ``position``, the position of a batch, or a number of its header; ``largest`` says
+    that it is the largest one so far (``largest(name)``).
+    """
+
+    name: str
+    largest: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Described:
     """The keys that nodes of a file share; ``key_order`` has all keys as they are in the file."""
@@ -193,6 +205,7 @@ class Field(Described):
     ascending: str | None = None
     known: tuple[int, int] | None = None
     offsets: str | None = None
+    made_from: MadeFrom | None = None
     process: str | None = None
 
     @property
@@ -296,6 +309,8 @@ class Type(Described):
     doc_refs: tuple[str, ...] = ()
     scalar: Scalar | None = None
     representation: str | None = None
+    suffix: str | None = None
+    """The file extension of the files that the type reads, where the file has several."""
     parameters: tuple[Parameter, ...] = ()
     value_instances: tuple[ValueInstance, ...] = ()
     peek_instances: tuple[PeekInstance, ...] = ()
@@ -407,6 +422,10 @@ class Spec:
     def root(self) -> Type:
         """The type that reads a whole file."""
         return self.types[0]
+
+    def reader_of(self, extension: str) -> Type:
+        """Return the type that reads files with an extension: one that claims it, or the root."""
+        return next((type_ for type_ in self.types if type_.suffix == extension), self.root)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import {
 import { Batch, type RawRecord, type Slice } from './log/batch';
 import { compareIndex, compareReplicas } from './files/compare';
 import { recordLines } from './messages/dump';
-import { FACTS } from './specification/facts';
+import { FACTS, fileFacts } from './specification/facts';
 import { utf8 } from './messages/json';
 import { Log, pause, stopIfAborted } from './log/log';
 import { findOffset, findTime } from './files/lookup';
@@ -456,8 +456,12 @@ export class LocalEngine implements Engine {
         if (log.log === null || entryType(kind) === null || kind === 'transaction_index') {
           throw unreadable('an index is compared with its log, and a log with another', 'invalid_value');
         }
+        const largest = fileFacts(kind)!.largest;
+        if (largest !== null && largest[1] !== 'max_timestamp') {
+          throw unreadable(`the rows of a log have no ${largest[1]} to compare with; verify compares it`, 'invalid_value');
+        }
         await this.scanned(log.info.id);
-        return compareIndex(await this.indexOf(index), log, kind === 'time_index');
+        return compareIndex(await this.indexOf(index), log, largest !== null);
       }
       await this.scanned(left);
       await this.scanned(right);

@@ -492,8 +492,8 @@ def parameters_of(path: Path, type_key: str, given: Sequence[int]) -> tuple[int,
     ids = [name for name, _ in wanted]
     if not given and ids == ["base_offset"]:
         name = names.parse_segment(path.name)
-        if name is not None and name.kind in (names.OFFSET_INDEX, names.TIME_INDEX):
-            return (name.base_offset,)
+        if name is not None and name.parameters:
+            return name.parameters
     if len(given) != len(ids):
         needs = f"the parameters {', '.join(ids)}" if ids else "no parameters"
         raise click.UsageError(f"{type_key} has {needs}: give --parameter N for each, in order")

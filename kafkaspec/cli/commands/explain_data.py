@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition, with_error
@@ -17,11 +18,8 @@ from kafkaspec.io.local import read_beside
 from kafkaspec.layout import MessageLayout
 from kafkaspec.layout.framing import fixed_size
 from kafkaspec.layout.names import (
-    ABORTED_TRANSACTION,
     HEADERS,
     KEY,
-    OFFSET_INDEX_ENTRY,
-    TIME_INDEX_ENTRY,
     VALUE,
 )
 from kafkaspec.log.batch import Batch, computed_crc, held_payload, payload_chunks, payload_path
@@ -33,12 +31,6 @@ from kafkaspec.messages.decoding import decode_by, layouts_of
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED, by_name
 from kafkaspec.model import Buffer, Record
 
-_INDEXES = {
-    names.OFFSET_INDEX: OFFSET_INDEX_ENTRY,
-    names.TIME_INDEX: TIME_INDEX_ENTRY,
-    names.TRANSACTION_INDEX: ABORTED_TRANSACTION,
-}
-_SNAPSHOT = "producer_snapshot.producer_snapshot"
 _CONTROL_KEY = "control_record.control_record_key"
 _CONTROL_VALUE = "control_record.control_record_value"
 _AT_ONCE = 1000
@@ -307,7 +299,7 @@ def _control(codec: KaitaiCodec, records: Iterable[Record]) -> Iterator[Section]
 
 
 def explain_sidecar(path: Path, position: int, most: int) -> Iterator[Section]:
-    """Yield the entries of an index, or a whole producer snapshot.
+    """Yield the entries of an index, or the whole of another file beside a segment.
 
     Args:
         path: path of the file.
@@ -321,11 +313,16 @@ def explain_sidecar(path: Path, position: int, most: int) -> Iterator[Section]:
     assert name is not None
     codec = KaitaiCodec()
     data = bytes(read_beside(path).buffer)
-    if name.kind == names.PRODUCER_SNAPSHOT:
-        fields = codec.positions(_SNAPSHOT, data, complete=True, origin=Origin(str(path)))
-        yield Section(f"producer snapshot, {len(data)} bytes", data, 0, fields)
+    type_key = name.layout.entry
+    is_array = bool(type_key) and LAYOUTS[type_key].fixed_size is not None
+    parameters = name.parameters
+    if not is_array:
+        origin = Origin(str(path))
+        fields = codec.positions(
+            name.layout.type, data, parameters=parameters, complete=True, origin=origin
+        )
+        yield Section(f"{name.layout.name}, {len(data)} bytes", data, 0, fields)
         return
-    type_key = _INDEXES[name.kind]
     size = fixed_size(type_key)
     count, first = len(data) // size, position // size
     if first >= count:
@@ -334,7 +331,6 @@ def explain_sidecar(path: Path, position: int, most: int) -> Iterator[Section]:
             f"no entry holds byte {position}: entries have {size} bytes, the file has {len(data)}",
             file=str(path),
         )
-    parameters = () if name.kind == names.TRANSACTION_INDEX else (name.base_offset,)
     end = min(count, first + most) if most else count
     for number in range(first, end):
         start = number * size

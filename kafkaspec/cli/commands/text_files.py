@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields as fields_of
+from dataclasses import is_dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import click
@@ -18,6 +19,7 @@ from kafkaspec.cli.inputs import Inputs
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
+from kafkaspec.files.arrays import read_whole
 from kafkaspec.files.checkpoints import (
     clean_shutdown,
     kafka_uuid,
@@ -28,7 +30,7 @@ from kafkaspec.files.checkpoints import (
     quorum_state,
 )
 from kafkaspec.files.checkpoints.text import Text, TextPiece, fields
-from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.files.indexes import INDEXES, Index
 from kafkaspec.files.snapshots import ProducerSnapshot, TransactionIndex
 from kafkaspec.shown import printable
 
@@ -61,9 +63,6 @@ _PARSERS: dict[str, Callable[..., Any]] = {
 
 _Entry = dict[str, Any]
 _Found = Callable[[KafkaSpecError], None]
-_TABLES: Final = (
-    names.OFFSET_INDEX, names.TIME_INDEX, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT
-)  # fmt: skip
 _NOT_SHOWN = ("positions", "comments")
 
 _Part = tuple[str, TextPiece, int, str]
@@ -74,9 +73,9 @@ _Part = tuple[str, TextPiece, int, str]
 
 
 def is_other(path: Path) -> bool:
-    """Return whether a file of this name is text, an index, a transaction index or a snapshot."""
+    """Return whether a file of this name is text, or one beside a segment."""
     name = names.parse_segment(path.name)
-    return names.is_text(path.name) or (name is not None and name.kind in _TABLES)
+    return names.is_text(path.name) or (name is not None and name.kind in names.SIDECARS)
 
 
 def dump_lines(
@@ -145,15 +144,15 @@ def _entries(path: Path, codec: str, found: _Found) -> Iterable[_Entry]:
     """
     name = names.parse_segment(path.name)
     assert name is not None
-    if name.kind == names.OFFSET_INDEX:
-        return _index(OffsetIndex(path, codec=codec), ("offset", "position"), found)
-    if name.kind == names.TIME_INDEX:
-        return _index(TimeIndex(path, codec=codec), ("offset", "timestamp"), found)
+    if name.kind in INDEXES:
+        return _index(INDEXES[name.kind](path, codec=codec), found)
     if name.kind == names.TRANSACTION_INDEX:
         index = TransactionIndex(path, codec=codec)
         if index.trailing_bytes:
             found(_trailing(path, len(index) * index.entry_size, index.trailing_bytes))
         return [_plain(entry) for entry in index.entries]
+    if name.kind != names.PRODUCER_SNAPSHOT:
+        return _whole(read_whole(path, codec))
     snapshot = ProducerSnapshot(path, codec=codec)
     entries = [_plain(entry) for entry in snapshot.entries]
     if not snapshot.crc_valid:
@@ -161,17 +160,35 @@ def _entries(path: Path, codec: str, found: _Found) -> Iterable[_Entry]:
     return entries
 
 
-def _index(
-    index: OffsetIndex | TimeIndex, columns: tuple[str, str], found: _Found
-) -> Iterator[_Entry]:
+def _index(index: Index[Any], found: _Found) -> Iterator[_Entry]:
     for problem in index.sanity_check():
         found(problem)
     if not index.padding_is_zero:
         detail = "an entry with relative offset 0 ends the index, and others follow"
         at = len(index) * index.entry_size
         found(make_error(Reason.TRAILING_BYTES, detail, file=str(index.path), offset=at))
-    rows = zip(*index.slot_columns(), strict=True)
+    columns = index.all_slots()
+    rows = zip(*columns.values(), strict=True)
     return (dict(zip(columns, row, strict=True)) for row in islice(rows, len(index)))
+
+
+def _whole(content: Any) -> list[_Entry]:
+    """Return the entries of a file that only the specification knows, or all of it as one."""
+    fields = {name: value for name, value in _plain(content).items() if name != "base_offset"}
+    only = next(iter(fields.values())) if len(fields) == 1 else None
+    entries = only if isinstance(only, list) else [content]
+    return [{name: _said(value) for name, value in _plain(entry).items()} for entry in entries]
+
+
+def _said(value: Any) -> Any:
+    """Return a value of a field as values of JSON."""
+    if isinstance(value, list | tuple):
+        return [_said(item) for item in value]
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"hex": bytes(value).hex()}
+    if is_dataclass(value):
+        return {name: _said(item) for name, item in _plain(value).items()}
+    return value
 
 
 def _plain(entry: Any) -> _Entry:

@@ -280,7 +280,7 @@ PyObject *glue_widen(PyObject *module, PyObject *args)
     (void)module;
     if (!PyArg_ParseTuple(args, "OLLLpLO", &data, &size, &start, &width, &is_signed, &plus, &out))
         return NULL;
-    if (width < 1 || width > 8 || (width == 8 && !is_signed) || start < 0 || size < width ||
+    if (width < 1 || width > 8 || start < 0 || size < width ||
         start > size - width)
         return PyErr_Format(PyExc_ValueError, "no such field");
     glue_pins pins;
@@ -302,6 +302,7 @@ PyObject *glue_widen(PyObject *module, PyObject *args)
             bits = (bits ^ sign) - sign;
             int64_t value;
             memcpy(&value, &bits, sizeof value);
+            fits &= is_signed || value >= 0; /* of 8 bytes without a sign */
             fits &= plus > 0 ? value <= INT64_MAX - plus : value >= INT64_MIN - plus;
             sums[i] = sum(value, plus);
         }

@@ -32,9 +32,7 @@ from kafkaspec.output.atomic import writing
 
 _WRITTEN_BYTES: Final = 1 << 20
 """Bytes that are written, and indexed, at once."""
-_REPLACED: Final = frozenset(
-    {names.LOG, names.OFFSET_INDEX, names.TIME_INDEX, names.TRANSACTION_INDEX}
-)
+_REPLACED: Final = frozenset({names.LOG, *names.INDEXES, names.TRANSACTION_INDEX})
 
 
 class _Chunks:

@@ -23,7 +23,7 @@ from kafkaspec.broker.text_files import first_negative
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metadata
-from kafkaspec.files.indexes import OffsetIndex, TimeIndex
+from kafkaspec.files.indexes import INDEXES
 from kafkaspec.files.names import PartitionName
 from kafkaspec.forensics.doctor.troubles import (
     FAULTS,
@@ -130,10 +130,6 @@ def _orphan(path: Path, log: str) -> Trouble:
     )
 
 
-_INDEXES: Final[dict[str, type[OffsetIndex] | type[TimeIndex]]] = {
-    names.OFFSET_INDEX: OffsetIndex,
-    names.TIME_INDEX: TimeIndex,
-}
 _THEN: Final = {
     Recovery.CUTS: "cuts it here, and deletes all later ones",
     Recovery.EMPTIES: "empties it, and deletes all later ones",
@@ -451,7 +447,7 @@ class Examination:
         """Yield indexes with zeros after their entries that the start does not rebuild."""
         if item.recovery is not None:
             return
-        for kind, reader in _INDEXES.items():
+        for kind, reader in INDEXES.items():
             path = item.path.with_suffix(kind)
             if not path.exists():
                 continue

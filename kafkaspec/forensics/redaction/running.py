@@ -39,9 +39,7 @@ from kafkaspec.policy import OnError, report
 from kafkaspec.writing.carried import Carried, WrittenLog, carry
 from kafkaspec.writing.rebuild import rebuild_indexes
 
-_INDEXES: Final = (names.OFFSET_INDEX, names.TIME_INDEX)
-"""Files with positions in the log, or that lead to them."""
-_KEPT: Final = (*_INDEXES, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT)
+_KEPT: Final = (*names.INDEXES, names.TRANSACTION_INDEX, names.PRODUCER_SNAPSHOT)
 _TEXT_FILES: Final = (names.LEADER_EPOCHS, names.PARTITION_METADATA)
 
 
@@ -404,7 +402,7 @@ class _Partition:
                 wanted = path.name in _TEXT_FILES
             else:
                 wanted = not name.state and name.kind in _KEPT and not self._is_gone(name)
-                if name.kind in _INDEXES and name.sibling(names.LOG) in resized:
+                if name.kind in names.INDEXES and name.sibling(names.LOG) in resized:
                     wanted = False
             if not wanted:
                 continue
@@ -436,7 +434,7 @@ class _Partition:
             old = {path.name for path in self.log.segment_paths}
             for name in self._result.resized:
                 renamed = () if name in old else (names.TRANSACTION_INDEX,)
-                for kind in (*_INDEXES, *renamed):
+                for kind in (*names.INDEXES, *renamed):
                     path = made / Path(name).with_suffix(kind).name
                     if path.exists():
                         self.aside.write(self.prefix + path.name, path.read_bytes())

@@ -17,10 +17,14 @@ import pytest
 from click.testing import CliRunner
 
 import kafkaspec as ks
-from kafkaspec._generated.layout import ENTRY_FILES
+from kafkaspec._generated.layout import ENTRY_FILES, LAYOUTS
+from kafkaspec._generated.layout.files import FILES
 from kafkaspec.cli.main import main
 from kafkaspec.codecs.installed import codec_names, get_codec
 from kafkaspec.compression import NAMES
+from kafkaspec.files import names
+from kafkaspec.files.indexes import INDEXES
+from kafkaspec.layout.framing import field_position
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.messages import decode_messages
 from kafkaspec.messages.lookup import MESSAGES
@@ -165,6 +169,72 @@ def messages_that_came_are_read_by_name(root: Path) -> None:
         command("cluster" if topic == "__cluster_metadata" else "groups", path, codes=(0, 1))
 
 
+def _delayed(path: Path, field: str) -> None:
+    """Write a log of the newest magic, whose batches have numbers that rise and fall."""
+    with ks.SegmentWriter(path, segment_bytes=6000, index_interval_bytes=300) as writer:
+        for n in range(60):
+            given = {field: 5000 + 20 * n + n * 37 % 101}
+            writer.append(batch(3 * n, max(KINDS), header=given if n % 5 else None))
+
+
+def indexes_that_came_are_made_from_the_log(root: Path) -> None:
+    """Written, listed, looked up, verified, rebuilt; each entry is judged by the batches."""
+    for kind in names.NEW_INDEXES:
+        source = FILES[kind].largest
+        assert source is not None
+        path = root / f"t{kind}" / "t-0"
+        path.parent.mkdir()
+        _delayed(path, source.name)
+        found = sorted(path.glob(f"*{kind}"))
+        assert len(found) == len(list(path.glob("*.log"))) > 1
+        for file in found:
+            batches = list(ks.Segment(file.with_suffix(".log")).batches())
+            numbers = [(b.last_offset, getattr(b.message, source.name)) for b in batches]
+            for name in CODECS:
+                index = INDEXES[kind](file, codec=name)
+                rows = [(getattr(entry, source.field), entry.offset) for entry in index.entries]
+                assert rows == sorted(set(rows))
+                for number, offset in rows:
+                    assert (offset, number) in numbers
+                    assert number == max(value for at, value in numbers if at <= offset)
+                largest = max(value for _, value in numbers)
+                assert rows[-1][0] == largest
+                for wanted in (rows[0][0] - 1, *(row[0] for row in rows), largest + 1):
+                    entry = index.lookup(wanted)
+                    least = [row for row in rows if row[0] <= wanted]
+                    assert (entry and entry.offset) == (least[-1][1] if least else None)
+            lines = command("dump", "--format", "json", file).splitlines()
+            shown = [json.loads(line) for line in lines]
+            assert [(line[source.field], line["offset"]) for line in shown] == rows
+            assert source.field in command("explain", file)
+        assert ks.verify(path).findings == []
+        command("verify", "--codec", "all", path)
+        command("verify", found[0])
+        for rule in ("append", "recovery"):
+            report = ks.rebuild_indexes(
+                path, root / f"{rule}{kind}", rule=rule, index_interval_bytes=300
+            )
+            assert {str(f.comparison) for f in report.files if f.name.endswith(kind)} == {"equal"}
+        command("index", path, "-o", root / f"made{kind}", "--interval", 300)
+        command("doctor", path.parent, codes=(0, 1))
+        command("stats", path)
+        command("convert", path, "-o", root / f"old{kind}-0", "--magic", 2)
+        assert not list((root / f"old{kind}-0").glob(f"*{kind}"))
+        command("redact", path, "-o", root / f"red{kind}", "--key", "k1")
+        assert list((root / f"red{kind}").rglob(f"*{kind}"))
+        command("verify", next((root / f"red{kind}").rglob("*.log")).parent)
+        data = bytearray(found[0].read_bytes())
+        at = field_position(LAYOUTS[FILES[kind].entry], source.field)
+        size = INDEXES[kind](found[0]).entry_size
+        data[size + at + 7] = 0  # the largest number so far is above it
+        found[0].write_bytes(data)
+        wrong = {finding.file for finding in ks.verify(path).findings}
+        assert wrong == {str(found[0])}
+        command("verify", path, codes=(1,))
+        found[0].write_bytes(data[:-1])
+        command("verify", path, codes=(1,))
+
+
 def a_codec_without_a_library_is_named(root: Path) -> None:
     for name in COMPRESSIONS:
         with pytest.raises(ks.KafkaSpecError, match=name):
@@ -240,6 +310,7 @@ CHECKS = (
     every_codec_gives_every_verdict,
     logs_of_all_magics_go_through_every_command,
     messages_that_came_are_read_by_name,
+    indexes_that_came_are_made_from_the_log,
     a_codec_without_a_library_is_named,
     files_of_entries_without_offsets,
 )

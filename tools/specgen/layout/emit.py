@@ -9,7 +9,9 @@ from kafkaspec.layout import (
     Checksum,
     EntryFile,
     EntryKind,
+    EntrySource,
     FieldLayout,
+    FileLayout,
     Form,
     HeadField,
     Kind,
@@ -20,6 +22,7 @@ from kafkaspec.layout import (
 )
 from tools.specgen.expression import Int
 from tools.specgen.facts.fields import null_mark
+from tools.specgen.facts.files import files
 from tools.specgen.facts.kinds import entry_files, entry_kinds
 from tools.specgen.facts.messages import heads, messages
 from tools.specgen.facts.ranges import first_version, is_text
@@ -44,7 +47,9 @@ from tools.specgen.model import (
 from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 
-_TABLES = (MessageLayout, TypeLayout, FieldLayout, PeekLayout, Checksum, EntryFile, EntryKind)
+_TABLES = (
+    MessageLayout, TypeLayout, FieldLayout, PeekLayout, Checksum, EntryFile, EntryKind, FileLayout
+)  # fmt: skip
 
 
 def emit(model: Model) -> list[Output]:
@@ -52,7 +57,7 @@ def emit(model: Model) -> list[Output]:
     outputs = [
         Output(f"layout/{spec.id}.py", (spec.id,), _module(model, spec)) for spec in model.specs
     ]
-    return [*outputs, _messages(model), _topics(model), _package(model)]
+    return [*outputs, _files(model), _messages(model), _topics(model), _package(model)]
 
 
 def type_layout(model: Model, type_: Type) -> TypeLayout:
@@ -219,16 +224,13 @@ def _literal(value: Any) -> str:
     """Return the source text of a value, without fields that have their default."""
     if isinstance(value, Form | Kind | Role):
         return f"{type(value).__name__}.{value.name}"
-    if isinstance(value, HeadField):
-        return f"HeadField{tuple(value)!r}"
+    if isinstance(value, HeadField | EntrySource):
+        return f"{type(value).__name__}{tuple(value)!r}"
     if isinstance(value, tuple):
         return f"({''.join(_literal(item) + ',' for item in value)})"
     if isinstance(value, frozenset):
         return f"frozenset({{{', '.join(map(repr, sorted(value)))}}})"
-    if isinstance(
-        value,
-        MessageLayout | TypeLayout | FieldLayout | PeekLayout | Checksum | EntryFile | EntryKind,
-    ):
+    if isinstance(value, _TABLES):
         parts = [
             f"{field.name}={_literal(getattr(value, field.name))}"
             for field in fields(value)
@@ -261,6 +263,24 @@ def _package(model: Model) -> Output:
     out.line('"""Files that hold log entries, by the id of their specification."""')
     ids = tuple(spec.id for spec in model.specs)
     return Output("layout/__init__.py", ids, _PACKAGE.format(specs=ids) + out.text())
+
+
+_FILES = '''"""Kinds of files, by how their names end."""
+
+from __future__ import annotations
+
+from kafkaspec.layout import EntrySource, FileLayout
+
+'''
+
+
+def _files(model: Model) -> Output:
+    out = CodeWriter()
+    with out.block("FILES: dict[str, FileLayout] = {", "}"):
+        for file in files(model):
+            out.line(f"{file.suffix!r}: {_literal(file)},")
+    ids = tuple(spec.id for spec in model.specs if spec.file_extensions)
+    return Output("layout/files.py", ids, _FILES + out.text())
 
 
 _MESSAGES = '''"""Kafka's messages: what each type of the specification is in a topic."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kafkaspec.layout import EntryKind, names
 from tools.specgen.evaluate import UnknownNameError, evaluate
 from tools.specgen.expression import literal
+from tools.specgen.facts.files import files
 from tools.specgen.facts.kinds import entry_kinds
 from tools.specgen.facts.ranges import LONG
 from tools.specgen.facts.segments import resolved, segments
@@ -37,10 +38,13 @@ def check(model: Model) -> Iterator[Problem]:
     for segment in segments(model):
         for type_ in (segment.entry, *segment.kinds):
             yield from _signed(model, type_)
+    by_number = {names.ABORTED_TRANSACTION, *(file.entry for file in files(model) if file.sources)}
     for type_ in model.all_types():
-        if type_.key in names.ARRAY_ENTRIES:
+        if type_.key in by_number:
             for field in type_.fields:
                 yield from found("library", field, _item(field))
+                if type_.key == names.ABORTED_TRANSACTION:  # compared with columns of the log
+                    yield from found("library", field, _narrow(field))
 
 
 def _needed(kind: EntryKind) -> Iterator[tuple[str, str]]:
@@ -98,9 +102,8 @@ def _narrow(field: Field) -> Messages:
 
 
 def _item(field: Field) -> Messages:
-    """Yield fields of an array whose items are found by their number, and read by columns."""
+    """Yield fields of an array whose items are found by their number."""
     kind = field.type
-    yield from _narrow(field)
     plain = isinstance(kind, IntegerType) or (
         isinstance(kind, BytesType) and literal(kind.size) is not None and not field.is_guard
     )

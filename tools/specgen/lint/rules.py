@@ -8,6 +8,7 @@ from __future__ import annotations
 from tools.specgen.lint import (
     derive,
     docs,
+    files,
     library,
     messages,
     names,
@@ -32,7 +33,7 @@ def lint(model: Model) -> list[Problem]:
         for module in (structure, derive):
             problems |= {p for p in module.check(model) if p.location not in reported}
         # With these faults there are no kinds and shapes to check.
-        for module in (types, shapes, *([library] if model.house.library else [])):
+        for module in (types, shapes, *([library, files] if model.house.library else [])):
             if not problems:
                 problems.update(module.check(model))
         for module in (style, docs, messages):

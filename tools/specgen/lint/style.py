@@ -35,13 +35,14 @@ _TOP_KEYS = (
     "instances", "types", "enums",
 )  # fmt: skip
 _TYPE_KEYS = (
-    "-orig-id", "-scalar", "-webide-representation", "doc", "doc-ref", "params", "seq", "instances",
+    "-orig-id", "-scalar", "-suffix", "-webide-representation", "doc", "doc-ref", "params", "seq",
+    "instances",
 )  # fmt: skip
 _KEYS = {
     Field: (
-        "id", "-orig-id", "-derive", "-default", "-ascending", "-known", "-offsets", "size",
-        "size-eos", "type", "enum", "process", "valid", "repeat", "repeat-expr", "repeat-until",
-        "if", "doc", "doc-ref",
+        "id", "-orig-id", "-derive", "-default", "-ascending", "-from", "-known", "-offsets",
+        "size", "size-eos", "type", "enum", "process", "valid", "repeat", "repeat-expr",
+        "repeat-until", "if", "doc", "doc-ref",
     ),
     PeekInstance: ("-orig-id", "pos", "type", "enum", "valid", "if", "doc"),
     ValueInstance: ("-orig-id", "value", "enum", "if", "doc"),

@@ -27,10 +27,10 @@ export function byName(name: string): Named {
   const dot = rest.lastIndexOf('.');
   const found = dot < 0 ? undefined : FACTS.files.suffixes[rest.slice(dot)];
   if (found === undefined) return UNKNOWN;
-  const kind = found[0] as FileKind;
+  const kind = found.kind as FileKind;
   const number = /^(\d{1,20})(?:_[\w-]{22}|-\d{10})?$/.exec(rest.slice(0, dot));
   const offset = number === null ? null : BigInt(number[1]!);
-  return { kind, baseOffset: offset !== null && offset <= LARGEST ? offset : null, docPage: found[1] };
+  return { kind, baseOffset: offset !== null && offset <= LARGEST ? offset : null, docPage: found.page };
 }
 
 /** Topic and number of the partition in the name of a folder. */

@@ -1,7 +1,7 @@
 /** Files that are not logs: indexes, snapshots and text files, as tables and trees. */
 import { EngineError, type FieldNode, type FileKind, type Finding, type Table } from '../api';
 import { checksum } from '../bytes/checksum';
-import { camel, FACTS, typeFacts } from '../specification/facts';
+import { camel, FACTS, fileFacts, typeFacts } from '../specification/facts';
 import { javaText } from '../messages/json';
 import { finding } from '../log/log';
 import { parse, Refused, valueOf, type Made, type Place } from '../specification/runtime';
@@ -11,18 +11,12 @@ import { leaf, shownBytes, treeOf } from './tree';
 /** Such files are small; a larger one is read to here. */
 const MOST = 64 << 20;
 
-const ENTRIES: Partial<Record<FileKind, string>> = {
-  offset_index: 'index.offset_index_entry',
-  time_index: 'index.time_index_entry',
-  transaction_index: 'transaction_index.aborted_transaction',
-};
-const PREALLOCATED = new Set<FileKind>(['offset_index', 'time_index']);
 const SNAPSHOT = 'producer_snapshot.producer_snapshot';
 const MESSAGES = 'message_set.message_set';
 const PRODUCER = 'producer_snapshot.producer_entry';
 
 export function entryType(kind: FileKind): string | null {
-  return ENTRIES[kind] ?? null;
+  return fileFacts(kind)?.entry ?? null;
 }
 
 /** An index: entries of one size, and perhaps preallocated zeros after them. */
@@ -34,10 +28,10 @@ export class Index {
   readonly findings: Finding[] = [];
 
   constructor(kind: FileKind, readonly data: Uint8Array, readonly base: bigint) {
-    this.key = ENTRIES[kind]!;
+    this.key = entryType(kind)!;
     this.size = typeFacts(this.key).fixed_size!;
     const whole = Math.floor(data.length / this.size);
-    this.count = PREALLOCATED.has(kind) ? this.used(whole) : whole;
+    this.count = fileFacts(kind)!.preallocated ? this.used(whole) : whole;
     this.padding = (whole - this.count) * this.size;
     if (data.length % this.size) {
       const detail = `${data.length} bytes are no multiple of the ${this.size} bytes of an entry`;
@@ -113,9 +107,14 @@ function columns(key: string): Table['columns'] {
 
 export async function tableOf(kind: FileKind, source: Source, base: bigint | null, first: number, count: number): Promise<Table> {
   const data = await readAll(source);
-  if (ENTRIES[kind]) return indexTable(kind, new Index(kind, data, base ?? 0n), first, count);
+  if (entryType(kind)) return indexTable(kind, new Index(kind, data, base ?? 0n), first, count);
   if (kind === 'producer_snapshot') return snapshotTable(data, first, count);
   if (kind === 'segment_0_7') return messageTable(data, base ?? 0n, first, count);
+  const type = fileFacts(kind)?.type;
+  if (type !== undefined) { // a file that only the specification knows, as one row
+    const row = cells(parse(type, data, typeFacts(type).parameters ? [base ?? 0n] : []), type);
+    return { columns: columns(type), rows: [row], ranges: [[0, data.length]], first: 0, total: 1, padding: 0, findings: [] };
+  }
   const lines = linesOf(data);
   const shown = lines.slice(first, first + count);
   return {
@@ -210,7 +209,7 @@ function linesOf(data: Uint8Array): [number, number][] {
 export async function entryTree(kind: FileKind, source: Source, base: bigint | null, number: number): Promise<FieldNode> {
   const data = await readAll(source);
   const missing = (): EngineError => unreadable(`there is no entry ${number}`, 'invalid_value');
-  if (ENTRIES[kind]) {
+  if (entryType(kind)) {
     const index = new Index(kind, data, base ?? 0n);
     if (number < 0 || (number + 1) * index.size > data.length) throw missing();
     const [start, end] = index.range(number);
@@ -228,6 +227,7 @@ export async function entryTree(kind: FileKind, source: Source, base: bigint | n
     if (place === undefined) throw missing();
     return treeOf(made.messages[number], data, 0, `message ${number}`, place.start, place.end);
   }
+  if (fileFacts(kind) !== undefined) return fileTree(kind, source, base, source.name);
   const line = linesOf(data)[number];
   if (line === undefined) throw missing();
   const node = leaf(`line ${number + 1}`, `/line ${number + 1}`, line[0], line[1]);
@@ -240,8 +240,12 @@ export async function fileTree(kind: FileKind, source: Source, base: bigint | nu
   const data = await readAll(source);
   if (kind === 'producer_snapshot') return treeOf(parse(SNAPSHOT, data), data, 0, name);
   if (kind === 'segment_0_7') return treeOf(parse(MESSAGES, data), data, 0, name);
+  const type = fileFacts(kind)?.type;
+  if (type !== undefined && !entryType(kind)) {
+    return treeOf(parse(type, data, typeFacts(type).parameters ? [base ?? 0n] : []), data, 0, name);
+  }
   const root = leaf(name, '', 0, data.length);
-  const total = ENTRIES[kind] ? new Index(kind, data, base ?? 0n).count : linesOf(data).length;
+  const total = entryType(kind) ? new Index(kind, data, base ?? 0n).count : linesOf(data).length;
   for (let number = 0; number < Math.min(total, 1000); number++) {
     root.children.push(await entryTree(kind, { name, size: data.length, read: () => Promise.resolve(data) }, base, number));
   }

@@ -98,14 +98,30 @@ interface AllFacts {
   consequences: Record<string, Record<string, [string, string]>>;
   undecoded: Record<string, { known: [string, string]; unknown: [string, string] }>;
   files: {
-    suffixes: Record<string, [string, string]>;
+    suffixes: Record<string, FileFacts>;
     names: Record<string, string>;
     states: string[];
     largestOffset: string;
   };
 }
 
+/** A kind of files: the type that reads it whole, and that of its entries, if all have one size. */
+export interface FileFacts {
+  kind: string;
+  page: string;
+  type: string;
+  entry: string | null;
+  preallocated: boolean;
+  /** An index of the largest numbers so far: the field of an entry, and the number of headers. */
+  largest: [string, string] | null;
+}
+
 export const FACTS = facts as unknown as AllFacts;
+
+/** Facts of a kind of files; of a text file there are none. */
+export function fileFacts(kind: string): FileFacts | undefined {
+  return Object.values(FACTS.files.suffixes).find((file) => file.kind === kind);
+}
 
 /** Facts of a type; the generated tables have all types that generated classes have. */
 export function typeFacts(key: string): TypeFacts {
