@@ -14,6 +14,10 @@ from kafkaspec.writing.segment_writer import SegmentWriter
 
 RECORDED = Path(__file__).with_name("retention_answers.json")
 RECORDED_WITH = "4.3.1"
+REMOTE_RECORDED = RECORDED.with_name("retention_remote_answers.json")
+"""Of topics with remote storage."""
+REMOTE_SINCE = (4, 4)
+"""The first release with ``remote.copy.lag.*`` (KIP-1241)."""
 NOW = 1_790_000_000_000
 DAY = 86_400_000
 
@@ -52,6 +56,26 @@ def cases(count: int, first: int = 0) -> Iterator[Case]:
         log_start = chance.choice((0, 0, 0, chance.randrange(60)))
         high = chance.choice((None, None, chance.randrange(60)))
         yield Case(seed, settings, log_start, high)
+
+
+def remote_cases(count: int) -> Iterator[Case]:
+    """Yield cases of topics with remote storage, by their seeds."""
+    for case in cases(count):
+        chance = random.Random(case.seed * 104_729)
+        case.settings |= {"cleanup.policy": "delete", "remote.storage.enable": "true"}
+        for name, values in _REMOTE.items():
+            if chance.random() < 0.7:
+                case.settings[name] = str(chance.choice(values))
+        yield case
+
+
+_TIMES, _SIZES = (DAY, 7 * DAY, 30 * DAY), (500, 1500, 4000, 10**6)
+_REMOTE = {
+    "local.retention.ms": (0, *_TIMES, -2, -1),
+    "local.retention.bytes": (0, *_SIZES, -2, -1),
+    "remote.copy.lag.ms": (0, *_TIMES, *_TIMES, -1),
+    "remote.copy.lag.bytes": (0, *_SIZES, *_SIZES, -1),
+}
 
 
 def write(case: Case, directory: Path) -> Path:
@@ -93,7 +117,7 @@ def left(directory: Path) -> list[int]:
     return sorted(int(path.stem) for path in directory.glob("*.log"))
 
 
-def recorded() -> dict[str, list[object]]:
+def recorded(path: Path = RECORDED) -> dict[str, list[object]]:
     """Return what Kafka's own code made of cases, by seed: segments left, log start, log end."""
-    found: dict[str, list[object]] = json.loads(RECORDED.read_text(encoding="utf-8"))
+    found: dict[str, list[object]] = json.loads(path.read_text(encoding="utf-8"))
     return found

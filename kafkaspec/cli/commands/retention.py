@@ -41,7 +41,9 @@ Example, a week from now under other limits:
 Rules, in Kafka's order: start (below the log start offset), size
 (retention.bytes), time (retention.ms). Each deletes from the oldest segment, and
 stops at the first that stays, so that one record with a future timestamp holds its
-segment and all later ones. The active segment is deleted too.
+segment and all later ones. The active segment is deleted too. With
+remote.storage.enable, local.retention.* counts, and only what is due in remote
+storage is deleted (remote.copy.lag.*, from Kafka 4.4 on).
 
 Exit codes: 0 nothing would be deleted, and nothing is held; 1 segments would be
 deleted, or are held by an earlier one or a future time, or something cannot be
@@ -130,4 +132,4 @@ def _text(fate: SegmentFate) -> str:
         text += ", or it would go"
     elif fate.goes_at is not None:
         text += f"; old enough at {iso(fate.goes_at)}"
-    return text
+    return text + ("; in remote storage" if fate.copied else "")

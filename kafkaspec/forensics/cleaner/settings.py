@@ -22,9 +22,16 @@ _DAY_MS: Final = 24 * 60 * 60 * 1000
 _MESSAGE_BYTES: Final = (1 << 20) + FRAMING
 """Kafka: a mebibyte and ``Records.LOG_OVERHEAD``."""
 
+AS_ALL: Final = -2
+"""``local.retention.*`` is then what ``retention.*`` is."""
+
 NUMBERS: Final = {
     "retention.ms": (7 * _DAY_MS, -1),
     "retention.bytes": (-1, -LARGEST_OFFSET),
+    "local.retention.ms": (AS_ALL, AS_ALL),
+    "local.retention.bytes": (AS_ALL, AS_ALL),
+    "remote.copy.lag.ms": (0, -1),
+    "remote.copy.lag.bytes": (-1, -1),
     "delete.retention.ms": (_DAY_MS, 0),
     "min.compaction.lag.ms": (0, 0),
     "max.compaction.lag.ms": (LARGEST_OFFSET, 1),
@@ -45,6 +52,11 @@ RATIOS: Final = {
     "log.cleaner.io.buffer.load.factor": (0.9, 0.0, 1.0),
 }
 """Kafka's defaults of other numbers, and the least and the largest value."""
+
+REMOTE_STORAGE: Final = "remote.storage.enable"
+COPY_DISABLE: Final = "remote.log.copy.disable"
+_FLAGS: Final = (REMOTE_STORAGE, COPY_DISABLE)
+_TRUTH: Final = {"true": True, "false": False}
 
 _ALIASES: Final = {"internal.segment.bytes": "segment.bytes"}
 _DEFAULT: Final = "default of Kafka"
@@ -80,6 +92,10 @@ class Settings:
 
     def _checked(self, name: str) -> float | frozenset[str]:
         value = self._values[name][0]
+        if name in _FLAGS:
+            if value.lower() not in _TRUTH:
+                raise ValueError(f"{name} is {value!r}; it is true or false")
+            return _TRUTH[value.lower()]
         if name == CLEANUP_POLICY:
             policies = frozenset(item.strip() for item in value.split(",") if item.strip())
             if not policies <= {COMPACT, DELETE}:
@@ -111,6 +127,10 @@ class Settings:
         """Return a number from 0 to 1."""
         return float(self._value(name, RATIOS[name][0]))
 
+    def flag(self, name: str) -> bool:
+        """Return a truth, false by default; an assumption only where it is set."""
+        return self.is_set(name) and bool(self._value(name, "false"))
+
     def policy(self, default: str) -> frozenset[str]:
         """Return what ``cleanup.policy`` lists."""
         found = self._value(CLEANUP_POLICY, default)
@@ -126,7 +146,7 @@ class Settings:
         return list(self._asked.values())
 
 
-_KNOWN: Final = frozenset({CLEANUP_POLICY, *NUMBERS, *RATIOS})
+_KNOWN: Final = frozenset({CLEANUP_POLICY, *NUMBERS, *RATIOS, *_FLAGS})
 
 
 class ClusterSettings:

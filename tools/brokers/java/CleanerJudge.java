@@ -3,6 +3,7 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -31,7 +32,8 @@ import org.apache.kafka.common.utils.Time;
  * cleans nothing.
  *
  * <p>{@code retain directory now logStart highWatermark producerExpirationMs setting=value ...}:
- * answers {@code retained}, log start offset and log end offset; then the base offset of each segment.
+ * answers {@code retained}, log start offset and log end offset. With {@code remote.storage.enable},
+ * what would be copied to remote storage is taken to be there, and the first is the local one.
  *
  * <p>The cleaner was written in Scala up to 4.0, so that classes have other names and interfaces; all
  * are called by reflection, with arguments by their types.
@@ -73,10 +75,56 @@ final class CleanerJudge extends Commands {
         if (cleans) {
             clean(log, fields);
         } else {
+            boolean remote = (Boolean) invoke(config, "remoteStorageEnable");
+            if (remote) {
+                copy(log);
+            }
             invoke(log, "deleteOldSegments");
-            answer("retained", invoke(log, "logStartOffset"), invoke(log, "logEndOffset"));
+            answer("retained", invoke(log, remote ? "localLogStartOffset" : "logStartOffset"),
+                invoke(log, "logEndOffset"));
         }
         invoke(log, "close");
+    }
+
+    /** Tells a log that all that its manager of remote storage would copy now is there. */
+    private void copy(Object log) throws Exception {
+        String name = "org.apache.kafka.server.log.remote.storage.RemoteLogManager";
+        Object manager = bare(Class.forName(name));
+        set(manager, "time", clock);
+        Object task = bare(Class.forName(name + "$RLMCopyTask"));
+        set(task, "this$0", manager);
+        set(task, "logger", idle(Class.forName("org.slf4j.Logger")));
+        List<?> chosen = (List<?>) invoke(task, "candidateLogSegments", log,
+            invoke(log, "logStartOffset"), invoke(log, "lastStableOffset"));
+        set(log, "remoteStorageSystemEnable", true);
+        if (!chosen.isEmpty()) {
+            Object last = chosen.get(chosen.size() - 1);
+            set(log, "highestOffsetInRemoteStorage",
+                (Long) field(last, "nextSegmentOffset").get(last) - 1);
+        }
+    }
+
+    /** An object whose constructor did not run. */
+    private static Object bare(Class<?> type) throws Exception {
+        Field own = sun.misc.Unsafe.class.getDeclaredField("theUnsafe");
+        own.setAccessible(true);
+        return ((sun.misc.Unsafe) own.get(null)).allocateInstance(type);
+    }
+
+    private static void set(Object target, String name, Object value) throws Exception {
+        field(target, name).set(target, value);
+    }
+
+    private static Field field(Object target, String name) throws Exception {
+        for (Class<?> type = target.getClass(); type != null; type = type.getSuperclass()) {
+            for (Field field : type.getDeclaredFields()) {
+                if (field.getName().equals(name)) {
+                    field.setAccessible(true);
+                    return field;
+                }
+            }
+        }
+        throw new NoSuchFieldException(target.getClass() + "." + name);
     }
 
     private void clean(Object log, String[] fields) throws Exception {
