@@ -17,19 +17,11 @@ from kafkaspec.codecs import get_codec
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.io.local import FileReading
-from kafkaspec.layout.names import ABORTED_TRANSACTION, OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 
 MOST: Final = 16 << 20
 """Maximum number of bytes to list: every field is an object."""
-
-_TYPES: Final = {
-    names.OFFSET_INDEX: OFFSET_INDEX_ENTRY,
-    names.TIME_INDEX: TIME_INDEX_ENTRY,
-    names.TRANSACTION_INDEX: ABORTED_TRANSACTION,
-    names.PRODUCER_SNAPSHOT: "producer_snapshot.producer_snapshot",
-}
 
 
 def listing(path: str | PathLike[str], position: int | None = None) -> Iterator[str]:
@@ -53,13 +45,14 @@ def listing(path: str | PathLike[str], position: int | None = None) -> Iterator[
         open_log(path, codec="kaitai").close()  # says why it is none of Kafka's
         with Segment(path, codec="kaitai") as segment:
             return _finished(list(lister.segment(segment, data, position)))
-    key = _TYPES[name.kind]
-    layout = LAYOUTS[key]
-    parameters = (name.base_offset,) if layout.parameters else ()
-    size = layout.fixed_size or max(len(data), 1)
+    key, size = name.layout.entry, 0
+    if key:
+        size = LAYOUTS[key].fixed_size or 0
+    if not size:
+        key, size = name.layout.type, max(len(data), 1)
     nodes: list[Node] = []
     for start in range(0, len(data), size):
-        nodes += lister.value(key, data, start, min(start + size, len(data)), parameters)
+        nodes += lister.value(key, data, start, min(start + size, len(data)), name.parameters)
     return _finished(nodes)
 
 

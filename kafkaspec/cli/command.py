@@ -14,7 +14,7 @@ import click
 
 from kafkaspec.cli.options import (
     Words,
-    format_option,
+    format_option_with,
     library_option,
     reading_options,
     renamed_option,
@@ -50,7 +50,7 @@ def command(
             decorators += getattr(hints[name], "__metadata__", ())
         decorators += shared
         if Reporter in given.values():
-            decorators.append(format_option)
+            decorators.append(format_option_with(output.forms if output else ()))
 
         @wraps(function)
         def call(**values: Any) -> Any:

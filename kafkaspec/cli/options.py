@@ -101,14 +101,19 @@ class Words(click.Choice):  # type: ignore[type-arg]  # takes none before click 
         return super().convert(value, param, ctx)
 
 
-format_option: Final = click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Text, or JSON lines: one object per line.",
-)
+def format_option_with(forms: Sequence[str] = ()) -> Callable[[Command], Command]:
+    """Add ``--format`` as ``output_format``, with further words for forms of other programs."""
+    return click.option(
+        "--format",
+        "output_format",
+        type=click.Choice(["text", "json", *forms]),
+        default="text",
+        show_default=True,
+        help="Text, or JSON lines: one object per line.",
+    )
+
+
+format_option: Final = format_option_with()
 
 
 def output_option(text: str) -> Callable[[Command], Command]:

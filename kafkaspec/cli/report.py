@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -31,6 +32,7 @@ from typing import (
 import click
 
 from kafkaspec.cli.console import TableColumn, note, print_json, print_table, say, stdout_console
+from kafkaspec.cli.forms import FORMS, ReportForm, write_metrics
 from kafkaspec.results import Assumption, OffsetRange, as_json, member_types
 
 if TYPE_CHECKING:
@@ -163,11 +165,13 @@ class Output:
         self,
         summary: Line | Mapping[str, Any] | None = None,
         more: str | None = None,
+        forms: Sequence[str] = (),
         **lines: Line,
     ) -> None:
         """Declare them.
 
         Args:
+            forms: further words of ``--format``, of ``FORMS``.
             summary: further members of the summary.
             more: ``module:name`` of a function that returns types of members, by type of line.
             lines: the lines by type. An underscore at the end is left out: ``break_``.
@@ -176,6 +180,7 @@ class Output:
         own = summary if isinstance(summary, Line) else Line(members=summary)
         self._summary = replace(own, sources=(Summary, *own.sources))
         self._more = more
+        self.forms = forms
 
     @cached_property
     def lines(self) -> dict[str, Line]:
@@ -234,7 +239,7 @@ class Reporter:
     """Prints what a command found in the form that was asked for: each method is for one form.
 
     Attributes:
-        as_json: whether lines of JSON are printed, not text.
+        as_json: whether lines of JSON, or a form made of them, are printed, not text.
     """
 
     def __init__(self, ctx: click.Context, output_format: str) -> None:
@@ -242,11 +247,13 @@ class Reporter:
 
         Args:
             ctx: of the command.
-            output_format: ``text`` or ``json``.
+            output_format: ``text``, ``json``, or one of the forms of the command.
         """
         self._ctx = ctx
         self._output: Output = getattr(ctx.command, "output", None) or Output()
-        self.as_json = output_format == "json"
+        made = FORMS.get(output_format)
+        self._form: ReportForm | None = None if made is None else made()
+        self.as_json = output_format == "json" or made is not None
 
     def line(self, kind: str, /, *parts: Any, **members: Any) -> None:
         """Print a line of JSON from the members of some results, and further ones.
@@ -309,22 +316,34 @@ class Reporter:
         if content.keys() >= _RANGE and content.get("offsets") is None:
             first, last = content["first_offset"], content["last_offset"]
             content["offsets"] = as_json(OffsetRange.through(first, last))
-        print_json(kind, content)
+        if self._form is None:
+            print_json(kind, content)
+        else:
+            self._form.add(kind, content)
 
-    def finish(self, counts: Counts, text: str = "", **members: Any) -> NoReturn:
+    def finish(
+        self, counts: Counts, text: str = "", metrics: Path | None = None, **members: Any
+    ) -> NoReturn:
         """Print the summary, and exit with the code of the counts.
 
         Args:
             counts: what was read and found.
             text: the summary for people.
+            metrics: file to write the numbers of the summary to.
             members: further members of the summary in JSON; null where one is not given.
         """
-        if self.as_json:
-            head = {"command": _words(self._ctx), "exit_code": counts.exit_code}
-            own = dict.fromkeys(self._output.lines["summary"].members or ()) | as_json(members)
-            print_json("summary", head | counts.summary | own)
+        head = {"command": _words(self._ctx), "exit_code": counts.exit_code}
+        own = dict.fromkeys(self._output.lines["summary"].members or ()) | as_json(members)
+        summary = head | counts.summary | own
+        if self._form is not None:
+            for text_line in self._form.text(summary).split("\n"):
+                say(text_line)
+        elif self.as_json:
+            print_json("summary", summary)
         elif text:
             note(text)
+        if metrics is not None:
+            write_metrics(metrics, summary)
         self._ctx.exit(counts.exit_code)
 
 

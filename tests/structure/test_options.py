@@ -22,6 +22,7 @@ from tools import options as options_tables
 OTHER_TYPE = {
     "--format: dump": "it has the formats of Kafka's tool and of kcat too",
     "--format: explain": "it has the text that assemble reads too",
+    "--format: conform, verify, spark verify": "they have forms for other programs too",
     "--format: sql": "a result is a table, and can be a file of one",
     "--key: redact": "it changes all records that are named, so it takes several",
     "--output: spark compaction, spark stats": "Spark writes to its own file systems, by URL",

@@ -26,6 +26,8 @@ from kafkaspec.conformance.runner import CaseOutcome, ExpectedFailuresError, Run
 from kafkaspec.conformance.vectors import vector_cases
 
 OUTPUT = Output(
+    forms=("junit", "sarif"),
+    stale=line(line=int, pattern=str, problem=str),
     case=line(id=str, outcome=CaseOutcome, failure=CaseFailure | None, detail=str, why=str),
     summary=line("kafkaspec.conformance.runner:RunSums"),
 )
@@ -154,6 +156,7 @@ def show_run(report: Reporter, run: Run) -> None:
         if number > _SHOWN:
             report.say(f"    ... {number - _SHOWN:,} more; --format json shows all")
     for item, problem in run.stale:
+        report.line("stale", line=item.line, pattern=item.pattern, problem=problem)
         report.say(f"stale: line {item.line} of the expected failures, {item.pattern}: {problem}")
     report.say(_last_line(run))
 

@@ -46,6 +46,7 @@ from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.formats import format_named
+from kafkaspec.output.places import check_output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 OUTPUT = Output(
+    forms=("sarif",),
     finding=line(Finding, without=("predicted",)),
     file=line(FileResult),
     failure=line(file=str, message=str),
@@ -91,6 +93,11 @@ def verify_command(
     ),
     report: Annotated[Path | None, report_options],
     force: bool,
+    metrics: Path | None = option(
+        "Also write the totals for Prometheus to this file, which is replaced when it is whole.",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+    ),
     jobs: Jobs,
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
@@ -111,6 +118,8 @@ def verify_command(
             require_html()
     with wrong_usage(ValueError):
         format_named(log_format)
+    if metrics is not None:
+        check_output(metrics, *paths)
     severities = list(Severity)[: list(Severity).index(Severity(least)) + 1]
     with opened_report(report, *paths, replace=force) as file:
         result = Report(codecs=codecs_of(codec))
@@ -156,16 +165,19 @@ def verify_command(
 
             then = next_command(result.findings)
             file.write(verify_page(result, failures=failures, then=then))
-    finish(reporter, result, failed=len(failures) + unreadable)
+    finish(reporter, result, failed=len(failures) + unreadable, metrics=metrics)
 
 
-def finish(reporter: Reporter, report: Report, *, failed: int = 0) -> NoReturn:
+def finish(
+    reporter: Reporter, report: Report, *, failed: int = 0, metrics: Path | None = None
+) -> NoReturn:
     """Print the summary as JSON, and exit.
 
     Args:
         reporter: prints it.
         report: what was found.
         failed: number of paths of which nothing could be read.
+        metrics: file to write the totals to.
     """
     totals = report.totals
     clean = report.clean and not failed
@@ -176,7 +188,7 @@ def finish(reporter: Reporter, report: Report, *, failed: int = 0) -> NoReturn:
         undecoded=totals.unread,
     )
     sums = totals.as_dict() | {"clean": clean, "codecs_used": report.codecs}
-    reporter.finish(tally, **sums)
+    reporter.finish(tally, metrics=metrics, **sums)
 
 
 # -- text ------------------------------------------------------------------------------------
