@@ -18,8 +18,10 @@ from kafkaspec.files.snapshots import new_producer_entry
 from kafkaspec.forensics.salvage import Fate, SalvagedPartition, salvage
 from kafkaspec.forensics.salvage.additions import decided_by
 from kafkaspec.intact import heads
+from kafkaspec.log.missing import MissingWhy
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.results import Finding
 from tests import extent
 from tests.cli.helpers import fingerprint, run
 from tests.goldens import GOLDEN
@@ -90,8 +92,11 @@ def test_a_missing_segment_is_named_by_its_offsets(tmp_path: Path) -> None:
     (source / f"{bases[1]:020}.log").unlink()
     found = _salvaged(source, tmp_path / "out")
     (lost,) = found.lost
+    assert isinstance(lost, Finding)
+    assert (lost.reason, lost.offsets) == (MissingWhy.CUT, (bases[1], bases[2]))
     assert (lost.first_offset, lost.last_offset) == (bases[1], bases[2] - 1)
-    assert lost.segment is None
+    assert lost.segment is lost.file is None
+    assert lost.why == lost.message
 
 
 # -- transactions -----------------------------------------------------------------------------

@@ -45,7 +45,7 @@ _STRETCH = line(LinePlace, {"file": str}, Stretch, without=("fate",))
 _TRANSACTION = line(LinePlace, OpenInOutput)
 
 OUTPUT = Output(
-    lost_offsets=line(LinePlace, {"file": str | None}, LostOffsets, without=("segment",)),
+    lost_offsets=line(LinePlace, LostOffsets),
     added=line(LinePlace, Added, without=("base_offset",)),
     open=_TRANSACTION,
     unknown=_TRANSACTION,
@@ -256,7 +256,7 @@ def _show(reporter: Reporter, report: SalvageReport) -> None:
                 if stretch.moved or stretch.fate not in (Fate.KEPT, Fate.UNUSED):
                     rows.append((item, segment.path, stretch))
         for lost in item.lost:
-            reporter.line("lost_offsets", place, lost, file=lost.segment)
+            reporter.line("lost_offsets", place, lost)
         for added in item.added:
             reporter.line("added", place, added)
         for kind, transaction in _transactions(item):
@@ -280,7 +280,7 @@ def _say_partition(say: Callable[[str], None], item: SalvagedPartition) -> None:
     say(f"{item.source} to {item.target}")
     lost, more = limited(item.lost)
     for each in lost:
-        say(f"  lost: offsets {_offsets(each)} ({each.why}; evidence: {each.strength})")
+        say(f"  lost: offsets {_offsets(each)} ({each.message}; evidence: {each.strength})")
     if more:
         say(f"  lost: {count_text(len(more), 'more range')}")
     added, more_added = limited(item.added, lambda each: each.kind == "marker")

@@ -36,7 +36,7 @@ OUTPUT = Output(
     ),
     config=line(subject=str, rest="the settings"),
     mode=line(subject=str, mode=str),
-    problem=line(f"{_REGISTRY}.problems:Problem"),
+    problem=line(f"{_REGISTRY}.problems:Problem", reason=str),
     summary={"schemas": int},
 )
 _EPILOG = """
@@ -192,7 +192,7 @@ def _show(report: Reporter, log: SchemaLog, found: Sequence[Schema], *, whole: b
         report.line("mode", subject=subject, mode=mode)
         report.say(f"{subject or 'all subjects'}: mode {mode}")
     for problem in log.problems:
-        report.line("problem", problem)
+        report.line("problem", problem, reason=problem.message)  # the text until 0.3
 
 
 def _rest(schemas: Sequence[Schema]) -> tuple[str]:
@@ -203,7 +203,7 @@ def _say_problems(log: SchemaLog, counts: Inputs) -> None:
     from kafkaspec.values.registry.problems import HARMLESS
 
     for problem in log.problems:
-        if problem.kind in HARMLESS:
+        if problem.reason in HARMLESS:
             note(f"{log.path}: {problem}")
         else:
-            counts.found(str(problem) if log.path in problem.reason else f"{log.path}: {problem}")
+            counts.found(str(problem) if log.path in problem.message else f"{log.path}: {problem}")

@@ -24,9 +24,9 @@ from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.damage import Kept, KeptRange
 from kafkaspec.log.header_table import HeaderTable
-from kafkaspec.log.missing import Missing
+from kafkaspec.log.missing import Missing, MissingWhy
 from kafkaspec.log.segment import Segment
-from kafkaspec.results import Strength
+from kafkaspec.results import OffsetRange, Strength
 
 Sink = Callable[[Path, UnprovenRecord], None]
 """Function that takes each unproven record, with the path of its segment."""
@@ -109,17 +109,20 @@ class SegmentPlan:
         end = self.kept_size
         return any(item.end > end and item.fate in _LOST for item in self.stretches)
 
-    def lose(self, end: int, why: str, strength: Strength, *, bytes_: bool) -> None:
+    def lose(self, item: Missing, end: int, why: str, strength: Strength) -> None:
         """Note that the offsets up to one are lost at the end."""
-        path = os.fspath(self.path) if bytes_ else None
-        self.lost.append(LostOffsets(self.next_offset, end - 1, path, why, strength))
+        offsets = OffsetRange(self.next_offset, end)
+        lost = replace(LostOffsets.of(item), message=why, offsets=offsets, strength=strength)
+        self.lost.append(
+            replace(lost, file=os.fspath(self.path) if self.lost_bytes_at_end else None)
+        )
 
     def lose_between(self, item: Missing) -> None:
         """Note that offsets between two entries are lost, and their bytes with them."""
         first, last = item.through
         place = bisect_right(self.lost, last, key=attrgetter("first_offset"))
         if not place or self.lost[place - 1].last_offset < first:
-            self.lost.insert(place, LostOffsets(first, last, None, item.proof, Strength.PROOF))
+            self.lost.insert(place, LostOffsets.of(item))
 
     def epoch_before(self, offset: int, otherwise: int) -> int:
         """Return the leader epoch of the last entry of the output before an offset."""
@@ -242,11 +245,8 @@ class _Planner:
                 lambda hole, item=item: hole[0] <= item.last_offset,  # type: ignore[misc]
                 islice(holes, number, None),
             ):
-                yield replace(
-                    item,
-                    first_offset=max(first, item.first_offset),
-                    last_offset=min(last, item.last_offset),
-                )
+                low, high = max(first, item.first_offset), min(last, item.last_offset)
+                yield replace(item, offsets=OffsetRange(low, high + 1))
 
     def _beside_kept(self, items: Sequence[Item], verdicts: dict[int, RunVerdict]) -> set[int]:
         """Return where broken entries begin that touch what is kept, or an end of the segment."""
@@ -463,8 +463,10 @@ class _Planner:
                 strength = Strength.CONSISTENT
             causes = dict.fromkeys(item.cause for item in stretches if item.fate in _LOST)
             path = os.fspath(self._plan.path)
-            gone = LostOffsets(first, limit - 1, path, ", ".join(causes), strength)
-            self._plan.lost.append(gone)
+            self._plan.lost.append(LostOffsets(
+                reason=MissingWhy.BROKEN, message=", ".join(causes), file=path,
+                offsets=OffsetRange(first, limit), strength=strength,
+            ))  # fmt: skip
         self._plan.stretches += stretches
         self._open.clear()
 

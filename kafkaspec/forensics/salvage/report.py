@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.log.missing import Missing
-from kafkaspec.results import Assumption, Strength
+from kafkaspec.log.missing import Missing, MissingWhy
+from kafkaspec.results import Assumption, Finding, OffsetRange, Strength
 from kafkaspec.writing.carried import Carried
 
 
@@ -112,23 +113,47 @@ class SalvagedSegment:
         return {fate: found[fate] for fate in Fate}
 
 
-@dataclass(frozen=True, slots=True)
-class LostOffsets:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostOffsets(Finding):
     """Offsets that no segment of the output has a record for.
 
     Attributes:
-        first_offset: first one.
-        last_offset: last one.
-        segment: path of the segment with the bytes that they were in, None if there is none.
-        why: what happened to them.
+        reason: the kind of loss.
+        message: what happened to them.
+        file: path of the segment with the bytes that they were in, None if there is none.
+        offsets: the offsets.
         strength: how well that is proven. In a compacted log some may have been gone before.
     """
 
-    first_offset: int
-    last_offset: int
-    segment: str | None
-    why: str
-    strength: Strength
+    reason: MissingWhy
+    offsets: OffsetRange
+    ALSO: ClassVar = ("why", "first_offset", "last_offset")
+
+    @property
+    def why(self) -> str:
+        """``message``, by the name that it had before 0.3; as ``segment``, a member until 0.2."""
+        return self.message
+
+    @property
+    def segment(self) -> str | None:
+        """``file``, by the name that it had before 0.3."""
+        return self.file
+
+    @property
+    def first_offset(self) -> int:
+        """The start of ``offsets``; as ``last_offset``, a member until 0.2."""
+        return self.offsets.start
+
+    @property
+    def last_offset(self) -> int:
+        """The last of ``offsets``."""
+        return (self.offsets.end or 0) - 1
+
+    @classmethod
+    def of(cls, item: Missing) -> LostOffsets:
+        """Return the offsets that are missing without their bytes."""
+        first, last = item.through
+        return cls(reason=item.reason, message=item.proof, offsets=OffsetRange(first, last + 1))
 
 
 @dataclass(frozen=True, slots=True)

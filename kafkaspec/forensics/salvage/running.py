@@ -295,10 +295,7 @@ class _Salvage:
         """Note what is lost after segments; return what is before the first, and the old end."""
         by_path = {os.fspath(plan.path): plan for plan in plans}
         account = Account(log, judge=lambda segment, _: by_path[str(segment.path)].kept)
-        before = [
-            LostOffsets(*item.through, None, item.proof, Strength.PROOF)
-            for item in account.beside()
-        ]
+        before = [LostOffsets.of(item) for item in account.beside()]
         end = plans[-1].next_offset
         for plan in plans:
             with closing(Segment(plan.path)) as segment:
@@ -319,12 +316,8 @@ class _Salvage:
             each.cause for each in plan.stretches if each.cause and each.position >= kept
         )
         is_certain = item.named or plan.limit is None
-        plan.lose(
-            end,
-            ", ".join((*causes, item.proof)),
-            Strength.STRONG if is_certain else Strength.LIKELY,
-            bytes_=plan.lost_bytes_at_end,
-        )
+        strength = Strength.STRONG if is_certain else Strength.LIKELY
+        plan.lose(item, end, ", ".join((*causes, item.proof)), strength)
 
     # -- the output ---------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from kafkaspec.io.local import Source
 from kafkaspec.values.avro.schema import NAMED, full_name
 from kafkaspec.values.definition import SchemaType
 from kafkaspec.values.registry.layout import SCHEMA, LayoutError, Member, fields
-from kafkaspec.values.registry.problems import Fault, Problem
+from kafkaspec.values.registry.problems import Fault, Problem, problem_in
 from kafkaspec.values.registry.replay import Replay
 from kafkaspec.values.registry.schema import Reference, RegistryState, Schema
 
@@ -94,7 +94,7 @@ def read_files(place: Path, replay: Replay) -> None:
         try:
             found += _texts(path, name, replay)
         except KafkaSpecError as error:
-            replay.problems.append(Problem(Fault.DAMAGED, str(error)))
+            replay.problems.append(problem_in(Fault.DAMAGED, error))
     _add(found, replay)
 
 
@@ -257,9 +257,11 @@ def _listed(place: Path, replay: Replay) -> None:
                 _entry(place, number, fields(_ENTRY, entry, f"[{number}]"), replay)
             )
         except LayoutError as error:
-            replay.problems.append(Problem(Fault.UNPARSED, f"{path}: {error}"))
+            replay.problems.append(
+                Problem(reason=Fault.UNPARSED, message=f"{path}: {error}", file=str(path))
+            )
         except KafkaSpecError as error:
-            replay.problems.append(Problem(Fault.DAMAGED, str(error)))
+            replay.problems.append(problem_in(Fault.DAMAGED, error))
 
 
 def _entry(place: Path, number: int, entry: Mapping[str, Any], replay: Replay) -> Schema:

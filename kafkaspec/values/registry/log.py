@@ -16,7 +16,7 @@ from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.fingerprints import fingerprint
 from kafkaspec.values.registry.opening import read_schemas
-from kafkaspec.values.registry.problems import Fault, Problem
+from kafkaspec.values.registry.problems import Fault, Problem, problem_at
 from kafkaspec.values.registry.replay import Replay
 from kafkaspec.values.registry.schema import (
     DEFAULT_CONTEXT,
@@ -261,7 +261,7 @@ class SchemaLog:
         for (_, number), found in self._ids.items():
             for other in found[1:]:
                 if not agree(other, found[0]):
-                    yield Problem(
+                    yield problem_at(
                         Fault.CONFLICT,
                         f"id {number} is {found[0].subject} version {found[0].version} already",
                         other.offset,
@@ -274,7 +274,7 @@ class SchemaLog:
                     self.referred(schema, reference)
                 except SchemaError as error:
                     where = f"{schema.subject} version {schema.version}"
-                    yield Problem(Fault.UNRESOLVED, f"{where}: {error}", schema.offset)
+                    yield problem_at(Fault.UNRESOLVED, f"{where}: {error}", schema.offset)
 
 
 def agree(one: Schema, other: Schema) -> bool:

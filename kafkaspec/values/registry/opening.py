@@ -28,7 +28,7 @@ from kafkaspec.messages.topics import another_topic
 from kafkaspec.options import did_you_mean
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.files import is_schema_file, read_files, schema_files
-from kafkaspec.values.registry.problems import Fault, Problem
+from kafkaspec.values.registry.problems import Fault, problem_at, problem_in
 from kafkaspec.values.registry.replay import RegistryRecord, Replay
 
 
@@ -85,18 +85,18 @@ def _near(opened: Segment | Partition | LogDirectory) -> list[Partition]:
 
 def _replay(log: PartitionLog, replay: Replay) -> None:
     def report(error: KafkaSpecError) -> None:
-        replay.problems.append(Problem(Fault.DAMAGED, str(error)))
+        replay.problems.append(problem_in(Fault.DAMAGED, error))
 
     left_out = uncommitted(log)
     for record in records(log, report):
         if record.offset in left_out.unfinished:
             reason = "its transaction has no end"
-            replay.problems.append(Problem(Fault.UNFINISHED, reason, record.offset))
+            replay.problems.append(problem_at(Fault.UNFINISHED, reason, record.offset))
         elif record.offset not in left_out.aborted:
             replay.add(record)
     for item in missing(log, log_start="ignore", ends_only=True):
         if item.is_loss:
-            replay.problems.append(Problem(Fault.MISSING, str(item)))
+            replay.problems.append(problem_in(Fault.MISSING, item))
 
 
 _TRANSACTIONAL: Final = "transactional"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import ClassVar, Final
+
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.log.missing import Missing
+from kafkaspec.results import Finding, OffsetRange
 
 
 class Fault(StrEnum):
@@ -31,19 +36,39 @@ HARMLESS: Final = frozenset({Fault.COLLISION})
 """Kinds that registries themselves leave behind."""
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem(Finding):
     """A problem.
 
     Attributes:
-        kind: its kind.
-        reason: what is wrong.
-        offset: of the record; None if it is not about one.
+        reason: its kind.
+        message: what is wrong.
+        offsets: that of the record; None if it is not about one.
     """
 
-    kind: Fault
-    reason: str
-    offset: int | None = None
+    reason: Fault
+    ALSO: ClassVar = ("kind", "offset")
+
+    @property
+    def kind(self) -> Fault:
+        """``reason``, by the name that it had before 0.3."""
+        return self.reason
+
+    @property
+    def offset(self) -> int | None:
+        """The start of ``offsets``, a member until 0.2."""
+        return self.offsets and self.offsets.start
 
     def __str__(self) -> str:
         where = "" if self.offset is None else f"offset {self.offset}: "
-        return f"{where}{self.reason} [{self.kind}]"
+        return f"{where}{self.message} [{self.reason}]"
+
+
+def problem_at(reason: Fault, message: str, offset: int) -> Problem:
+    """Return a problem of the record at an offset."""
+    return Problem(reason=reason, message=message, offsets=OffsetRange(offset, offset + 1))
+
+
+def problem_in(reason: Fault, place: KafkaSpecError | Missing) -> Problem:
+    """Return a problem at a place in a file."""
+    return Problem(reason=reason, message=str(place), file=place.file, position=place.position)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.layout import KeyType, LayoutError, read_key, read_value
-from kafkaspec.values.registry.problems import Fault, Problem
+from kafkaspec.values.registry.problems import Fault, Problem, problem_at
 from kafkaspec.values.registry.schema import (
     Reference,
     RegistryState,
@@ -61,13 +61,13 @@ class Replay:
         self.records += 1
         if len(record.value or b"") > _ESCAPED * self.bounds.schema_bytes:
             reason = f"{len(record.value or b''):,} bytes are more than a schema may have"
-            self.problems.append(Problem(Fault.BOUND, reason, record.offset))
+            self.problems.append(problem_at(Fault.BOUND, reason, record.offset))
             return
         try:
             kind, key = read_key(record.key)
             value = read_value(kind, record.value)
         except LayoutError as error:
-            self.problems.append(Problem(Fault.UNPARSED, str(error), record.offset))
+            self.problems.append(problem_at(Fault.UNPARSED, str(error), record.offset))
             return
         if value is not None and self._collides(key, record.offset):
             return
@@ -83,7 +83,7 @@ class Replay:
             return False
         if sequence in self._sequences:
             reason = f"another record has the sequence number {sequence}"
-            self.problems.append(Problem(Fault.COLLISION, reason, offset))
+            self.problems.append(problem_at(Fault.COLLISION, reason, offset))
             return True
         self._sequences.add(sequence)
         return False

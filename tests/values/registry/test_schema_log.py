@@ -13,6 +13,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.results import Finding, OffsetRange
 from kafkaspec.values.definition import Definition, SchemaError, SchemaType
 from kafkaspec.values.options import Bounds
 from kafkaspec.values.registry.problems import Fault
@@ -351,6 +352,10 @@ def test_what_is_no_record_of_a_registry_is_counted(tmp_path: Path) -> None:
     assert log.subjects == ("a",)
     assert kinds(log) == {Fault.UNPARSED: len(bad)}
     assert [problem.offset for problem in log.problems] == list(range(len(bad)))
+    assert all(isinstance(problem, Finding) for problem in log.problems)
+    for number, problem in enumerate(log.problems):
+        assert problem.offsets == OffsetRange(number, number + 1)
+        assert str(problem) == f"offset {number}: {problem.message} [{problem.reason}]"
 
 
 def test_a_damaged_batch_does_not_hide_the_others(tmp_path: Path) -> None:
