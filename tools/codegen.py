@@ -20,7 +20,7 @@ try:
     from tools.native.build import BuildError, NoCompilerError, rebuild
     from tools.specgen import driver
     from tools.specgen.document import SpecError
-    from tools.specgen.house import house_of
+    from tools.specgen.house import TARGETS, house_of
     from tools.specgen.kaitai.emit import CompilerMissing
     from tools.specgen.lint.rules import lint
     from tools.specgen.loader import load
@@ -62,7 +62,7 @@ def _lint(spec: Path) -> int:
     "--only",
     "targets",
     multiple=True,
-    type=click.Choice(driver.TARGETS),
+    type=click.Choice(TARGETS),
     help="Generate this target only; may be repeated.",
 )
 @click.option(

@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 
 from tools.drafts.text import Yaml, dump
-from tools.specgen import driver
+from tools.specgen import driver, house
 from tools.specgen.house import house_of
 from tools.specgen.loader import spec_files
 from tools.specgen.model import MESSAGES
@@ -32,7 +32,7 @@ from tools.specgen.model import MESSAGES
 SPEC = Path(__file__).resolve().parents[2] / "spec"
 HOUSE = house_of(SPEC)
 """The house of a specification that the library serves."""
-FAST = tuple(target for target in driver.TARGETS if target != "kaitai")
+FAST = tuple(target for target in house.TARGETS if target != "kaitai")
 """All targets but the official compiler, which takes seconds."""
 
 Files = dict[str, Yaml]

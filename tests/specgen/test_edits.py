@@ -31,7 +31,7 @@ from tests.specgen.changes import CHANGES
 from tests.specgen.edits import SPEC, Edit, Tree, edit_spec, imported, make_tree
 from tests.specgen.new_files import NEW_FILES
 from tools.native.build import NoCompilerError, build
-from tools.specgen import driver
+from tools.specgen.house import TARGETS
 from tools.specgen.kaitai.emit import CompilerMissing
 from tools.specgen.lint.rules import lint
 from tools.specgen.loader import load
@@ -143,7 +143,7 @@ def test_edits_together(name: str, tmp_path: Path) -> None:
     edits = [Edit(apply.__name__, apply) for apply in TOGETHER[name]]
     found: list[str] = ["python", "construct", "kaitai"]
     try:
-        tree = make_tree(tmp_path / "all", *edits, targets=driver.TARGETS)
+        tree = make_tree(tmp_path / "all", *edits, targets=TARGETS)
     except CompilerMissing:
         if os.environ.get("CI") == "true":
             raise

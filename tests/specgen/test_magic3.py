@@ -34,7 +34,7 @@ from kafkaspec.errors import KafkaSpecError, Reason
 from tests.specgen import changes
 from tests.specgen.edits import Edit, Tree, imported, make_tree
 from tools.native.build import NoCompilerError, build
-from tools.specgen import driver
+from tools.specgen.house import TARGETS
 from tools.specgen.kaitai.emit import CompilerMissing
 from tools.specgen.lint.rules import lint
 from tools.specgen.loader import load
@@ -95,7 +95,7 @@ def make_draft(name: str, root: Path) -> Draft:
     edit = DRAFTS[name]
     missing = ""
     try:
-        tree = make_tree(root / "all", edit, targets=driver.TARGETS)
+        tree = make_tree(root / "all", edit, targets=TARGETS)
     except CompilerMissing as error:
         if os.environ.get("CI") == "true":
             raise

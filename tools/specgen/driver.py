@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 
-from tools.specgen.house import House
+from tools.specgen.house import TARGETS, House
 from tools.specgen.loader import load
 from tools.specgen.model import Model, Spec
 from tools.specgen.output import Output
@@ -22,11 +22,7 @@ GENERATOR_VERSION = "1"
 
 OTHERS = ("explorer", "schemas")
 """Folders that the generator does not make: ``tools.explorer.build`` and ``tools.outputs`` do."""
-TARGETS = (
-    "layout", "messages", "python", "construct", "docs", "vectors", "native", "kaitai",
-)  # fmt: skip
-"""Emitters, each a package with a module ``emit``; ``kaitai`` needs Java and Maven."""
-OPEN = ("python", "construct", "docs", "vectors")
+OPEN = ("python", "construct", "docs", "vectors", "native")
 """Targets where no house says which; each serves any format."""
 
 _COMMENT = {".py": "# {}", ".c": "/* {} */", ".h": "/* {} */", ".md": "<!-- {} -->"}

@@ -9,6 +9,8 @@ from typing import Any
 
 from tools.specgen.document import Node, SpecError, file_text, parsed
 
+TARGETS = ("layout", "messages", "python", "construct", "docs", "vectors", "native", "kaitai")
+"""Emitters, each a package with a module ``emit``; ``kaitai`` needs Java and Maven."""
 FILE = "house.yaml"
 """The file of the house, in the folder of the specification."""
 
@@ -99,6 +101,10 @@ def house_of(directory: Path) -> House:
         meta=tuple((str(key), str(value or "")) for key, value in meta.items()),
         width=node.number(node.content.get("width", 0), "a number of columns", "width"),
     )
+    for target in house.targets:
+        if target not in TARGETS:
+            message = f"there is no target {target}; the targets are {', '.join(TARGETS)}"
+            raise node.fail(message, "targets")
     try:
         re.compile(house.reference)
     except re.error as error:

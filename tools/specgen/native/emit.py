@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tools.specgen.facts.segments import Batch, Segment, members, segments
 from tools.specgen.model import Model, Type
+from tools.specgen.native import tables
 from tools.specgen.native.columns import INTEGER, LIST
 from tools.specgen.native.decode import (
     LAYOUTS,
@@ -37,11 +38,13 @@ TEMPLATES = Path(__file__).with_name("c")
 
 
 def emit(model: Model) -> list[Output]:
-    """Return two fixed headers, and the codec of the log."""
+    """Return fixed headers, and the codec of the log; tables where no library knows logs."""
+    if not model.house.library:
+        return tables.emit(model)
     every = tuple(spec.id for spec in model.specs)
     fixed = [
         Output(f"native/{name}", every, (TEMPLATES / name).read_text(encoding="utf-8"))
-        for name in ("abi.h", "runtime.h")
+        for name in ("abi.h", "numbers.h", "runtime.h")
     ]
     log = [
         Output("native/segment.c", (segment.type.spec_id,), _Module(segment).text())

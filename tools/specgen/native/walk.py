@@ -259,7 +259,9 @@ class Walk:
             self.out.line(f"p += {size};")
         self.on_bytes(scope, item, start, size)
 
-    def _read_structure(self, scope: Scope, item: Field, reference: TypeReference) -> None:
+    def _read_structure(
+        self, scope: Scope, item: Field, reference: TypeReference, prefix: str | None = None
+    ) -> None:
         inner = self.model.type(reference)
         outer = self.translator(scope)
         end = scope.end
@@ -268,7 +270,8 @@ class Walk:
             size = outer.text(reference.size)
             self.enter(scope, size)
             self.out.line(f"const uint8_t *{end} = p + {size};")
-        prefix = scope.prefix if scope.type.is_frame else f"{scope.prefix}{item.id}."
+        if prefix is None:
+            prefix = scope.prefix if scope.type.is_frame else f"{scope.prefix}{item.id}."
         below = Scope(inner, prefix, self.arguments(scope, inner, reference), end)
         self.read(below)
         if reference.size is not None:

@@ -1,0 +1,242 @@
+/* Numbers in generated C: loads and stores, varints, and arithmetic as in Java. */
+#ifndef KS_NUMBERS_H
+#define KS_NUMBERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define KS_INLINE static inline __attribute__((always_inline, unused))
+#define KS_COLD static __attribute__((noinline, cold, unused))
+#define KS_SLOW static __attribute__((noinline, unused))
+#define KS_LIKELY(x) __builtin_expect(!!(x), 1)
+#define KS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define KS_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 3)
+/* The compiler may not conclude that the pointer equals another: the next record then starts from
+ * the short chain of lengths and not from the long one through all fields. */
+#define KS_HIDE(pointer) __asm__("" : "+r"(pointer))
+#define KS_ASSUME(x) ((x) ? (void)0 : __builtin_unreachable())
+#else
+#define KS_INLINE static inline
+#define KS_COLD static
+#define KS_SLOW static
+#define KS_LIKELY(x) (x)
+#define KS_UNLIKELY(x) (x)
+#define KS_PREFETCH(address) ((void)0)
+#define KS_HIDE(pointer) ((void)0)
+#define KS_ASSUME(x) ((void)0)
+#endif
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define KS_LITTLE 1
+#else
+#define KS_LITTLE 0
+#endif
+
+/* Arithmetic of Java's long: modulo 2^64, without undefined behaviour. */
+KS_INLINE int64_t ks_signed(uint64_t value)
+{
+    int64_t result;
+    memcpy(&result, &value, sizeof result);
+    return result;
+}
+KS_INLINE int64_t ks_add(int64_t a, int64_t b) { return ks_signed((uint64_t)a + (uint64_t)b); }
+KS_INLINE int64_t ks_sub(int64_t a, int64_t b) { return ks_signed((uint64_t)a - (uint64_t)b); }
+KS_INLINE int64_t ks_mul(int64_t a, int64_t b) { return ks_signed((uint64_t)a * (uint64_t)b); }
+/* Division by a positive number, rounded down as in the specification. */
+KS_INLINE int64_t ks_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+KS_INLINE int64_t ks_mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
+KS_INLINE int64_t ks_shl(int64_t a, int64_t b)
+{
+    return b < 0 || b > 63 ? 0 : ks_signed((uint64_t)a << b);
+}
+KS_INLINE int64_t ks_shr(int64_t a, int64_t b)
+{
+    uint64_t sign = a < 0 ? ~UINT64_C(0) : 0;
+    return b < 0 || b > 63 ? ks_signed(sign) : ks_signed((((uint64_t)a ^ sign) >> b) ^ sign);
+}
+
+/* Big-endian integers; the caller has checked that the bytes are there. */
+KS_INLINE int64_t ks_u1(const uint8_t *p) { return p[0]; }
+KS_INLINE int64_t ks_s1(const uint8_t *p) { return (int64_t)p[0] - ((int64_t)(p[0] & 0x80) << 1); }
+KS_INLINE int64_t ks_u2(const uint8_t *p) { return (int64_t)p[0] << 8 | p[1]; }
+KS_INLINE int64_t ks_s2(const uint8_t *p) { return (ks_u2(p) ^ 0x8000) - 0x8000; }
+KS_INLINE uint32_t ks_load4(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | (uint32_t)p[3];
+}
+KS_INLINE int64_t ks_u4(const uint8_t *p) { return ks_load4(p); }
+KS_INLINE int64_t ks_s4(const uint8_t *p)
+{
+    return ((int64_t)ks_load4(p) ^ INT64_C(0x80000000)) - INT64_C(0x80000000);
+}
+KS_INLINE int64_t ks_s8(const uint8_t *p)
+{
+    return ks_signed((uint64_t)ks_load4(p) << 32 | ks_load4(p + 4));
+}
+/* Kept as the bits of a signed integer: no field of the format needs the top bit. */
+KS_INLINE int64_t ks_u8(const uint8_t *p) { return ks_s8(p); }
+
+/* The same with the low byte first. */
+KS_INLINE uint64_t ks_load_le(const uint8_t *p, int size)
+{
+    uint64_t value = 0;
+    for (int i = size - 1; i >= 0; i--)
+        value = value << 8 | p[i];
+    return value;
+}
+KS_INLINE int64_t ks_u2le(const uint8_t *p) { return (int64_t)ks_load_le(p, 2); }
+KS_INLINE int64_t ks_s2le(const uint8_t *p) { return (ks_u2le(p) ^ 0x8000) - 0x8000; }
+KS_INLINE int64_t ks_u4le(const uint8_t *p) { return (int64_t)ks_load_le(p, 4); }
+KS_INLINE int64_t ks_s4le(const uint8_t *p)
+{
+    return (ks_u4le(p) ^ INT64_C(0x80000000)) - INT64_C(0x80000000);
+}
+KS_INLINE int64_t ks_s8le(const uint8_t *p) { return ks_signed(ks_load_le(p, 8)); }
+KS_INLINE int64_t ks_u8le(const uint8_t *p) { return ks_s8le(p); }
+KS_INLINE void ks_store_le(uint8_t *p, int size, int64_t value)
+{
+    for (int i = 0; i < size; i++)
+        p[i] = (uint8_t)((uint64_t)value >> (8 * i));
+}
+
+KS_INLINE void ks_store(uint8_t *p, int size, int64_t value)
+{
+    uint64_t bits = (uint64_t)value;
+    for (int i = size - 1; i >= 0; i--) {
+        p[i] = (uint8_t)bits;
+        bits >>= 8;
+    }
+}
+
+/*
+ * Varints: base 128, low group first. A reader returns the position after it, or NULL if the bytes
+ * end or the last possible byte says that another follows. Bits beyond the width are dropped.
+ */
+KS_SLOW const uint8_t *ks_groups_slow(const uint8_t *p, const uint8_t *end, int most, uint64_t *out)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < most && p < end; i++, p++) {
+        value |= (uint64_t)(*p & 0x7f) << (7 * i);
+        if (*p < 0x80) {
+            *out = value;
+            return p + 1;
+        }
+    }
+    return NULL;
+}
+
+KS_INLINE const uint8_t *ks_groups(const uint8_t *p, const uint8_t *end, int most, uint64_t *out)
+{
+    if (KS_LIKELY(p < end)) {
+        uint64_t low = p[0];
+        if (low < 0x80) {
+            *out = low;
+            return p + 1;
+        }
+        if (KS_LIKELY(end - p >= 2)) {
+            uint64_t high = p[1];
+            if (KS_LIKELY(high < 0x80)) {
+                *out = (low & 0x7f) | high << 7;
+                return p + 2;
+            }
+        }
+    }
+    /* A separate variable, so that the rare case does not force `out` into memory. */
+    uint64_t rest = 0;
+    p = ks_groups_slow(p, end, most, &rest);
+    *out = rest;
+    return p;
+}
+
+/* The same where the longest varint can be read, whatever it says. */
+KS_INLINE const uint8_t *ks_near(const uint8_t *p, int most, uint64_t *out)
+{
+    uint64_t low = p[0];
+    if (KS_LIKELY(low < 0x80)) {
+        *out = low;
+        return p + 1;
+    }
+    uint64_t high = p[1];
+    if (KS_LIKELY(high < 0x80)) {
+        *out = (low & 0x7f) | high << 7;
+        return p + 2;
+    }
+    uint64_t rest = 0;
+    p = ks_groups_slow(p, p + most, most, &rest);
+    *out = rest;
+    return p;
+}
+
+KS_INLINE int64_t ks_unsigned32(uint64_t bits) { return (int64_t)(uint32_t)bits; }
+KS_INLINE int64_t ks_signed32(uint64_t bits)
+{
+    uint32_t code = (uint32_t)bits;
+    return (int64_t)(code >> 1) ^ -(int64_t)(code & 1);
+}
+/* Sizes and offsets, which are hardly ever negative: the compiler sees that they are not. */
+KS_INLINE int64_t ks_natural32(uint64_t bits)
+{
+    uint32_t code = (uint32_t)bits;
+    return KS_LIKELY(!(code & 1)) ? (int64_t)(code >> 1) : ~(int64_t)(code >> 1);
+}
+KS_INLINE int64_t ks_signed64(uint64_t bits) { return (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1); }
+
+#define KS_READERS(name, most, meaning, usual)                                                          \
+    KS_INLINE const uint8_t *ks_read_##name(const uint8_t *p, const uint8_t *end, int64_t *out)    \
+    {                                                                                              \
+        uint64_t bits;                                                                             \
+        p = ks_groups(p, end, most, &bits);                                                        \
+        *out = meaning(bits);                                                                      \
+        return p;                                                                                  \
+    }                                                                                              \
+    KS_INLINE const uint8_t *ks_near_##name(const uint8_t *p, int64_t *out)                        \
+    {                                                                                              \
+        uint64_t bits;                                                                             \
+        p = ks_near(p, most, &bits);                                                               \
+        *out = usual(bits);                                                                        \
+        return p;                                                                                  \
+    }
+KS_READERS(unsigned_varint32, 5, ks_unsigned32, ks_unsigned32)
+KS_READERS(varint32, 5, ks_signed32, ks_natural32)
+KS_READERS(varint64, 10, ks_signed64, ks_signed64)
+
+KS_INLINE uint64_t ks_zigzag(int64_t value)
+{
+    return ((uint64_t)value << 1) ^ (value < 0 ? ~UINT64_C(0) : 0);
+}
+
+/* The groups that a varint is written from; the check of ranges limits 32-bit values. */
+KS_INLINE uint64_t ks_code_varint32(int64_t value) { return ks_zigzag(value); }
+KS_INLINE uint64_t ks_code_varint64(int64_t value) { return ks_zigzag(value); }
+KS_INLINE uint64_t ks_code_unsigned_varint32(int64_t value) { return (uint64_t)value; }
+
+KS_INLINE int ks_fits_varint32(int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
+KS_INLINE int ks_fits_varint64(int64_t value) { return value <= INT64_MAX; }
+KS_INLINE int ks_fits_unsigned_varint32(int64_t value)
+{
+    return value >= 0 && value <= (int64_t)UINT32_MAX;
+}
+
+KS_INLINE int64_t ks_groups_size(uint64_t code)
+{
+    int64_t size = 1;
+    while (KS_UNLIKELY(code >= 0x80)) {
+        code >>= 7;
+        size++;
+    }
+    return size;
+}
+
+KS_INLINE uint8_t *ks_write_groups(uint8_t *p, uint64_t code)
+{
+    while (KS_UNLIKELY(code >= 0x80)) {
+        *p++ = (uint8_t)(code | 0x80);
+        code >>= 7;
+    }
+    *p++ = (uint8_t)code;
+    return p;
+}
+
+#endif
