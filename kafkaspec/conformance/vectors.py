@@ -8,30 +8,22 @@ that only read logs. Verdicts and values come from the vectors, never from a cod
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec._generated.python.model.recordbatch import Entry, RecordBatch
-from kafkaspec._generated.python.model.recordbatch import Record as RecordStructure
 from kafkaspec.checksum import crc32
 from kafkaspec.codecs import get_codec
 from kafkaspec.conformance.cases import Case, CaseValue, Items, Refusal, reasons_of
 from kafkaspec.conformance.protocol import RequestKind, encode_bytes
 from kafkaspec.errors import Reason
+from kafkaspec.layout import EntryKind, FieldLayout
 from kafkaspec.layout import Kind as FieldKind
-from kafkaspec.layout.framing import (
-    ENTRY,
-    LEGACY_MESSAGE,
-    MINIMUM_MESSAGE,
-    RECORD_BATCH,
-    field_of,
-)
-
-_RECORD: Final = "recordbatch.record"
-_HEADER: Final = "recordbatch.header"
-_VARINT: Final = "varint.varint32"
+from kafkaspec.layout.framing import ENTRY, LEGACY_MESSAGE, MINIMUM_MESSAGE, field_of
+from kafkaspec.layout.kinds import CURRENT, KINDS, new_entry
+from kafkaspec.layout.names import HEADERS
 
 _OFFSET: Final = 100
 """Of the legacy messages. The offset of a record follows from the header that its vector names."""
@@ -45,9 +37,9 @@ def vector_cases() -> Iterator[Case]:
     vectors = _vectors()
     for vector in vectors:
         yield _structure(vector)
-    header = next(item for item in vectors if item["type"] == _RECORD)["parameters"][0]
+    wrappers = _wrappers({vector["type"]: vector for vector in reversed(vectors)})
     for vector in vectors:
-        wrapped = _wrapped(vector, header)
+        wrapped = _wrapped(vector, wrappers)
         if wrapped is not None:
             yield wrapped
 
@@ -104,48 +96,97 @@ def _parameter(item: Any) -> Any:
 # -- in a log ------------------------------------------------------------------------------------
 
 
-def _wrapped(vector: dict[str, Any], header: dict[str, Any]) -> Case | None:
+@dataclass(frozen=True)
+class _Wrapper:
+    """How a vector of a type becomes a log: a kind of batch, and the bytes around the vector.
+
+    Attributes:
+        kind: the kind; one of messages for a message.
+        part: what the vector is: ``message``, ``set``, ``framed``, ``record`` or ``header``.
+        header: the header of the batch of a record, as a parameter of its vector.
+        around: bytes of a record before and after a header in it.
+    """
+
+    kind: EntryKind
+    part: str
+    header: dict[str, Any]
+    around: tuple[bytes, bytes] = (b"", b"")
+
+
+def _wrappers(first: Mapping[str, dict[str, Any]]) -> dict[str, _Wrapper]:
+    """Return the wrapper of each type of which there is one, from the first vector of each."""
+    found: dict[str, _Wrapper] = {}
+    for kind in sorted(KINDS.values(), key=lambda kind: kind.magic != CURRENT):
+        if not kind.has_record_sets:
+            found.setdefault(kind.key, _Wrapper(kind, "message", {}))
+            continue
+        base = first[kind.record]
+        header = base["parameters"][0]
+        framed = _only(kind.record_set).type
+        for key, part in ((kind.record_set, "set"), (framed, "framed"), (kind.record, "record")):
+            found.setdefault(key, _Wrapper(kind, part, header))
+        of_headers = next((i for i in LAYOUTS[kind.record].fields if i.id == HEADERS), None)
+        if of_headers is not None:
+            inner = bytes.fromhex(first[of_headers.type]["hex"])
+            before, _, after = bytes.fromhex(base["hex"]).partition(inner)
+            wrapper = _Wrapper(kind, "header", header, (before, after))
+            found.setdefault(of_headers.type, wrapper)
+    return found
+
+
+def _only(type_key: str) -> FieldLayout:
+    """Return the field that repeats."""
+    return next(item for item in LAYOUTS[type_key].fields if item.repeated)
+
+
+def _wrapped(vector: dict[str, Any], wrappers: Mapping[str, _Wrapper]) -> Case | None:
     """Return the vector in a log, None if it says nothing about logs."""
     data = bytes.fromhex(vector["hex"])
     if vector["verdict"] == "accept" and vector["end"] not in (len(data), 0):
         return None  # in a log, what follows would be refused
+    wrapper = wrappers.get(vector["type"])
+    if wrapper is None:
+        return None
     items: list[dict[str, Any]] = [{}]
-    match vector["type"]:
-        case "recordbatch.legacy_message":
+    kind, header = wrapper.kind, wrapper.header
+    match wrapper.part:
+        case "message":
             if not _sound(vector, data):
                 return None
             log = _framing(len(data)) + data
             items = [{"offset": _OFFSET} | _members(vector, ("timestamp", "key", "value"))]
-        case "recordbatch.record_set":
-            batch = _batch(vector["parameters"][0])
-            log, items = _log(batch, data), [{}] * batch.num_records
-        case "recordbatch.framed_record":
-            log = _log(_batch(header), data)
-        case "recordbatch.record":
-            log = _log(_batch(header), _varint(len(data)) + data)
-            items = [
-                {name: vector["instances"][name] for name in ("offset", "timestamp")}
-                | _members(vector, ("key", "value"))
-                if vector["verdict"] == "accept"
-                else {}
-            ]
-        case "recordbatch.header":
-            body = _record_up_to_headers(header) + _varint(1) + data
-            log = _log(_batch(header), _varint(len(body)) + body)
+        case "set":
+            header = vector["parameters"][0]
+            log = _log(kind, header, data)
+            items = [{}] * getattr(_batch(kind, header), kind.count)
+        case "framed":
+            log = _log(kind, header, data)
+        case "record":
+            log = _log(kind, header, _framed(kind, data))
+            if vector["verdict"] == "accept":
+                said = vector["instances"]
+                items = [{name: said[name] for name in ("offset", "timestamp") if name in said}]
+                items[0] |= _members(vector, ("key", "value"))
         case _:
-            return None
+            before, after = wrapper.around
+            log = _log(kind, header, _framed(kind, before + data + after))
     expected: Refusal | Items = Items(items)
     if vector["verdict"] == "reject":
-        expected = Refusal(reasons_of(vector["reason"]) | _also(vector))
+        expected = Refusal(reasons_of(vector["reason"]) | _also(vector, wrapper))
     return Case(
         f"record/{vector['type']}/{vector['name']}", RequestKind.LOG, log, expected, vector["why"]
     )
 
 
-def _also(vector: dict[str, Any]) -> frozenset[str]:
+def _also(vector: dict[str, Any], wrapper: _Wrapper) -> frozenset[str]:
     """Return other reasons, for bytes that also break another rule inside a record."""
-    short = vector["reason"] == Reason.TRUNCATED
-    return frozenset({Reason.INVALID_VALUE}) if short and vector["type"] == _HEADER else frozenset()
+    if wrapper.part != "header":
+        return frozenset()
+    if wrapper.around[1]:  # a header that is cut, or ends early, takes what follows or leaves it
+        return frozenset({Reason.INVALID_VALUE, *reasons_of(Reason.TRUNCATED)})
+    return (
+        frozenset({Reason.INVALID_VALUE}) if vector["reason"] == Reason.TRUNCATED else frozenset()
+    )
 
 
 def _sound(vector: dict[str, Any], data: bytes) -> bool:
@@ -172,27 +213,23 @@ def _framing(size: int) -> bytes:
     )
 
 
-def _batch(parameter: dict[str, Any]) -> RecordBatch:
+def _batch(kind: EntryKind, parameter: dict[str, Any]) -> Any:
     """Return the header that belongs to the records of a vector."""
     data = bytes.fromhex(parameter["hex"])
-    batch, _ = _CODEC.parse(RECORD_BATCH, data, parameters=parameter["parameters"])
-    assert isinstance(batch, RecordBatch)
-    return batch
+    return _CODEC.parse(kind.key, data, parameters=parameter["parameters"])[0]
 
 
-def _log(batch: RecordBatch, records: bytes) -> bytes:
+def _log(kind: EntryKind, header: dict[str, Any], records: bytes) -> bytes:
     """Return a log of one batch with these records, and with the right checksum and sizes."""
-    batch.records = records
-    entry = Entry(base_offset=batch.base_offset, message=batch)
-    return _CODEC.serialize(ENTRY, entry)
+    batch = _batch(kind, header)
+    setattr(batch, kind.payload, records)
+    return _CODEC.serialize(ENTRY, new_entry(batch, batch.base_offset))
 
 
-def _record_up_to_headers(header: dict[str, Any]) -> bytes:
-    """Return a record up to, but without, the number of its headers."""
-    batch = _batch(header)
-    record = RecordStructure(batch=batch, timestamp_delta=0, offset_delta=0)
-    return _CODEC.serialize(_RECORD, record, parameters=(batch,))[: -len(_varint(0))]
-
-
-def _varint(value: int) -> bytes:
-    return _CODEC.serialize(_VARINT, value)
+def _framed(kind: EntryKind, record: bytes) -> bytes:
+    """Return a record after its size."""
+    size, _ = LAYOUTS[_only(kind.record_set).type].fields
+    number = len(record) + size.derive_plus
+    if size.kind is FieldKind.INTEGER:
+        return number.to_bytes(size.size, "big", signed=size.signed) + record
+    return _CODEC.serialize(size.type, number) + record

@@ -22,6 +22,7 @@ from kafkaspec._generated.layout.files import FILES
 from kafkaspec.cli.main import main
 from kafkaspec.codecs.installed import codec_names, get_codec
 from kafkaspec.compression import NAMES
+from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.files import names
 from kafkaspec.files.indexes import INDEXES
 from kafkaspec.layout.framing import field_position
@@ -75,6 +76,15 @@ def every_codec_gives_every_verdict(root: Path) -> None:
                 else:
                     assert vector["verdict"] == "accept", (name, vector)
                     assert end == vector["end"], (name, vector)
+
+
+def conform_puts_the_vectors_of_every_kind_into_logs(root: Path) -> None:
+    cases = [case.id for case in vector_cases()]
+    for kind in KINDS.values():
+        if kind.has_record_sets:
+            assert any(name.startswith(f"record/{kind.record}/") for name in cases), kind.key
+    for name in CODECS:
+        command("conform", "--codec", name, "--only", "record/*")
 
 
 def batch(offset: int, magic: int, **options: Any) -> bytes:
@@ -308,6 +318,7 @@ def files_of_entries_without_offsets(root: Path) -> None:
 
 CHECKS = (
     every_codec_gives_every_verdict,
+    conform_puts_the_vectors_of_every_kind_into_logs,
     logs_of_all_magics_go_through_every_command,
     messages_that_came_are_read_by_name,
     indexes_that_came_are_made_from_the_log,
