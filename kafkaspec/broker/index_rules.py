@@ -19,16 +19,17 @@ from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.files.arrays import serialize_array
-from kafkaspec.files.indexes import INDEXES, LARGEST_RELATIVE_OFFSET, OffsetIndex
+from kafkaspec.files.indexes import INDEXES, LARGEST_RELATIVE_OFFSET
 from kafkaspec.layout.framing import fixed_size
-from kafkaspec.layout.names import RELATIVE_OFFSET
+from kafkaspec.layout.names import POSITION, RELATIVE_OFFSET
 from kafkaspec.layout.stand_ins import LACKING, NONE
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.segment import Segment
 
 _BY_BROKER: Final = TimestampType.LOG_APPEND_TIME
-_POSITION: Final = OffsetIndex.other
+_BY_POSITION: Final = tuple(kind for kind in names.INDEXES if FILES[kind].largest is None)
+"""The offset index, and others with the positions of the same batches."""
 _OTHERS: Final = tuple(kind for kind in names.NEW_INDEXES if FILES[kind].largest)
 """Indexes of the largest numbers of a header besides the time index."""
 
@@ -134,7 +135,8 @@ class IndexBuilder:
         self.went_back = False
         self._profile = profile
         self._interval = interval
-        self._most = max_bytes // fixed_size(OffsetIndex.type_key)
+        sizes = [fixed_size(INDEXES[kind].type_key) for kind in _BY_POSITION]
+        self._most = max_bytes // max(sizes)
         self._by_batch = rule is Rule.RECOVERY or profile.index_unit is IndexUnit.BATCH
         self._by_record = rule is Rule.APPEND and profile.time_entry is TimeEntry.RECORD
         self._first_key = profile.index_key is IndexKey.FIRST
@@ -277,8 +279,8 @@ class IndexBuilder:
         Raises:
             KafkaSpecError: ``unencodable``: an offset is too far from the base offset.
         """
-        columns = {RELATIVE_OFFSET: self._offsets, _POSITION: self._positions}
-        files = {names.OFFSET_INDEX: serialize_array(OffsetIndex.type_key, columns)}
+        columns = {RELATIVE_OFFSET: self._offsets, POSITION: self._positions}
+        files = {kind: serialize_array(INDEXES[kind].type_key, columns) for kind in _BY_POSITION}
         for each in self._written():
             files[each.kind] = serialize_array(INDEXES[each.kind].type_key, each.columns())
         return files

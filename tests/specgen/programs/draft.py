@@ -179,44 +179,60 @@ def messages_that_came_are_read_by_name(root: Path) -> None:
         command("cluster" if topic == "__cluster_metadata" else "groups", path, codes=(0, 1))
 
 
-def _delayed(path: Path, field: str) -> None:
-    """Write a log of the newest magic, whose batches have numbers that rise and fall."""
+def _numbered(path: Path, field: str | None) -> None:
+    """Write a log of the newest magic; a number in the headers of its batches rises and falls."""
     with ks.SegmentWriter(path, segment_bytes=6000, index_interval_bytes=300) as writer:
         for n in range(60):
-            given = {field: 5000 + 20 * n + n * 37 % 101}
-            writer.append(batch(3 * n, max(KINDS), header=given if n % 5 else None))
+            given = {field: 5000 + 20 * n + n * 37 % 101} if field and n % 5 else None
+            writer.append(batch(3 * n, max(KINDS), header=given))
+
+
+def _judged(kind: str, file: Path) -> list[dict[str, int]]:
+    """Read an index with all codecs; its entries are those that the batches demand."""
+    source = FILES[kind].largest
+    batches = list(ks.Segment(file.with_suffix(".log")).batches())
+    name = "position" if source is None else source.name
+    numbers = [
+        (b.last_offset, b.position if source is None else getattr(b.message, name)) for b in batches
+    ]
+    rows: list[dict[str, int]] = []
+    for codec in CODECS:
+        index = INDEXES[kind](file, codec=codec)
+        field = index.other
+        found = [{"offset": e.offset, field: getattr(e, field)} for e in index.entries]
+        assert rows in ([], found), codec
+        rows = found
+        values = [row[field] for row in rows]
+        assert values == sorted(set(values))
+        for row in rows:
+            assert (row["offset"], row[field]) in numbers
+            if source is not None:
+                assert row[field] == max(n for at, n in numbers if at <= row["offset"])
+        if source is not None:
+            assert values[-1] == max(number for _, number in numbers)
+        keys = [row[index.key] for row in rows]
+        for wanted in (keys[0] - 1, *keys, keys[-1] + 1):
+            entry = index.lookup(wanted)
+            least = [row for row in rows if row[index.key] <= wanted]
+            assert (entry and entry.offset) == (least[-1]["offset"] if least else None)
+    return rows
 
 
 def indexes_that_came_are_made_from_the_log(root: Path) -> None:
     """Written, listed, looked up, verified, rebuilt; each entry is judged by the batches."""
     for kind in names.NEW_INDEXES:
         source = FILES[kind].largest
-        assert source is not None
         path = root / f"t{kind}" / "t-0"
         path.parent.mkdir()
-        _delayed(path, source.name)
+        _numbered(path, source and source.name)
         found = sorted(path.glob(f"*{kind}"))
         assert len(found) == len(list(path.glob("*.log"))) > 1
         for file in found:
-            batches = list(ks.Segment(file.with_suffix(".log")).batches())
-            numbers = [(b.last_offset, getattr(b.message, source.name)) for b in batches]
-            for name in CODECS:
-                index = INDEXES[kind](file, codec=name)
-                rows = [(getattr(entry, source.field), entry.offset) for entry in index.entries]
-                assert rows == sorted(set(rows))
-                for number, offset in rows:
-                    assert (offset, number) in numbers
-                    assert number == max(value for at, value in numbers if at <= offset)
-                largest = max(value for _, value in numbers)
-                assert rows[-1][0] == largest
-                for wanted in (rows[0][0] - 1, *(row[0] for row in rows), largest + 1):
-                    entry = index.lookup(wanted)
-                    least = [row for row in rows if row[0] <= wanted]
-                    assert (entry and entry.offset) == (least[-1][1] if least else None)
+            rows = _judged(kind, file)
             lines = command("dump", "--format", "json", file).splitlines()
-            shown = [json.loads(line) for line in lines]
-            assert [(line[source.field], line["offset"]) for line in shown] == rows
-            assert source.field in command("explain", file)
+            for line, row in zip(map(json.loads, lines), rows, strict=True):
+                assert line.items() >= row.items()
+            assert list(rows[0])[1] in command("explain", file)
         assert ks.verify(path).findings == []
         command("verify", "--codec", "all", path)
         command("verify", found[0])
@@ -229,20 +245,28 @@ def indexes_that_came_are_made_from_the_log(root: Path) -> None:
         command("doctor", path.parent, codes=(0, 1))
         command("stats", path)
         command("convert", path, "-o", root / f"old{kind}-0", "--magic", 2)
-        assert not list((root / f"old{kind}-0").glob(f"*{kind}"))
+        stays = source is None  # a position is of any batch
+        assert bool(list((root / f"old{kind}-0").glob(f"*{kind}"))) == stays
         command("redact", path, "-o", root / f"red{kind}", "--key", "k1")
         assert list((root / f"red{kind}").rglob(f"*{kind}"))
         command("verify", next((root / f"red{kind}").rglob("*.log")).parent)
-        data = bytearray(found[0].read_bytes())
-        at = field_position(LAYOUTS[FILES[kind].entry], source.field)
-        size = INDEXES[kind](found[0]).entry_size
-        data[size + at + 7] = 0  # the largest number so far is above it
-        found[0].write_bytes(data)
-        wrong = {finding.file for finding in ks.verify(path).findings}
-        assert wrong == {str(found[0])}
+        _damaged(kind, path, found[0])
+
+
+def _damaged(kind: str, path: Path, file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    index = INDEXES[kind](file)
+    at = index.entry_size + field_position(LAYOUTS[index.type_key], index.other)
+    for changed in (0, 7):  # an enormous number, without a sign perhaps; another number
+        wrong = bytearray(data)
+        wrong[at + changed] ^= 0x80
+        file.write_bytes(wrong)
+        for name in CODECS[:2]:
+            assert {item.file for item in ks.verify(path, codec=name).findings} == {str(file)}
         command("verify", path, codes=(1,))
-        found[0].write_bytes(data[:-1])
-        command("verify", path, codes=(1,))
+        command("dump", file, codes=(0, 1))
+    file.write_bytes(data[:-1])
+    command("verify", path, codes=(1,))
 
 
 def a_codec_without_a_library_is_named(root: Path) -> None:
