@@ -23,13 +23,7 @@ from kafkaspec.log import lookup, transactions
 from kafkaspec.log.base import Log
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.headers import sound_headers
-from kafkaspec.log.options import (
-    FindOptions,
-    Isolation,
-    LogStart,
-    RecordOptions,
-    SegmentOptions,
-)
+from kafkaspec.log.options import FindOptions, Isolation, LogStart, RecordOptions, SegmentOptions
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import W, selection_of
 from kafkaspec.model import Record
