@@ -28,6 +28,7 @@ CATEGORIES: Final = {
     "index": "offset, time and transaction indexes that brokers wrote",
     "snapshot": "producer snapshots that brokers wrote",
     "checksum": "the same files with one bit changed",
+    "resource": "hostile counts, bombs and depth, with a bound on memory (with --resource)",
 }
 """Categories of cases by the first part of their ids."""
 
@@ -136,6 +137,8 @@ class Case:
         why: what it tests, for people.
         extra: further members of the request.
         checksum: only a decoder that verifies checksums can pass.
+        most_memory: bytes of memory that the answer may take; None for any.
+        needs: codec that the testee must decompress itself, "" for none.
     """
 
     id: str
@@ -145,6 +148,8 @@ class Case:
     why: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
     checksum: bool = False
+    most_memory: int | None = None
+    needs: str = ""
 
     @property
     def category(self) -> str:

@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Final
 
+from kafkaspec.conformance import memory
 from kafkaspec.conformance.protocol import (
     HELLO,
     PROTOCOL,
@@ -33,6 +35,9 @@ START_TIMEOUT: Final = 60.0
 
 MAX_ANSWER: Final = 64 << 20
 """Largest answer in bytes; the largest golden segment needs a fraction of that."""
+
+_LOOK: Final = 0.02
+"""Seconds between two looks at the memory of a testee."""
 
 _LAST_WORDS = 400  # bytes of standard error that a message shows, from the begin of a word
 
@@ -90,8 +95,18 @@ class Testee:
         assert self._hello is not None
         return self._hello
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    @property
+    def measures_memory(self) -> bool:
+        """Whether the system says how much memory a testee takes: Linux does."""
+        return memory.is_known()
+
+    def ask(self, request: dict[str, Any], most_memory: int | None = None) -> dict[str, Any]:
         """Return the answer to a request.
+
+        Args:
+            request: the request.
+            most_memory: bytes of memory that it may take beyond what it has now; None for any. It
+                is ended as soon as it takes more.
 
         Raises:
             BreakdownError: there is no usable answer. The testee has been ended.
@@ -100,7 +115,7 @@ class Testee:
         if self._conversation is None:
             self._start()
         try:
-            answer = self._exchange(request, self._timeout)
+            answer = self._exchange(request, self._timeout, most_memory)
             check = RequestKind(request["kind"])
             try:
                 check_answer(answer, check)
@@ -123,9 +138,11 @@ class Testee:
             self.close()
             raise StartError(f"the testee does not say hello: {error}") from None
 
-    def _exchange(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def _exchange(
+        self, request: dict[str, Any], timeout: float, most_memory: int | None = None
+    ) -> dict[str, Any]:
         assert self._conversation is not None
-        data = self._conversation.exchange(line(request), timeout)
+        data = self._conversation.exchange(line(request), timeout, most_memory)
         try:
             answer = parse_line(data)
         except ProtocolError as error:
@@ -179,19 +196,37 @@ class _Conversation:
         for thread in self._threads:
             thread.start()
 
-    def exchange(self, request: bytes, timeout: float) -> bytes:
+    def exchange(self, request: bytes, timeout: float, most_memory: int | None = None) -> bytes:
         """Return the line that answers a line."""
+        before = 0 if most_memory is None else memory.begin(self._process.pid)
         self._requests.put(request)
-        try:
-            answer = self._answers.get(timeout=timeout)
-        except Empty:
-            detail = f"no answer in {timeout:g} seconds"
-            raise BreakdownError(CaseFailure.TIMED_OUT, detail) from None
+        answer = self._waited(timeout, most_memory, before)
         if len(answer) > self._max_answer:
             raise BreakdownError(CaseFailure.OVERSIZED, f"more than {self._max_answer} bytes")
         if not answer.endswith(b"\n"):
             raise BreakdownError(CaseFailure.CRASHED, self._obituary())
         return answer
+
+    def _waited(self, timeout: float, most_memory: int | None, before: int) -> bytes:
+        """Return the answer when it comes, while the memory is watched."""
+        end = time.monotonic() + timeout
+        while True:
+            left = end - time.monotonic()
+            answer = None
+            with suppress(Empty):
+                answer = self._answers.get(
+                    timeout=max(min(left, _LOOK), 0) if most_memory else left
+                )
+            if most_memory is not None:
+                taken = memory.largest(self._process.pid) - before
+                if taken > most_memory:
+                    detail = f"{taken >> 20} MiB, where {most_memory >> 20} MiB are allowed"
+                    raise BreakdownError(CaseFailure.MEMORY, detail)
+            if answer is not None:
+                return answer
+            if time.monotonic() >= end:
+                detail = f"no answer in {timeout:g} seconds"
+                raise BreakdownError(CaseFailure.TIMED_OUT, detail)
 
     def end(self) -> None:
         """Kill the process and its children, and wait for it."""

@@ -64,6 +64,8 @@ class CaseFailure(StrEnum):
     """The answer does not follow the protocol."""
     OVERSIZED = "oversized"
     """The answer is longer than the runner accepts."""
+    MEMORY = "memory"
+    """It took more memory than the case allows."""
     NOT_RUN = "not_run"
     """The testee had broken down too often."""
 

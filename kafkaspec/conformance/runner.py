@@ -177,11 +177,15 @@ class Run:
             return CaseOutcome.SKIPPED, None, f"does not read {case.kind}"
         if case.checksum and not hello.checksums:
             return CaseOutcome.SKIPPED, None, "does not verify checksums"
+        if case.needs and case.needs not in hello.compression:
+            return CaseOutcome.SKIPPED, None, f"does not decompress {case.needs}"
+        if case.most_memory is not None and not self.testee.measures_memory:
+            return CaseOutcome.SKIPPED, None, "memory cannot be measured on this system"
         if self.breakdowns > self.max_breakdowns:
             detail = f"broken down more than {self.max_breakdowns} times"
             return CaseOutcome.FAILED, CaseFailure.NOT_RUN, detail
         try:
-            answer = self.testee.ask(case.request(hello))
+            answer = self.testee.ask(case.request(hello), case.most_memory)
         except BreakdownError as error:
             self.breakdowns += 1
             return CaseOutcome.FAILED, error.failure, str(error)

@@ -22,6 +22,7 @@ from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
 from kafkaspec.conformance.process import StartError, Testee
 from kafkaspec.conformance.protocol import CaseFailure
+from kafkaspec.conformance.resource import RESOURCE, resource_cases
 from kafkaspec.conformance.runner import CaseOutcome, ExpectedFailuresError, Run, read_expected
 from kafkaspec.conformance.vectors import vector_cases
 
@@ -39,15 +40,17 @@ Protocol of a testee: docs/guide/conform.md. Ids of cases begin with
              files that brokers wrote, compared with the producer's
              acknowledgements and the dump tool (with --cases)
   checksum   such files with one bit changed (with --cases)
+  resource   counts, lengths, bombs and depth that no decoder should follow, with a
+             bound on its memory (with --resource)
 
 The vectors are part of every installation. Files of brokers are not: a clone
 of the repository has them in tests/golden.
 
 A list of expected failures has lines of a pattern of case ids, how they fail
 (accepted, refused, wrong, wrong_reason, crashed, timed_out, garbage,
-oversized) and why. Each case that a pattern matches must fail in this way. A
+oversized, memory) and why. Each case that a pattern matches must fail in this way. A
 pattern that matches nothing is an error too, unless --only, or no --cases,
-leaves cases out.
+leaves cases out. Lines about resource/ are read with --resource only.
 
 Exit codes: 0 all as expected, 1 not as expected, 2 wrong usage or a testee that does not
 start.
@@ -68,6 +71,9 @@ def conform_command(
         multiple=True,
         type=click.Path(path_type=Path, exists=True, file_okay=False),
     ),
+    resource: bool = option(
+        "Also hostile counts, bombs and depth, with a bound on the memory of the testee (Linux)."
+    ),
     only: tuple[str, ...] = option("Cases to run. Can be repeated.", metavar="PATTERN"),
     expected_file: Path | None = option(
         "--expected-failures",
@@ -87,9 +93,11 @@ def conform_command(
     command = _command(testee, codec)
     try:
         expected = read_expected(expected_file) if expected_file else []
+        if not resource:  # nor are lines about these cases stale
+            expected = [item for item in expected if not item.pattern.startswith(RESOURCE)]
         with Testee(command, timeout=timeout) as process:
             run = Run(process, expected, partial=bool(only) or not cases)
-            chosen = _chosen(cases, only)
+            chosen = _chosen(cases, only, resource=resource)
             for result in run.all(chosen):
                 report.line("case", result.case, result)
             if run.results:
@@ -117,9 +125,11 @@ def _command(testee: str | None, codec: str | None) -> list[str]:
     return command
 
 
-def _chosen(folders: tuple[Path, ...], only: tuple[str, ...]) -> Iterator[Case]:
+def _chosen(folders: tuple[Path, ...], only: tuple[str, ...], *, resource: bool) -> Iterator[Case]:
     def all_of_them() -> Iterator[Case]:
         yield from vector_cases()
+        if resource:
+            yield from resource_cases()
         for folder in folders:
             yield from golden_cases(folder)
 

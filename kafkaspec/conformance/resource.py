@@ -1,0 +1,117 @@
+"""Cases of hostile bytes: few of them, that ask for much memory, time or depth.
+
+A decoder must refuse them, and take little: a bound on its memory goes with each case. The bytes
+are the vectors of counts and lengths, and batches whose payloads are bombs or never end.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from kafkaspec import compression
+from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.codecs import get_codec
+from kafkaspec.conformance.cases import Case, Refusal
+from kafkaspec.conformance.protocol import RequestKind
+from kafkaspec.conformance.vectors import vector_cases
+from kafkaspec.layout import names
+from kafkaspec.layout.framing import ENTRY
+from kafkaspec.layout.kinds import CURRENT, KINDS
+from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.encoding import encode
+from kafkaspec.model import Record
+
+RESOURCE: Final = "resource/"
+"""Ids of these cases begin so."""
+ROOM: Final = 48 << 20
+"""Bytes of memory that a case may take beyond what the testee has before it ..."""
+ROOM_A_BYTE: Final = 24
+"""... and for each byte of the case, which is sent as text and decoded."""
+
+_BOMB: Final = 256 << 20
+"""Bytes after decompression."""
+_DEPTH: Final = 300
+"""Wrappers inside wrappers."""
+_NESTED: Final = "gzip"
+_LENGTHS: Final = ("len", "count")
+
+
+def resource_cases() -> Iterator[Case]:
+    """Yield the cases, in order."""
+    yield from _hostile_vectors()
+    yield from _bombs()
+    yield from _nested()
+
+
+def bound_of(data: bytes) -> int:
+    """Return how much memory a case may take, in bytes."""
+    return ROOM + ROOM_A_BYTE * len(data)
+
+
+def _case(name: str, data: bytes, why: str, needs: str = "") -> Case:
+    return Case(
+        f"{RESOURCE}{name}", RequestKind.LOG, data, Refusal(), why,
+        most_memory=bound_of(data), needs=needs,
+    )  # fmt: skip
+
+
+def _hostile_vectors() -> Iterator[Case]:
+    """Yield the vectors whose counts and lengths are larger than what follows them."""
+    for case in vector_cases():
+        if case.category == "structure" and isinstance(case.expected, Refusal):
+            layout = LAYOUTS[case.extra["type"]]
+            field = case.expected.path.rpartition("/")[2]
+            if any(each.id == field and each.derive in _LENGTHS for each in layout.fields):
+                yield replace(
+                    case,
+                    id=case.id.replace("structure/", RESOURCE, 1),
+                    expected=Refusal(),
+                    most_memory=bound_of(case.data),
+                )
+
+
+def _bombs() -> Iterator[Case]:
+    """Yield batches that decompress to zeros, of which the first is not a record."""
+    for codec, name in enumerate(compression.NAMES):
+        if codec and compression.is_coded(codec, CURRENT):
+            data = _entry(CURRENT, codec, _zeros(codec))
+            why = f"{_BOMB} zeros, compressed with {name}: the first is not a record."
+            yield _case(f"bomb/{name}", data, why, needs=name)
+
+
+def _zeros(codec: int) -> bytes:
+    """Return zeros after compression: gzip in parts, others as one, where they take little."""
+    if compression.NAMES[codec] == "gzip":
+        made = zlib.compressobj(9, zlib.DEFLATED, 31)
+        part = bytes(1 << 20)
+        return b"".join([*(made.compress(part) for _ in range(_BOMB >> 20)), made.flush()])
+    return compression.compress(codec, bytes(_BOMB), magic=CURRENT)
+
+
+def _nested() -> Iterator[Case]:
+    """Yield messages that hold a compressed message, and so on."""
+    codec = compression.NAMES.index(_NESTED)
+    for magic, kind in KINDS.items():
+        if not kind.has_record_sets:
+            data = encode([Record(0, NO_TIMESTAMP, None, b"x")], magic=magic)
+            for _ in range(_DEPTH):
+                data = _entry(magic, codec, compression.compress(codec, data, magic=magic))
+            why = f"{_DEPTH} compressed messages of magic {magic}, each in the next."
+            yield _case(f"nested/{magic}", data, why, needs=_NESTED)
+
+
+def _entry(magic: int, codec: int, payload: bytes) -> bytes:
+    """Return a log of one entry with this payload, of right sizes and checksum."""
+    kind, python = KINDS[magic], get_codec("python")
+    entry: Any
+    entry, _ = python.parse(ENTRY, encode([Record(0, NO_TIMESTAMP, None, b"")], magic=magic))
+    *outer, last = names.COMPRESSION.split(".")
+    holder = entry.message
+    for name in outer:
+        holder = getattr(holder, name)
+    setattr(holder, last, codec)
+    setattr(entry.message, kind.payload or names.VALUE, payload)
+    return python.serialize(ENTRY, entry)
