@@ -33,14 +33,14 @@ class OffsetHole(NamedTuple):
     """Offsets that a segment has lost, with the bytes there; whether a file names them."""
 
     offsets: OffsetRange
-    why: str
+    proof: str
     position: int | None
     size: int
     named: bool
 
 
 @dataclass(slots=True)
-class OffsetGaps:
+class NormalGaps:
     """Gaps between batches that are not loss, as far as they are wanted."""
 
     low: int
@@ -60,7 +60,7 @@ class OffsetGaps:
         self.first = start if self.first is None else self.first
         self.last = end - 1
 
-    def take(self, other: OffsetGaps) -> None:
+    def take(self, other: NormalGaps) -> None:
         """Add the gaps of the next segment."""
         self.gaps += other.gaps
         self.offsets += other.offsets
@@ -92,7 +92,7 @@ class SegmentExtent:
     def __init__(
         self,
         segment: Segment,
-        inside: OffsetGaps | None,
+        inside: NormalGaps | None,
         log_start: int | None,
         ends_only: bool,
         kept: Kept | None = None,
@@ -225,7 +225,7 @@ class SegmentExtent:
 
 def extent_of(
     segment: Segment,
-    inside: OffsetGaps | None,
+    inside: NormalGaps | None,
     log_start: int | None,
     ends_only: bool,
     limit: int | None,
@@ -235,7 +235,7 @@ def extent_of(
 ) -> SegmentExtent | None:
     """Return what headers say of a segment, or the judge if they are odd; None if unreadable."""
     try:
-        noted = None if inside is None else OffsetGaps(inside.low, inside.high)
+        noted = None if inside is None else NormalGaps(inside.low, inside.high)
         extent = SegmentExtent(segment, noted, log_start, ends_only)
         bound = (segment.base_offset or 0) + LARGEST_RELATIVE_OFFSET + 1
         too_far = extent.end > (bound if limit is None else min(bound, limit))
@@ -247,7 +247,7 @@ def extent_of(
             and segment.base_offset is not None
             and segment.format.is_written
         ):
-            noted = None if inside is None else OffsetGaps(inside.low, inside.high)
+            noted = None if inside is None else NormalGaps(inside.low, inside.high)
             plain, kept = extent, judge(segment, limit)
             extent = SegmentExtent(segment, noted, log_start, ends_only, kept)
             if plain.tail is not None:

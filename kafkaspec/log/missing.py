@@ -35,7 +35,7 @@ from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log import evidence
 from kafkaspec.log.damage import Judge, Kept
 from kafkaspec.log.directory import LogDirectory
-from kafkaspec.log.evidence import FilesAround, OffsetGaps, OffsetHole, SegmentExtent
+from kafkaspec.log.evidence import FilesAround, NormalGaps, OffsetHole, SegmentExtent
 from kafkaspec.log.options import LOG_START, LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -233,7 +233,7 @@ class Account:
         self.ends_only = ends_only or not isinstance(log.path, Path | None)
         self._judge = judge
         self.around = evidence.files_around(log, judge)
-        self.inside = OffsetGaps(low, high)
+        self.inside = NormalGaps(low, high)
         self.below = self.end = 0
         self.kept: Kept | None = None
 
@@ -351,11 +351,11 @@ def _deleted(log: Partition, low: int, start: int, below: int | None) -> Iterato
 
 def _in_hole(segment: Segment, hole: OffsetHole) -> Missing:
     """Return what is missing between two batches of a segment."""
-    text = f"{_text(hole.offsets)} missing: {hole.why}"
+    text = f"{_text(hole.offsets)} missing: {hole.proof}"
     return Missing(
         file=segment.name or "", reason=MissingWhy.BROKEN, message=text, offsets=hole.offsets,
         position=hole.position, size=hole.size, named=hole.named,
-        proof="" if hole.size else hole.why,
+        proof="" if hole.size else hole.proof,
     )  # fmt: skip
 
 
@@ -402,7 +402,7 @@ def _without_segments(around: FilesAround) -> Missing | None:
 
 
 def _after(
-    segment: Segment, extent: SegmentExtent, around: FilesAround, inside: OffsetGaps
+    segment: Segment, extent: SegmentExtent, around: FilesAround, inside: NormalGaps
 ) -> Missing | None:
     """Return what is missing between the last batch of a segment and the next segment."""
     end, following = extent.end, around.next_base(segment.base_offset)
