@@ -138,5 +138,6 @@ class Place:
         if error.file not in (None, self.file) and self.file.startswith(f"{SCHEME}://"):
             # About an object in remote storage, whose positions are not those of the file.
             at = "" if error.position is None else f" at byte {error.position}"
-            return self.found(severity, reason, f"{error.file}{at} {error.path}: {message}")
+            at += f" {error.path}" if error.path else ""
+            return self.found(severity, reason, f"{error.file}{at}: {message}")
         return self.found(severity, reason, message, error.position, path=error.path)

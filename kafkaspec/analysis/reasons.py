@@ -163,6 +163,8 @@ class FindingReason(StrEnum):
     """A directory in a log directory with a name that no partition has."""
     MOVED_PARTITION = "moved_partition"
     """A partition that is being deleted or moved, or that the cluster does not know."""
+    NO_COORDINATES = "no_coordinates"
+    """Bytes of a WAL object that are in no coordinates: batches that were refused or left out."""
     LEFTOVER = "leftover"
     """A file that a broker was about to delete or to put in place."""
     UNKNOWN_FILE = "unknown_file"

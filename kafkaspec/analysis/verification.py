@@ -34,7 +34,7 @@ from kafkaspec.log.missing import Account, Missing, MissingWhy
 from kafkaspec.log.opening import check_is_file, open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.tiered.mount import mounted
+from kafkaspec.tiered.mount import mounted, uncovered
 
 ALL_CODECS = "all"
 """Instead of the name of a codec: all installed codecs, compared with each other."""
@@ -219,12 +219,21 @@ def _directories(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Se
             yield event
     yield from text_checks.check_topic_ids(logs)
     yield from held_back
+    yield from _uncovered(path)
     yield from _partition(top, options)
     yield from text_checks.check_stop(top.of(*text_checks.ROOT_KINDS))
     others = text_checks.read_ids(options.beside)
     for kind in text_checks.ROOT_KINDS:
         for path in top.of(kind):
             yield from text_checks.verify_root_file(path, kind, logs, others)
+
+
+def _uncovered(path: Path) -> Iterator[Finding]:
+    """Report bytes of WAL objects that a list of coordinates leaves out."""
+    for left in uncovered(path):
+        text = f"bytes {left.start} to {left.end - 1} are in no coordinates"
+        place = Place(os.fspath(left.object), Area.FILES, left.start)
+        yield place.info(R.NO_COORDINATES, text)
 
 
 def _partitions(

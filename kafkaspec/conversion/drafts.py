@@ -12,6 +12,7 @@ from typing import Any, Final
 from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.codecs import Codec
+from kafkaspec.codecs.edited import changed
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.columns import Slice
 from kafkaspec.conversion.fields import FieldValues, RecordValues, encode_records, entry_names
@@ -25,7 +26,6 @@ from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.encoding import MOST_DELTA, RECORD_OVERHEAD, batch_entry
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.model import Record
-from kafkaspec.writing.editing import changed
 
 _TIMESTAMP: Final = itemgetter(Record._fields.index(names.TIMESTAMP))
 """Gets the timestamp of a record, faster than by name."""

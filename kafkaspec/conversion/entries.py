@@ -17,6 +17,7 @@ from kafkaspec import compression as compressions
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
 from kafkaspec.broker.settings import BATCH_BYTES
 from kafkaspec.codecs import Codec, Origin, get_codec
+from kafkaspec.codecs.edited import changed
 from kafkaspec.conversion.choices import Choices
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, Waiting, write
 from kafkaspec.conversion.fields import (
@@ -55,7 +56,7 @@ from kafkaspec.log.batch import (
 from kafkaspec.log.legacy import LegacyBatch, has_relative_offsets
 from kafkaspec.log.transactions import Markers, Outcome
 from kafkaspec.model import Buffer, Record
-from kafkaspec.writing.editing import changed, edited, with_payload
+from kafkaspec.writing.editing import edited, with_payload
 
 _HEADERS: Final = attrgetter(names.HEADERS)
 

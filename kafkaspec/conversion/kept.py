@@ -13,6 +13,7 @@ from itertools import groupby, repeat
 from typing import Any, Final
 
 from kafkaspec import compression as compressions
+from kafkaspec.codecs.edited import put_offset
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.codecs.native.scan import EntryTable, header_size, put_headers
 from kafkaspec.columns.wanted import POSITION, SIZE
@@ -22,7 +23,6 @@ from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.model import Buffer
-from kafkaspec.writing.editing import put_offset
 
 _ROOM: Final = 256
 _RATIO: Final = 4

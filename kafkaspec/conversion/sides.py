@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from kafkaspec._generated.python.model.recordbatch import TimestampType
 from kafkaspec.codecs import Codec
+from kafkaspec.codecs.edited import changed
 from kafkaspec.codecs.native.core import Core
 from kafkaspec.columns.memory import Columns, Layout
 from kafkaspec.columns.reader import Reader
@@ -37,7 +38,6 @@ from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import is_timely
-from kafkaspec.writing.editing import changed
 
 _SOURCES: Final = {
     "timestamp_type": (OF_BATCH + names.TIMESTAMP_TYPE, BATCH_MAGIC),

@@ -196,6 +196,11 @@ class RemotePath:
         self.url = root + self._path + self._query
 
     @property
+    def files(self) -> object:
+        """The file system that it is in."""
+        return self._files
+
+    @property
     def suffix(self) -> str:
         """End of the name from its last dot on, "" without one."""
         return PurePosixPath(self.name).suffix

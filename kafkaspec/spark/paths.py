@@ -220,7 +220,11 @@ def _glob(text: str) -> list[str]:
 def _logs(path: Path, known: Mapping[str, TopicLog]) -> Iterator[TopicLog]:
     if not path.is_dir():
         open_log(path).close()  # refuses what is not a log
-        yield _single(mounted(path) or path, known)
+        shown = mounted(path) or path
+        if shown.is_dir():  # of a list of coordinates
+            yield from _logs(shown, known)
+        else:
+            yield _single(shown, known)
         return
     partition = Partition(path, mapped=False)
     if not partition.segment_paths:

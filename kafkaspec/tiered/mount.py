@@ -21,6 +21,8 @@ from kafkaspec.files.segment_manifest import SegmentManifest
 from kafkaspec.io.remote import TIERED, Opened, Ranges, RemotePath, Status, address, as_path
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.tiered import layouts
+from kafkaspec.tiered.assigned import AssignedFiles
+from kafkaspec.tiered.coordinates import UncoveredBytes, is_list
 from kafkaspec.tiered.keys import KeyRing, Keys
 from kafkaspec.tiered.layouts import FoundObjects, Level, ObjectLayout, ObjectPlace, Objects
 from kafkaspec.tiered.objects import PlainRanges, SegmentRanges, index_bytes, index_size
@@ -299,17 +301,28 @@ def _base(path: Path) -> str:
     return address(place).rstrip("/") + _MARK
 
 
-_mounted: OrderedDict[str, TieredFiles] = OrderedDict()
+_mounted: OrderedDict[str, TieredFiles | AssignedFiles] = OrderedDict()
 _mounted_lock = Lock()
 
 
 def _mount(found: FoundObjects, keys: Keys | None) -> TieredFiles:
     files = TieredFiles(found, KeyRing(keys))
+    _keep(_base(found.path), files)
+    return files
+
+
+def _keep(base: str, files: TieredFiles | AssignedFiles) -> None:
     with _mounted_lock:  # so that a path that became text finds its keys again
-        _mounted[_base(found.path)] = files
-        _mounted.move_to_end(_base(found.path))
+        _mounted[base] = files
+        _mounted.move_to_end(base)
         while len(_mounted) > _MOST_MOUNTED:
             _mounted.popitem(last=False)
+
+
+def _mount_list(path: Path) -> AssignedFiles:
+    base = _base(path)
+    files = AssignedFiles(path, base, _ROOT)
+    _keep(base, files)
     return files
 
 
@@ -317,18 +330,21 @@ def mounted(place: Path, keys: Keys | None = None) -> Path | None:
     """Return the log directory, partition or segment that a path in remote storage is shown as.
 
     Args:
-        place: directory or object, local or remote.
+        place: directory, object or list of coordinates, local or remote.
         keys: files with private keys, those that the environment names if None.
 
     Returns:
-        A path in ``TieredFiles``; None if it is not remote storage of a known layout.
+        A path in ``TieredFiles`` or ``AssignedFiles``; None if it is not remote storage of a known
+        layout.
 
     Raises:
-        KafkaSpecError: ``unreadable``: several folders in it have some.
+        KafkaSpecError: ``unreadable``: several folders in it have some, or a list is not right.
     """
     if is_mounted(place):
         return place
     if not place.is_dir():
+        if is_list(place):
+            return cast(Path, _mount_list(place).root)
         known = layouts.find_object(place)
         if known is None:
             return None
@@ -343,8 +359,18 @@ def mounted(place: Path, keys: Keys | None = None) -> Path | None:
 
 
 def is_mounted(place: object) -> bool:
-    """Return whether a path is one of ``TieredFiles``."""
+    """Return whether a path is one of ``TieredFiles`` or ``AssignedFiles``."""
     return isinstance(place, RemotePath) and place.url.startswith(_ROOT)
+
+
+def uncovered(place: Path) -> list[UncoveredBytes]:
+    """Return the bytes of objects without coordinates, where a path is of a list of them.
+
+    Raises:
+        KafkaSpecError: an object cannot be read.
+    """
+    files = place.files if isinstance(place, RemotePath) else None
+    return list(files.list.uncovered()) if isinstance(files, AssignedFiles) else []
 
 
 def open_url(rest: str) -> tuple[Any, str]:
@@ -354,6 +380,8 @@ def open_url(rest: str) -> tuple[Any, str]:
         before = before[: before.rindex(_MARK)]
         with _mounted_lock:
             files = _mounted.get(before + _MARK)
+        if files is None and is_list(as_path(before)):
+            files = _mount_list(as_path(before))
         found = layouts.find(as_path(before)) if files is None else None
         if found is not None:
             files = _mount(found, None)

@@ -9,8 +9,7 @@ again.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -18,9 +17,10 @@ from typing import Any, Final
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.recordbatch import CompressionType, Entry
 from kafkaspec.codecs import Codec
+from kafkaspec.codecs.edited import OFFSET, changed, put, put_offset, written
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, Kind, names
-from kafkaspec.layout.framing import ENTRY, FRAMING, LARGEST_OFFSET, field_of, field_position
+from kafkaspec.layout.framing import ENTRY, FRAMING, LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NONE, Batch
 from kafkaspec.log.header_table import HeaderTable
@@ -29,12 +29,6 @@ from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Buffer
 from kafkaspec.output.atomic import writing
-
-OFFSET: Final = (
-    field_position(LAYOUTS[ENTRY], names.BASE_OFFSET),
-    field_of(ENTRY, names.BASE_OFFSET).size,
-)
-"""Position of the offset in an entry, and its size in bytes."""
 
 
 @cache
@@ -54,45 +48,6 @@ def epoch_place(kind: EntryKind) -> tuple[int, int] | None:
             return None if covered else (FRAMING + start, size)
         start += size
     return None
-
-
-def put_offset(entries: bytearray, position: int, offset: int) -> None:
-    """Write the offset field of the entry at a position.
-
-    Raises:
-        OverflowError: the field cannot hold it.
-    """
-    put(entries, position, OFFSET, offset)
-
-
-def put(entries: bytearray, position: int, place: tuple[int, int], value: int) -> None:
-    """Write a signed number at a place, position and size in bytes, of the entry at a position.
-
-    Raises:
-        OverflowError: the field cannot hold it.
-    """
-    start = position + place[0]
-    entries[start : start + place[1]] = value.to_bytes(place[1], "big", signed=True)
-
-
-def changed(item: Any, values: Mapping[str, Any]) -> Any:
-    """Return a copy of an object of the typed model with other values, by dotted name."""
-    own: dict[str, Any] = {}
-    for name, value in values.items():
-        field, dot, rest = name.partition(".")
-        if dot:
-            own[field] = changed(own.get(field, getattr(item, field)), {rest: value})
-        else:
-            own[field] = value
-    return replace(item, **own)
-
-
-def written(codec: Codec, data: Buffer, values: Mapping[str, Any]) -> bytes:
-    """Return an entry with other values in its header, by dotted name, written again."""
-    entry, _ = codec.parse(ENTRY, data)
-    own = {name: value for name, value in values.items() if name == names.BASE_OFFSET}
-    message = changed(entry.message, values)
-    return codec.serialize(ENTRY, replace(entry, message=message, **own))
 
 
 _PLAIN: Final = {field.name for field in fields(Entry) if field.init} == {

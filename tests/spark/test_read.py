@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from kafkaspec import LogDirectory, Record, encode
+from kafkaspec import LogDirectory, Partition, Record, encode
 from kafkaspec import open as open_log
 from kafkaspec.spark.schema import BATCH_COLUMNS, COLUMNS
 from tests.goldens import GOLDEN, VERSIONS
@@ -138,3 +138,17 @@ def test_the_columns_of_batches_come_on_request(spark: SparkSession) -> None:
     )
     assert tuple(frame.columns[-len(BATCH_COLUMNS) :]) == BATCH_COLUMNS
     assert frame.where("isTransactional and producerId < 0").count() == 0
+
+
+def test_wal_objects_by_their_coordinates(spark: SparkSession) -> None:
+    """Their batches are those of golden partitions; see tests/tiered/wal."""
+    path = GOLDEN.parent / "tiered" / "wal" / "all.coordinates.jsonl"
+    frame = spark.read.format("kafkasegment").load(str(path))
+    rows = frame.select("topic", "offset", "value").collect()
+    wanted = [
+        (topic, record.offset, record.value)
+        for topic in ("codec-none", "log-append-time")
+        for record in Partition(GOLDEN / "4.3.1" / "logs" / f"{topic}-0").records()
+    ]
+    assert {(row[0], row[1], row[2]) for row in rows} == set(wanted)
+    assert len(rows) == len(wanted)

@@ -72,7 +72,7 @@ def test_draft_with_all_that_is_public(name: str, tmp_path: Path) -> None:
 def fifth_codec(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("fifth-codec")
     try:
-        install(root, change=lambda spec: apply(DRAFTS["fifth-codec"], spec))
+        install(root, messages=True, change=lambda spec: apply(DRAFTS["fifth-codec"], spec))
     except NoCompilerError as error:
         if os.environ.get("CI") == "true":
             raise

@@ -133,6 +133,8 @@ def explain_command(
     if output_format == ASSEMBLY:
         ctx.exit(_print_assembly(paths, inputs, offset, position, log_format, parameters, size))
     console = None if output_format == "json" else stdout_console()
+    if log_format is None:
+        paths = tuple(_shown(path) for path in paths)
     chosen = [item for path in paths for item in _files(path, offset, inputs)]
     if position is not None and any(path.is_dir() for path in paths):
         raise click.UsageError("--position is of a file, not of a directory")
@@ -200,6 +202,14 @@ def _print_assembly(
     return inputs.exit_code
 
 
+def _shown(path: Path) -> Path:
+    """Return a path, or what it is shown as: objects are segments, lists are partitions."""
+    try:
+        return (mounted(path) if path.is_file() else None) or path
+    except (KafkaSpecError, OSError):
+        return path  # reading it gives the error
+
+
 def _files(path: Path, offset: int | None, inputs: Inputs) -> Iterator[Path]:
     """Yield the files of a directory and of its partitions that can be shown; any other path."""
     if not path.is_dir():
@@ -245,8 +255,6 @@ def _is_known(name: str) -> bool:
 def _sections(
     file: Path, offset: int | None, position: int | None, max_records: int, decode: bool
 ) -> Iterator[Section]:
-    if isinstance(file, Path) and file.is_file():
-        file = mounted(file) or file  # an object in remote storage is a segment
     topic = topic_of(file) if decode else None
     if names.is_text(file.name):
         refuse_options(offset=offset is not None, position=position is not None)
