@@ -109,6 +109,15 @@ def partition(root: Path) -> Path:
     return path
 
 
+def assembled(file: Path, root: Path) -> None:
+    """The text of a file is the same file again."""
+    text, out = root / "assembly.txt", root / f"assembled{file.suffix}"
+    text.write_text(command("explain", "--format", "assembly", file))
+    assert "...:" not in text.read_text()
+    command("assemble", text, "-o", out)
+    assert out.read_bytes() == file.read_bytes()
+
+
 def logs_of_all_magics_go_through_every_command(root: Path) -> None:
     path = partition(root)
     log = path / f"{0:020d}.log"
@@ -125,6 +134,7 @@ def logs_of_all_magics_go_through_every_command(root: Path) -> None:
     headers = command("dump", "--batches", "--format", "json", path).splitlines()
     assert {json.loads(line)["magic"] for line in headers} == set(KINDS)
     command("explain", log, "--offset", offsets[-1])
+    assembled(log, root)
     assert str(offsets[-1]) in command("find", "--offset", offsets[-1], path)
     command("stats", path)
     for kind in ("parquet", "jsonl"):
@@ -233,6 +243,7 @@ def indexes_that_came_are_made_from_the_log(root: Path) -> None:
             for line, row in zip(map(json.loads, lines), rows, strict=True):
                 assert line.items() >= row.items()
             assert list(rows[0])[1] in command("explain", file)
+        assembled(found[0], path.parent.parent)
         assert ks.verify(path).findings == []
         command("verify", "--codec", "all", path)
         command("verify", found[0])
