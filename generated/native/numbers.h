@@ -99,6 +99,29 @@ KS_INLINE int64_t ks_s4le(const uint8_t *p)
 }
 KS_INLINE int64_t ks_s8le(const uint8_t *p) { return ks_signed(ks_load_le(p, 8)); }
 KS_INLINE int64_t ks_u8le(const uint8_t *p) { return ks_s8le(p); }
+/* Floats of 32 bits as the bits of one of 64. */
+KS_INLINE int64_t ks_widened(int64_t bits)
+{
+    uint32_t low = (uint32_t)bits;
+    float narrow;
+    double wide;
+    int64_t result;
+    memcpy(&narrow, &low, sizeof narrow);
+    wide = narrow;
+    memcpy(&result, &wide, sizeof result);
+    return result;
+}
+/* The reverse; 0 if the number is too large. */
+KS_INLINE int ks_narrowed(int64_t bits, int64_t *out)
+{
+    double wide;
+    memcpy(&wide, &bits, sizeof wide);
+    float narrow = (float)wide;
+    uint32_t low;
+    memcpy(&low, &narrow, sizeof low);
+    *out = low;
+    return !((low & 0x7fffffff) == 0x7f800000 && (bits & INT64_MAX) != INT64_C(0x7ff0000000000000));
+}
 KS_INLINE void ks_store_le(uint8_t *p, int size, int64_t value)
 {
     for (int i = 0; i < size; i++)

@@ -32,6 +32,14 @@ EDITS = [
     ("atlas", "type: b15", "type: b14",
      "#/types/tile/seq/7: bits: 15 bits stand before pad; "
      "fill them up to whole bytes with a reserved field"),
+    ("atlas", "        type: u2be\n        valid: 0x4154\n", "        contents: [0x41, 0x54]\n",
+     "#/types/header/seq/0: the language has no contents; "
+     "write a type of integer and valid: with its value"),
+    ("atlas", "type: f8le", "type: strz",
+     "#/types/header/seq/2: the language has no strz; write a size before it: "
+     "a field with -derive: len(...), and bytes of that size"),
+    ("chat", "        size: len_text\n", "        size: len_text\n        type: str\n",
+     "#/types/reason/seq/2: the language has no str; text is bytes: leave type and encoding out"),
     ("atlas", "    repeat: eos\n", "    repeat: eos\n    sise: 3\n",
      "#/seq/1: S10: unknown key sise; write size"),
 ]  # fmt: skip

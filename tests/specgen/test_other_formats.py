@@ -62,6 +62,7 @@ _TILES = [
     {
         "x": i, "y": (1 << 32) - 1 - i, "position": i << 40, "size": i, "compression": c,
         "marks": {"is_empty": not i, "checked": 0x1234 + i}, "pad": bytes([i]),
+        "height": -1.5 * i,
     }
     for i, c in enumerate((0, 1, 7, 7))
 ]  # fmt: skip
@@ -197,7 +198,8 @@ def test_hostile_bytes(package: Any, name: str) -> None:
         again = codec.serialize(name, value)
         # As text, since a float may be no number.
         assert repr(plain(codec.parse(name, again))) == repr(plain(value))
-        if name == "atlas":
+        # Processors change the bits of some floats of 32 bits that are no numbers.
+        if name == "atlas" and all(tile.height == tile.height for tile in value.tiles):
             assert again == bytes(data)
     assert accepted > 20 or name == "telemetry"
     assert None not in positions
@@ -302,6 +304,7 @@ def test_columns_say_what_is_wrong_with_bytes(package: Any) -> None:
 MISFITS: list[tuple[str, str, str, int, Any, str]] = [
     ("atlas", "atlas.tiles", "size", 2, 1 << 25, "atlas.tiles/2/size: the value does not fit"),
     ("atlas", "atlas.tiles", "pad", 1, b"xx", "atlas.tiles/1/pad: the value does not fit"),
+    ("atlas", "atlas.tiles", "height", 3, 1e39, "atlas.tiles/3/height: the value"),
     ("atlas", "atlas.tiles", "compression", 0, 2, "atlas.tiles/0/compression: the value"),
     ("atlas", "atlas", "tiles", 0, 3, "atlas.tiles/3: the row has no place"),
     ("atlas", "atlas", "tiles", 0, 5, "atlas.tiles/4: the row has no place"),

@@ -47,7 +47,7 @@ from tools.specgen.model import (
 
 _Checked = TypeVar("_Checked", Field, PeekInstance)
 _INTEGER = re.compile(r"([us])([1248])(be|le)?")
-_FLOAT = re.compile(r"f8(be|le)?")
+_FLOAT = re.compile(r"f([48])(be|le)?")
 _BITS = re.compile(r"b([1-9][0-9]?)(be)?")
 _DERIVE = re.compile(r"([a-z0-9]+)\(([a-z0-9_]+)(\.\.)?([a-z0-9_]+)?\)(?:\s*\+\s*(\d+))?")
 _FROM = re.compile(r"largest\(([a-z0-9_.]+)\)|([a-z0-9_]+)")
@@ -55,6 +55,14 @@ _RELEASES = re.compile(r"(\d+\.\d+)\.\.(\d+\.\d+)")
 _SPAN_OF_NUMBERS = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
 _RELEASE = re.compile(r"\d+\.\d+")
 _NUMBER = re.compile(r"-?(0[xX][0-9a-fA-F]{1,20}|0|[1-9][0-9]{0,30})")
+_ABSENT = {
+    "contents": "write a type of integer and valid: with its value",
+    "str": "text is bytes: leave type and encoding out",
+    "strz": "write a size before it: a field with -derive: len(...), and bytes of that size",
+    "terminator": "write a size before it: a field with -derive: len(...), and bytes of that size",
+    "encoding": "text is bytes: leave it out",
+}
+"""Parts of Kaitai Struct that the language does not have, and what to write instead."""
 _EMPTY = " and _.length == 0"
 """True of an empty field, so left out here; Go demands that ``valid: expr`` mentions the value."""
 _REFERENCE = re.compile(r"(?:([a-z0-9_]+)::)?([a-z0-9_]+)(?:\((.*)\))?", re.DOTALL)
@@ -215,9 +223,8 @@ def _check_reference(
     if reference.spec_id != spec.id and reference.spec_id not in spec.imports:
         raise SpecError(location, f"{reference.spec_id} is not in meta/imports; write it there")
     if not model.has_type(reference):
-        message = (
-            f"no type {reference.spec_id}::{reference.name}; write u1 to s8, b1 to b64, f8 or an id"
-        )
+        known = "u1 to s8, b1 to b64, f4, f8 or an id"
+        message = f"no type {reference.spec_id}::{reference.name}; write {known}"
         raise SpecError(location, message)
     expected = len(model.type(reference).parameters) if count else 0
     if len(reference.arguments) != expected:
@@ -305,6 +312,9 @@ class _FileReader:
         kind = node.content.get("type")
         if size is not None and size_eos:
             raise node.fail("size and size-eos exclude each other; leave one out")
+        for key, remedy in _ABSENT.items():
+            if key in node.content or (key in ("str", "strz") and kind == key):
+                raise node.fail(f"the language has no {key}; {remedy}")
         if kind is None:
             if size is None and not size_eos:
                 raise node.fail("a field without type needs size or size-eos; write one of them")
@@ -317,7 +327,7 @@ class _FileReader:
             little = width > 1 and self._is_little(match[3])
             found: FieldType = IntegerType(width, signed=match[1] == "s", little=little)
         elif match := _FLOAT.fullmatch(text):
-            found = FloatType(little=self._is_little(match[1]))
+            found = FloatType(int(match[1]), little=self._is_little(match[2]))
         elif match := _BITS.fullmatch(text):
             found = BitsType(width=int(match[1]))
         else:

@@ -70,7 +70,7 @@ class IntegerType:
 
 @dataclass(frozen=True)
 class FloatType:
-    """A number of IEEE 754 with 64 bits, the high byte first unless it is ``little``."""
+    """A number of IEEE 754 with 64 or 32 bits, the high byte first unless it is ``little``."""
 
     size: int = 8
     little: bool = False

@@ -108,6 +108,7 @@ TILE = c.Struct(
     "compression" / c.Int8ub,
     "marks" / c.BitStruct("is_empty" / c.Flag, "checked" / c.BitsInteger(15)),
     "pad" / c.Bytes(1),
+    "height" / c.Float32l,
 )
 ATLAS = c.Struct(
     "header" / c.Struct(c.Const(b"AT"), "zoom" / c.Int8ub, "scale" / c.Float64l),

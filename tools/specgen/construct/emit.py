@@ -117,7 +117,7 @@ class ConstructModule:
         out.lines("", "from __future__ import annotations", "")
         code = re.sub(r'"[^"\n]*"|#.*', "", body)
         used = [name for name in _CONSTRUCT if re.search(rf"\b{name}\b", code)]
-        used += sorted(set(re.findall(r"\b(?:Int\d+[su]|Float64)[bl]\b", code)))
+        used += sorted(set(re.findall(r"\b(?:Int\d+[su]|Float\d+)[bl]\b", code)))
         if used:
             with out.block("from construct import (  # type: ignore[import-untyped]", ")"):
                 out.lines(*(f"{name}," for name in sorted(used)))
@@ -275,7 +275,7 @@ class ConstructModule:
             case IntegerType():
                 text = _integer(field.type)
             case FloatType():
-                return "Float64l" if field.type.little else "Float64b"
+                return f"Float{8 * field.type.size}{'l' if field.type.little else 'b'}"
             case BitsType(width):
                 text = "Boolean" if field.is_bool else f"BitsInteger({width})"
             case BytesType(size):

@@ -15,6 +15,7 @@ from tools.specgen.lint.problem import Messages, Problem, found
 from tools.specgen.model import (
     BytesType,
     Field,
+    FloatType,
     IntegerType,
     Model,
     Type,
@@ -40,11 +41,18 @@ def check(model: Model) -> Iterator[Problem]:
             yield from _signed(model, type_)
     by_number = {names.ABORTED_TRANSACTION, *(file.entry for file in files(model) if file.sources)}
     for type_ in model.all_types():
+        for field in type_.fields:
+            yield from found("library", field, _float(field))
         if type_.key in by_number:
             for field in type_.fields:
                 yield from found("library", field, _item(field))
                 if type_.key == names.ABORTED_TRANSACTION:  # compared with columns of the log
                     yield from found("library", field, _narrow(field))
+
+
+def _float(field: Field) -> Messages:
+    if isinstance(field.type, FloatType) and field.type.size != FloatType().size:
+        yield f"the library knows floats of 64 bits; make {field.id} f8"
 
 
 def _needed(kind: EntryKind) -> Iterator[tuple[str, str]]:

@@ -103,7 +103,9 @@ class TableReader(Walk):
     def _float(self, scope: Scope, item: Field, kind: FloatType) -> None:
         found = self._column(scope, item)
         self.need(scope, kind.size)
-        self.out.line(f"{self._cell(*found)} = ks_s8{'le' if kind.little else ''}(p);")
+        bits = f"ks_s{kind.size}{'le' if kind.little else ''}(p)"
+        bits = bits if kind.size == 8 else f"ks_widened({bits})"
+        self.out.line(f"{self._cell(*found)} = {bits};")
         self.out.line(f"p += {kind.size};")
 
     def _is_numbers(self, item: Field) -> bool:

@@ -123,7 +123,7 @@ class TableWriter(Walk):
         elif item.condition is not None:
             self._conditional(scope, item)
         elif isinstance(item.type, FloatType):
-            self._put(item.type, self._cell(*self._found(scope, item)))
+            self._float(scope, item, item.type)
         elif is_integer(self.model, item):
             self._scalar(scope, item, self._number(scope, item))
         elif is_bytes(self.model, item):
@@ -170,6 +170,16 @@ class TableWriter(Walk):
     def _put(self, kind: IntegerType | FloatType, value: str) -> None:
         little = int(kind.little)
         self.out.when(f"!ks_put(out, {kind.size}, {value}, {little})", "return KS_MEMORY;")
+
+    def _float(self, scope: Scope, item: Field, kind: FloatType) -> None:
+        column, table = self._found(scope, item)
+        value = self._cell(column, table)
+        if kind.size == 4:
+            name = f"v_{c_name(scope.prefix + item.id)}"
+            self.out.line(f"int64_t {name};")
+            self.out.when(f"!ks_narrowed({value}, &{name})", self._misfit(column, table))
+            value = name
+        self._put(kind, value)
 
     def _bits(self, bits: list[tuple[str, int]]) -> None:
         text, size = "0", sum(width for _, width in bits) // 8

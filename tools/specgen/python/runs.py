@@ -198,7 +198,8 @@ def _add_leaves(
                 code = _CODES[size, True] if signed else _UNSIGNED[size]
                 leaves.append(Leaf((item,), owner, parents, code, size, offset))
             case FloatType(size):
-                leaves.append(Leaf((item,), owner, parents, "d", size, offset))
+                code = "f" if size == 4 else "d"
+                leaves.append(Leaf((item,), owner, parents, code, size, offset))
             case BytesType(Int(size)):
                 leaves.append(Leaf((item,), owner, parents, f"{size}s", size, offset))
             case TypeReference():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
+from struct import pack
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 
@@ -99,6 +100,15 @@ def check_float(value: object, path: str, spec: str) -> None:
     """Refuse a value that is not a float."""
     if not isinstance(value, float):
         raise unencodable(value, path, spec)
+
+
+def check_float4(value: object, path: str, spec: str) -> None:
+    """Refuse a value that is not a float, or too large for 32 bits."""
+    check_float(value, path, spec)
+    try:
+        pack("f", value)
+    except OverflowError:
+        raise unencodable(value, path, spec) from None
 
 
 def check_bytes(value: object, path: str, spec: str) -> None:

@@ -35,8 +35,8 @@ from ..runtime import {runtime}
 
 '''
 _RUNTIME = (
-    "Buffer", "check_bytes", "check_float", "check_integer", "check_items", "endless", "invalid",
-    "mismatch", "missing", "trailing", "unencodable",
+    "Buffer", "check_bytes", "check_float", "check_float4", "check_integer", "check_items",
+    "endless", "invalid", "mismatch", "missing", "trailing", "unencodable",
 )  # fmt: skip
 
 

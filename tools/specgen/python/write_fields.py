@@ -132,8 +132,8 @@ class FieldWriter(Statements):
                 self._check_integer(field.type, stored, where)
                 self._check(field, stored, where)
                 self.out.line(f"{out} += {self._struct(field)}.pack({stored})")
-            case FloatType():
-                self.out.line(f"check_float({stored}, {where})")
+            case FloatType(size):
+                self.out.line(f"{_check_of(size)}({stored}, {where})")
                 self.out.line(f"{out} += {self._struct(field)}.pack({stored})")
             case TypeReference() if self.model.type(field.type).scalar:
                 self._check_scalar(field, stored, where)
@@ -303,8 +303,8 @@ class FieldWriter(Statements):
                     self._check_integer(field.type, text, where)
                 case BitsType(width):
                     self.out.line(f"check_integer({text}, 0, {(1 << width) - 1}, {where})")
-                case FloatType():
-                    self.out.line(f"check_float({text}, {where})")
+                case FloatType(size):
+                    self.out.line(f"{_check_of(size)}({text}, {where})")
                 case BytesType():
                     self.out.line(f"check_bytes({text}, {where})")
                     with self.out.block(f"if not raw and len({text}) != {leaf.size}:"):
@@ -447,6 +447,10 @@ class FieldWriter(Statements):
                 return  # Lengths and counts are at least that.
         for test in self._translator(value).violated(field):
             self.out.when(f"not raw and {_operand(test)}", f"raise unencodable({value}, {where})")
+
+
+def _check_of(size: int) -> str:
+    return "check_float" if size == 8 else "check_float4"
 
 
 def _operand(test: str) -> str:

@@ -40,6 +40,7 @@ _FLOATS = {
     "infinite": math.inf,
     "not_a_number": math.nan,
 }
+_FLOATS_OF_32_BITS = {"smallest": 2.0**-149, "largest": -(2.0 - 2.0**-23) * 2.0**127}
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,8 @@ class Changes:
             if scalar is not None:
                 yield from self._varint_forms(item, scalar)
         elif isinstance(item.type, FloatType):
-            for name, number in _FLOATS.items():
+            floats = _FLOATS if item.type.size == 8 else _FLOATS | _FLOATS_OF_32_BITS
+            for name, number in floats.items():
                 yield self._change(item, name, f"{item.id} is {number}.", number)
         elif scalar is not None:
             yield from self._byte_scalar(item)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 import zlib
 
-from tools.specgen.model import DeriveFunction, IntegerType, Scalar
+from tools.specgen.model import DeriveFunction, FloatType, IntegerType, Scalar
 
 
 def unsigned_varint(value: int) -> bytes:
@@ -26,6 +27,11 @@ def varint(scalar: Scalar, value: int) -> bytes:
 def number_bytes(kind: IntegerType, value: int) -> bytes:
     """Return the bytes of an integer of fixed size."""
     return value.to_bytes(kind.size, "little" if kind.little else "big", signed=kind.signed)
+
+
+def float_bytes(kind: FloatType, value: float) -> bytes:
+    """Return the bytes of a float."""
+    return struct.pack(("<" if kind.little else ">") + ("f" if kind.size == 4 else "d"), value)
 
 
 def checksum(function: DeriveFunction, data: bytes) -> int:

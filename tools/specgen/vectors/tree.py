@@ -7,7 +7,6 @@ computed. Each can be overridden with any bytes, so that every rule can be broke
 from __future__ import annotations
 
 import dataclasses
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -29,7 +28,7 @@ from tools.specgen.model import (
     Type,
     TypeReference,
 )
-from tools.specgen.vectors.encode import checksum, number_bytes, varint
+from tools.specgen.vectors.encode import checksum, float_bytes, number_bytes, varint
 
 
 class Shape(Enum):
@@ -272,9 +271,7 @@ class Builder:
             return Node(here, item, shape, self.encode(item, number), number)
         if isinstance(kind, FloatType):
             real = wanted if isinstance(wanted, float) else 20.5 + index
-            return Node(
-                here, item, Shape.ATOM, struct.pack("<d" if kind.little else ">d", real), real
-            )
+            return Node(here, item, Shape.ATOM, float_bytes(kind, real), real)
         scalar = scalar_of(self._model, item)
         if scalar is not None:
             value = self._base_scalar(item, index, scope) if wanted is ... else wanted

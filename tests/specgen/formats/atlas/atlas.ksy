@@ -22,7 +22,7 @@ types:
       - id: scale
         type: f8le
   tile:
-    doc: A tile, of 24 bytes.
+    doc: A tile, of 28 bytes.
     seq:
       - id: x
         type: u4
@@ -47,6 +47,8 @@ types:
       - id: pad
         size: 1
         -default: '0'
+      - id: height
+        type: f4
     instances:
       end:
         value: position + size
