@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, Final
 
 _MODULES: Final = {
-    "columns": "kafkaspec.arrow.reading",
+    "columns": "kafkaspec.arrow.record_batches",
     "encoding": "kafkaspec.arrow.encoding",
     "messages": "kafkaspec.arrow.messages.topics",
     "tiered": "kafkaspec.tiered.mount",

@@ -14,9 +14,9 @@ from kafkaspec._generated.python.model.recordbatch import CompressionType, Times
 from kafkaspec.codecs import Codec
 from kafkaspec.codecs.edited import changed
 from kafkaspec.conversion.choices import Choices
-from kafkaspec.conversion.columns import Slice
 from kafkaspec.conversion.fields import FieldValues, RecordValues, encode_records, entry_names
 from kafkaspec.conversion.losses import Losses
+from kafkaspec.conversion.message_columns import Slice
 from kafkaspec.conversion.offsets import Offsets
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import ENTRY

@@ -7,10 +7,10 @@ from operator import lt
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType
 from kafkaspec.broker.settings import BATCH_BYTES
-from kafkaspec.conversion.columns import Slice, read_wrapped
 from kafkaspec.conversion.drafts import Draft, Shared, Traits
 from kafkaspec.conversion.fields import carried, header_values
 from kafkaspec.conversion.losses import Loss
+from kafkaspec.conversion.message_columns import Slice, read_wrapped
 from kafkaspec.conversion.regrouped import LAST, RecordChunk, RecordGroups, RecordParts, Regrouped
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import LARGEST_OFFSET

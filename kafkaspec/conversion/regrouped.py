@@ -28,9 +28,9 @@ from kafkaspec.columns.conditions import BEFORE, Compare, Condition, Marks
 from kafkaspec.columns.memory import Columns, Layout
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import OF_BATCH, POSITION, SIZE, Wanted
-from kafkaspec.conversion.columns import RecordRows, Slice
 from kafkaspec.conversion.drafts import Draft, Shared, Traits, write
 from kafkaspec.conversion.fields import default_columns, fields_outside, holds_only, own_fields
+from kafkaspec.conversion.message_columns import RecordRows, Slice
 from kafkaspec.conversion.ranges import KNOWN, BatchChunk, BatchRange, ByRanges, last_of
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import EntryKind, names

@@ -16,7 +16,6 @@ from kafkaspec.columns.memory import Columns, Layout
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import BATCH_MAGIC, BATCH_POSITION, IS_CONTROL, OF_BATCH, Wanted
 from kafkaspec.conversion.choices import Choices
-from kafkaspec.conversion.columns import are_plain
 from kafkaspec.conversion.fields import (
     RecordValues,
     carried,
@@ -30,6 +29,7 @@ from kafkaspec.conversion.fields import (
     values_of_messages,
 )
 from kafkaspec.conversion.losses import Loss
+from kafkaspec.conversion.message_columns import are_plain
 from kafkaspec.conversion.partition import FileProgress, PartitionConversion
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import KINDS

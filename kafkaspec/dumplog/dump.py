@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kafkaspec.codecs import Codec, get_codec
-from kafkaspec.dumplog.columns import has_columns, read_lines
 from kafkaspec.dumplog.families import family_of
 from kafkaspec.dumplog.indexes import IndexLines, aborted_lines, snapshot_lines
 from kafkaspec.dumplog.logs import LogLines, OffsetGaps, Reports, head_of, tail_line
 from kafkaspec.dumplog.options import NEWEST, DumpOptions, OnFinding
+from kafkaspec.dumplog.usual_lines import has_columns, read_lines
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.segment import Segment

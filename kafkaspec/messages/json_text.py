@@ -42,8 +42,8 @@ SHOWN_BEFORE: Final[dict[str, tuple[str, ...]]] = {
     "ShareSnapshotValue.deliveryCompleteCount": ("createTimestamp", "writeTimestamp"),
 }
 """Tagged fields that Kafka's schemas have before others, not after all by their tags: the first of
-these that is there comes after it. No byte depends on
-the order in the schema, which is not a fact of the layout therefore."""
+these that is there comes after it. By hand, since the specification is of bytes, and none depends
+on the order in a schema; ``make test-kafka`` compares the text with that of Kafka's converters."""
 
 UNKNOWN_TAGS: Final = "unknown_tags"
 """Name in JSON of the tagged fields of a structure that the specification does not know."""

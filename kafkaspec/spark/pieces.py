@@ -14,7 +14,7 @@ from pyspark.sql.datasource import InputPartition
 
 from kafkaspec.arrow.arrays import choose, constant
 from kafkaspec.arrow.messages.topics import ERROR, decode_records, kind_of_record
-from kafkaspec.arrow.reading import record_batches
+from kafkaspec.arrow.record_batches import record_batches
 from kafkaspec.arrow.schema import TIMESTAMP_TYPES, Request
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.io.local import open_source

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from kafkaspec.arrow.headers import readable_headers
-from kafkaspec.arrow.reading import record_batches
+from kafkaspec.arrow.record_batches import record_batches
 from kafkaspec.arrow.schema import Request
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
@@ -26,7 +26,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.shown import without_credentials
-from kafkaspec.stats.columns import (
+from kafkaspec.stats.byte_columns import (
     CLASSES,
     StatsNumbers,
     classes,

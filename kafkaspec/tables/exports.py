@@ -15,7 +15,7 @@ from typing import IO, Final, Unpack, cast
 import pyarrow as pa
 
 from kafkaspec.arrow.messages.topics import ERROR, kind_of_record, read_messages
-from kafkaspec.arrow.reading import AnyLog, default_columns, record_batches
+from kafkaspec.arrow.record_batches import AnyLog, default_columns, record_batches
 from kafkaspec.arrow.schema import DEFAULT_OWN, WITHOUT_COLUMN, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.log.directory import LogDirectory

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec.arrow.reading import AnyLog
+from kafkaspec.arrow.record_batches import AnyLog
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.options import DecodingOptions

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model import client_quota_record as quota
-from kafkaspec.messages.json_text import json_text, message_fields
+from kafkaspec.layout.names import json_name
+from kafkaspec.messages.json_text import SHOWN_BEFORE, json_text, message_fields
+from kafkaspec.messages.lookup import by_name
 
 
 @pytest.mark.parametrize(
@@ -40,3 +43,15 @@ def test_numbers_with_a_point(value: float, expected: str) -> None:
         '{"entity":[{"entityType":"user\\u0001","entityName":null}],"key":"rate",'
         f'"value":{expected},"remove":false}}'
     )
+
+
+@pytest.mark.parametrize("name", SHOWN_BEFORE)
+def test_fields_that_are_shown_before_others_are_of_the_specification(name: str) -> None:
+    message, field = name.split(".")
+    file = by_name(message)[0].id
+    parts = [part for key, part in LAYOUTS.items() if key.split(".")[0] == file]
+    names = {json_name(each.id, each.original_id) for part in parts for each in part.fields}
+    tagged = {json_name(each.id, each.original_id) for part in parts for each in part.fields
+              if part.key.endswith("_tag")}  # fmt: skip
+    assert {field, *SHOWN_BEFORE[name]} <= names
+    assert field in tagged

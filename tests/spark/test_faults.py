@@ -85,7 +85,7 @@ def test_an_empty_directory(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
 MEMORY = """
 import pickle, sys
 from kafkaspec.spark.batch_reader import SegmentReader
-import kafkaspec.arrow.reading, kafkaspec.codecs.native  # what every worker has
+import kafkaspec.arrow.record_batches, kafkaspec.codecs.native  # what every worker has
 
 reader, task = pickle.load(sys.stdin.buffer)
 def held():  # getrusage has the size of the parent where that was larger

@@ -19,7 +19,7 @@ from kafkaspec import Record, SegmentWriter
 from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
-from kafkaspec.stats.columns import hashes
+from kafkaspec.stats.byte_columns import hashes
 from kafkaspec.stats.distinct import MOST, Distinct, joined, number_of
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.heaviest import COUNTERS, Heaviest

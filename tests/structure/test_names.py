@@ -1,9 +1,9 @@
-"""A public class or alias of a type has a name that no other one has."""
+"""Names: a type has its own, and of a module the folder says whose it is."""
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from tests.structure.source import module_name, trees
@@ -14,6 +14,22 @@ SHARED = {
     "Kind": "the former name of `kafkaspec.state.image.ClusterKind`; it goes after 0.3",
 }
 """Names that several types have, and why."""
+
+MODULES = {
+    "arrays": "Arrow arrays of the values, messages or columns of the folder",
+    "codec": "the one codec of its folder",
+    "compaction": "a pass of the cleaner: its rules, the command, the job of Spark and its command",
+    "entries": "entries of a log as the folder has them: read, converted, redacted, compared",
+    "headers": "headers of batches as the folder takes them",
+    "indexes": "index files: their bytes, Kafka's text, timelines; of Protobuf, those of messages",
+    "messages": "Kafka's messages, or those of a log, as the folder handles them",
+    "options": "the options of its folder: of the command, jobs, logs, Spark, values; and of all",
+    "reading": "of forensics: reads a partition for the folder; of values: decodes the format",
+    "report": "what the work of the folder returns",
+    "schema": "the schema of the format or system in the folder's name",
+    "transactions": "of the folder: a log's, the topic's, the command, the verdicts on them",
+}
+"""Names that four modules or more have, and why the folder says what each of them holds."""
 
 
 def types(tree: ast.Module) -> Iterator[str]:
@@ -54,3 +70,8 @@ def test_a_name_of_two_types_is_found() -> None:
     text += "_De = int\nEf = TypeVar('Ef')\nFG = 1\n"
     found = shared({"x": ast.parse(text), "y": ast.parse(text)})
     assert found == {name: ["x", "y"] for name in ("Ab", "Bc", "Cd")}
+
+
+def test_a_common_name_of_modules_is_explained() -> None:
+    names = Counter(path.stem for path in trees("kafkaspec") if path.stem != "__init__")
+    assert {name for name, count in names.items() if count >= 4} == MODULES.keys()

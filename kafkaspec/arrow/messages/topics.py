@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from kafkaspec.arrow.arrays import choose
 from kafkaspec.arrow.messages import arrays
 from kafkaspec.arrow.messages.reference import read_integer
-from kafkaspec.arrow.reading import AnyLog, partitions_of, record_batches
+from kafkaspec.arrow.record_batches import AnyLog, partitions_of, record_batches
 from kafkaspec.arrow.schema import SIMPLE, Request, RequestOptions, request_of, whole_numbers
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.columns.messages import head_layout

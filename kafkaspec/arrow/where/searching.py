@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from kafkaspec.arrow.arrays import control_type
-from kafkaspec.arrow.reading import place_of, record_batches
+from kafkaspec.arrow.record_batches import place_of, record_batches
 from kafkaspec.arrow.schema import COLUMNS, CONTROL_TYPES, OWN_TYPES, ColumnPlace, Request, suited
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.codecs import Codec, get_codec

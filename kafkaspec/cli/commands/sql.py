@@ -51,7 +51,7 @@ from kafkaspec.tables import TableFormat
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from kafkaspec.arrow.reading import AnyLog
+    from kafkaspec.arrow.record_batches import AnyLog
     from kafkaspec.arrow.schema import Request
     from kafkaspec.tables.sql.topics import Scans
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from kafkaspec.arrow.columns import Arrays, sources_of
-from kafkaspec.arrow.reading import place_of
+from kafkaspec.arrow.record_arrays import Arrays, sources_of
+from kafkaspec.arrow.record_batches import place_of
 from kafkaspec.arrow.schema import Request
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.cli.commands.dump_columns import Maker

@@ -11,7 +11,7 @@ from typing import Any, Final, Unpack
 import duckdb
 import pyarrow as pa
 
-from kafkaspec.arrow.reading import AnyLog, partitions_of, place_of
+from kafkaspec.arrow.record_batches import AnyLog, partitions_of, place_of
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS
 from kafkaspec.log.options import BatchOptions
 from kafkaspec.log.segment import Segment

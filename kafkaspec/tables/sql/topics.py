@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import dataset
 
-from kafkaspec.arrow.reading import AnyLog, record_batches
+from kafkaspec.arrow.record_batches import AnyLog, record_batches
 from kafkaspec.arrow.schema import COLUMNS, Request, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kafkaspec.arrow.reading import AnyLog
+from kafkaspec.arrow.record_batches import AnyLog
 from kafkaspec.arrow.schema import Request
 from kafkaspec.tables.sql.topics import Scans, Topic
 from kafkaspec.values.reading.batches import SideReader

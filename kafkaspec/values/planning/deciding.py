@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from kafkaspec.arrow.reading import AnyLog
+from kafkaspec.arrow.record_batches import AnyLog
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.decoding.column import ValueColumn
 from kafkaspec.values.definition import SchemaError, SchemaType

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafkaspec.arrow.reading import AnyLog, record_batches
+from kafkaspec.arrow.record_batches import AnyLog, record_batches
 from kafkaspec.arrow.schema import request_of
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.values.decoding.column import grouped, has_message, message_of, split_messages

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.reading import AnyLog, default_columns, record_batches
+from kafkaspec.arrow.record_batches import AnyLog, default_columns, record_batches
 from kafkaspec.arrow.schema import COLUMNS, RequestOptions, request_of
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.errors import KafkaSpecError, Reason, make_error

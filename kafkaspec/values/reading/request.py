@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Final
 
-from kafkaspec.arrow.reading import AnyLog, place_of
+from kafkaspec.arrow.record_batches import AnyLog, place_of
 from kafkaspec.arrow.schema import COLUMNS
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.directory import LogDirectory

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.outcomes import CONTROL, OFFSET, PRODUCER, markers_in, outcomes
-from kafkaspec.arrow.reading import record_batches
+from kafkaspec.arrow.record_batches import record_batches
 from kafkaspec.arrow.schema import request_of
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names

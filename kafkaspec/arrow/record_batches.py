@@ -10,8 +10,8 @@ from typing import Unpack
 import pyarrow as pa
 
 from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.columns import Arrays, allocate, own_of, sources_of
 from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, with_place
+from kafkaspec.arrow.record_arrays import Arrays, allocate, own_of, sources_of
 from kafkaspec.arrow.schema import (
     DEFAULT_COLUMNS,
     PLACE_COLUMNS,
