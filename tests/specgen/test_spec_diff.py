@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from kafkaspec.codecs.python import PythonCodec
 from tests.specgen.break_edits import BREAKS, Break
 from tests.specgen.changes import allow_magic, case_of
 from tests.specgen.edits import SPEC, Edit, Files, edit_spec, field_of
+from tools.specdiff import __main__ as specdiff
 from tools.specdiff.rules import RULES, Broken
 from tools.specdiff.verdict import judge
 from tools.specgen.model import MESSAGES
@@ -64,6 +66,24 @@ def test_edits_are_enough() -> None:
     """Thirty edits at least, and every rule that a comparison can name among them."""
     assert len(BREAKS) >= 30
     assert {case.rule for case in BREAKS} <= RULES.keys()
+
+
+def test_each_of_two_fields_has_a_witness_of_its_own(old: Path, tmp_path: Path) -> None:
+    """Both fields of an entry change their sign; the bytes for one misread it alone."""
+    new = _without_messages(tmp_path / "spec")
+    index = new / "index.ksy"
+    text = index.read_text(encoding="utf-8")
+    start = text.index("  offset_index_entry:")
+    end = text.index("instances:", start)
+    swapped = {"s4": "u4", "u4": "s4"}
+    entry = re.sub(r"type: ([su]4)", lambda found: f"type: {swapped[found[1]]}", text[start:end])
+    index.write_text(text[:start] + entry + text[end:], encoding="utf-8")
+    signs = {change.field: change for change in judge(old, new) if change.rule.id == "SIGN"}
+    assert len(signs) == 2
+    for name, change in signs.items():
+        assert change.witnesses.keys() == {Broken.READING_OLD, Broken.READING_NEW}
+        for witness in change.witnesses.values():
+            assert (witness.path, witness.others) == (f"/{name}", 0)
 
 
 MAGICS = (0, 1, 2)
@@ -133,6 +153,11 @@ def test_program(old: Path, tmp_path: Path) -> None:
         witness["type"], bytes.fromhex(witness["hex"]), parameters=witness["parameters"]
     )
     assert value.position < 0
+    assert _run("--release", "0.2.0", str(old)).stdout == _run("0.2.0", str(old)).stdout != ""
+    for wrong in (("--release", "9.9"), ("--release", "0.2.0", str(old), str(new))):
+        refused = _run(*wrong)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "there are 0.2.0" in refused.stderr or "give B alone" in refused.stderr
     unknown = _run("nothing-like-this")
     assert unknown.returncode == 2
     assert "is not a folder, a git revision with spec/, or a release (0.2.0)" in unknown.stderr
@@ -143,6 +168,27 @@ def test_released_specification_is_kept() -> None:
     """What was released can be compared with, and every break since then is accepted by name."""
     done = _run("--check")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_breaks_are_accepted_with_a_reason(
+    old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is listed keeps its reason, and what is stale goes; then nothing is wrong."""
+    new = _without_messages(tmp_path / "spec")
+    edit_spec(new, BREAKS[0].edit)
+    changes = judge(old, new)
+    listed = tmp_path / "accepted.toml"
+    listed.write_text('# head\n\n[[WIDER]]\nwhere = "gone"\nwhy = "stale"\n', encoding="utf-8")
+    monkeypatch.setattr(specdiff, "ACCEPTED", listed)
+    broken = {(change.rule.id, change.where) for change in changes if change.breaks}
+    assert len(specdiff.not_accepted(changes)) == len(broken) + 1
+    assert specdiff.accept(changes, 'a "reason"') == len(broken) > 0
+    assert specdiff.not_accepted(changes) == []
+    first = listed.read_text(encoding="utf-8")
+    assert first.startswith("# head\n\n[[")
+    assert "stale" not in first
+    assert specdiff.accept(changes, "another") == 0
+    assert listed.read_text(encoding="utf-8") == first
 
 
 def test_program_says_what_to_install() -> None:

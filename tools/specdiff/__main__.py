@@ -1,8 +1,8 @@
 """Say what changed between two specifications, whom each change breaks, and bytes that show it.
 
 A and B are folders of .ksy files, git revisions whose spec/ is meant, or releases of kafkaspec
-(0.2.0). A is by default the last release, B the spec/ of this checkout. The exit code is 1 if a
-change breaks somebody, 2 if a specification cannot be read.
+(0.2.0, also as --release 0.2.0). A is by default the last release, B the spec/ of this checkout.
+The exit code is 1 if a change breaks somebody, 2 if a specification cannot be read.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 try:
     import click
+    from click.core import ParameterSource
 
     from kafkaspec.cli.console import count_text
     from tools.specdiff.rules import RULES, SAYS, Broken, Change
@@ -68,6 +69,26 @@ def not_accepted(changes: list[Change]) -> list[str]:
     ]
 
 
+def accept(changes: list[Change], reason: str) -> int:
+    """List breaks that are not listed yet, with a reason; drop those that are stale.
+
+    Returns:
+        The number of those that were added.
+    """
+    text = ACCEPTED.read_text(encoding="utf-8")
+    listed = tomllib.loads(text)
+    reasons = {
+        (rule, item["where"]): item["why"] for rule, items in listed.items() for item in items
+    }
+    found = sorted({(change.rule.id, change.where) for change in changes if change.breaks})
+    head = [line for line in text.splitlines() if line.startswith("#")]
+    for key in found:
+        where, why = (json.dumps(part) for part in (key[1], reasons.get(key, reason)))
+        head += ["", f"[[{key[0]}]]", f"where = {where}", f"why = {why}"]
+    ACCEPTED.write_text("\n".join(head) + "\n", encoding="utf-8")
+    return len(set(found) - reasons.keys())
+
+
 @contextmanager
 def specification(name: str) -> Iterator[Path]:
     """Give the folder of a specification by its folder, release or git revision.
@@ -111,7 +132,7 @@ def as_json(change: Change) -> dict[str, Any]:
         "witnesses": {
             broken: {
                 "type": found.type, "hex": found.hex, "parameters": list(found.parameters),
-                "read": found.read,
+                "path": found.path, "read": found.read,
             }
             for broken, found in change.witnesses.items()
         },
@@ -134,19 +155,37 @@ def lines(change: Change) -> Iterator[str]:
     )
     for broken, found in change.witnesses.items():
         yield f"    {SAYS[broken]}: {found.type} {found.hex}"
-        yield f"        {found.read}"
+        others = f" (and {count_text(found.others, 'other field')})" if found.others else ""
+        yield f"        {found.path or '/'}: {found.read}{others}"
 
 
 @click.command(help=__doc__)
 @click.argument("old", metavar="[A]", required=False)
 @click.argument("new", metavar="[B]", default=str(ROOT / "spec"))
+@click.option("--release", metavar="NAME", help="Compare this release, as A; the argument is B.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option("--all", "everything", is_flag=True, help="Show changes of texts too.")
 @click.option("--check", is_flag=True, help="Fail if a break since the last release is not listed.")
+@click.option(
+    "--accept", "reason", help="List the breaks since the last release, with this reason."
+)
 @click.option("--keep", "version", help="Keep A as the specification of this release.")
 def main(
-    old: str | None, new: str, form: str, everything: bool, check: bool, version: str | None
+    old: str | None,
+    new: str,
+    release: str | None,
+    form: str,
+    everything: bool,
+    check: bool,
+    reason: str | None,
+    version: str | None,
 ) -> None:
+    if release is not None:
+        if release not in releases():
+            raise click.UsageError(f"no release {release}; there are {', '.join(releases())}")
+        if click.get_current_context().get_parameter_source("new") is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--release is A; give B alone")
+        old, new = release, old or new
     try:
         with specification(old or releases()[-1]) as before, specification(new) as after:
             if version is not None:
@@ -155,6 +194,9 @@ def main(
             changes = judge(before, after)
     except SpecError as error:
         raise click.UsageError(str(error)) from None
+    if reason is not None:
+        click.echo(f"{count_text(accept(changes, reason), 'break')} listed in {ACCEPTED.name}")
+        return
     if check:
         problems = not_accepted(changes)
         for problem in problems:

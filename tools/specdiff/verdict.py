@@ -92,7 +92,8 @@ class _Judge:
             if found:
                 names = (field, writer.fields.get((key, field), field))
                 about = [w for w in found if w.path.rpartition("/")[2] in names]
-                return (about or found)[0], compared
+                # The fewer other fields it is about, the better it shows this one.
+                return min(about, key=lambda w: w.others, default=found[0]), compared
             if count and place == key:
                 # Both read it alike; what holds it differs by other changes, if at all.
                 break

@@ -43,6 +43,7 @@ class Witness:
         parameters: what the structure is given: numbers, or structures by type, hex, parameters.
         read: what the reader makes of them.
         path: where in the structure.
+        others: the number of other fields that the reader misreads there, too.
     """
 
     type: str
@@ -50,6 +51,7 @@ class Witness:
     parameters: Sequence[Any]
     read: str
     path: str
+    others: int = 0
 
 
 @dataclass
@@ -197,7 +199,7 @@ def compare_readers(
         values: by id of a field, numbers to write beside those that the rules give.
 
     Returns:
-        The witnesses, and how many cases both sides read.
+        The witnesses, one for each field that a case shows, and how many cases both sides read.
     """
     other = writer.types.get(key, key)
     if not reader.has(other):
@@ -217,14 +219,14 @@ def compare_readers(
             found.append(Witness(key, case["hex"], case["parameters"], text, error.path))
             continue
         compared += 1
-        difference = _difference(writer, reader, written, read, "") or _checksum(
+        differences = dict(_differences(writer, reader, written, read, "")) or _checksum(
             reader, other, theirs, mine, read, case, writer.types
         )
-        if difference is None and end != stop:
-            difference = "", f"misread: {stop} of {end} bytes are read"
-        if difference is not None:
-            path, text = difference
-            found.append(Witness(key, case["hex"], case["parameters"], text, path))
+        if not differences and end != stop:
+            differences = {"": f"misread: {stop} of {end} bytes are read"}
+        others = len({path.rpartition("/")[2] for path in differences}) - 1
+        for path, text in differences.items():
+            found.append(Witness(key, case["hex"], case["parameters"], text, path, others))
     return sorted(found, key=lambda witness: (len(witness.hex), witness.hex)), compared
 
 
@@ -236,7 +238,7 @@ def _checksum(
     read: Any,
     case: Mapping[str, Any],
     types: Mapping[str, str],
-) -> tuple[str, str] | None:
+) -> dict[str, str]:
     """Return the difference of the checksum that the reader computes of what it has read."""
     for item in theirs.fields:
         derive = item.derive
@@ -250,45 +252,42 @@ def _checksum(
         computed = getattr(reader.codec.parse(key, again, parameters=given)[0], item.id)
         if computed != getattr(read, item.id):
             text = f"misread: {item.id} is {getattr(read, item.id)}, not {computed} as computed"
-            return f"/{item.id}", text
-    return None
+            return {f"/{item.id}": text}
+    return {}
 
 
-def _difference(
+def _differences(
     writer: Side, reader: Side, written: Any, read: Any, path: str
-) -> tuple[str, str] | None:
-    """Return path and words of the first difference, None if there is none."""
+) -> Iterator[tuple[str, str]]:
+    """Yield path and words of each difference."""
     if isinstance(written, list | tuple) and isinstance(read, list | tuple):
-        pairs = enumerate(zip(written, read, strict=False))
-        inner = (_difference(writer, reader, a, b, f"{path}/{i}") for i, (a, b) in pairs)
-        found = next((item for item in inner if item is not None), None)
-        if found is None and len(written) != len(read):
-            found = path, f"misread: {len(read)} items, not {len(written)}"
-        return found
-    if is_dataclass(written) and is_dataclass(read):
-        return _of_structures(writer, reader, written, read, path)
-    if _plain(written) != _plain(read):
-        return path, f"misread: {_shown(read)}, not {_shown(written)}"
-    return None
+        for number, (a, b) in enumerate(zip(written, read, strict=False)):
+            yield from _differences(writer, reader, a, b, f"{path}/{number}")
+        if len(written) != len(read):
+            yield path, f"misread: {len(read)} items, not {len(written)}"
+    elif is_dataclass(written) and is_dataclass(read):
+        yield from _of_structures(writer, reader, written, read, path)
+    elif _plain(written) != _plain(read):
+        yield path, f"misread: {_shown(read)}, not {_shown(written)}"
 
 
 def _of_structures(
     writer: Side, reader: Side, written: Any, read: Any, path: str
-) -> tuple[str, str] | None:
+) -> Iterator[tuple[str, str]]:
     key, other = _key_of(writer.model, written), _key_of(reader.model, read)
     there = {f.name: f for f in fields(read)}
-    known = set()
+    known, alike = set(), True
     for item in fields(written):
         name = writer.fields.get((key, item.name), item.name)
         known.add(name)
         if name in there:
             ours, theirs = getattr(written, item.name), getattr(read, name)
-            found = _difference(writer, reader, ours, theirs, f"{path}/{name}")
-            if found is None and isinstance(ours, int):
+            found = list(_differences(writer, reader, ours, theirs, f"{path}/{name}"))
+            if not found and isinstance(ours, int):
                 named = (_enum(writer, key, item.name), _enum(reader, other, name))
-                found = _of_names(*named, ours, f"{path}/{name}")
-            if found is not None:
-                return found
+                found += _of_names(*named, ours, f"{path}/{name}")
+            alike = alike and not found
+            yield from found
     given = {p.id for p in reader.model.type(other).parameters} if reader.has(other) else set()
     for name, item in there.items():
         if name in given:
@@ -296,14 +295,15 @@ def _of_structures(
         value = getattr(read, name)
         default = item.default_factory() if item.default_factory is not MISSING else item.default
         if name not in known and value is not None and _plain(value) != _plain(default):
-            return f"{path}/{name}", f"misread: {_shown(value)}, which nobody wrote"
-    for instance in writer.model.type(key).value_instances if writer.has(key) else ():
+            alike = False
+            yield f"{path}/{name}", f"misread: {_shown(value)}, which nobody wrote"
+    # What is computed of fields that are misread shows nothing more.
+    for instance in writer.model.type(key).value_instances if alike and writer.has(key) else ():
         if hasattr(type(read), instance.id):
             ours, theirs = getattr(written, instance.id), getattr(read, instance.id)
             if ours != theirs:
                 text = f"misread: {_shown(theirs)}, not {_shown(ours)}"
-                return f"{path}/{instance.id}", text
-    return None
+                yield f"{path}/{instance.id}", text
 
 
 def _enum(side: Side, key: str, name: str) -> dict[int, str]:
@@ -315,14 +315,15 @@ def _enum(side: Side, key: str, name: str) -> dict[int, str]:
 
 def _of_names(
     ours: Mapping[int, str], theirs: Mapping[int, str], number: int, path: str
-) -> tuple[str, str] | None:
-    """Return the difference if the reader does not know what a number means, or takes another."""
+) -> Iterator[tuple[str, str]]:
+    """Yield the difference if the reader does not know what a number means, or takes another."""
     name, other = ours.get(number), theirs.get(number)
     if name is None or name == other or not theirs:
-        return None
+        return
     if name in theirs.values():
-        return path, f"misread: {number} is {other or 'nothing'}, not {name}"
-    return None if other is not None else (path, f"not understood: {number} is {name}")
+        yield path, f"misread: {number} is {other or 'nothing'}, not {name}"
+    elif other is None:
+        yield path, f"not understood: {number} is {name}"
 
 
 def _key_of(model: Model, value: Any) -> str:
