@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from kafkaspec.analysis import BrokerAction, verify
+from kafkaspec.broker.profiles import get_profile
 from tests.analysis.forge import write_segment
 from tests.kafka import loader_answers, loader_cases
-from tests.kafka.loader_answers import Answer
+from tests.kafka.loader_answers import INDEX_INTERVAL_BYTES
 from tests.kafka.loader_cases import Case
 from tests.log.forge import batch, record
+from tools.kafka.loader import Answer, predict
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +34,10 @@ def answers() -> list[tuple[Case, Answer]]:
 def test_the_prediction_is_what_the_loader_does(
     answers: list[tuple[Case, Answer]], tmp_path: Path
 ) -> None:
+    profile = get_profile(loader_answers.RECORDED_WITH)
     for case, theirs in answers:
         directory = loader_answers.write(case.files, tmp_path / "ours-0")
-        mine = loader_answers.ours(directory, loader_answers.RECORDED_WITH, clean=case.clean)
+        mine = predict(directory, profile, INDEX_INTERVAL_BYTES, clean=case.clean)
         assert mine == theirs, f"{case.damage}, {case.name}"
 
 

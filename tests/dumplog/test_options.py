@@ -27,3 +27,16 @@ def test_text_and_reports_are_those_of_the_tool(version: str, files: Path) -> No
             wrong += cases.differences(case, answers[str(case)], mine, code)
     assert wrong == []
     assert len(answers) > 50
+
+
+def test_answers_of_other_releases_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run with some releases writes theirs beside those of others."""
+    before = cases.read_answers()
+    copy = tmp_path / cases.ANSWERS.name
+    copy.write_bytes(cases.ANSWERS.read_bytes())
+    monkeypatch.setattr(cases, "ANSWERS", copy)
+    added = {"2.0.1": {"a case": cases.Answer("out", "", ended=True)}}
+    cases.write_answers(added)
+    assert cases.read_answers() == before | added

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
+from tools.brokers import versions
 from tools.brokers.versions import Version, by_name
 
-DEFAULT = "0.8.2.2 0.10.2.2 0.11.0.3 1.1.1 2.8.2 3.9.2 4.3.1 4.4.0"
+DEFAULT = [each.name for each in versions.VERSIONS if each.full or each is versions.VERSIONS[-1]]
 """The oldest that runs as it is, the last of each line, and the newest."""
 
 VERSIONS: list[Version] = [
-    by_name(name) for name in (os.environ.get("KAFKA_VERSIONS") or DEFAULT).split()
+    by_name(name) for name in (os.environ.get("KAFKA_VERSIONS", "").split() or DEFAULT)
 ]
 
 READERS: list[Version] = [version for version in VERSIONS if version.release >= (0, 11)]

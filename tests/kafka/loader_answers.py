@@ -7,41 +7,14 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from kafkaspec.analysis import Area, BrokerAction, verify
-from kafkaspec.broker.actions import Recovery
-from kafkaspec.broker.loading import Loader, find_snapshots
-from kafkaspec.broker.profiles import get_profile
-from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.files.names import PRODUCER_SNAPSHOT
 from kafkaspec.log.partition import Partition
 from tests.kafka.loader_cases import Case
-from tools.kafka.loader import Loaded
+from tools.kafka.loader import Answer, Loaded, answer
 
 INDEX_INTERVAL_BYTES = 400
-
-
-class Answer(NamedTuple):
-    """The outcome.
-
-    Attributes:
-        outcome: ``loads``, ``refuses`` or ``splits``.
-        end: log end offset, if it loads.
-        sizes: bytes of each segment that is left, by base offset, if it loads.
-        producers: ids of the producers that the broker knows, if it loads.
-    """
-
-    outcome: str
-    end: int | None = None
-    sizes: tuple[tuple[int, int], ...] = ()
-    producers: tuple[int, ...] = ()
-
-    @classmethod
-    def of_json(cls, value: list[Any]) -> Answer:
-        """Return the answer that ``json`` wrote."""
-        outcome, end, sizes, producers = value
-        return cls(outcome, end, tuple((base, size) for base, size in sizes), tuple(producers))
 
 
 def write(files: dict[str, bytes], directory: Path) -> Path:
@@ -89,35 +62,6 @@ def lacks_memory(loaded: Loaded) -> bool:
     return any(text in loaded.error for text in _MEMORY)
 
 
-def theirs(loaded: Loaded, files: dict[str, bytes]) -> Answer:
-    """Return the answer of Kafka's loader."""
-    if loaded.error:
-        return Answer("refuses")
-    bases = {int(name[:20]) for name in files if name.endswith(".log")}
-    deleted = set(loaded.sizes) == {0} and not loaded.end
-    if not set(loaded.sizes) <= bases and not deleted:
-        return Answer("splits")
-    return Answer("loads", loaded.end, tuple(sorted(loaded.sizes.items())), loaded.producers)
-
-
-def ours(directory: Path, version: str, *, clean: bool) -> Answer:
-    """Return our answer. The clock stands at 0, as in the judge."""
-    profile = get_profile(version)
-    partition = Partition(directory)
-    segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
-    snapshots = find_snapshots(partition.snapshot_paths)
-    load = Loader(
-        segments, snapshots, RunSettings(profile, INDEX_INTERVAL_BYTES), clean=clean, now=0
-    ).load()
-    if load.error is not None:
-        return Answer("refuses")
-    kept = [item for item in load.segments if item.recovery is not Recovery.REMOVES]
-    if any(item.recovery is Recovery.SPLITS for item in kept):
-        return Answer("splits")
-    sizes = ((0, 0),) if load.deletes else tuple((item.base_offset, item.end) for item in kept)
-    return Answer("loads", load.end_offset, sizes, tuple(sorted(load.producers)))
-
-
 RECORDED = Path(__file__).with_name("loader_answers.json")
 RECORDED_WITH = "4.3.1"
 RECORDED_OF_EACH = 30
@@ -135,7 +79,7 @@ def digest(files: dict[str, bytes], *, clean: bool) -> str:
 def recorded(version: str, cases: Iterable[tuple[Case, Loaded]]) -> str:
     """Return the answers of a loader as text, for tests without Kafka."""
     rows = [
-        [digest(case.files, clean=case.clean), *theirs(loaded, case.files)]
+        [digest(case.files, clean=case.clean), *answer(loaded, case.files)]
         for case, loaded in cases
         if not lacks_memory(loaded)
     ]

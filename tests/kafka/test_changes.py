@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.kafka.chosen import VERSIONS as CHOSEN
-from tools.brokers import versions
-from tools.brokers.versions import VERSIONS, Version
+from tools.brokers import maven, versions
+from tools.brokers.maven import ToolError
+from tools.brokers.versions import SOMETIMES_MISSING, VERSIONS, Version
 from tools.kafka import changes, release
 
 ROOT = Path(__file__).parents[2]
@@ -52,10 +53,14 @@ def test_known_news_of_files_and_records() -> None:
     )
 
 
-def test_a_new_release_gets_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lacks", [(), SOMETIMES_MISSING[2:3], SOMETIMES_MISSING])
+def test_a_new_release_gets_a_row(
+    lacks: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = tmp_path / "versions.py"
     table.write_text(Path(versions.__file__).read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.setattr(versions, "__file__", str(table))
+    monkeypatch.setattr(release, "missing", lambda name: lacks)
     assert not release.add_row(VERSIONS[-1].name)
     assert release.add_row("4.5.0")
     made: dict[str, object] = {"__name__": "tools.brokers.made"}
@@ -64,7 +69,26 @@ def test_a_new_release_gets_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     rows = made["VERSIONS"]
     assert isinstance(rows, tuple)
     assert [row.name for row in rows] == [*(v.name for v in VERSIONS), "4.5.0"]
-    assert rows[-1].limits == VERSIONS[-1].limits
+    assert (rows[-1].missing, rows[-1].full) == (lacks, not lacks)
+    formatted = subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--check", str(table)], capture_output=True
+    )
+    assert formatted.returncode == 0, formatted.stderr
+
+
+def test_what_maven_lacks_is_told_from_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "Could not find artifact"
+
+    def run(*command: str) -> None:
+        if "kafka-streams" in command[-1]:
+            raise ToolError(f"mvn ended with 1:\n{said} org.apache.kafka:kafka-streams:jar:4.5.0")
+
+    monkeypatch.setattr(maven, "run", run)
+    monkeypatch.setattr(maven, "find_tool", lambda name, what: name)
+    assert maven.missing("4.5.0") == ("kafka-streams",)
+    said = "Connection refused"
+    with pytest.raises(ToolError, match="Connection refused"):
+        maven.missing("4.5.0")
 
 
 def test_the_guide_lists_the_steps() -> None:

@@ -35,7 +35,7 @@ from tools.kafka.producing import Produced, produce
 
 pytestmark = pytest.mark.kafka
 
-JUDGES = [version for version in VERSIONS if (4, 1) <= version.release < (4, 4)][-1:]
+JUDGES = [v for v in VERSIONS if v.release >= (4, 1) and not v.missing][-1:]
 """A release with small segments, and with its tools: those of 4.4.0 are not published."""
 EXPIRATION_MS = 1_500
 SETTINGS = {

@@ -12,15 +12,10 @@ from pathlib import Path
 import kafkaspec as ks
 from tests import goldens
 from tests.loops import each
-from tests.writing.golden_settings import (
-    index_interval,
-    is_modern,
-    numbers,
-    partitions,
-    segment_bytes,
-)
+from tests.writing.golden_settings import numbers, partitions
 from tools.brokers.versions import VERSIONS
 from tools.golden import scenarios
+from tools.golden.again import index_interval, is_modern, segment_bytes
 from tools.golden.model import Send
 
 FOREVER = 1 << 60

@@ -20,7 +20,8 @@ from kafkaspec.writing.comparison import Comparison
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile
 from tests import goldens
 from tests.loops import each
-from tests.writing.golden_settings import index_interval, is_modern, numbers, partitions
+from tests.writing.golden_settings import numbers, partitions
+from tools.golden.again import index_interval, is_modern
 
 PER_BATCH = (3, 9, 1)
 """From this version on, rebuilt indexes equal those of the broker."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -11,10 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from tools.brokers.versions import Version
+from tools.brokers.versions import GROUP, SOMETIMES_MISSING, Version
 
 JAVA_SOURCES = Path(__file__).with_name("java")
 _SECONDS = 600
+_NOT_FOUND = re.compile(r"Could not find artifact|was not found in")
+"""Maven's words for what a repository does not have, and did not have when it was asked before."""
 _LOGGING = "org.slf4j:slf4j-simple:1.7.36"
 _LOGGING_API = "org.slf4j:slf4j-api"
 
@@ -64,7 +67,31 @@ def _pom(artifacts: Sequence[str], excluded: tuple[str, ...]) -> str:
 def resolve(version: Version) -> Path:
     """Return the directory with all jars of ``version``; downloaded on the first call."""
     home = cache_root() / "brokers" / version.name
-    return resolve_artifacts(home, version.artifacts, version.excluded)
+    return resolve_artifacts(home, version.artifacts, version.left_out)
+
+
+def missing(release: str) -> tuple[str, ...]:
+    """Return the artifacts that a release may lack, and does.
+
+    Raises:
+        ToolError: there is no Maven, or it fails otherwise.
+    """
+    return tuple(name for name in SOMETIMES_MISSING if not _published(name, release))
+
+
+def _published(name: str, release: str) -> bool:
+    artifact, _, classifier = name.partition("::")
+    wanted = [GROUP, artifact, release, *(["jar", classifier] if classifier else [])]
+    try:
+        run(
+            find_tool("mvn", "Apache Maven"), "-q", "-B", "dependency:get", "-Dtransitive=false",
+            f"-Dartifact={':'.join(wanted)}",
+        )  # fmt: skip
+    except ToolError as error:
+        if not _NOT_FOUND.search(str(error)):
+            raise
+        return False
+    return True
 
 
 def resolve_artifacts(home: Path, artifacts: Sequence[str], excluded: tuple[str, ...] = ()) -> Path:

@@ -35,7 +35,6 @@ _NOT_ON_MAVEN = (
 _OPEN_LANG = ("--add-opens=java.base/java.lang=ALL-UNNAMED",)  # their snappy loads itself by it
 _NO_TOPIC_CONFIG = "no topic settings, no compaction, no timestamps"
 _OLD_COMPACTION = "no timestamps; compressed topics cannot be compacted"
-_INTERNAL_SEGMENT_BYTES = "segment.bytes from 1 MiB: internal.segment.bytes"
 
 
 class Mode(enum.StrEnum):
@@ -84,15 +83,26 @@ _FEATURES: dict[Feature, tuple[tuple[int, ...], tuple[int, ...]]] = {
     Feature.OLD_FORMATS: ((0, 10), (3, 0)),  # message.format.version, ignored since KAFKA-12944
     Feature.DELETE_RECORDS: ((1, 1), NEVER),  # KIP-107; the admin client has it from 1.1
     Feature.METADATA_LOG: ((3, 0), NEVER),  # KIP-500, KIP-630
-    Feature.TIERED: ((3, 6), (4, 4)),  # KIP-405; the test jar of 4.4 is not on Maven
+    Feature.TIERED: ((3, 6), NEVER),  # KIP-405
     Feature.CONSUMER_GROUPS: ((4, 0), NEVER),  # KIP-848
     Feature.DYNAMIC_QUORUM: ((3, 9), NEVER),  # KIP-853
     Feature.UNREGISTER_CONTROLLER: ((4, 4), NEVER),
-    Feature.STREAMS_GROUPS: ((4, 2), (4, 4)),  # KIP-1071; kafka-streams 4.4 is not on Maven
+    Feature.STREAMS_GROUPS: ((4, 2), NEVER),  # KIP-1071
     Feature.LEVELS: ((3, 8), NEVER),  # KIP-390
     Feature.TRANSACTION_V2: ((4, 0), NEVER),  # KIP-890
     Feature.SHARE_GROUPS: ((4, 0), NEVER),  # KIP-932; 4.0 and 4.1 need settings for it
 }
+
+GROUP = "org.apache.kafka"
+TOOLS = "kafka-tools"
+"""The artifact with the dump tool."""
+_TOOLS_API = "kafka-tools-api"
+_REMOTE_STORAGE = "kafka-storage::test"
+_STREAMS = "kafka-streams"
+_NEEDED = {Feature.TIERED: _REMOTE_STORAGE, Feature.STREAMS_GROUPS: _STREAMS}
+"""The artifact that a feature needs: Kafka's own local remote storage, a client."""
+SOMETIMES_MISSING = (TOOLS, _TOOLS_API, _REMOTE_STORAGE, _STREAMS)
+"""Artifacts that a release may not have published; a row of it says so."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +110,8 @@ class Version:
     """One release of Kafka and what it takes to run it.
 
     ``extra`` are Maven coordinates added as direct dependencies, which also *replace* a transitive
-    artifact of the same name.  ``excluded`` are ``group:artifact`` pairs to leave out.
+    artifact of the same name.  ``excluded`` are ``group:artifact`` pairs to leave out, beside those
+    that are missing.
     """
 
     name: str
@@ -112,10 +123,34 @@ class Version:
     broker_settings: tuple[tuple[str, str], ...] = ()
     format_options: tuple[str, ...] = ()
     limits: str = ""
-    full: bool = False
-    """Whether the files of every scenario are kept, not only of those that are kept everywhere."""
-    dumped_by: str = ""
-    """The version whose dump tool is used, where a version has none on Maven."""
+    last: bool = False
+    """Whether it is the last of a line or of a format."""
+    missing: tuple[str, ...] = ()
+    """Artifacts, of ``SOMETIMES_MISSING``, that are not on Maven."""
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Pairs of ``group:artifact`` that Maven is not asked for."""
+        own = (f"{GROUP}:{_TOOLS_API}",) if _TOOLS_API in self.missing else ()
+        return (*self.excluded, *own)
+
+    @property
+    def remarks(self) -> str:
+        """Its limits, in words."""
+        lacks = f"not on Maven: {', '.join(self.missing)}" if self.missing else ""
+        dumped = f"dumped with the tool of {self.dumped_by}" if self.dumped_by else ""
+        small = "segment.bytes from 1 MiB: internal.segment.bytes" if self.release >= (4, 1) else ""
+        return "; ".join(filter(None, (self.limits, small, lacks, dumped)))
+
+    @property
+    def full(self) -> bool:
+        """Whether the files of all scenarios are kept: the last of a line, the newest complete."""
+        return self.last or self is newest_complete()
+
+    @property
+    def dumped_by(self) -> str:
+        """The version whose dump tool is used, where it has none on Maven; else ``""``."""
+        return newest_complete().name if TOOLS in self.missing else ""
 
     @property
     def release(self) -> tuple[int, ...]:
@@ -126,7 +161,9 @@ class Version:
     def features(self) -> frozenset[Feature]:
         """The features of this release, from the table of features."""
         return frozenset(
-            f for f, (since, until) in _FEATURES.items() if since <= self.release < until
+            f
+            for f, (since, until) in _FEATURES.items()
+            if since <= self.release < until and _NEEDED.get(f) not in self.missing
         )
 
     @property
@@ -154,14 +191,14 @@ class Version:
         own = [f"kafka_{self.scala}"]
         if self.mode is Mode.KRAFT:
             own += ["kafka-clients"]
-            own += [] if self.dumped_by else ["kafka-tools", "kafka-storage"]
+            own += [] if TOOLS in self.missing else [TOOLS, "kafka-storage"]
             if Feature.TIERED in self.features:
-                own += ["kafka-storage::test"]  # Kafka's own local remote storage
-            if self.release >= (4, 1) and not self.dumped_by:
-                own += ["kafka-streams"]  # the streams group coordinator loads its classes
+                own += [_REMOTE_STORAGE]
+            if self.release >= (4, 1) and _STREAMS not in self.missing:
+                own += [_STREAMS]  # the streams group coordinator loads its classes
         names = (name.partition("::") for name in own)
         return (
-            *(f"org.apache.kafka:{n}:{self.name}{':' + c if c else ''}" for n, _, c in names),
+            *(f"{GROUP}:{n}:{self.name}{':' + c if c else ''}" for n, _, c in names),
             *self.extra,
         )
 
@@ -202,14 +239,14 @@ _KRAFT = Mode.KRAFT
 VERSIONS: tuple[Version, ...] = (
     Version("0.8.0", "2.10", _ZK, _OLD_CLIENT, _NOT_ON_MAVEN, _OPEN_LANG, limits=_NO_TOPIC_CONFIG),
     Version("0.8.1.1", "2.10", _ZK, _OLD_CLIENT, _NOT_ON_MAVEN, _OPEN_LANG, limits=_OLD_COMPACTION),
-    Version("0.8.2.2", "2.11", _ZK, limits=_OLD_COMPACTION, full=True),
+    Version("0.8.2.2", "2.11", _ZK, limits=_OLD_COMPACTION, last=True),
     Version("0.9.0.1", "2.11", _ZK),
     Version("0.10.0.1", "2.11", _ZK),
     Version("0.10.1.1", "2.11", _ZK, _JAXB),
-    Version("0.10.2.2", "2.11", _ZK, _JAXB, full=True),
-    Version("0.11.0.3", "2.11", _ZK, _JAXB, full=True),
+    Version("0.10.2.2", "2.11", _ZK, _JAXB, last=True),
+    Version("0.11.0.3", "2.11", _ZK, _JAXB, last=True),
     Version("1.0.2", "2.12", _ZK, _JAXB),
-    Version("1.1.1", "2.12", _ZK, (*_JAXB, *_LOG4J_BINDING), full=True),
+    Version("1.1.1", "2.12", _ZK, (*_JAXB, *_LOG4J_BINDING), last=True),
     Version("2.0.1", "2.12", _ZK, (*_ZOOKEEPER, *_LOG4J_BINDING)),
     Version("2.1.1", "2.12", _ZK, (*_ZOOKEEPER, *_LOG4J_BINDING)),
     Version("2.2.2", "2.12", _ZK, (*_ZOOKEEPER, *_LOG4J_BINDING)),
@@ -218,7 +255,7 @@ VERSIONS: tuple[Version, ...] = (
     Version("2.5.1", "2.13", _ZK, _LOG4J_BINDING),
     Version("2.6.3", "2.13", _ZK, _LOG4J_BINDING),
     Version("2.7.2", "2.13", _ZK, _LOG4J_BINDING),
-    Version("2.8.2", "2.13", _ZK, _LOG4J_BINDING, full=True),
+    Version("2.8.2", "2.13", _ZK, _LOG4J_BINDING, last=True),
     Version("3.0.2", "2.13", _KRAFT),
     Version("3.1.2", "2.13", _KRAFT),
     Version("3.2.3", "2.13", _KRAFT),
@@ -228,7 +265,7 @@ VERSIONS: tuple[Version, ...] = (
     Version("3.6.2", "2.13", _KRAFT),
     Version("3.7.2", "2.13", _KRAFT),
     Version("3.8.1", "2.13", _KRAFT),
-    Version("3.9.2", "2.13", _KRAFT, full=True),
+    Version("3.9.2", "2.13", _KRAFT, last=True),
     Version(
         "4.0.2", "2.13", _KRAFT,
         limits="segments from 1 MiB: rolled by a full index instead; share groups in early access",
@@ -238,20 +275,21 @@ VERSIONS: tuple[Version, ...] = (
         ),
     ),
     Version(
-        "4.1.2", "2.13", _KRAFT, limits=f"share groups as a preview; {_INTERNAL_SEGMENT_BYTES}",
+        "4.1.2", "2.13", _KRAFT, limits="share groups as a preview",
         broker_settings=(
             ("unstable.feature.versions.enable", "true"), ("group.share.enable", "true"),
         ),
         format_options=("--feature", "share.version=1"),
     ),
-    Version("4.2.1", "2.13", _KRAFT, limits=_INTERNAL_SEGMENT_BYTES),
-    Version("4.3.1", "2.13", _KRAFT, limits=_INTERNAL_SEGMENT_BYTES, full=True),
-    Version(
-        "4.4.0", "2.13", _KRAFT, excluded=("org.apache.kafka:kafka-tools-api",), dumped_by="4.3.1",
-        limits="not all artifacts are on Maven: no tiered storage, dumped with the tool of 4.3.1; "
-        "__cluster_metadata is not kept, its two indexes are left at 10 MiB each",
-    ),
+    Version("4.2.1", "2.13", _KRAFT),
+    Version("4.3.1", "2.13", _KRAFT),
+    Version("4.4.0", "2.13", _KRAFT, missing=SOMETIMES_MISSING),
 )  # fmt: skip
+
+
+def newest_complete() -> Version:
+    """Return the newest release of which everything is on Maven."""
+    return next(version for version in reversed(VERSIONS) if not version.missing)
 
 
 def by_name(name: str) -> Version:

@@ -20,7 +20,7 @@ def _list() -> int:
         kept = [scenario.name for scenario in for_version(version)]
         able = [scenario.name for scenario in for_version(version, everything=True)]
         rest = [name for name in able if name not in kept]
-        limits = f" ({version.limits})" if version.limits else ""
+        limits = f" ({version.remarks})" if version.remarks else ""
         print(f"{version.name}, {version.mode}{limits}: {' '.join(kept)}")
         if rest:
             print(f"  with --everything also: {' '.join(rest)}")

@@ -194,8 +194,8 @@ class Scenario:
     damage: Damage | None = None
     late: Collection[str] = ()
     """Producers that a step opens, not the start of the scenario."""
-    only: Collection[str] | None = None
-    """Names of the versions that run it; ``None`` for all that can."""
+    sample: bool = False
+    """Whether some versions stand for all: those whose manifests have it, and the newest."""
 
     @property
     def codecs(self) -> frozenset[str]:
@@ -223,8 +223,7 @@ class Scenario:
             needs.add(Feature.COMPACTION)
         formats = {name for _, name in version.old_formats}
         return (
-            (self.only is None or version.name in self.only)
-            and needs <= version.features
+            needs <= version.features
             and self.codecs <= set(version.codecs)
             and (FORMAT not in self.topic or self.topic[FORMAT] in formats)
         )

@@ -18,7 +18,8 @@ from typing import Any
 
 import click
 
-from kafkaspec.broker.profiles import Profile, get_profile
+from kafkaspec.broker.profiles import NEWEST, Profile, get_profile
+from kafkaspec.release import minor_of, parse_release
 from tools.brokers.maven import ToolError
 from tools.brokers.versions import VERSIONS, Version, by_name
 from tools.import_messages import jars
@@ -162,6 +163,8 @@ def file_kinds(version: str) -> frozenset[str]:
 
 def changed_rules(old: str, new: str) -> list[str]:
     """Return lines for the rules of brokers that differ between two releases."""
+    if minor_of(new) > parse_release(NEWEST):
+        return []  # not found yet
     sentences = _sentences()
     before, after = get_profile(old), get_profile(new)
     return [
@@ -191,6 +194,11 @@ def load() -> dict[str, Changes]:
     """Return what was collected, by release."""
     found: dict[str, Changes] = json.loads(DATA.read_text(encoding="utf-8"))
     return found
+
+
+def as_text(data: dict[str, Changes]) -> str:
+    """Return what was collected as it is kept."""
+    return json.dumps(data, indent=1, sort_keys=False) + "\n"
 
 
 def page() -> str:
@@ -245,8 +253,7 @@ def main(names: tuple[str, ...], every: bool) -> None:
                 click.echo(f"{new.name}: {_counts(data[new.name])}")
     except (KeyError, ToolError) as error:
         raise click.ClickException(str(error.args[0])) from None
-    ordered = {v.name: data[v.name] for v in VERSIONS if v.name in data}
-    DATA.write_text(json.dumps(ordered, indent=1, sort_keys=False) + "\n", encoding="utf-8")
+    DATA.write_text(as_text({v.name: data[v.name] for v in VERSIONS if v.name in data}), "utf-8")
 
 
 def _counts(changes: Changes) -> str:

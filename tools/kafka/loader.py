@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from kafkaspec.broker.actions import Recovery
+from kafkaspec.broker.loading import Loader, find_snapshots
+from kafkaspec.broker.profiles import Profile
+from kafkaspec.broker.segment_run import RunSettings
 from kafkaspec.files import names
+from kafkaspec.log.partition import Partition
 from tools.brokers.programs import Program, decoded
 from tools.brokers.versions import Version
 
@@ -34,6 +40,28 @@ class Loaded:
     sizes: dict[int, int]
     producers: tuple[int, ...]
     files: dict[str, bytes]
+
+
+class Answer(NamedTuple):
+    """The outcome.
+
+    Attributes:
+        outcome: ``loads``, ``refuses`` or ``splits``.
+        end: log end offset, if it loads.
+        sizes: bytes of each segment that is left, by base offset, if it loads.
+        producers: ids of the producers that the broker knows, if it loads.
+    """
+
+    outcome: str
+    end: int | None = None
+    sizes: tuple[tuple[int, int], ...] = ()
+    producers: tuple[int, ...] = ()
+
+    @classmethod
+    def of_json(cls, value: list[Any]) -> Answer:
+        """Return the answer that ``json`` wrote."""
+        outcome, end, sizes, producers = value
+        return cls(outcome, end, tuple((base, size) for base, size in sizes), tuple(producers))
 
 
 def load(
@@ -71,3 +99,29 @@ def _loaded(verdict: list[str], producers: list[str], *files: list[str]) -> Load
     others = {name: decoded(data) or b"" for name, _, data in files if not name.endswith(".log")}
     ids = tuple(int(item) for item in producers[1:])
     return Loaded("", int(verdict[1]), sizes, ids, others)
+
+
+def answer(loaded: Loaded, files: Files) -> Answer:
+    """Return the answer of Kafka's loader about these files."""
+    if loaded.error:
+        return Answer("refuses")
+    bases = {int(name[:20]) for name in files if name.endswith(".log")}
+    deleted = set(loaded.sizes) == {0} and not loaded.end
+    if not set(loaded.sizes) <= bases and not deleted:
+        return Answer("splits")
+    return Answer("loads", loaded.end, tuple(sorted(loaded.sizes.items())), loaded.producers)
+
+
+def predict(directory: Path, profile: Profile, interval: int, *, clean: bool) -> Answer:
+    """Return our answer under the rules of a profile. The clock stands at 0, as in the judge."""
+    partition = Partition(directory)
+    segments = list(zip(partition.base_offsets, partition.segment_paths, strict=True))
+    snapshots = find_snapshots(partition.snapshot_paths)
+    load = Loader(segments, snapshots, RunSettings(profile, interval), clean=clean, now=0).load()
+    if load.error is not None:
+        return Answer("refuses")
+    kept = [item for item in load.segments if item.recovery is not Recovery.REMOVES]
+    if any(item.recovery is Recovery.SPLITS for item in kept):
+        return Answer("splits")
+    sizes = ((0, 0),) if load.deletes else tuple((item.base_offset, item.end) for item in kept)
+    return Answer("loads", load.end_offset, sizes, tuple(sorted(load.producers)))

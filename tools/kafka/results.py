@@ -17,11 +17,11 @@ Results = dict[str, dict[str, dict[str, Any]]]
 """By release, then by topic: how many records were served, of how many bytes."""
 
 
-def load() -> Results:
+def load(path: Path = PATH) -> Results:
     """Return all results, by release."""
-    if not PATH.exists():
+    if not path.exists():
         return {}
-    found: Results = json.loads(PATH.read_text(encoding="utf-8"))
+    found: Results = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 

@@ -75,6 +75,7 @@ def _listed() -> Nav:
                 "docs/supported.md",
                 "docs/compatibility.md",
                 "docs/releases.md",
+                "docs/replay.md",
                 "docs/conformance-results.md",
                 "docs/reader-differences.md",
                 "docs/salvage-results.md",

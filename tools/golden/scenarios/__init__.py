@@ -9,6 +9,7 @@ for the version's own.
 from __future__ import annotations
 
 from tools.brokers.versions import Version
+from tools.golden import keep
 from tools.golden.model import Scenario
 from tools.golden.scenarios import brokers, files, producing, transactions
 
@@ -35,7 +36,7 @@ SCENARIOS: tuple[Scenario, ...] = (
 )
 
 
-# Their files are kept for every version; of the others only for those that are kept in full.
+# Their files are kept for every new version; of the others only for those that are kept in full.
 _EVERYWHERE = frozenset({
     "empty", "plain", "codec-none", "codec-gzip", "codec-snappy", "codec-lz4", "codec-zstd",
     "headers", "create-time", "log-append-time", "idempotent",
@@ -51,11 +52,21 @@ _EVERYWHERE = frozenset({
 def for_version(version: Version, *, everything: bool = False) -> tuple[Scenario, ...]:
     """Return the scenarios of ``version``, in the order of the table.
 
-    Those whose files are kept; with ``everything`` all that it can run.
+    Those whose files are kept, as its manifest says if it has one; with ``everything`` all that it
+    can run.
     """
+    manifest = keep.GOLDEN / version.name
+    rows = keep.read_manifest(manifest)["scenarios"] if manifest.is_dir() else []
+    there = {row["name"] for row in rows}
+
+    def is_kept(scenario: Scenario) -> bool:
+        if rows:
+            is_wanted = scenario.name in _EVERYWHERE and not scenario.sample
+            return is_wanted or scenario.name in there
+        return version.full or scenario.name in _EVERYWHERE
+
     return tuple(
         scenario
         for scenario in SCENARIOS
-        if scenario.applies_to(version)
-        and (everything or version.full or scenario.name in _EVERYWHERE)
+        if scenario.applies_to(version) and (everything or is_kept(scenario))
     )

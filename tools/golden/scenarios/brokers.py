@@ -29,15 +29,12 @@ from tools.golden.model import (
 )
 from tools.golden.scenarios.parts import SMALL_SEGMENTS, sends, transaction, with_codec
 
-# It takes a broker of its own: some releases stand for all of them.
-_TIERED_VERSIONS = frozenset({"3.6.2", "3.9.2", "4.1.2", "4.3.1"})
 _TIERED_TOPIC = {
     **SMALL_SEGMENTS,
     "remote.storage.enable": "true",
     "local.retention.bytes": "1",
     "file.delete.delay.ms": "500",
 }
-_ADMINISTERED_VERSIONS = frozenset({"3.9.2", "4.3.1", "4.4.0"})
 
 
 def epochs() -> Iterable[Scenario]:
@@ -164,7 +161,7 @@ def tiered() -> Iterable[Scenario]:
         topic=_TIERED_TOPIC,
         occasion=Occasion.TIERED,
         needs=(Feature.TIERED,),
-        only=_TIERED_VERSIONS,
+        sample=True,
     )
     yield Scenario(
         "tiered-deleted",
@@ -178,7 +175,7 @@ def tiered() -> Iterable[Scenario]:
         topic=_TIERED_TOPIC,
         occasion=Occasion.TIERED,
         needs=(Feature.TIERED, Feature.DYNAMIC_QUORUM),
-        only=_TIERED_VERSIONS & _ADMINISTERED_VERSIONS,
+        sample=True,
     )
 
 
@@ -213,7 +210,7 @@ def administered() -> Iterable[Scenario]:
         ),
         occasion=Occasion.ADMINISTERED,
         needs=(Feature.DYNAMIC_QUORUM,),
-        only=_ADMINISTERED_VERSIONS,
+        sample=True,
     )
     yield Scenario(
         "administered-deleted",
@@ -227,7 +224,7 @@ def administered() -> Iterable[Scenario]:
         ),
         occasion=Occasion.ADMINISTERED,
         needs=(Feature.DYNAMIC_QUORUM,),
-        only=_ADMINISTERED_VERSIONS,
+        sample=True,
     )
     yield Scenario(
         "administered-features",
@@ -249,7 +246,7 @@ def administered() -> Iterable[Scenario]:
         ),
         occasion=Occasion.ADMINISTERED,
         needs=(Feature.DYNAMIC_QUORUM, Feature.TRANSACTION_V2, Feature.SHARE_GROUPS),
-        only=_ADMINISTERED_VERSIONS,
+        sample=True,
     )
     yield Scenario(
         "administered-streams",
@@ -257,5 +254,5 @@ def administered() -> Iterable[Scenario]:
         (*sends(payloads.words("streams", 6, 40), 3), Stream("group-streams")),
         occasion=Occasion.ADMINISTERED,
         needs=(Feature.DYNAMIC_QUORUM, Feature.STREAMS_GROUPS),
-        only=_ADMINISTERED_VERSIONS,
+        sample=True,
     )

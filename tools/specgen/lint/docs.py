@@ -16,6 +16,10 @@ _NOT_IN_COMMENTS = ('"""', "*/", "\\")
 _FILLERS = {"a", "an", "and", "for", "in", "is", "of", "the", "this", "to", "its", "field"}
 
 
+UNWRITTEN = "is still to be written"
+"""What is said of a sentence that begins with TODO."""
+
+
 def check(model: Model) -> Iterator[Problem]:
     """Yield problems with the rule ``doc``."""
     house = model.house
@@ -62,7 +66,7 @@ def _text(house: House, location: str, name: str, doc: str) -> Messages:
         yield f"{name} has no doc; say what it means and its unit"
         return
     if doc.startswith("TODO"):
-        yield f"the doc of {name} is still to be written; say what it means and its unit"
+        yield f"the doc of {name} {UNWRITTEN}; say what it means and its unit"
     words = set(re.findall(r"[a-z0-9]+", doc.lower())) - _FILLERS
     if words <= set(name.split("_")):
         yield f"the doc of {name} repeats its name; say what it means"
