@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec._generated.python.model.recordbatch import CompressionType, TimestampType
+from kafkaspec.arrow.schema import OWN_TYPES
 from kafkaspec.codecs import Codec
+from kafkaspec.columns.records import OWN
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout import names as fields
@@ -21,8 +24,8 @@ from kafkaspec.log.encoding import MOST_DELTA, RECORD_OVERHEAD, batch_entry, enc
 from kafkaspec.model import Record
 
 COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers", "timestamp_type")
-"""Columns that can be written. All but ``value`` are optional; the default of ``timestamp_type`` is
-CreateTime."""
+"""Columns that can be written, besides those of ``OWN_TYPES`` that the magic has. All but ``value``
+are optional; the default of ``timestamp_type`` is CreateTime."""
 
 _HEADERS: Final = pa.list_(pa.struct([("key", pa.binary()), ("value", pa.binary())]))
 
@@ -41,6 +44,11 @@ class _Columns:
     headers: pa.Array
     appended: pa.Array | None
     """Whether each row has LogAppendTime; None if none has."""
+    header: Mapping[str, list[Any]]
+    """Fields of the header that only the specification knows, by path, for each row; None for the
+    default of the specification."""
+    own: Mapping[str, list[Any]]
+    """Such fields of records."""
 
     def append_time(self, row: int) -> bool:
         """Return whether a row has LogAppendTime."""
@@ -60,8 +68,8 @@ def encode_columns(
 ) -> Iterator[bytes]:
     """Yield entries with the records of an Arrow record batch.
 
-    An entry has one timestamp type, and with ``LogAppendTime`` one timestamp for all its records;
-    a change of either starts a new entry.
+    An entry has one timestamp type, with ``LogAppendTime`` one timestamp for all its records, and
+    one value of each field of its header; a change of one of them starts a new entry.
 
     Args:
         batch: records, in columns of ``COLUMNS``.
@@ -80,7 +88,7 @@ def encode_columns(
         ValueError: a column is unknown, or its type cannot be written.
     """
     kind = require_kind(magic)
-    columns = _plain(batch, first_offset)
+    columns = _plain(batch, first_offset, kind)
     offsets = _integers(columns.offset)
     if batch.num_rows > 1 and pc.min(pc.pairwise_diff(columns.offset)).as_py() <= 0:
         raise make_error(Reason.UNENCODABLE, "the offsets of the column do not go up")
@@ -89,7 +97,8 @@ def encode_columns(
         for column in (columns.key, columns.value)
     ]
     ends = _integers(_aligned(pc.cumulative_sum(pc.add(pc.add(*lengths), RECORD_OVERHEAD))))
-    changes = _changes_of_time(columns)
+    changes = sorted({*_changes_of_time(columns), *_changes_of_header(columns)})
+    has_own = bool(columns.own or columns.header)
     start = 0
     while start < batch.num_rows:
         before = ends[start - 1] if start else 0
@@ -99,7 +108,7 @@ def encode_columns(
         if change < len(changes):
             stop = min(stop, changes[change])
         made = None
-        if kind.has_record_sets and codec.core is not None:
+        if kind.has_record_sets and codec.core is not None and not has_own:
             made = _encode(columns, start, stop, kind, codec, compression, level, leader_epoch)
         if made is None:
             made = encode(
@@ -110,6 +119,10 @@ def encode_columns(
                 timestamp_type=LOG_APPEND_TIME if columns.append_time(start) else CREATE_TIME,
                 codec=codec,
                 partition_leader_epoch=leader_epoch if kind.has_leader_epochs else NONE,
+                header=_given(columns.header, start) or None,
+                fields=[_given(columns.own, row) for row in range(start, stop)]
+                if columns.own
+                else None,
             )
         yield made
         start = stop
@@ -123,6 +136,19 @@ def _changes_of_time(columns: _Columns) -> Sequence[int]:
     other = pc.not_equal(columns.timestamp.slice(1), columns.timestamp.slice(0, len(before)))
     changes = pc.or_(pc.xor(after, before), pc.and_(after, other))
     return _integers(pc.add(pc.indices_nonzero(changes).cast(pa.int64()), 1))
+
+
+def _changes_of_header(columns: _Columns) -> Iterator[int]:
+    """Yield the rows that have other fields of the header than the row before them."""
+    for values in columns.header.values():
+        for row, (before, after) in enumerate(pairwise(values), 1):
+            if before != after:
+                yield row
+
+
+def _given(columns: Mapping[str, list[Any]], row: int) -> dict[str, Any]:
+    """Return the fields that a row gives a value."""
+    return {path: values[row] for path, values in columns.items() if values[row] is not None}
 
 
 def _encode(
@@ -186,10 +212,29 @@ def _integers(array: pa.Array) -> memoryview:
     return memoryview(buffer if buffer is not None else b"").cast("q")[: len(array)]
 
 
-def _plain(batch: pa.RecordBatch, first_offset: int | None) -> _Columns:
+def _own(batch: pa.RecordBatch, kind: EntryKind, of_batch: bool) -> dict[str, list[Any]]:
+    """Return the fields that only the specification knows, by path.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: the magic has no place for one.
+    """
+    found = {}
+    for name in batch.schema.names:
+        if name not in OWN_TYPES or OWN[name].of_batch != of_batch:
+            continue
+        column = batch.column(name)
+        if kind.magic in OWN[name].fields:
+            found[OWN[name].path] = column.to_pylist()
+        elif column.null_count < len(column):
+            detail = f"magic {kind.magic} has no place for {name}"
+            raise make_error(Reason.UNENCODABLE, detail)
+    return found
+
+
+def _plain(batch: pa.RecordBatch, first_offset: int | None, kind: EntryKind) -> _Columns:
     """Return the columns in the types that the core takes."""
     rows = batch.num_rows
-    unknown = [name for name in batch.schema.names if name not in COLUMNS]
+    unknown = [name for name in batch.schema.names if name not in (*COLUMNS, *OWN_TYPES)]
     if unknown:
         raise ValueError(f"columns that cannot be written: {', '.join(unknown)}")
     given = {name: batch.column(name) for name in batch.schema.names}
@@ -222,6 +267,8 @@ def _plain(batch: pa.RecordBatch, first_offset: int | None) -> _Columns:
         value=column("value", pa.binary()),
         headers=headers,
         appended=_appended(given.get("timestamp_type")),
+        header=_own(batch, kind, of_batch=True),
+        own=_own(batch, kind, of_batch=False),
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from operator import attrgetter
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,12 +12,14 @@ import pyarrow.compute as pc
 from kafkaspec.arrow import arrays
 from kafkaspec.arrow.schema import (
     COMPRESSIONS,
+    OWN_TYPES,
     SIMPLE,
     TIMESTAMP,
     TIMESTAMP_TYPES,
     ColumnPlace,
     integer_type,
 )
+from kafkaspec.columns.records import OWN
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.layout.stand_ins import UNTYPED
@@ -49,9 +52,15 @@ _FIELDS: Final = {
     CRC: pa.field("crc", pa.uint32(), nullable=False),
 }
 
-SCHEMA: Final = pa.schema(_FIELDS.values())
+_OWN: Final = {
+    name: OWN[name].fields for name in OWN_TYPES if OWN[name].of_batch and name not in _FIELDS
+}
+"""Fields that only the specification knows, with their layout by magic."""
+
+SCHEMA: Final = pa.schema([*_FIELDS.values(), *(pa.field(name, OWN_TYPES[name]) for name in _OWN)])
 """Columns of the table. Base offset and number of records are null for a compressed message of
-magic 0 or 1, since only decompression reveals them. A missing timestamp is null."""
+magic 0 or 1, since only decompression reveals them. A missing timestamp is null, and so is a field
+that only the specification knows where the format lacks it."""
 
 PLACE_FIELDS: Final = (
     pa.field("topic", SIMPLE["topic"][0]),
@@ -84,7 +93,19 @@ def with_place(table: pa.Table, place: ColumnPlace, file: str | None) -> pa.Tabl
 
 def _record_batch(table: HeaderTable) -> pa.RecordBatch:
     columns = [_typed(field, table.arrow(name)) for name, field in _FIELDS.items()]
+    columns += [_own(name, table) for name in _OWN]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def _own(name: str, table: HeaderTable) -> pa.Array:
+    """Return a field that only the specification knows."""
+    get, kinds = attrgetter(OWN[name].path), _OWN[name]
+    values: list[Any] = [None] * len(table)
+    for row, magic in enumerate(table.magic):
+        if magic in kinds:
+            found = get(table.batch(row).message)
+            values[row] = bytes(found) if isinstance(found, memoryview) else found
+    return pa.array(values, OWN_TYPES[name])
 
 
 def _typed(field: pa.Field, values: pa.Array) -> pa.Array:

@@ -16,10 +16,11 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType
 
 from kafkaspec.arrow.messages.topics import kind_of_record, type_of_layouts
-from kafkaspec.arrow.schema import SIMPLE
+from kafkaspec.arrow.schema import OWN_TYPES, SIMPLE
+from kafkaspec.layout.names import camel
 from kafkaspec.spark.options import MessageChoice, ReadOptions, RecordContent
 from kafkaspec.spark.parsing import OptionError
-from kafkaspec.spark.value_types import spark_nested
+from kafkaspec.spark.value_types import spark_nested, spark_value
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 HEADERS: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
@@ -80,13 +81,19 @@ _BATCH: Final = {
     "file": SparkColumn("", pa.string()),
     "position": _of("batch_position"),
 }
-BATCH_COLUMNS: Final = tuple(_BATCH)
+OWN_COLUMNS: Final = {
+    camel(name.replace(".", "_")): SparkColumn(name, spark_value(kind))
+    for name, kind in OWN_TYPES.items()
+}
+"""Fields of records and of headers that only the specification knows."""
+BATCH_COLUMNS: Final = (*_BATCH, *OWN_COLUMNS)
 """The columns that ``includeBatch`` adds."""
 
 COLUMNS: Final[dict[str, SparkColumn]] = {
     **_RECORD,
     "headers": SparkColumn("headers", HEADERS),
     **_BATCH,
+    **OWN_COLUMNS,
 }
 _SPELLED: Final = {name.lower(): name for name in COLUMNS}
 

@@ -11,11 +11,13 @@ import pyarrow.compute as pc
 from kafkaspec.arrow.schema import TIMESTAMP
 from kafkaspec.log.batch import TIMESTAMP_TYPES
 from kafkaspec.spark.parsing import OptionError, check_topic
+from kafkaspec.spark.schema import OWN_COLUMNS
 from kafkaspec.spark.write_options import WriteOptions
 
 RECORD_COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
-COLUMNS: Final = (*RECORD_COLUMNS, "topic", "partition", "timestampType")
-"""Columns that can be written: those of Spark's Kafka source. Only ``value`` is required."""
+COLUMNS: Final = (*RECORD_COLUMNS, "topic", "partition", "timestampType", *OWN_COLUMNS)
+"""Columns that can be written: those of Spark's Kafka source, and fields that only the
+specification knows. Only ``value`` is required."""
 
 _TYPES: Final = pa.array(TIMESTAMP_TYPES)
 """By the number in the column ``timestampType`` (Kafka: ``TimestampType.id``)."""
@@ -127,6 +129,9 @@ def record_columns(batch: pa.RecordBatch, keep: bool) -> pa.RecordBatch:
         types = _timestamp_types(given["timestampType"])
         if types is not None:
             made[_TYPE_COLUMN] = types
+    for name, column in OWN_COLUMNS.items():
+        if name in given:
+            made[column.source] = given[name]
     return pa.RecordBatch.from_arrays(list(made.values()), names=list(made))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.explorer.testee import missing
 from tests.specgen.edits import SPEC
 from tests.specgen.public import install, run
 from tools.drafts import overlay
@@ -58,14 +59,17 @@ def test_draft_is_a_specification_with_a_verdict(name: str, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DRAFTS)
 def test_draft_with_all_that_is_public(name: str, tmp_path: Path) -> None:
+    """The API and the commands, Spark, and the explorer's engine made of the draft."""
     try:
         install(tmp_path, messages=True, change=lambda spec: apply(DRAFTS[name], spec))
     except NoCompilerError as error:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
-    done = run(tmp_path, "draft", *PROGRAM.get(name, ()))
-    assert done.returncode == 0, done.stdout + done.stderr
+    lacks_explorer = bool(missing()) and os.environ.get("CI") != "true"
+    for program in ("draft", "draft_spark", *(() if lacks_explorer else ("draft_explorer",))):
+        done = run(tmp_path, program, *PROGRAM.get(name, ()))
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from kafkaspec._generated.python.headers import KINDS
 from kafkaspec.analysis.consequences import CONSEQUENCES, consequence_of, of_message
 from kafkaspec.analysis.reasons import Area, Consequence, FindingReason
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT, NAMES
+from kafkaspec.conversion.fields import own_fields
 from kafkaspec.files import names as files
 from kafkaspec.layout import EntryKind, FieldLayout, FileLayout, TypeLayout, names
 from kafkaspec.layout.framing import LOG_FRAMING, MESSAGE_PATH, checksum_of
@@ -121,6 +122,14 @@ def _kind(kind: EntryKind) -> dict[str, Any]:
         "key": kind.key,
         "recordSet": kind.record_set,
         "record": kind.record,
+        "framed": next((i.type for i in LAYOUTS[kind.record_set].fields if i.repeated), "")
+        if kind.has_record_sets
+        else "",
+        "own": [
+            [field.name, field.default]
+            for field in own_fields(kind).record
+            if kind.has_record_sets and "." not in field.name and isinstance(field.default, int)
+        ],
         "payload": kind.payload,
         "timestamps": kind.has_timestamps,
         "relativeOffsets": has_relative_offsets(kind),

@@ -189,11 +189,12 @@ def messages_that_came_are_read_by_name(root: Path) -> None:
         command("cluster" if topic == "__cluster_metadata" else "groups", path, codes=(0, 1))
 
 
-def _numbered(path: Path, field: str | None) -> None:
-    """Write a log of the newest magic; a number in the headers of its batches rises and falls."""
+def numbered(kind: str, path: Path) -> None:
+    """Write a log of the newest magic; the number that an index is made from rises and falls."""
+    source = FILES[kind].largest
     with ks.SegmentWriter(path, segment_bytes=6000, index_interval_bytes=300) as writer:
         for n in range(60):
-            given = {field: 5000 + 20 * n + n * 37 % 101} if field and n % 5 else None
+            given = {source.name: 5000 + 20 * n + n * 37 % 101} if source and n % 5 else None
             writer.append(batch(3 * n, max(KINDS), header=given))
 
 
@@ -234,7 +235,7 @@ def indexes_that_came_are_made_from_the_log(root: Path) -> None:
         source = FILES[kind].largest
         path = root / f"t{kind}" / "t-0"
         path.parent.mkdir()
-        _numbered(path, source and source.name)
+        numbered(kind, path)
         found = sorted(path.glob(f"*{kind}"))
         assert len(found) == len(list(path.glob("*.log"))) > 1
         for file in found:

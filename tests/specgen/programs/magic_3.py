@@ -147,6 +147,9 @@ def new_fields_are_columns(root: Path) -> None:
         batches = log.to_batches(["expiry_delta"], where="expiry_delta < 0")
         assert [row for piece in batches for row in piece.to_pylist()] == [{"expiry_delta": -9}]
         assert "expiry_delta" not in log.to_arrow().column_names
+        heads = log.batch_table().select(["magic", "topic_id"]).to_pylist()
+        assert [head["topic_id"] for head in heads if head["magic"] != 3] == [None] * 7
+        assert [head["topic_id"] for head in heads if head["magic"] == 3] == [TOPIC_ID]
     command("export", path, "-o", root / "some.parquet", "--columns", "topic_id")
     some = parquet.read_table(root / "some.parquet")
     assert some.to_pydict() == {"topic_id": expected["topic_id"]}

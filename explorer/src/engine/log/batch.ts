@@ -7,7 +7,6 @@ import { computed, endOf, parse, prepare, read, Refused, valueOf, type Made } fr
 
 const { framing } = FACTS;
 const ENTRY = 'recordbatch.entry';
-const FRAMED = 'recordbatch.framed_record';
 const NONE = -1n;
 
 /** Bytes somewhere: a view, and where it begins in the file or in the decompressed bytes. */
@@ -206,7 +205,7 @@ export class Batch {
     let index = mark << 6;
     for (; index < count; index++) {
       if ((index & 63) === 0) this.marks[index >> 6] = at;
-      const framed = prepare(FRAMED, payload, [this.content], at);
+      const framed = prepare(this.kind.framed, payload, [this.content], at);
       try {
         read(framed, payload);
       } catch (error) {

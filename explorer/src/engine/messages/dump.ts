@@ -3,7 +3,8 @@ import type { Batch } from '../log/batch';
 import { EngineError } from '../api';
 import { bytesJson, pythonJson, quoted } from './json';
 import { controlJson, decodeControl, decodeRecord, messageJson } from './messages';
-import { Refused } from '../specification/runtime';
+import { camel } from '../specification/facts';
+import { Refused, type Made } from '../specification/runtime';
 
 /** Lines of the records of a batch, one at a time, each with its line end. */
 export function* recordLines(batch: Batch, file: string, topic: string | null): Generator<string> {
@@ -37,11 +38,19 @@ export function* recordLines(batch: Batch, file: string, topic: string | null): 
       if (found.problem) problem = `, "problem": ${pythonJson(found.problem.message)}`;
     }
     const headers = record.headers.map((h) => `[${bytesJson(h.key)}, ${bytesJson(h.value)}]`).join(', ');
+    const own = batch.kind.own.map(([id, usual]) => [id, numberOf(record.made[camel(id)]), String(usual)] as const)
+      .filter(([, value, usual]) => value !== usual).map(([id, value]) => `"${id}": ${value}`);
+    const others = own.length && batch.isSet ? `, "fields": {${own.join(', ')}}` : '';
     yield (
       `${start}${record.offset}, "timestamp": ${record.timestamp === -1n ? 'null' : record.timestamp}` +
       `${middle}${keyText}, "value": ${valueText}, "headers": [${headers}]` +
       `, "producer_id": ${producer[0]}, "producer_epoch": ${producer[1]}, "sequence": ${record.sequence}` +
-      `, "transactional": ${batch.isTransactional}, "control": ${control}${problem}}\n`
+      `, "transactional": ${batch.isTransactional}, "control": ${control}${others}${problem}}\n`
     );
   }
+}
+
+/** A number, which may be of variable length. */
+function numberOf(value: Made): string {
+  return String(typeof value === 'object' ? value.value : value);
 }

@@ -51,6 +51,10 @@ export interface KindFacts {
   key: string;
   recordSet: string;
   record: string;
+  /** A record with its size before it; empty for a message. */
+  framed: string;
+  /** Numbers of records that have no place of their own in a line, with their defaults. */
+  own: [string, number][];
   payload: string;
   timestamps: boolean;
   relativeOffsets: boolean;
