@@ -29,6 +29,7 @@ from kafkaspec.shown import some_of
 
 FORMER_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "crc": {"error": "raise", "flag": "ignore"},
+    "markers": {"from": "state"},
     "on_error": {"fail": "raise"},
     "on_unreadable": {"fail": "raise"},
     "on_value_error": {"fail": "raise", "keep": "column"},

@@ -10,12 +10,15 @@ from inspect import Parameter, isclass, isfunction, signature
 from pathlib import Path
 from typing import Any, Literal, Unpack, get_args, get_origin, get_type_hints, is_typeddict
 
+import pyarrow as pa
 import pytest
 
 import kafkaspec as ks
 from kafkaspec.arrow.schema import Request, RequestOptions
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.conversion.choices import ChoiceOptions, Choices
+from kafkaspec.forensics.salvage import salvage
+from kafkaspec.forensics.salvage.running import SalvageOptions
 from kafkaspec.log.encoding import EncodeOptions
 from kafkaspec.log.entries import Entries
 from kafkaspec.log.options import FindOptions, RecordOptions, SegmentOptions
@@ -185,11 +188,17 @@ SEGMENT = ROOT / "tests/golden/4.4.0/logs/plain-0/00000000000000000000.log"
 
 
 @pytest.mark.parametrize("option", FORMER_WORDS)
-def test_a_former_word_is_accepted_with_a_warning(option: str) -> None:
+def test_a_former_word_is_accepted_with_a_warning(option: str, tmp_path: Path) -> None:
+    ids = pa.table({"transactional_id": pa.array([], pa.string())})
     with ks.open(SEGMENT) as log:
         calls: dict[str, Callable[[Any], Any]] = {
             "crc": lambda word: ks.Segment(SEGMENT, crc=word).crc,
             "tail": lambda word: ks.Segment(SEGMENT, tail=word)._tail_policy,
+            "markers": lambda word: (
+                salvage(SEGMENT, tmp_path / word, markers=word, transaction_ids=ids, sync=False)
+                .partitions[0]
+                .segments
+            ),
             "on_error": lambda word: Selection(on_error=word).on_error,
             "on_unreadable": lambda word: Request(("offset",), on_unreadable=word).on_unreadable,
             "on_value_error": lambda word: (
@@ -279,6 +288,11 @@ def plain(found: dict[str, Any]) -> dict[str, Any]:
         (FindOptions, ks.Partition.find, ()),
         (ChoiceOptions, Choices, ()),
         (EncodeOptions, ks.encode, ("magic", "compression")),
+        (
+            SalvageOptions,
+            salvage,
+            ("transaction_ids", "profile", "index_interval_bytes", "sync", "progress"),
+        ),
     ],
 )
 def test_an_option_has_the_same_type_wherever_it_is_named(

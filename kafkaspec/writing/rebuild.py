@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from threading import Event
+from typing import Annotated
 
 from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES, Rule
@@ -36,8 +37,10 @@ from kafkaspec.jobs import in_order
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.missing import Missing, passed_over
 from kafkaspec.log.opening import open_log
+from kafkaspec.log.options import ProfileOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.options import Option, explained
 from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
 from kafkaspec.writing.comparison import Comparison
@@ -50,6 +53,16 @@ Progress = Callable[[int, str], None]
 """Called with the number of bytes read and the name of the file."""
 
 
+class RebuildOptions(ProfileOptions, total=False):
+    """Options of ``rebuild_indexes``: the rules for what is written."""
+
+    rule: Annotated[str, Option(
+        "As a starting broker that does not trust its indexes, or as a leader that appends.",
+        "--rule", more="``recovery`` or ``append``: each entry by itself."
+    )]  # fmt: skip
+
+
+@explained(RebuildOptions)
 def rebuild_indexes(
     source: RebuildSource | Sequence[RebuildSource],
     out: str | PathLike[str] | None = None,
@@ -73,10 +86,7 @@ def rebuild_indexes(
         out: a new or empty directory for the files, which get the names that they have beside the
             log; those of a log directory, and of several sources, go into one directory per
             partition. With None, files are only compared.
-        rule: ``recovery``, as a broker that does not trust existing files; ``append``, as a leader
-            that appends each entry by itself.
-        profile: version whose rules to follow, such as ``4.3`` or ``2.8.2``.
-        index_interval_bytes: ``index.interval.bytes``, which no file contains.
+        ...
         sync: whether to force files to disk.
         progress: called with the number of bytes read and the name of the file.
         jobs: partitions of a log directory to work on at the same time, in threads. The files are

@@ -185,7 +185,7 @@ def test_a_coordinator_says_how_a_transaction_ended(tmp_path: Path) -> None:
     start, end = batches[last].position, batches[last].end
     path.write_bytes(data[:start] + bytes(end - start) + data[end:])
     result = run(
-        "salvage", source, "-o", tmp_path / "out", "--markers", "from", "--state", _LOGS,
+        "salvage", source, "-o", tmp_path / "out", "--markers", "state", "--state", _LOGS,
         "--format", "json",
     )  # fmt: skip
     lines = [json.loads(line) for line in result.stdout.splitlines()]
@@ -207,6 +207,7 @@ def test_a_coordinator_says_how_a_transaction_ended(tmp_path: Path) -> None:
         "--state", other, "--format", "json",
     )  # fmt: skip
     assert again.stdout.replace(str(tmp_path / "again"), str(tmp_path / "out")) == result.stdout
+    assert "from is now state" in again.stderr  # the former word
 
 
 _TRANSACTIONS = sorted(GOLDEN.glob("*/logs/transactions-0"))

@@ -6,7 +6,8 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, get_type_hints
+from importlib import import_module
+from typing import Any, get_type_hints, is_typeddict
 
 import click
 import pytest
@@ -15,7 +16,7 @@ from kafkaspec.cli.options import LIBRARY, FormerName, LogPath
 from kafkaspec.options import options_of, words_of
 from kafkaspec.spark.named import ReadNames, WriteNames
 from tests.structure.commands import commands, option_name
-from tests.structure.source import ROOT, trees
+from tests.structure.source import ROOT, module_name, trees
 from tests.structure.test_policy import enumerations
 from tools import options as options_tables
 
@@ -256,8 +257,15 @@ def by_hand() -> Counter[str]:
 
 def test_an_option_of_the_library_is_never_declared_by_hand() -> None:
     """The command takes type, name and help from its definition."""
-    known = {said.command for _, said in LIBRARY.values()} - {""}
-    assert known >= {"--until-offset", "--magic", "--plain", "--profile"}
+    known = {said.command for _, said in LIBRARY.values()}
+    for path, tree in trees("kafkaspec").items():
+        for node in tree.body:
+            keys = isinstance(node, ast.ClassDef) and getattr(
+                import_module(module_name(path)), node.name
+            )
+            if is_typeddict(keys):
+                known |= {getattr(said, "command", "") for _, said in options_of(keys).values()}
+    assert known >= {"--until-offset", "--magic", "--plain", "--profile", "--fill", "--rule"}
     assert by_hand().keys() & known == set()
 
 

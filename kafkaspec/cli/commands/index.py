@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypedDict
+from typing import Annotated, Final, TypedDict
+
+import click
 
 from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.broker.actions import Recovery
-from kafkaspec.cli.command import command, option
+from kafkaspec.broker.index_rules import Rule
+from kafkaspec.cli.command import command, defined
 from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
@@ -23,7 +26,7 @@ from kafkaspec.cli.options import (
 )
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.writing.comparison import Comparison
-from kafkaspec.writing.rebuild import rebuild_indexes
+from kafkaspec.writing.rebuild import RebuildOptions, rebuild_indexes
 from kafkaspec.writing.rebuilt import RebuildReport, RebuiltFile
 
 
@@ -78,9 +81,8 @@ def index_command(
     *,
     paths: Paths,
     output: Annotated[Path, output_option("New directory for the files.")],
-    rule: Literal["recovery", "append"] = option(
-        "As a starting broker that does not trust its indexes, or as a leader that appends.",
-        default="recovery",
+    rule: str = defined(
+        of=RebuildOptions, type=click.Choice([Rule.RECOVERY, Rule.APPEND]), default=Rule.RECOVERY
     ),
     profile: Annotated[str, profile_option(help="Version of Kafka whose rules apply.")],
     interval: Interval,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import click
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.files import segment_bytes as bytes_of
 from kafkaspec.cli.checkpoints import CHECKPOINT, report_carried
-from kafkaspec.cli.command import command, option
+from kafkaspec.cli.command import command, defined
 from kafkaspec.cli.console import TableColumn, count_text, limited, progress_bar, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import (
@@ -34,6 +34,8 @@ from kafkaspec.forensics.salvage import (
     Stretch,
     salvage,
 )
+from kafkaspec.forensics.salvage.additions import AddedMarkers, Fill
+from kafkaspec.forensics.salvage.running import SalvageOptions
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
@@ -126,29 +128,19 @@ def salvage_command(
     output: Annotated[
         Path, output_option("New directory for the partition, or for all partitions.")
     ],
-    repair: tuple[Any, ...] = option(
-        "Repair single flipped bits, and fields of headers that no checksum covers.",
-        type=_Repairs(),
-        default=(),
-        show_default=False,
+    repair: tuple[Any, ...] = defined(
+        of=SalvageOptions, type=_Repairs(), default=(), show_default=False
     ),
-    fill: Literal["none", "tail", "all"] = option(
-        "Put an empty batch in the place of lost offsets: those at the end, so that the broker "
-        "does not give them out again, or all.",
-        default="tail",
+    fill: Fill = defined(of=SalvageOptions, default="tail"),
+    ambiguous: str = defined(
+        of=SalvageOptions,
+        type=click.Choice(["leave", "keep"]),
+        is_flag=False,
+        default="leave",
     ),
-    ambiguous: Literal["leave", "keep"] = option(
-        "Leave out intact batches that may be inside a value, or keep them.", default="leave"
-    ),
-    markers: Literal["none", "abort", "from"] = option(
-        "End transactions whose markers may be lost: abort them, or ask --state.", default="none"
-    ),
+    markers: AddedMarkers = defined(of=SalvageOptions, default="none"),
     states: States,
-    unproven: Path | None = option(
-        "New file for unproven records: those of batches that stay broken, as JSON lines.",
-        type=FILE,
-        metavar="FILE",
-    ),
+    unproven: Path | None = defined(of=SalvageOptions, type=FILE, metavar="FILE"),
     profile: Annotated[str, profile_option()],
     interval: Interval,
 ) -> None:
@@ -158,8 +150,8 @@ def salvage_command(
     damage are found by their checksums; batches inside values are told apart by the bytes and
     offsets around them. Nothing under PATH is changed.
     """
-    if (markers == "from") != bool(states):
-        raise click.UsageError("--markers from and --state need each other")
+    if (markers == "state") != bool(states):
+        raise click.UsageError("--markers state and --state need each other")
     ids = _ids(states) if states else None
     size = sum(bytes_of(path) for path in paths if path.exists())
     with progress_bar("salvage", size) as advance, wrong_usage(ValueError):
@@ -168,7 +160,7 @@ def salvage_command(
             output,
             repair=repair,
             fill=fill,
-            markers="state" if states else markers,  # type: ignore[arg-type]  # one of them
+            markers=markers,
             ambiguous=ambiguous == "keep",
             transaction_ids=ids,
             unproven=unproven,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypedDict
 
 from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
@@ -42,7 +42,7 @@ from kafkaspec.log.missing import Account, Missing, MissingWhy, passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.options import checked
+from kafkaspec.options import Option, checked, explained
 from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
 from kafkaspec.results import Assumption, Strength
@@ -52,6 +52,23 @@ from kafkaspec.writing.rebuild import Progress, rebuild_into
 _AT_ONCE: Final = 8 << 20
 
 
+class SalvageOptions(TypedDict, total=False):
+    """Options of ``salvage``: what it repairs, adds and keeps."""
+
+    repair: Annotated[Collection[Repair], Option("Repair single flipped bits, and fields of headers"
+        " that no checksum covers.", "--repair", more="``bits``, ``headers``.")]  # fmt: skip
+    fill: Annotated[Fill, Option("Put an empty batch in the place of lost offsets: those at the"
+        " end, so that the broker does not give them out again, or all.", "--fill")]  # fmt: skip
+    markers: Annotated[AddedMarkers, Option("End transactions whose markers may be lost: abort them"
+        ", or ask --state.", "--markers", more="See ``AddedMarkers``.")]  # fmt: skip
+    ambiguous: Annotated[bool, Option("Leave out intact batches that may be inside a value, or keep"
+        " them.", "--ambiguous", more="They are kept if their offsets fit.")]  # fmt: skip
+    unproven: Annotated[str | PathLike[str] | None, Option(
+        "New file for unproven records: those of batches that stay broken, as JSON lines.",
+        "--unproven", more="Nothing proves them; None leaves them out.")]  # fmt: skip
+
+
+@explained(SalvageOptions)
 @checked
 def salvage(
     source: str | PathLike[str] | Sequence[str | PathLike[str]],
@@ -81,15 +98,8 @@ def salvage(
         out: a new or empty directory: the partition, or for a log directory and for several
             sources a log directory with one for each partition and the checkpoints that hold. A
             partition alone has no checkpoint of its log start: entries below it are cut.
-        repair: ``bits``, give an entry the one bit back that its checksum names; ``headers``, give
-            it the fields back that no checksum covers.
-        fill: lost offsets that get an empty batch: ``none``; ``tail``, those at the end, so that
-            the broker does not give them out again; ``all``.
-        markers: see ``kafkaspec.forensics.salvage.additions.AddedMarkers``.
-        ambiguous: whether to keep entries that may be inside a value, if their offsets fit.
+        ...
         transaction_ids: with ``state``, the table of ``kafkaspec.state.transactions``.
-        unproven: a new file for the records that can be read of entries that stay broken, as JSON
-            lines. Nothing proves them; None leaves them out.
         profile: version of Kafka whose rules the files beside the segments follow.
         index_interval_bytes: ``index.interval.bytes``.
         sync: whether to force files to disk.
