@@ -25,7 +25,7 @@ EDITS = [
     ("chat", "            _: unknown\n", "",
      "#/types/message/seq/0: S6: content has no case for every value of its switch; "
      "write a case _ or let valid: of the switch allow the cases only"),
-    ("chat", "        type: message(kind)", "        type: message",
+    ("chat", "        type: message(kind.to_i)", "        type: message",
      "#/types/envelope/seq/3: message takes 1 parameters, not 0; write one argument for each"),
     ("atlas", "  bit-endian: be\n", "",
      "#/meta: meta: there are bit fields; write bit-endian: be"),

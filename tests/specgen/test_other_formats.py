@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib
+import io
 import json
 import os
 import random
@@ -16,12 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kaitaistruct import KaitaiStream  # type: ignore[import-untyped]
 
 from tests.specgen.edits import SPEC
 from tests.specgen.formats import by_hand
 from tests.specgen.public import few_messages
 from tools.specgen import driver
 from tools.specgen.house import NONE
+from tools.specgen.kaitai.emit import CompilerMissing, compile_specs
+from tools.specgen.python import checksum
 
 FORMATS = Path(__file__).parent / "formats"
 pytestmark = pytest.mark.slow
@@ -90,11 +94,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         command: list[str | Path] = [sys.executable, ROOT / "tools" / "codegen.py"]
         command += ["--spec", FORMATS / name, "--out", made / f"{name}_codec"]
         subprocess.run(command, check=True, cwd=made)
-        # No warning of the compiler is a part of what a stranger gets.
+        # Neither Python nor the compiler may warn a stranger.
         environment = {**os.environ, "CFLAGS": "-O0 -Wall -Wextra -Werror"}
         subprocess.run(
-            [sys.executable, "-m", f"{name}_codec.native.build"], check=True, cwd=made,
-            env=environment,
+            [sys.executable, "-W", "error", "-m", f"{name}_codec.native.build"],
+            check=True, cwd=made, env=environment,
         )  # fmt: skip
     sys.path.insert(0, str(made))
     yield made
@@ -225,6 +229,53 @@ def test_vectors(home: Path, package: Any, name: str) -> None:
             assert (vector["verdict"], vector["end"]) == ("accept", end), vector
     assert {"", "truncated", "invalid_value"} <= reasons
     assert ("checksum_mismatch" in reasons) is (name == "telemetry")
+
+
+def _kaitai(value: Any) -> Any:
+    """Return a value of the official compiler's classes as mappings, frames and choices inside."""
+    if isinstance(value, list):
+        return [_kaitai(item) for item in value]
+    if not hasattr(value, "_io"):
+        return value
+    names = value.SEQ_FIELDS
+    if "value" in names or hasattr(type(value), "value"):
+        return getattr(value, "value", None)
+    if len(names) == 2 and names[0] == f"len_{names[1]}":
+        return _kaitai(getattr(value, names[1]))
+    if names == ["content"]:
+        return _kaitai(value.content)
+    return {name: _kaitai(getattr(value, name, None)) for name in names}
+
+
+def _same(ours: Any, theirs: Any) -> None:
+    """Compare fields by their names; the official classes have those that writers compute too."""
+    if isinstance(ours, list):
+        assert len(ours) == len(theirs)
+        for a, b in zip(ours, theirs, strict=True):
+            _same(a, b)
+    elif dataclasses.is_dataclass(ours):
+        for field in dataclasses.fields(ours):
+            _same(getattr(ours, field.name), theirs[field.name])
+    else:
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_official_compiler_agrees(package: Any, tmp_path: Path, name: str) -> None:
+    try:
+        compile_specs(FORMATS / name, tmp_path)
+    except CompilerMissing as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+    source = (tmp_path / f"{name}.py").read_text(encoding="utf-8")
+    scope: dict[str, Any] = {"__name__": f"official_{name}"}
+    exec(compile(source, f"{name}.py", "exec"), scope)
+    cls = scope["".join(part.capitalize() for part in name.split("_"))]
+    for data in FILES[name]:
+        theirs = cls(KaitaiStream(io.BytesIO(data)))
+        theirs._read()
+        _same(package(name).parse(name, data), _kaitai(theirs))
 
 
 # -- tables, in C ---------------------------------------------------------------------------
@@ -447,6 +498,54 @@ def test_no_word_of_the_house(home: Path, name: str) -> None:
                 elif isinstance(node, ast.Import):
                     roots = {alias.name.partition(".")[0] for alias in node.names}
                     assert roots <= {*sys.stdlib_module_names, "construct"}, path
+
+
+def test_checksums(package: Any, home: Path) -> None:
+    """The check value of CRC catalogues, in C and in Python."""
+    fast = package("telemetry").import_module("telemetry_codec.python.checksum")
+    assert checksum.crc32c(b"123456789") == fast.crc32c(b"123456789") == 0xE3069283
+    assert fast.crc32c is fast.import_module("telemetry_codec.native._core").crc32c
+    assert checksum.crc32c is not fast.crc32c
+    assert fast.crc32(b"123456789") == 0xCBF43926
+
+
+def test_check_names_the_command(home: Path, tmp_path: Path) -> None:
+    """--check takes the same folders, and says how to repair them."""
+    out = tmp_path / "copy"
+    shutil.copytree(home / "atlas_codec", out)  # the extension in it is not stale
+    command: list[str | Path] = [sys.executable, ROOT / "tools" / "codegen.py", "--check"]
+    command += ["--spec", FORMATS / "atlas", "--out", out]
+    assert subprocess.run(command).returncode == 0
+    (out / "docs" / "atlas.md").write_text("", encoding="utf-8")
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "copy/docs/atlas.md: differs",
+        "copy/ does not match atlas/; repair it with: "
+        f"python tools/codegen.py --spec {FORMATS / 'atlas'} --out {out}",
+    ]
+
+
+def test_an_extension_of_other_sources(home: Path, tmp_path: Path) -> None:
+    """After a change of the specification, an old extension is refused and not used."""
+    out = tmp_path / "atlas_codec"
+    shutil.copytree(home / "atlas_codec", out)
+    spec = Path(shutil.copytree(FORMATS / "atlas", tmp_path / "spec"))
+    text = (spec / "atlas.ksy").read_text(encoding="utf-8")
+    (spec / "atlas.ksy").write_text(text.replace("type: f8le", "type: u8le"), encoding="utf-8")
+    codegen = [sys.executable, str(ROOT / "tools" / "codegen.py"), "--spec", str(spec)]
+    subprocess.run([*codegen, "--out", str(out)], check=True)
+    program = [
+        sys.executable, "-c",
+        "import atlas_codec, sys; print(atlas_codec.columns('atlas', bytes.fromhex(sys.argv[1])))",
+        FILES["atlas"][1].hex(),
+    ]  # fmt: skip
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True)
+    advice = "compiled from other sources; run: python -m atlas_codec.native.build"
+    assert advice in done.stderr.splitlines()[-1]
+    subprocess.run([sys.executable, "-m", "atlas_codec.native.build"], check=True, cwd=tmp_path)
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "'header.scale': array('Q', [" in done.stdout
 
 
 def test_runs_without_the_library(home: Path) -> None:

@@ -202,6 +202,8 @@ def stale(fresh: dict[str, Path], checked_in: Path, targets: Iterable[str]) -> l
         name = path.relative_to(checked_in)
         if name.parts[0] in skipped or str(name) in wanted:
             continue
+        if name.parts[:-1] == ("native",) and name.name.startswith("_core."):
+            continue  # the extension, which its user compiles
         if "__pycache__" in name.parts:
             home = Path(*name.parts[: name.parts.index("__pycache__")])
             if str(home) in wanted:

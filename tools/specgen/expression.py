@@ -159,6 +159,8 @@ class _Build(Transformer[Token, Expression]):
         return EnumMember(str(enum), str(member))
 
     def attribute(self, value: Expression, name: Token) -> Expression:
+        if name == "to_i":
+            return value  # The official compiler has other types for numbers with an enum.
         return Attribute(value, str(name))
 
     def cast(self, value: Expression, _type: Token) -> Expression:

@@ -14,6 +14,11 @@ from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter, CWriter
 
 OPEN = Path(__file__).with_name("open")
+_MODULES = (
+    ("__init__.py", "package.txt"),
+    ("build.py", "build.txt"),
+    ("sources.py", "sources.txt"),
+)
 NUMBERS = Path(__file__).with_name("c") / "numbers.h"
 
 
@@ -27,7 +32,7 @@ def emit(model: Model) -> list[Output]:
     ]
     outputs.append(Output("native/numbers.h", every, NUMBERS.read_text(encoding="utf-8")))
     outputs.append(Output("native/crc.c", every, _checksums()))
-    for name, source in (("__init__.py", "package.txt"), ("build.py", "build.txt")):
+    for name, source in _MODULES:
         outputs.append(Output(f"native/{name}", every, (OPEN / source).read_text("utf-8")))
     for tables in found:
         spec_id = tables.root.spec_id

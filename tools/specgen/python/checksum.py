@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import import_module
 from zlib import crc32
 
 __all__ = ["crc32", "crc32c"]
@@ -22,3 +24,7 @@ def crc32c(data: bytes | bytearray | memoryview) -> int:
     for byte in bytes(data):
         register = register >> 8 ^ table[(register ^ byte) & 0xFF]
     return register ^ 0xFFFF_FFFF
+
+
+with suppress(ImportError):  # if the extension is built
+    crc32c = import_module("..native._core", __package__).crc32c

@@ -20,7 +20,7 @@ types:
         type: u2
       - id: message
         size: len_message
-        type: message(kind)
+        type: message(kind.to_i)
   message:
     params:
       - id: kind

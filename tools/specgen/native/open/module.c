@@ -10,6 +10,12 @@
 
 #include "tables.h"
 
+#ifndef KS_SOURCES
+#define KS_SOURCES unknown
+#endif
+#define QUOTED(text) #text
+#define TEXT(macro) QUOTED(macro)
+
 static const ks_format *format_of(const char *key)
 {
     for (int i = 0; i < ks_formats_count; i++)
@@ -173,4 +179,11 @@ static struct PyModuleDef definition = {
 };
 
 PyMODINIT_FUNC PyInit__core(void);
-PyMODINIT_FUNC PyInit__core(void) { return PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit__core(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    /* The hash of what it was compiled from. */
+    if (module && PyModule_AddStringConstant(module, "sources", TEXT(KS_SOURCES)) < 0)
+        Py_CLEAR(module);
+    return module;
+}
