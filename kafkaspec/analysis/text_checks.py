@@ -172,23 +172,23 @@ def check_ids(
         others: properties of the other log directories of the broker, by path.
     """
 
-    def found(reason: R, key: str, message: str) -> Finding:
+    def found(reason: R, attribute: str, message: str) -> Finding:
+        key = meta_properties.LAYOUT.key_of(attribute, own.version)
         return place.error(reason, message, own.positions.get(key), path=f"/{key}")
 
     if own.directory_id is not None and meta_properties.is_reserved(own.directory_id):
         text = f"{kafka_uuid.to_text(own.directory_id)} is one of the ids that Kafka reserves"
-        yield found(R.DIRECTORY_ID, meta_properties.DIRECTORY_ID, text)
+        yield found(R.DIRECTORY_ID, "directory_id", text)
     for path, other in others.items():
         if None not in (own.cluster_id, other.cluster_id) and own.cluster_id != other.cluster_id:
             text = f"cluster {own.cluster_id!r}, but {path} belongs to {other.cluster_id!r}"
-            yield found(R.OTHER_CLUSTER, meta_properties.CLUSTER_ID, text)
+            yield found(R.OTHER_CLUSTER, "cluster_id", text)
         if None not in (own.node_id, other.node_id) and own.node_id != other.node_id:
             text = f"node {own.node_id}, but {path} belongs to {other.node_id}"
-            key = meta_properties.NODE_ID if own.version else meta_properties.BROKER_ID
-            yield found(R.OTHER_NODE, key, text)
+            yield found(R.OTHER_NODE, "node_id", text)
         if own.directory_id is not None and own.directory_id == other.directory_id:
             text = f"{path} has the same directory id"
-            yield found(R.DIRECTORY_ID, meta_properties.DIRECTORY_ID, text)
+            yield found(R.DIRECTORY_ID, "directory_id", text)
 
 
 def _leader_epochs(log: LogState, entries: Sequence[EpochEntry], place: Place) -> Iterator[Finding]:

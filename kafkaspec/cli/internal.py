@@ -221,13 +221,17 @@ class Logs(Inputs):
         self.report_missing(log, ends_only=True)
 
     def states(
-        self, topic: str, read: Callable[..., State], options: Mapping[str, Any]
+        self,
+        topic: str,
+        read: Callable[..., State],
+        options: Mapping[str, Any],
+        wanted: Collection[str] = (),
     ) -> Iterator[tuple[Segment | Partition, State]]:
         """Yield each log of a topic with its state, and report what is not in that."""
         for log in self.of(topic):
             with self.reading(log):
                 found = read(log, **options)
-                self.left_out(log, found)
+                self.left_out(log, found, wanted)
                 yield log, found
 
     def left_out(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core
 from kafkaspec.columns.conditions import Compare, Marks
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.messages.lookup import HEADS, MESSAGES, in_topic
+from kafkaspec.messages.lookup import HEADS, in_topic, key_says, may_have_key
 from kafkaspec.messages.tables import (
     HIGHEST,
     LOWEST,
@@ -106,8 +106,8 @@ class Decoding:
     def __init__(self, core: Core, topic: str) -> None:
         self._core = core
         self._topic = topic
-        roles = {message.role for message in MESSAGES if message.topic == topic}
-        self._has_keys = Role.KEY in roles
+        self._has_keys = key_says(topic)
+        self._may_have_key = may_have_key(topic)
         self._head = Program(head_layout(topic))
 
     def refused(
@@ -124,14 +124,15 @@ class Decoding:
         batch = _Rows(self._core, rows, tuple(sources))
         has_key, has_value = batch.there(keys), batch.there(values)
         typed, numbers = batch.numbers(self._head, keys if self._has_keys else values)
-        decoded = 0
+        decoded = has_key & ~has_value if self._may_have_key else 0
         for number in set(numbers):
             rows_of = typed & batch.equal(numbers, number)
             if not rows_of:
                 continue
             if not self._has_keys:
                 records = in_topic(self._topic, Role.RECORD, number)
-                decoded |= batch.decoded(records, values, rows_of & ~has_key)
+                wanted = rows_of if self._may_have_key else rows_of & ~has_key
+                decoded |= batch.decoded(records, values, wanted)
                 continue
             found = batch.decoded(in_topic(self._topic, Role.KEY, number), keys, rows_of)
             known = in_topic(self._topic, Role.VALUE, number)

@@ -370,6 +370,48 @@ class MessageLayout:
         return self.key.partition(".")[0]
 
 
+@dataclass(frozen=True, slots=True)
+class TextKey:
+    """A key of a file of Java properties.
+
+    Attributes:
+        key: as in the file, ``node.id``.
+        attribute: what it is in programs; several keys can be the same in different versions.
+        type: ``s4``, ``str`` or ``uuid``.
+        versions: of the file that have it.
+        required: those of them that need it.
+    """
+
+    key: str
+    attribute: str
+    type: str
+    versions: tuple[int, ...]
+    required: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextLayout:
+    """A file of Java properties; the first of its versions is that of a file that says none.
+
+    Attributes:
+        name: of the file.
+        versions: all of them, ascending.
+        keys: in the order in which Kafka writes them.
+    """
+
+    name: str
+    versions: tuple[int, ...]
+    keys: tuple[TextKey, ...]
+
+    def key_of(self, attribute: str, version: int) -> str:
+        """Return the key of an attribute in a version."""
+        return next(
+            each.key
+            for each in self.keys
+            if each.attribute == attribute and version in each.versions
+        )
+
+
 class Layouts(dict[str, TypeLayout]):
     """Layouts by key of the type. The module of a specification is imported when it is asked for.
 

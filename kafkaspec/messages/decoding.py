@@ -10,7 +10,7 @@ from kafkaspec.codecs import NOWHERE, Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.names import UNUSED
-from kafkaspec.messages.lookup import HEADS, by_name, in_topic, written_by
+from kafkaspec.messages.lookup import HEADS, by_name, in_topic, may_have_key, written_by
 from kafkaspec.model import Buffer, Record
 
 
@@ -46,7 +46,8 @@ def decode_messages(
         origin: where the record is, for errors.
 
     Returns:
-        Key and value, each None where the record has none.
+        Key and value, each None where the record has none; None for a key whose bytes are for
+        compaction alone.
 
     Raises:
         KafkaSpecError: one of them is of no known type, or does not decode.
@@ -54,7 +55,7 @@ def decode_messages(
     reader = codec if isinstance(codec, Codec) else get_codec(codec)
     keys, values = layouts_of(topic, record, reader, origin)
     key = value = None
-    if record.key is not None:
+    if record.key is not None and keys:
         key = decode_by(reader, keys, record.key, release, origin.under("/key"))
     if record.value is not None:
         value = decode_by(reader, values, record.value, release, origin.under("/value"))
@@ -64,13 +65,13 @@ def decode_messages(
 def layouts_of(
     topic: str, record: Record, codec: Codec, origin: Origin = NOWHERE
 ) -> tuple[Sequence[MessageLayout], Sequence[MessageLayout]]:
-    """Return what key and value of a record can be, the newest first; nothing for null.
+    """Return what key and value of a record can be, the newest first; nothing for no message.
 
     Raises:
         KafkaSpecError: they do not say what they are, or it is not a known type.
     """
     inside = origin.under("/value")
-    if record.key is None:
+    if record.key is None or may_have_key(topic):
         if record.value is None:
             return (), ()
         number = record_type(topic, record.value, codec, inside)

@@ -13,6 +13,7 @@ from typing import Final
 
 from kafkaspec._generated.layout.messages import HEADS as HEADS
 from kafkaspec._generated.layout.messages import MESSAGES as MESSAGES
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.release import minor_of
 
@@ -38,6 +39,21 @@ def in_topic(topic: str, role: Role, number: int) -> tuple[MessageLayout, ...]:
     return tuple(
         message for message in MESSAGES if (message.topic, message.role, message.number) == wanted
     )
+
+
+@cache
+def key_says(topic: str) -> bool:
+    """Return whether keys say what the records of a topic are; otherwise their values do."""
+    return any(message.topic == topic and message.role is Role.KEY for message in MESSAGES)
+
+
+def may_have_key(topic: str) -> bool:
+    """Return whether records may have a key although their values say what they are.
+
+    Kafka refuses one in its metadata, ``RecordsIterator.decodeDataRecord``, and reads values alone
+    elsewhere, ``ConsumerTask.processConsumerRecord``; keys are for compaction then, KIP-1266.
+    """
+    return not key_says(topic) and topic != Topic.CLUSTER_METADATA
 
 
 def by_id(id_: str) -> MessageLayout:

@@ -20,7 +20,9 @@ from kafkaspec.forensics.producers import (
     by_producer,
     read_producers,
 )
+from kafkaspec.log.encoding import encode
 from kafkaspec.log.partition import Partition
+from kafkaspec.model import Record
 from kafkaspec.results import member_types
 from tests.cli.helpers import run
 from tests.goldens import GOLDEN, VERSIONS, partitions
@@ -171,6 +173,20 @@ def test_the_command_counts_what_is_not_legal(tmp_path: Path) -> None:
     assert rows[2]["offsets"] == [rows[2]["first_offset"], rows[2]["last_offset"] + 1]
     text = run("producers", tmp_path / "t-0")
     assert "[duplicate, not legal, proof]" in text.output
+
+
+def test_producer_ids_below_none_are_named(tmp_path: Path) -> None:
+    """Brokers take them for none; an early version of KIP-1279 wrote them."""
+    record = Record(0, 1_700_000_000_000, None, b"a")
+    data = encode([record], producer_id=-7, producer_epoch=3, base_sequence=0)
+    path = tmp_path / "t-0" / f"{0:020d}.log"
+    path.parent.mkdir()
+    path.write_bytes(data)
+    result = run("producers", "--format", "json", path.parent)
+    assert result.exit_code == 1, result.output
+    partition = json.loads(result.stdout.splitlines()[0])
+    assert (partition["foreign"], partition["producers"]) == ({"-7": 1}, 0)
+    assert "t-0: 1 batch of producer -7" in result.stderr
 
 
 def test_group_offsets_of_old_brokers_begin_at_0_again(tmp_path: Path) -> None:

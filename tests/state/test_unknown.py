@@ -216,3 +216,23 @@ def test_the_removal_of_a_partition_is_shown(tmp_path: Path) -> None:
     (line,) = [line for line in _lines(done.stdout) if line["type"] == "record"]
     assert (line["record"], line["log_offset"]) == ("RemotePartitionDeleteMetadataRecord", 1)
     assert line["value"]["topic_id_partition"]["name"] == "t"
+
+
+def test_a_key_for_compaction_alone_is_shown_as_its_bytes(tmp_path: Path) -> None:
+    """Brokers read the values of the topic alone; a key in __cluster_metadata they refuse."""
+    records = [(_KEY, _update(0, start=True)), (_KEY, None)]
+    path = _write(tmp_path, "__remote_log_metadata", *records)
+    log = path / f"{0:020d}.log"
+    first, gone = _lines(run("dump", "--format", "json", log).stdout)
+    assert (first["key"], first["value"]["type"]) == (
+        _KEY.decode(),
+        "RemoteLogSegmentMetadataRecord",
+    )
+    assert (gone["key"], gone["value"]) == (_KEY.decode(), None)
+    assert "problem" not in first | gone
+    assert "unknown_record_type" not in run("verify", "--codec", "all", path).output
+    assert run("explain", log).exit_code == 0
+    assert "offset 1" in run("find", path, "--key", _KEY.decode()).output
+    metadata = _write(tmp_path, "__cluster_metadata", (b"k", _topic(b"a", 1)[1]))
+    (line,) = _lines(run("dump", "--format", "json", metadata).stdout)
+    assert "/key/" in line["problem"]

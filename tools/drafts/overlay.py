@@ -1,6 +1,7 @@
 """A draft: edits of the specification as data, with the KIP they come from and its state.
 
-A draft is ``spec/drafts/NAME/draft.yaml``: ``title``, ``kip``, ``state``, ``source``, ``edits``.
+A draft is ``spec/drafts/NAME/draft.yaml``: ``title``, ``kip``, ``state``, ``source``, ``edits``,
+and perhaps ``examples``, which ``tests/specgen/programs/examples.py`` writes and shows.
 Edits are mappings with one of these keys each:
 
 * ``set: PATH`` merges ``to`` into a node; ``null`` removes a key.
@@ -10,12 +11,13 @@ Edits are mappings with one of these keys each:
   them follow.
 * ``add: FILE`` adds a file with the content ``file``.
 
-A path names the file without suffix, then keys, and fields by their id:
+A path names the file without ``.ksy``, then keys, and fields by their id:
 ``recordbatch/types/record/seq/value``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ from typing import Any, cast
 from tools.drafts.text import dump
 from tools.specgen.document import parsed
 from tools.specgen.loader import spec_files
+from tools.specgen.texts import FILE as TEXTS
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "spec"
@@ -35,6 +38,7 @@ OPERATIONS = {
     "copy": {"types", "suffix"}, "add": {"file"},
 }  # fmt: skip
 _KEYS = {"title", "kip", "state", "source", "edits"}
+_EXAMPLES = "examples"
 
 
 class DraftError(ValueError):
@@ -52,6 +56,7 @@ class Draft:
         state: where the proposal stands.
         source: where it is described.
         edits: as in the file.
+        examples: files with such records, and what commands show of them.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Draft:
     state: str
     source: str
     edits: list[Yaml]
+    examples: Sequence[Yaml] = ()
 
 
 def drafts() -> list[Draft]:
@@ -78,7 +84,7 @@ def read(path: Path) -> Draft:
         DraftError: it lacks a key or has an unknown one.
     """
     node: Any = parsed(path.name, path.read_text(encoding="utf-8"))
-    if not isinstance(node, dict) or node.keys() != _KEYS:
+    if not isinstance(node, dict) or node.keys() - {_EXAMPLES} != _KEYS:
         raise DraftError(f"{path.parent.name}: a draft has the keys {', '.join(sorted(_KEYS))}")
     for number, edit in enumerate(node["edits"]):
         kinds = edit.keys() & OPERATIONS.keys()
@@ -96,7 +102,7 @@ def apply(draft: Draft, spec: Path) -> None:
     """
     files = {
         name.removesuffix(".ksy"): cast(Yaml, parsed(name, path.read_text(encoding="utf-8")))
-        for name, path in spec_files(spec).items()
+        for name, path in (spec_files(spec) | {TEXTS: spec / TEXTS}).items()
     }
     before = deepcopy(files)
     for number, edit in enumerate(draft.edits):
@@ -106,7 +112,7 @@ def apply(draft: Draft, spec: Path) -> None:
             raise DraftError(f"{draft.name}: edit {number}: there is no {error}") from None
     for name, node in files.items():
         if before.get(name) != node:
-            path = spec / f"{name}.ksy"
+            path = spec / (name if name == TEXTS else f"{name}.ksy")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(dump(node), encoding="utf-8")
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, fields, replace
 from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
-from tools.specdiff.rules import RULES, Change
+from kafkaspec.layout import TextLayout
+from tools.specdiff.rules import RULES, Broken, Change
+from tools.specdiff.witness import Witness
 from tools.specgen.docs.text import expression_text
 from tools.specgen.expression import Expression, Name, literal, rebuild
 from tools.specgen.facts.ranges import allowed_values, value_range
@@ -31,6 +33,7 @@ from tools.specgen.model import (
     Valid,
     ValueInstance,
 )
+from tools.specgen.texts import FILE as TEXTS
 
 T = TypeVar("T")
 
@@ -76,7 +79,60 @@ def compare(old: Model, new: Model) -> tuple[list[Change], Names]:
             )
         else:
             changes += _Comparison(old, new, names).file(before, after)
-    return changes, names
+    return [*changes, *_text_files(old, new)], names
+
+
+def _text_files(old: Model, new: Model) -> Iterator[Change]:
+    """Yield the changes of text files; a reader refuses the versions that it does not have."""
+    for before, after in _matched(old.texts, new.texts, lambda text: text.name, lambda *_: False):
+        if before == after:
+            continue
+        where = f"{TEXTS}#/{(after or before or TextLayout('', (), ())).name}"
+        change = _change("TEXT_FILE", where, _text_said(before), _text_said(after))
+        found = {
+            Broken.READING_OLD: _refused(after, before),
+            Broken.READING_NEW: _refused(before, after),
+        }
+        witnesses = {broken: each for broken, each in found.items() if each is not None}
+        yield replace(change, breaks=change.breaks | witnesses.keys(), witnesses=witnesses)
+
+
+def _text_said(text: TextLayout | None) -> str:
+    if text is None:
+        return ""
+    keys = (
+        f"{key.key} {key.type} in {key.versions}, needed in {key.required}" for key in text.keys
+    )
+    return f"versions {text.versions}: {'; '.join(keys)}"
+
+
+def _refused(reader: TextLayout | None, writer: TextLayout | None) -> Witness | None:
+    """Return the shortest file of a writer that a reader refuses, None if it reads all."""
+    if reader is None or writer is None:
+        return None
+    for version in writer.versions:
+        known = {key.key: key.type for key in reader.keys if version in key.versions}
+        there = {key.key: key.type for key in writer.keys if version in key.versions}
+        needed = {key.key for key in writer.keys if version in key.required}
+        missing = {key.key for key in reader.keys if version in key.required} - needed
+        other = {key for key in known.keys() & there.keys() if known[key] != there[key]}
+        if version in reader.versions and not missing and not other:
+            continue
+        lines = (f"{key}={_SMALLEST[there[key]]}\n" for key in sorted(needed | other))
+        text = f"{writer.key_of('version', version)}={version}\n{''.join(lines)}"
+        why = (
+            f"refused: no version {version}"
+            if version not in reader.versions
+            else f"refused: no {', '.join(sorted(missing))}"
+            if missing
+            else f"misread: another type of {', '.join(sorted(other))}"
+        )
+        return Witness(writer.name, text.encode().hex(), (), why, f"/{version}")
+    return None
+
+
+_SMALLEST = {"s4": "0", "str": "", "uuid": "AAAAAAAAAAAAAAAAAAAAAA"}
+"""The shortest value of each type of a text file."""
 
 
 def _change(

@@ -70,6 +70,7 @@ RULES = dict(
         _rule("TYPE_RENAMED", "a structure has another name", _WRITING, _NAMES),
         _rule("PARAMETERS", "the parameters of a structure", _WRITING),
         _rule("SCALAR", "what a structure is in programs", _WRITING, _NAMES, reads=True),
+        _rule("TEXT_FILE", "what a text file has in its versions"),
         _rule("IDENTITY", "what tells apart the things that records describe"),
         _rule("FIELD_ADDED", "a new field that writers may leave out", reads=True),
         _rule("FIELD_ADDED_REQUIRED", "a new field that writers must give", _WRITING, reads=True),

@@ -44,6 +44,7 @@ from tools.specgen.model import (
     ValueInstance,
     reachable,
 )
+from tools.specgen.texts import texts_of
 
 _Checked = TypeVar("_Checked", Field, PeekInstance)
 _INTEGER = re.compile(r"([us])([1248])(be|le)?")
@@ -92,7 +93,7 @@ def load(directory: Path, house: House | None = None) -> Model:
     specs = tuple(load_file(path, name, house.messages) for name, path in files.items())
     if not specs:
         raise SpecError(directory.name, "no .ksy file here; name the directory that has them")
-    return join(specs, house)
+    return replace(join(specs, house), texts=texts_of(directory))
 
 
 def load_file(path: Path, name: str, messages: str = MESSAGES) -> Spec:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from kafkaspec.layout import TextLayout
 from tools.specgen.expression import Attribute, Expression, Int, Name, literal, walk
 from tools.specgen.house import NONE, House
 
@@ -434,6 +435,8 @@ class Model:
 
     specs: tuple[Spec, ...]
     house: House = NONE
+    texts: tuple[TextLayout, ...] = ()
+    """Text files, of ``texts.yaml``."""
 
     @cached_property
     def _types(self) -> dict[str, Type]:

@@ -57,7 +57,7 @@ class MessageLines:
             problem = ""
             try:
                 keys, values = layouts_of(self._topic, record, self._codec, origin)
-                if record.key is not None:
+                if record.key is not None and keys:
                     key = self._key(keys, bytes(record.key), of_key)
                 if record.value is not None:
                     value = self._json(values, record.value, of_value)

@@ -144,6 +144,8 @@ class _Some:
     def _has(self, key: bytes) -> bool:
         try:
             layouts, _ = layouts_of(self._topic, Record(0, 0, key, None), self._codec)
+            if not layouts:
+                return False
             message = decode_by(self._codec, layouts, key)
         except KafkaSpecError:
             return False

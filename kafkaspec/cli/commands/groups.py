@@ -91,7 +91,7 @@ def groups_command(
     shown = 0
     for log in logs.of(Topic.CONSUMER_OFFSETS):
         with logs.reading(log):
-            rows = _read(logs, log, options, wanted)
+            rows = _read(logs, log, options, wanted, names)
             names.update(row["group"] for table in rows.values() for row in table)
             rows = {kind: _chosen(table, wanted) for kind, table in rows.items()}
             _say_assumed(logs, rows["offset"], at)
@@ -107,9 +107,13 @@ _Rows = list[dict[str, Any]]
 
 
 def _read(
-    logs: Logs, log: Segment | Partition, options: Mapping[str, Any], wanted: tuple[str, ...]
+    logs: Logs,
+    log: Segment | Partition,
+    options: Mapping[str, Any],
+    wanted: tuple[str, ...],
+    names: set[str],
 ) -> dict[str, _Rows]:
-    """Return rows by their type."""
+    """Return rows by their type; add the groups that only other records name to ``names``."""
     from kafkaspec.state.groups import read_groups
     from kafkaspec.state.lag import with_lag
     from kafkaspec.tables.json_values import json_rows
@@ -117,6 +121,7 @@ def _read(
     topics = {each.topic_id.bytes: each.topic or "" for each in logs.data if each.topic_id}
     groups = read_groups(log, topics=topics, **options)
     logs.left_out(log, groups, wanted)
+    names.update(each.owner for each in groups.records if each.owner is not None)
     offsets, errors = with_lag(groups.offsets, logs.data, at=options["at"])
     for error in errors:
         logs.found(str(error))
@@ -148,7 +153,7 @@ def _show_deliveries(
     from kafkaspec.tables.json_values import json_rows
 
     names = set[str]()
-    for log, found in logs.states(Topic.SHARE_GROUP_STATE, read_deliveries, options):
+    for log, found in logs.states(Topic.SHARE_GROUP_STATE, read_deliveries, options, wanted):
         for group, count in found.alone.items():
             text = f"{count_text(count, 'update')} of {group} without a snapshot, left out"
             logs.found(f"{log.path}: {text}")

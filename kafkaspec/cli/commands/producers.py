@@ -28,7 +28,13 @@ OUTPUT = Output(
     break_=line(LinePlace, f"{_RESULTS}.sequences:Break"),
     producer=line(LinePlace, f"{_RESULTS}.reading:Producer"),
     partition=line(
-        LinePlace, producers=int, runs=int, breaks=int, snapshots=int, assumptions=list[Assumption]
+        LinePlace,
+        producers=int,
+        runs=int,
+        breaks=int,
+        snapshots=int,
+        foreign=dict[str, int],
+        assumptions=list[Assumption],
     ),
     summary={"producers": int, "breaks": int},
 )
@@ -40,8 +46,9 @@ not count.
 Example: were records written twice?
   kafkaspec producers /var/kafka-logs/orders-0
 
-Exit codes: 0 nothing found, 1 a break that is not legal, or something that cannot
-be read, 2 wrong usage, or nothing in a PATH can be read.
+Exit codes: 0 nothing found, 1 a break that is not legal, a producer id below -1
+("foreign" has them), or something that cannot be read, 2 wrong usage, or nothing
+in a PATH can be read.
 """
 
 
@@ -79,6 +86,9 @@ def producers_command(
             report.line("break", place, item)
         for producer in rows:
             report.line("producer", place, producer)
+        for number, count in sorted(result.foreign.items()):
+            text = f"{count_text(count, 'batch', 'batches')} of producer {number}"
+            inputs.found(f"{place_text(place)}: {text}, which brokers take for none")
         report.line("partition", place, result, producers=len(rows))
         if rows or result.breaks:
             _print(report, place_text(place), result, rows)

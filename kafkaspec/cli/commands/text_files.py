@@ -63,7 +63,7 @@ _PARSERS: dict[str, Callable[..., Any]] = {
 
 _Entry = dict[str, Any]
 _Found = Callable[[KafkaSpecError], None]
-_NOT_SHOWN = ("positions", "comments")
+_NOT_SHOWN = ("positions", "comments", "others")
 
 _Part = tuple[str, TextPiece, int, str]
 """A part of a file: path, text, depth and meaning."""
@@ -124,7 +124,8 @@ def _texts(path: Path) -> Iterator[_Entry]:
     entries = content if isinstance(content, tuple) else (content,)
     return ({
         name: kafka_uuid.to_text(item) if isinstance(item, UUID) else item
-        for name, item in _plain(entry).items() if name not in _NOT_SHOWN
+        for name, item in (_plain(entry) | getattr(entry, "others", {})).items()
+        if name not in _NOT_SHOWN
     } for entry in entries)  # fmt: skip
 
 

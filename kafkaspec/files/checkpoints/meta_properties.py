@@ -7,27 +7,22 @@ properties, read as ISO 8859-1.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
+from kafkaspec._generated.layout.texts import TEXTS
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints import text as texts
 
 # javaproperties is imported where it is needed: it imports all of urllib.
 
-VERSION_KEY: Final = "version"
-CLUSTER_ID: Final = "cluster.id"
-BROKER_ID: Final = "broker.id"
-NODE_ID: Final = "node.id"
-DIRECTORY_ID: Final = "directory.id"
-
-VERSIONS = (0, 1)
-"""0, also for a file without a version: brokers with ZooKeeper. 1: KRaft nodes."""
-
-# Java 9 and later write these keys in the order of a ConcurrentHashMap.
-_WRITTEN_ORDER = (BROKER_ID, NODE_ID, DIRECTORY_ID, VERSION_KEY, CLUSTER_ID)
+LAYOUT: Final = TEXTS[names.META_PROPERTIES]
+VERSION: Final = "version"
+_VERSION_KEY: Final = LAYOUT.key_of(VERSION, LAYOUT.versions[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +30,27 @@ class MetaProperties:
     """The content of the file.
 
     Attributes:
-        version: version of the file.
-        node_id: ``node.id``, or ``broker.id`` in version 0; None only in version 0.
-        cluster_id: id of the cluster, None only in version 0.
+        version: version of the file: 0, also for a file without one, of brokers with ZooKeeper; 1
+            of nodes of KRaft.
+        node_id: ``node.id``, or ``broker.id`` in version 0; None where the version needs none.
+        cluster_id: id of the cluster, None where the version needs none.
         directory_id: id of the log directory, since 3.7; None if there is none.
         comments: comment lines without their ``#``; Kafka writes an empty one and a date.
         positions: byte offset of the line of each key; empty if nothing was read.
+        others: what further keys of the specification say, by what they are called there.
     """
 
-    version: int = VERSIONS[-1]
+    version: int = 1
     node_id: int | None = None
     cluster_id: str | None = None
     directory_id: UUID | None = None
     comments: tuple[str, ...] = field(default=(), compare=False)
     positions: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    others: dict[str, Any] = field(default_factory=dict)
+
+    def value(self, attribute: str) -> Any:
+        """Return what a key of the specification says, None if it is not there."""
+        return self.others.get(attribute, getattr(self, attribute, None))
 
 
 def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
@@ -60,37 +62,43 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
 
     Raises:
         CorruptError: it is not a file of properties, or a value is missing or malformed.
-        UnsupportedError: another version than 0 and 1.
+        UnsupportedError: a version that the specification does not have.
     """
     text = texts.Text(data, file)
     found, comments = _properties(text)
 
-    def number(key: str) -> int | None:
-        return text.number(found[key], texts.INT_BITS, f"/{key}") if key in found else None
-
-    version = 0
-    if VERSION_KEY in found:
-        piece = found[VERSION_KEY]
+    version = LAYOUT.versions[0]
+    if _VERSION_KEY in found:
+        piece = found[_VERSION_KEY]
         stripped = texts.TextPiece(piece.text.strip(_JAVA_TRIM), piece.position, piece.line)
-        version = text.number(stripped, texts.INT_BITS, f"/{VERSION_KEY}")
-        if version not in VERSIONS:
-            detail = f"version {version} is neither 0 nor 1"
-            raise text.error(Reason.UNSUPPORTED_VERSION, detail, piece, f"/{VERSION_KEY}")
-    if version:
-        for key in (CLUSTER_ID, NODE_ID):
-            if key not in found:
-                raise text.error(Reason.INVALID_VALUE, f"{key} is missing", path=f"/{key}")
-    directory_id = None
-    if DIRECTORY_ID in found:
-        directory_id = text.uuid(found[DIRECTORY_ID], f"/{DIRECTORY_ID}")
-    return MetaProperties(
-        version,
-        number(NODE_ID if version else BROKER_ID),
-        found[CLUSTER_ID].text if CLUSTER_ID in found else None,
-        directory_id,
-        comments,
-        {key: piece.position for key, piece in found.items()},
-    )
+        version = text.number(stripped, texts.INT_BITS, f"/{_VERSION_KEY}")
+        if version not in LAYOUT.versions:
+            detail = f"version {version} is none of {_versions()}"
+            raise text.error(Reason.UNSUPPORTED_VERSION, detail, piece, f"/{_VERSION_KEY}")
+    values: dict[str, Any] = {VERSION: version}
+    for key in sorted(LAYOUT.keys, key=lambda key: key.key):
+        if version not in key.versions or key.attribute == VERSION:
+            continue
+        if key.key in found:
+            values[key.attribute] = _VALUES[key.type](text, found[key.key], f"/{key.key}")
+        elif version in key.required:
+            raise text.error(Reason.INVALID_VALUE, f"{key.key} is missing", path=f"/{key.key}")
+    own = {name: values.pop(name) for name in _OWN & values.keys()}
+    positions = {key: piece.position for key, piece in found.items()}
+    return MetaProperties(**own, comments=comments, positions=positions, others=values)
+
+
+_OWN: Final = frozenset({VERSION, "node_id", "cluster_id", "directory_id"})
+_VALUES: Final[dict[str, Callable[[texts.Text, texts.TextPiece, str], Any]]] = {
+    "s4": lambda text, piece, path: text.number(piece, texts.INT_BITS, path),
+    "str": lambda _, piece, __: piece.text,
+    "uuid": texts.Text.uuid,
+}
+"""How a value is read, by its type in the specification."""
+
+
+def _versions() -> str:
+    return ", ".join(map(str, LAYOUT.versions))
 
 
 read = texts.reader(parse)
@@ -100,33 +108,37 @@ def serialize(properties: MetaProperties) -> bytes:
     """Serialize properties as Kafka does on Java 9 and later, with the comments as given.
 
     Raises:
-        KafkaSpecError: ``unencodable``: a value that version 1 needs is missing, or does not fit.
+        KafkaSpecError: ``unencodable``: a value that the version needs is missing, or does not fit.
     """
     import javaproperties
 
-    values: dict[str, str] = {VERSION_KEY: str(properties.version)}
-    if properties.version not in VERSIONS:
-        detail = f"version {properties.version} is neither 0 nor 1"
-        raise make_error(Reason.UNENCODABLE, detail, path="/version")
-    if properties.version and None in (properties.cluster_id, properties.node_id):
-        detail = "version 1 needs a cluster id and a node id"
-        raise make_error(Reason.UNENCODABLE, detail, path="/version")
-    if properties.node_id is not None:
-        key = NODE_ID if properties.version else BROKER_ID
-        values[key] = texts.writable(properties.node_id, texts.INT_BITS, key)
-    if properties.cluster_id is not None:
-        values[CLUSTER_ID] = properties.cluster_id
-    if properties.directory_id is not None:
-        values[DIRECTORY_ID] = kafka_uuid.to_text(properties.directory_id)
+    version = properties.version
+    if version not in LAYOUT.versions:
+        detail = f"version {version} is none of {_versions()}"
+        raise make_error(Reason.UNENCODABLE, detail, path=f"/{_VERSION_KEY}")
+    values: dict[str, str] = {}
+    for key in LAYOUT.keys:
+        value = properties.value(key.attribute) if version in key.versions else None
+        if value is not None:
+            values[key.key] = _TEXTS[key.type](value, key.key)
+        elif version in key.required:
+            detail = f"version {version} needs {key.key}"
+            raise make_error(Reason.UNENCODABLE, detail, path=f"/{key.key}")
     for comment in properties.comments:
         if _LINE_END.search(comment) or not _LATIN.fullmatch(comment):
             detail = f"{texts.shown(comment)} is not one line of ISO 8859-1"
             raise make_error(Reason.UNENCODABLE, detail, path="/#")
     lines = [f"#{comment}" for comment in properties.comments]
-    lines += [
-        javaproperties.join_key_value(key, values[key]) for key in _WRITTEN_ORDER if key in values
-    ]
+    lines += [javaproperties.join_key_value(key, value) for key, value in values.items()]
     return "".join(f"{line}\n" for line in lines).encode("latin-1")
+
+
+_TEXTS: Final[dict[str, Callable[[Any, str], str]]] = {
+    "s4": lambda value, key: texts.writable(value, texts.INT_BITS, key),
+    "str": lambda value, _: str(value),
+    "uuid": lambda value, _: kafka_uuid.to_text(value),
+}
+"""How a value is written, by its type in the specification."""
 
 
 def is_reserved(directory_id: UUID) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypedDict
@@ -14,6 +15,8 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics import headers
 from kafkaspec.forensics.producers.breaks import breaks_of
 from kafkaspec.forensics.producers.sequences import Break, SequenceWalk, SnapshotCheck
+from kafkaspec.layout import names
+from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import Assumption
@@ -39,6 +42,8 @@ class Producers:
         snapshots: number of producer snapshots that were compared.
         assumptions: what the answers depend on.
         unread: what could not be read.
+        foreign: numbers of batches by producer ids below -1, as a mirror may write them (KIP-1279):
+            brokers take them for none, ``RecordBatch.hasProducerId``.
     """
 
     runs: pa.Table
@@ -46,6 +51,7 @@ class Producers:
     snapshots: int
     assumptions: list[Assumption]
     unread: list[KafkaSpecError]
+    foreign: dict[int, int]
 
 
 def read_producers(
@@ -66,7 +72,10 @@ def read_producers(
     unread = headers.Unread()
     check = SnapshotCheck(log)
     walk = SequenceWalk(log, check)
+    foreign = Counter[int]()
     for table in headers.tables(log, unread):
+        ids = table.numpy(names.PRODUCER_ID)
+        foreign.update(ids[ids < NONE].tolist())
         walk.take(table)
     walk.finish()
     runs = walk.runs
@@ -86,7 +95,7 @@ def read_producers(
     }
     known = rows.keys() - {"first_timestamp", "last_timestamp"}
     table = headers.table_of(RUNS, rows, made, known)
-    return Producers(table, breaks, check.compared, assumed, unread.errors)
+    return Producers(table, breaks, check.compared, assumed, unread.errors, dict(foreign))
 
 
 class Producer(TypedDict):

@@ -31,9 +31,14 @@ from kafkaspec.messages import decode_messages
 from kafkaspec.messages.lookup import MESSAGES
 from tests.specgen.programs.checks import run
 
-ADDED = [text.split(":") for text in sys.argv[1:] if not text.startswith("+")]
+ADDED = [text.split(":") for text in sys.argv[1:] if ":" in text]
 COMPRESSIONS = [text[1:] for text in sys.argv[1:] if text.startswith("+")]
 CODECS = codec_names()
+COMMANDS = {
+    "__cluster_metadata": "cluster",
+    "__consumer_offsets": "groups",
+    "__transaction_state": "transactions",
+}
 READABLE = [name for name in NAMES if name not in COMPRESSIONS]
 GENERATED = Path(ks.__file__).parent / "_generated"
 
@@ -168,7 +173,7 @@ def logs_of_all_magics_go_through_every_command(root: Path) -> None:
     command("redact", path, "-o", root / "red", "--key", "k1")
 
 
-def _base(spec_id: str) -> bytes:
+def base(spec_id: str) -> bytes:
     """The bytes of a message whose fields have some allowed values."""
     accepted = (v for v in vectors(spec_id) if v["verdict"] == "accept" and v["canonical"])
     return bytes.fromhex(next(v for v in accepted if v["type"] == f"{spec_id}.{spec_id}")["hex"])
@@ -176,7 +181,7 @@ def _base(spec_id: str) -> bytes:
 
 def messages_that_came_are_read_by_name(root: Path) -> None:
     for topic, key, value in ADDED:
-        record = ks.Record(0, 1_700_000_000_000, _base(key) if key else None, _base(value))
+        record = ks.Record(0, 1_700_000_000_000, base(key) if key else None, base(value))
         path = root / f"{topic}-0"
         path.mkdir()
         (path / f"{0:020d}.log").write_bytes(ks.encode([record]))
@@ -186,7 +191,7 @@ def messages_that_came_are_read_by_name(root: Path) -> None:
         layout = next(m for m in MESSAGES if m.key == f"{value}.{value}")
         (line,) = command("dump", "--format", "json", path).splitlines()
         assert layout.name.removesuffix("Value") in line, line
-        command("cluster" if topic == "__cluster_metadata" else "groups", path, codes=(0, 1))
+        command(COMMANDS[topic], path, codes=(0, 1))
 
 
 def numbered(kind: str, path: Path) -> None:

@@ -18,6 +18,8 @@ from kafkaspec.layout import (
     MessageLayout,
     PeekLayout,
     Role,
+    TextKey,
+    TextLayout,
     TypeLayout,
 )
 from tools.specgen.expression import Int
@@ -48,7 +50,8 @@ from tools.specgen.output import Output
 from tools.specgen.writer import CodeWriter
 
 _TABLES = (
-    MessageLayout, TypeLayout, FieldLayout, PeekLayout, Checksum, EntryFile, EntryKind, FileLayout
+    MessageLayout, TypeLayout, FieldLayout, PeekLayout, Checksum, EntryFile, EntryKind, FileLayout,
+    TextKey, TextLayout,
 )  # fmt: skip
 
 
@@ -57,7 +60,8 @@ def emit(model: Model) -> list[Output]:
     outputs = [
         Output(f"layout/{spec.id}.py", (spec.id,), _module(model, spec)) for spec in model.specs
     ]
-    return [*outputs, _files(model), _messages(model), _topics(model), _package(model)]
+    tables = (_files, _messages, _topics, _texts, _package)
+    return [*outputs, *(table(model) for table in tables)]
 
 
 def type_layout(model: Model, type_: Type) -> TypeLayout:
@@ -323,3 +327,20 @@ def _topics(model: Model) -> Output:
     lines = [f"    {topic.strip('_').upper()} = {topic!r}\n" for topic in heads(model)]
     ids = tuple(spec.id for spec in model.specs if spec.is_message)
     return Output("layout/topics.py", ids, _TOPICS + "".join(lines))
+
+
+_TEXTS = '''"""Text files: which keys each of their versions has."""
+
+from __future__ import annotations
+
+from kafkaspec.layout import TextKey, TextLayout
+
+'''
+
+
+def _texts(model: Model) -> Output:
+    out = CodeWriter()
+    with out.block("TEXTS: dict[str, TextLayout] = {", "}"):
+        for text in model.texts:
+            out.line(f"{text.name!r}: {_literal(text)},")
+    return Output("layout/texts.py", tuple(spec.id for spec in model.specs), _TEXTS + out.text())
