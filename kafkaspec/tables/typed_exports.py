@@ -17,10 +17,10 @@ from kafkaspec.arrow.record_batches import AnyLog
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.options import DecodingOptions
-from kafkaspec.options import checked
+from kafkaspec.options import checked, explained
 from kafkaspec.output.atomic import DirectoryAside
 from kafkaspec.output.places import check_output
-from kafkaspec.tables import TableFormat
+from kafkaspec.tables import FolderOptions, TableFormat
 from kafkaspec.tables.exports import FILE_CHUNK, ExportTarget, FileOptions, opened_file
 from kafkaspec.tables.writers import TableWriter, write_all, writer_of
 from kafkaspec.values.fixed import CONNECT_CONFIG, topic_formats
@@ -41,6 +41,7 @@ class TypedFileOptions(FileOptions, DecodingOptions, total=False):
     jobs: int
 
 
+@explained(FolderOptions)
 @checked
 def export_typed(
     log: AnyLog,
@@ -67,10 +68,7 @@ def export_typed(
 
     Args:
         output: path of the file or, with ``split_by``, of the directory to write; or an open file.
-        split_by: folders to make, the outermost first, of ``topic``, ``partition``, ``day`` (of the
-            timestamp, in UTC) and ``schema`` (id of the values' schema): ``topic=orders/...``.
-        flatten: what stands between the names of a column and its fields, which become columns;
-            None keeps structs.
+        ...
         topic: the topic to export; by default all of them, if there are folders for them.
         report: is filled, see ``ValueReport``.
         on_topic: called with a topic that cannot be exported, and why; by default it is raised.

@@ -31,7 +31,7 @@ from kafkaspec.cli.typed import TYPED_EPILOG, taken, tell, typed_options
 from kafkaspec.log.opening import open_log
 from kafkaspec.policy import CrcPolicy, RaiseOrColumn
 from kafkaspec.provider import provider
-from kafkaspec.tables import FORMATS, TableFormat
+from kafkaspec.tables import FORMATS, FolderOptions, TableFormat
 
 _EPILOG = f"""
 Columns:
@@ -85,17 +85,10 @@ def export_command(
         metavar="NAME",
     ),
     release: ReleaseText,
-    split_by: list[str] | None = option(
-        "Folders by topic, partition, day and schema: topic=orders/day=2026-11-22/part-00000.",
-        callback=comma_separated,
-        metavar="A,B,...",
+    split_by: list[str] | None = defined(
+        of=FolderOptions, callback=comma_separated, metavar="A,B,..."
     ),
-    flatten: str | None = option(
-        "Make columns of the fields of structs, named value.a.b.",
-        is_flag=False,
-        flag_value=".",
-        metavar="[SEP]",
-    ),
+    flatten: str | None = defined(of=FolderOptions, is_flag=False, flag_value=".", metavar="[SEP]"),
     selection: Annotated[dict[str, Any], selection_options(on_error="raise")],
     where: WhereText,
     include_control: bool = defined(),

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 
 import click
 
-from kafkaspec.cli.command import command, option
+from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.cli.console import (
     MAX_ROWS,
@@ -46,7 +46,7 @@ from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 from kafkaspec.policy import CrcPolicy
-from kafkaspec.tables import TableFormat
+from kafkaspec.tables import SessionOptions, TableFormat
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,9 +101,9 @@ def sql_command(
     force: Force,
     columns: ColumnNames,
     selection: Annotated[dict[str, Any], selection_options(on_error="skip")],
-    files: bool = option("Let queries read and write files and load extensions."),
-    threads: int | None = option("Threads of DuckDB.", type=click.IntRange(min=1), metavar="N"),
-    memory: str | None = option("Most memory that DuckDB takes: 2GB.", metavar="SIZE"),
+    files: bool = defined(of=SessionOptions),
+    threads: int | None = defined(of=SessionOptions, type=click.IntRange(min=1)),
+    memory: str | None = defined(of=SessionOptions, metavar="SIZE"),
     crc: Annotated[
         CrcPolicy, crc_option("Report and skip batches with a wrong checksum, or do not check.")
     ],

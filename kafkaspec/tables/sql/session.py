@@ -15,8 +15,9 @@ from kafkaspec.arrow.record_batches import AnyLog, partitions_of, place_of
 from kafkaspec.arrow.schema import DEFAULT_COLUMNS
 from kafkaspec.log.options import BatchOptions
 from kafkaspec.log.segment import Segment
-from kafkaspec.options import checked
+from kafkaspec.options import checked, explained
 from kafkaspec.policy import OnError
+from kafkaspec.tables import SessionOptions
 from kafkaspec.tables.sql.topics import Scans, Topic
 
 VIEW_COLUMNS: Final = ("partition", *DEFAULT_COLUMNS)
@@ -45,6 +46,7 @@ class SqlError(ValueError):
     """DuckDB refuses a query."""
 
 
+@explained(SessionOptions)
 class Session:
     """Runs queries over the topics of a log.
 
@@ -56,9 +58,7 @@ class Session:
     Args:
         log: the log.
         columns: names of the columns of each view.
-        threads: number of threads; None for all cores.
-        memory: most memory that DuckDB takes, ``2GB``; None for most of what there is.
-        files: whether queries may read and write files, and load extensions.
+        ...
         decoding: options of ``Columnar.to_typed``: ``value``, ``key``, ``schemas`` ... With them,
             topics that a query names have typed keys and values.
         on_unreadable: what happens with a partition that cannot be read at all.
