@@ -97,6 +97,8 @@ def main(
             sys.exit(failed)
         if check_hash:
             sys.exit(_report(driver.check_hashes(spec, output), spec, output))
+        if not check and driver.is_foreign(output):
+            sys.exit(f"{output} has files that the generator did not make; name an empty folder")
         wanted = targets or driver.targets_of(house_of(spec))
         sys.exit(_generate(check, wanted, spec, output))
     except (SpecError, driver.FormatterMissing) as error:

@@ -45,6 +45,14 @@ EDITS = [
 ]  # fmt: skip
 
 
+def test_ids_of_files_that_come_along(tmp_path: Path) -> None:
+    text = (FORMATS / "atlas" / "atlas.ksy").read_text(encoding="utf-8")
+    (tmp_path / "rows.ksy").write_text(text.replace("id: atlas", "id: rows"), encoding="utf-8")
+    assert [f"{p.location}: {p.rule}: {p.message}" for p in lint(load(tmp_path))] == [
+        "rows.ksy#/: reserved: generated code has a file rows; give this one another id"
+    ]
+
+
 def test_there_are_no_rules_of_a_house() -> None:
     for name in NAMES:
         assert lint(load(FORMATS / name)) == []

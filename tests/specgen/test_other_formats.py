@@ -526,6 +526,18 @@ def test_check_names_the_command(home: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_files_of_others_stay(tmp_path: Path) -> None:
+    """What is stale goes, so a folder with files of somebody else is refused."""
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "__init__.py").write_text("", encoding="utf-8")
+    command: list[str | Path] = [sys.executable, ROOT / "tools" / "codegen.py"]
+    command += ["--spec", FORMATS / "atlas", "--out", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    said = f"{tmp_path} has files that the generator did not make; name an empty folder\n"
+    assert (done.returncode, done.stderr) == (1, said)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["__init__.py", "notes.txt"]
+
+
 def test_an_extension_of_other_sources(home: Path, tmp_path: Path) -> None:
     """After a change of the specification, an old extension is refused and not used."""
     out = tmp_path / "atlas_codec"

@@ -52,6 +52,8 @@ _JAVA = (
 )
 _PYTHON = "self cls field dataclass property list int bool bytes object print none true false"
 _FILES = "messages model readme topics"
+_OPEN_FILES = "build crc formats layout module numbers rows runtime sources tables"
+"""Files beside those of the specification, where no library stands above generated code."""
 _KEYWORDS = [word for word in keyword.kwlist if word.islower()]
 RESERVED = frozenset((*_C.split(), *_JAVA.split(), *_PYTHON.split(), *_KEYWORDS))
 """Reserved words of Python, C and Java, and names that generated code uses."""
@@ -66,7 +68,8 @@ def check(model: Model) -> Iterator[Problem]:
     """Yield problems with the rules ``reserved``, ``clash``, ``shape``, ``size`` and S2 to S8."""
     for spec in model.specs:
         yield from found("clash", spec.root, _classes(spec))
-        if spec.id in _FILES.split():
+        files = _FILES if model.house.library else f"{_FILES} {_OPEN_FILES}"
+        if spec.id in files.split():
             message = f"generated code has a file {spec.id}; give this one another id"
             yield Problem(spec.root.location, "reserved", message)
         for enum in spec.enums:
