@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.control_record import (
+    KraftVersionRecord,
     LeaderChangeMessage,
     UnknownControlRecord,
     VotersRecord,
@@ -181,6 +182,8 @@ def _control(control: ControlRecord) -> tuple[str, dict[str, Any]]:
             "leader_id": body.leader_id,
             "voters": [voter.voter_id for voter in body.voters],
         }
+    if isinstance(body, KraftVersionRecord):
+        return "kraft_version_record", {"kraft_version": body.kraft_version}
     if body is None or isinstance(body, UnknownControlRecord):
         return f"control record of type {control.key.type}", {}
     return "control_record", {}

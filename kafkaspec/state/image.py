@@ -101,6 +101,7 @@ class Image:
         offset: of the last record, -1 before the first.
         leader: the controller that was elected last, None if no record says so.
         voters: ids of the voters of that election. Kind.VOTER is what KRAFT_VOTERS says (KIP-853).
+        kraft_version: ``kraft.version``, which KRAFT_VERSION says; None if no record does.
     """
 
     def __init__(self, watch: Watch | None = None) -> None:
@@ -114,6 +115,7 @@ class Image:
         self.offset = -1
         self.leader: int | None = None
         self.voters: list[int] = []
+        self.kraft_version: int | None = None
         self.pending: list[Change] | None = None
         self.left_out = LeftOut()
 
@@ -340,6 +342,10 @@ def _change_leader(image: Image, value: FrameValue) -> None:
     image.leader, image.voters = value["leader_id"], value["voters"]
 
 
+def _set_kraft_version(image: Image, value: FrameValue) -> None:
+    image.kraft_version = value["kraft_version"]
+
+
 def _nothing(_: Image, __: FrameValue) -> None:
     """Records that change no state."""
 
@@ -369,6 +375,7 @@ _RULES: Final[dict[str, _Rule]] = {
     "no_op_record": _nothing,
     "voters_record": _set_voters,
     "leader_change_message": _change_leader,
+    "kraft_version_record": _set_kraft_version,
     "control_record": _nothing,
 }
 

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from kafkaspec.state.image import ClusterDifference, ClusterKind, Image
 
 OUTPUT = Output(
-    cluster=line(snapshot=str | None, end_offset=int, leader=int | None, voters=list[int]),
+    cluster=line(
+        snapshot=str | None,
+        end_offset=int,
+        leader=int | None,
+        voters=list[int],
+        kraft_version=int | None,
+    ),
     difference=line(
         kind="kafkaspec.state.image:ClusterKind",
         before=dict[str, Any] | None,
@@ -140,6 +146,7 @@ def _show(cluster: Cluster, report: Reporter) -> None:
         "end_offset": cluster.end_offset,
         "leader": image.leader,
         "voters": image.voters,
+        "kraft_version": image.kraft_version,
     }
     report.line("cluster", head)
     report.say("  ".join(f"{name} {_cell(value) or '-'}" for name, value in head.items()))
