@@ -526,6 +526,18 @@ def test_check_names_the_command(home: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("target", "module"),
+    [("docs", ""), ("native", ".native"), ("construct", ".construct.atlas"), ("python", ".python")],
+)
+def test_one_target_alone(tmp_path: Path, target: str, module: str) -> None:
+    driver.generate(FORMATS / "atlas", tmp_path / "only_codec", (target,))
+    folders = {path.name for path in (tmp_path / "only_codec").iterdir() if path.is_dir()}
+    assert folders == {target, *(["python"] if target in ("native", "construct") else [])}
+    command = [sys.executable, "-c", f"import only_codec{module}"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+
+
 def test_files_of_others_stay(tmp_path: Path) -> None:
     """What is stale goes, so a folder with files of somebody else is refused."""
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")

@@ -122,7 +122,10 @@ def generate(
         house: options in place of those in the folder of the specification.
     """
     model = load(spec_directory, house)
-    targets = tuple(targets_of(model.house) if targets is None else targets)
+    chosen = set(targets_of(model.house) if targets is None else targets)
+    if not model.house.library and chosen & {"native", "construct"}:
+        chosen.add("python")  # which has their errors
+    targets = tuple(target for target in TARGETS if target in chosen)
     hashes = spec_hashes(spec_directory, model)
     # The official compiler reads the files itself; everyone else sees the model only.
     outputs = [
