@@ -21,7 +21,7 @@ from kafkaspec.files import names
 from kafkaspec.files.arrays import serialize_array
 from kafkaspec.files.indexes import INDEXES, LARGEST_RELATIVE_OFFSET
 from kafkaspec.layout.framing import fixed_size
-from kafkaspec.layout.names import POSITION, RELATIVE_OFFSET
+from kafkaspec.layout.names import RELATIVE_OFFSET
 from kafkaspec.layout.stand_ins import LACKING, NONE
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.header_table import HeaderTable
@@ -279,8 +279,11 @@ class IndexBuilder:
         Raises:
             KafkaSpecError: ``unencodable``: an offset is too far from the base offset.
         """
-        columns = {RELATIVE_OFFSET: self._offsets, POSITION: self._positions}
-        files = {kind: serialize_array(INDEXES[kind].type_key, columns) for kind in _BY_POSITION}
+        files = {}
+        for kind in _BY_POSITION:
+            index = INDEXES[kind]
+            columns = {RELATIVE_OFFSET: self._offsets, index.other: self._positions}
+            files[kind] = serialize_array(index.type_key, columns)
         for each in self._written():
             files[each.kind] = serialize_array(INDEXES[each.kind].type_key, each.columns())
         return files

@@ -10,6 +10,7 @@ from typing import Any, Final, Unpack
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafkaspec._generated.layout.messages import MESSAGES
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.enumeration import RemoteLogSegmentState
 from kafkaspec.arrow.messages.arrays import message_table
@@ -58,7 +59,8 @@ _HEAD: Final = frozenset(
 def _further() -> Iterator[pa.Field]:
     """Yield columns for the other fields of segments and updates, whatever these are."""
     seen = MESSAGE_FRAME | _HEAD | {*_FIELDS.values()}
-    for message in (_RECORD, _UPDATE):
+    known = {layout.id for layout in MESSAGES}  # a specification may leave one out
+    for message in (name for name in (_RECORD, _UPDATE) if name in known):
         for column in message_table(message).layout.root.children:
             if column.name not in seen:
                 seen |= {column.name}

@@ -245,12 +245,6 @@ def source_of_another_place(files: Files) -> None:
     field_of(files, "index.offset_index_entry", "position")["-from"] = "size"
 
 
-def position_by_another_name(files: Files) -> None:
-    field_of(files, "index.offset_index_entry", "position")["id"] = "place"
-    entry = type_of(files, "index.offset_index_entry")
-    entry["-webide-representation"] = "{offset:dec} at {place:dec}"
-
-
 def source_outside_of_an_index(files: Files) -> None:
     field_of(files, "producer_snapshot.producer_entry", "last_offset")["-from"] = "position"
 
@@ -599,13 +593,6 @@ EDITS = (
         [
             "index.ksy#/types/offset_index_entry/seq/1: file: write position, or largest(x) for a "
             "number x of headers",
-        ],
-    ),
-    Case(
-        "position by another name",
-        position_by_another_name,
-        [
-            "index.ksy#/types/offset_index_entry/seq/1: file: call it position, as others are",
         ],
     ),
     Case(

@@ -51,8 +51,6 @@ def check(model: Model) -> Iterator[Problem]:
             elif not source.largest and source.name != names.POSITION:
                 text = f"write {names.POSITION}, or largest(x) for a number x of headers"
                 yield Problem(field.location, "file", text)
-            elif not source.largest and field.id != names.POSITION:
-                yield Problem(field.location, "file", f"call it {names.POSITION}, as others are")
 
 
 def _extensions(spec: Spec) -> Messages:
