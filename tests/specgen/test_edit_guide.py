@@ -48,6 +48,7 @@ def _run(tree: Tree, command: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="the files of a checkout are copied")
 def test_an_edit_leads_to_green_tests(tmp_path: Path) -> None:
     tree = Tree(tmp_path / "tree")
     edit, *commands = _commands()

@@ -110,7 +110,7 @@ class Tree:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self._git("clone", "-q", "--shared", "--no-checkout", str(ROOT), str(home), cwd=ROOT)
+        self._git("init", "-q", str(home), cwd=ROOT)  # a checkout may have no history to clone
         for name in _tracked():
             target = home / name
             target.parent.mkdir(parents=True, exist_ok=True)
