@@ -170,6 +170,15 @@ def test_released_specification_is_kept() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_specification_that_is_kept_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(specdiff, "RELEASED", tmp_path)
+    specdiff.keep(SPEC, "9.9.9")
+    with specdiff.specification("9.9.9") as kept:
+        assert judge(SPEC, kept) == []
+
+
 def test_breaks_are_accepted_with_a_reason(
     old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

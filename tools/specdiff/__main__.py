@@ -49,7 +49,7 @@ def keep(spec: Path, version: str) -> None:
     """Write the archive of a specification; the same files give the same bytes."""
     RELEASED.mkdir(exist_ok=True)
     with tarfile.open(RELEASED / f"{version}.tar.xz", "w:xz", preset=9) as tar:
-        for path in sorted(spec.rglob("*.ksy")):
+        for path in sorted([*spec.rglob("*.ksy"), *spec.glob("*.yaml")]):
             entry = tarfile.TarInfo(f"spec/{path.relative_to(spec).as_posix()}")
             entry.size = path.stat().st_size
             tar.addfile(entry, io.BytesIO(path.read_bytes()))
