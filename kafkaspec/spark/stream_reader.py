@@ -68,7 +68,8 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         found: _Offsets = {}
         for place, log in logs.items():
             start = span_of(log, self._options).start
-            offset = _given(bound, place)
+            given = bound.offsets
+            offset = given.get(place) if isinstance(given, dict) else given
             if offset == LATEST:
                 start = self._tails.end(log)
             elif start is None or offset == EARLIEST:
@@ -215,10 +216,6 @@ class RefusedStream(DataSourceStreamReader):
 def _same_topic(log: TopicLog, read: Reached) -> bool:
     """Return whether nothing shows that the topic was created again."""
     return read.topic_id is None or log.topic_id in (None, read.topic_id)
-
-
-def _given(bound: RangeBound, place: TopicPartition) -> int | None:
-    return bound.offsets.get(place) if isinstance(bound.offsets, dict) else bound.offsets
 
 
 def _text(reached: Mapping[TopicPartition, Reached]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from kafkaspec.cli.options import LIBRARY, FormerName, LogPath
-from kafkaspec.options import options_of, words_of
+from kafkaspec.options import Option, options_of, words_of
 from kafkaspec.spark.named import ReadNames, WriteNames
 from tests.structure.commands import commands, option_name
 from tests.structure.source import ROOT, module_name, trees
@@ -255,18 +255,29 @@ def by_hand() -> Counter[str]:
     return Counter(name for _, tree in modules for name in declared(tree))
 
 
-def test_an_option_of_the_library_is_never_declared_by_hand() -> None:
-    """The command takes type, name and help from its definition."""
-    known = {said.command for _, said in LIBRARY.values()}
+def definitions() -> dict[str, str]:
+    """Return the options of all typed dictionaries that commands have: texts by name."""
+    found = {said.command: said.text for _, said in LIBRARY.values()}
     for path, tree in trees("kafkaspec").items():
         for node in tree.body:
             keys = isinstance(node, ast.ClassDef) and getattr(
                 import_module(module_name(path)), node.name
             )
             if is_typeddict(keys):
-                known |= {getattr(said, "command", "") for _, said in options_of(keys).values()}
-    assert known >= {"--until-offset", "--magic", "--plain", "--profile", "--fill", "--rule"}
-    assert by_hand().keys() & known == set()
+                said = [each for _, each in options_of(keys).values() if isinstance(each, Option)]
+                found = {each.command: each.text for each in said} | found
+    return {name: text for name, text in found.items() if name}
+
+
+def test_an_option_of_the_library_is_never_declared_by_hand() -> None:
+    """The command takes type, name and help from its definition, under no other name."""
+    known = definitions()
+    assert known.keys() >= {"--until-offset", "--magic", "--plain", "--profile", "--fill", "--rule"}
+    assert by_hand().keys() & known.keys() == set()
+    names = {text: name for name, text in known.items()}
+    for name, helps in options(commands(), lambda option: option.help).items():
+        for command, text in helps.items():
+            assert names.get(text, name) == name, f"{command} {name}: it is {names[text]}"
 
 
 def test_an_option_is_declared_once() -> None:

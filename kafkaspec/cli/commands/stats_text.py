@@ -20,10 +20,6 @@ _CHARTS: Final = ("topics", "compression", "batch-sizes", "record-sizes", "recor
 """Charts that a terminal shows; a page has all."""
 
 
-def _offsets(row: StatsRow) -> str | None:
-    return None if row["first_offset"] is None else f"{row['first_offset']}..{row['last_offset']}"
-
-
 _PARTITIONS: Final[dict[str, TableColumn]] = {
     "partition": name_of,
     ">magic": lambda row: " ".join(map(str, row["magics"])) or None,
@@ -31,7 +27,9 @@ _PARTITIONS: Final[dict[str, TableColumn]] = {
     ">segments": "segments:,",
     ">batches": "batches:,",
     ">records": "records:,",
-    ">offsets": _offsets,
+    ">offsets": lambda row: (
+        None if row["first_offset"] is None else f"{row['first_offset']}..{row['last_offset']}"
+    ),
     ">size": "file_bytes:size",
     ">ratio": lambda row: None if row["ratio"] is None else f"{row['ratio']:.2f}",
     ">not read": lambda row: f"{row['errors']:,}" if row["errors"] else "",

@@ -281,7 +281,7 @@ def _groups(files: list[FileResult]) -> tuple[str, dict[str, list[FileResult]]]:
         return "file", named
     rows = _by(files, _partition_row)
     if len(rows) > _MANY_ROWS:
-        directories = _by(files, _directory_row)
+        directories = _by(files, lambda each: os.path.dirname(each.partition or each.file) or ".")
         if len(directories) > 1:
             return "log directory", directories
     return "partition", rows
@@ -315,10 +315,6 @@ def _common_path(paths: Sequence[str]) -> str:
         paths = [path.removeprefix(before + mark) for path in paths]
     common = os.path.commonpath(paths) if len(paths) > 1 else os.path.dirname(paths[0])
     return before + mark + common if mark else common
-
-
-def _directory_row(result: FileResult) -> str:
-    return os.path.dirname(result.partition or result.file) or os.curdir
 
 
 def _table(files: list[FileResult], console: Console) -> Table:
