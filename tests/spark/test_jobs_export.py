@@ -55,6 +55,18 @@ def test_the_command(spark: SparkSession, tmp_path: Path) -> None:
         assert list(ours.records()) == list(theirs.records())
 
 
+def test_the_isolation_level(spark: SparkSession, tmp_path: Path) -> None:
+    """It has the name that it has in other commands; the flag that it was says so."""
+    place = LOGS / "transactions-0"
+    with ks.open(place) as log:
+        count = len(list(log.records(isolation="read_committed")))
+        assert count < len(list(log.records()))
+    for number, option in enumerate((["--isolation", "read_committed"], ["--committed"])):
+        done = run("spark", "export", place, *option, "-o", tmp_path / str(number))
+        assert f"{count} records in" in done.stdout.replace(",", ""), done.output
+        assert ("--committed is now --isolation" in done.stderr) == (option == ["--committed"])
+
+
 def test_options_of_schemas_need_typed_values(tmp_path: Path) -> None:
     for options in (["--schemas", "x"], ["--topic", "t"], ["--restore", "--value", "decode"]):
         result = run("spark", "export", LOGS, *options, "-o", tmp_path / "out")

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import count_text, say, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.options import FormerName, library_option
 from kafkaspec.cli.spark.options import JobPaths, output_option
 from kafkaspec.cli.spark.session import check_outputs, name_missing, session
 from kafkaspec.compression import NAMES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+def _isolation_option(command: Any) -> Any:
+    """Add ``--isolation``, and the flag that ``read_committed`` was."""
+    former = {"cls": FormerName, "now": "--isolation", "flag_value": "read_committed"}
+    flag = click.option("--committed", "former_committed", **former)  # type: ignore[arg-type]
+    return library_option("isolation", default="read_uncommitted")(flag(command))
 
 
 @command(None, shared=())
@@ -32,7 +40,7 @@ def export_command(
         "Do the reverse: PATH is an export, and partition directories are written to OUT.",
     ),
     batch_columns: bool = option("Export the columns of batches too."),
-    committed: bool = option("Export only records that a consumer with read_committed sees."),
+    isolation: Annotated[str, _isolation_option],
     value: str | None = defined(metavar="FORMAT", help="Type values: decode, auto, json, long ..."),
     key: str | None = defined(former="--key", metavar="FORMAT", help="Type keys, likewise."),
     schemas: str | None = defined(
@@ -81,7 +89,7 @@ def export_command(
     check_outputs(paths, output)
     lost = not is_back and name_missing(paths)
     options: dict[str, Any] = {
-        "isolation_level": "read_committed" if committed else "read_uncommitted",
+        "isolation_level": isolation,
         "failOnDataLoss": not lost,  # what is lost is named
     }
     refused: list[str] = []
