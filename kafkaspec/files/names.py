@@ -99,7 +99,7 @@ _REMOTE_INDEX = re.compile(
 )
 _CHECKPOINT = re.compile(r"(\d{20})-(\d{10})\.checkpoint(\.deleted)?")
 _NUMBER = re.compile(r"([+-]?\d{1,4000})\.")
-_NUMBERED = (*(FILES.keys() - {MESSAGE_SET}), *STATES[1:])
+_NUMBERED = (LOG, *INDEXES, TRANSACTION_INDEX, PRODUCER_SNAPSHOT, *STATES[1:])
 _STREAM_STATE: Final = ".kafkasegment-{}.json"
 """Of ours: the last micro-batch that a streaming query of Spark has written."""
 _LARGEST_INT = (1 << 31) - 1

@@ -15,7 +15,7 @@ from kafkaspec._generated.python.headers import KINDS
 from kafkaspec.analysis.consequences import CONSEQUENCES, consequence_of, of_message
 from kafkaspec.analysis.reasons import Area, Consequence, FindingReason
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT, NAMES
-from kafkaspec.conversion.fields import own_fields
+from kafkaspec.conversion.fields import has_values, own_fields
 from kafkaspec.files import names as files
 from kafkaspec.layout import EntryKind, FieldLayout, FileLayout, TypeLayout, names
 from kafkaspec.layout.framing import LOG_FRAMING, MESSAGE_PATH, checksum_of
@@ -127,7 +127,7 @@ def _kind(kind: EntryKind) -> dict[str, Any]:
         else "",
         "own": [
             [field.name, field.default]
-            for field in own_fields(kind).record
+            for field in (own_fields(kind).record if has_values(kind) else ())
             if kind.has_record_sets and "." not in field.name and isinstance(field.default, int)
         ],
         "payload": kind.payload,

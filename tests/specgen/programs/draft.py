@@ -267,6 +267,16 @@ def indexes_that_came_are_made_from_the_log(root: Path) -> None:
         command("redact", path, "-o", root / f"red{kind}", "--key", "k1")
         assert list((root / f"red{kind}").rglob(f"*{kind}"))
         command("verify", next((root / f"red{kind}").rglob("*.log")).parent)
+        command("salvage", path, "-o", root / f"saved{kind}", codes=(0, 1))
+        cleaned = ("cleanup.policy=compact", "min.cleanable.dirty.ratio=0")
+        config = [word for name in cleaned for word in ("--config", name)]
+        command("compaction", path, *config, "-o", root / f"clean{kind}", codes=(0, 1))
+        for made in (root / f"saved{kind}", root / f"clean{kind}" / path.name):
+            assert list(made.glob(f"*{kind}"))
+            for file in made.glob(f"*{kind}"):
+                if INDEXES[kind](file).entries:
+                    _judged(kind, file)
+            assert ks.verify(made).findings == []
         _damaged(kind, path, found[0])
 
 
