@@ -25,11 +25,14 @@ _BATCHES = 8
 _LEVELS = ("read_uncommitted", "read_committed")
 
 _LOGS = {
-    "all aborted, batches of 1 record": (16_000, 1, 1),
-    "1 in 10 aborted, batches of 100 records": (1_000, 100, 10),
-    "none aborted, batches of 1 record": (16_000, 1, 0),
+    "all aborted, batches of 1 record": (16_000, 1, 1, True),
+    "all aborted, batches of 1 record, without an index": (16_000, 1, 1, False),
+    "1 in 10 aborted, batches of 100 records": (1_000, 100, 10, True),
+    "1 in 10 aborted, batches of 100 records, without an index": (1_000, 100, 10, False),
+    "none aborted, batches of 1 record": (16_000, 1, 0, False),
 }
-"""Transactions, records of a batch, and of how many transactions one is aborted; 0 for none."""
+"""Transactions, records of a batch, of how many transactions one is aborted (0 for none), and
+whether there is a transaction index; brokers write none where nothing was aborted."""
 
 
 def write_log(path: Path, transactions: int, records: int, one_in: int) -> None:
@@ -102,9 +105,11 @@ def run(settings: Settings) -> Outcome:
         ],
     )
     figures = []
-    for title, (transactions, size, one_in) in _LOGS.items():
+    for title, (transactions, size, one_in, indexed) in _LOGS.items():
         path = settings.work / "committed-0"
         write_log(path, min(transactions, 200) if settings.quick else transactions, size, one_in)
+        for index in path.glob("*.txnindex") if not indexed else ():
+            index.unlink()
         for name, read in readers.items():
             candidates = [Candidate(each, partial(read, path, each), 1) for each in _LEVELS]
             found = measure(candidates, settings.rounds(5))

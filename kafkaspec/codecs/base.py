@@ -211,6 +211,7 @@ class Codec(ABC):
         *,
         limit: int | None = None,
         capacity: int | None = None,
+        spare: Scan | None = None,
     ) -> Scan | None:
         """Return the headers of the entries from ``start`` on by columns, while they are regular.
 
@@ -223,6 +224,7 @@ class Codec(ABC):
             limit: where the input ends that the buffer is the beginning of. Then headers are
                 enough: an entry may reach beyond the buffer.
             capacity: maximum number of entries.
+            spare: what an earlier call returned and nobody reads any more, for its memory.
 
         Returns:
             None if there is no such entry at ``start``.

@@ -57,6 +57,7 @@ class PythonCodec(Codec):
         *,
         limit: int | None = None,
         capacity: int | None = None,
+        spare: Scan | None = None,
     ) -> Scan | None:
         """As in ``Codec``: entries of one kind, of those kinds whose header has one size."""
         if self._kinds is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
@@ -272,8 +273,7 @@ class HeaderTable:
         if isinstance(rows, range):
             columns = [column[rows.start : rows.stop] for column in columns]
         else:
-            pick = itemgetter(*rows, *rows[-1:])  # a tuple, of one row too
-            columns = [array("q", pick(column)[: len(rows)]) for column in columns]
+            columns = [_picked(column, rows) for column in columns]
         magics = self.magics if len(self.magics) == 1 else {self.magic[row] for row in rows}
         if core is not None and len(magics) == 1:
             (magic,) = magics
@@ -291,6 +291,16 @@ class HeaderTable:
             at = position - start
             if compute(buffer[at + skip : at + size]) != stored:
                 yield row
+
+
+def _picked(column: EntryNumbers, rows: Sequence[int]) -> array[int]:
+    """Return the numbers of a column in some rows; with NumPy, where a program has loaded it."""
+    if "numpy" in sys.modules:
+        import numpy as np
+
+        return array("q", np.asarray(column)[np.asarray(rows)].tobytes())
+    pick = itemgetter(*rows, *rows[-1:])  # a tuple, of one row too
+    return array("q", pick(column)[: len(rows)])
 
 
 def of_scan(scan: Scan, segment: Entries, buffer: memoryview, start: int) -> HeaderTable:

@@ -41,6 +41,7 @@ def header_tables(
     few: bool = False,
     end: int | None = None,
     most: int = _MOST,
+    again: bool = False,
 ) -> Iterator[HeaderTable]:
     """Yield tables of headers from an entry on, as long as entries are regular.
 
@@ -48,6 +49,8 @@ def header_tables(
         segment: the segment; its codec reads the headers.
         few: whether the caller may stop soon.
         end: byte offset after the last entry to read, None for all.
+        again: whether a table may take the memory of the one before it, which nobody reads any
+            more.
 
     Yields:
         Tables. After the last one comes an entry that the codec does not scan, whatever is wrong
@@ -60,12 +63,14 @@ def header_tables(
     position = max(position, segment.first)
     capacity = _FIRST if few else most
     stop = segment.size if end is None else end
+    table: HeaderTable | None = None
     while position < stop:
         segment.check()
         buffer, start = cursor.at(position, LARGEST_HEADER)
         limit = stop - start
         buffer = buffer[:limit]
-        table = scanned(segment, buffer, start, position, capacity, limit)
+        spare = table if again else None
+        table = scanned(segment, buffer, start, position, capacity, limit, spare)
         if table is None and limit > len(buffer):  # a kind that shows its header to the end of it
             table = _whole(segment, cursor, position, capacity, stop)
         if table is None:
@@ -76,18 +81,24 @@ def header_tables(
 
 
 def readable_headers(
-    segment: Entries, position: int = 0, end: int | None = None, *, most: int = _MOST
+    segment: Entries,
+    position: int = 0,
+    end: int | None = None,
+    *,
+    most: int = _MOST,
+    again: bool = False,
 ) -> Iterator[HeaderTable | KafkaSpecError]:
     """Yield the headers of all entries that can be read, and the error of each other one.
 
     Args:
         segment: the segment; afterwards its ``tail`` says how it ends.
         end: byte offset after the last entry to read, None for all.
+        again: as of ``header_tables``.
 
     Raises:
         KafkaSpecError: ``changed``, ``unreadable``.
     """
-    yield from _walked(segment, position, segment.scan, end, most)
+    yield from _walked(segment, position, segment.scan, end, most, again=again)
 
 
 def _walked(
@@ -96,11 +107,13 @@ def _walked(
     objects: Callable[[int], Iterable[Batch | KafkaSpecError]],
     end: int | None = None,
     most: int = _MOST,
+    *,
+    again: bool = False,
 ) -> Iterator[HeaderTable | KafkaSpecError]:
     scans = segment.format.has_columns
     while True:
         if scans:
-            for table in header_tables(segment, position, end=end, most=most):
+            for table in header_tables(segment, position, end=end, most=most, again=again):
                 yield table
                 position = table.end
         if end is not None and position >= end:
@@ -125,18 +138,24 @@ def _is_before(end: int, item: Batch | KafkaSpecError) -> bool:
 
 
 def sound_headers(
-    segment: Entries, position: int = 0, *, strict_tail: bool = False, most: int = _MOST
+    segment: Entries,
+    position: int = 0,
+    *,
+    strict_tail: bool = False,
+    most: int = _MOST,
+    again: bool = False,
 ) -> Iterator[HeaderTable]:
     """Yield the headers of all entries; see ``readable_headers``.
 
     Args:
         strict_tail: whether what the segment's ``tail`` refuses is an error too.
+        again: as of ``header_tables``.
 
     Raises:
         KafkaSpecError: an entry that cannot be parsed.
     """
     objects = segment.entries if strict_tail else segment.scan
-    for item in _walked(segment, position, objects, most=most):
+    for item in _walked(segment, position, objects, most=most, again=again):
         if isinstance(item, KafkaSpecError):
             raise item
         yield item
@@ -197,14 +216,22 @@ def scanned(
     position: int,
     capacity: int | None = None,
     limit: int | None = None,
+    spare: HeaderTable | None = None,
 ) -> HeaderTable | None:
     """Return the headers of regular entries in a buffer; None if the codec does not scan the first.
 
     Args:
         start: position in the segment of the first byte of ``buffer``.
         capacity: number of entries, at most.
+        spare: an earlier table that nobody reads any more, for its memory.
     """
-    scan = segment.codec.scan(buffer, position - start, capacity=capacity, limit=limit)
+    scan = segment.codec.scan(
+        buffer,
+        position - start,
+        capacity=capacity,
+        limit=limit,
+        spare=None if spare is None else spare.scan,
+    )
     if scan is None or not scan.count:
         return None
     return of_scan(scan, segment, memoryview(buffer), start)

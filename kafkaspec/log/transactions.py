@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from functools import cached_property, partial
 from itertools import accumulate, compress
@@ -37,6 +38,10 @@ _PAYLOAD: Final = (
 )  # fmt: skip
 _MOST_PAYLOAD: Final = 256
 """Bytes of a marker that are compared with those of others; it has about 20."""
+_AT_ONCE: Final = 2 * HEADERS_AT_ONCE
+"""Headers of a table: more, since what follows costs as much for each producer in a table."""
+_MOST_ALIKE: Final = 16
+"""Different markers of a table of headers that are compared with all others."""
 _MOST_KNOWN: Final = 1 << 12
 """Markers that are remembered by their bytes; they differ by the epoch of their coordinator."""
 
@@ -341,26 +346,47 @@ class Transactions:
         rows, until = order[starts], order[np.append(starts[1:], len(order)) - 1]
         ids, is_end = producers[rows], ends[rows] != 0
         fresh = np.append(True, ids[1:] != ids[:-1])
-        known = [self.open[each].first_offset if each in self.open else NONE
-                 for each in ids[fresh].tolist()]  # fmt: skip
+        groups = np.flatnonzero(fresh)
+        open_here, known = self._open_among(ids[groups])
         begun = np.where(is_end, NONE, first[rows])
-        begun[fresh] = np.where(np.array(known) == NONE, begun[fresh], known)
+        begun[groups[open_here]] = known
         ended = np.flatnonzero(is_end)
         if aborted and len(ended):
             begun[ended] = np.where(
                 fresh[ended] | is_end[ended - 1], begun[ended], begun[ended - 1]
             )
-            chosen = np.isin(rows[ended], self._aborting(table, np.sort(rows[ended]).tolist()))
-            chosen = ended[chosen & (begun[ended] != NONE)]
-            chosen = chosen[np.argsort(rows[chosen])]
+            ended = ended[np.argsort(rows[ended])]
+            said, numbers = _said(table, rows[ended])
+            self.errors += [each for each in said if isinstance(each, KafkaSpecError)]
+            aborts = [isinstance(each, Marker) and each.aborts for each in said]
+            chosen = ended[np.array(aborts)[numbers] & (begun[ended] != NONE)]
             columns = (ids[chosen], begun[chosen], last[rows[chosen]])
             self.aborted.extend(_made(*(array("q", column.tobytes()) for column in columns)))
-        for producer in ids[ended].tolist():
-            self.open.pop(producer, None)
+        open_here = open_here[np.logical_or.reduceat(is_end, groups)[open_here]]
+        for producer in ids[groups[open_here]].tolist():
+            del self.open[producer]
         left = np.flatnonzero(np.append(fresh[1:], True) & ~is_end)
         state = (ids[left], epochs[until[left]], begun[left], timestamps[until[left]])
         for each in zip(*(column.tolist() for column in state), strict=True):
             self.open[each[0]] = OpenTransaction(*each)
+
+    def _open_among(self, producers: Any) -> tuple[Any, list[int]]:
+        """Return the places of producers with an open transaction, and where each begins.
+
+        Args:
+            producers: NumPy array of different producers in order.
+        """
+        import numpy as np
+
+        known = self.open
+        if len(known) > len(producers):
+            places = [place for place, each in enumerate(producers.tolist()) if each in known]
+            found = np.array(places, np.intp)
+        else:
+            ids = np.fromiter(known, np.int64, len(known))
+            found = np.searchsorted(producers, ids)
+            found = found[producers[np.minimum(found, len(producers) - 1)] == ids]
+        return found, [known[each].first_offset for each in producers[found].tolist()]
 
     def _aborting(self, table: HeaderTable, rows: Sequence[int]) -> list[int]:
         """Return the rows of markers that abort; a consumer skips one that cannot be read."""
@@ -404,6 +430,11 @@ def markers(table: HeaderTable, rows: Sequence[int]) -> list[Marker | KafkaSpecE
     Args:
         rows: numbers of the control batches among them, in order.
     """
+    if "numpy" in sys.modules and rows:
+        import numpy as np
+
+        said, numbers = _said(table, np.asarray(rows))
+        return [said[number] for number in numbers.tolist()]
     codec, known = table.segment.codec, dict[bytes | None, Marker]()
     found: list[Marker | KafkaSpecError | None] = []
     for row, payload in zip(rows, _payloads(table, rows), strict=True):
@@ -418,6 +449,62 @@ def markers(table: HeaderTable, rows: Sequence[int]) -> list[Marker | KafkaSpecE
                 known[payload] = marker
         found.append(marker)
     return found
+
+
+def _said(table: HeaderTable, rows: Any) -> tuple[list[Marker | KafkaSpecError | None], Any]:
+    """Return what control batches say, and the number of the answer for each: alike ones share one.
+
+    Args:
+        rows: NumPy array of the numbers of the control batches, in order.
+    """
+    import numpy as np
+
+    said: list[Marker | KafkaSpecError | None] = []
+    numbers = np.full(len(rows), -1)
+    for places, payload in _alike(table, rows):
+        row = int(rows[places[0]])
+        key = (table.segment.codec, table.magic[row], payload)
+        with suppress(KafkaSpecError):  # each of them is an error at its own place
+            marker = read_marker(partial(table.batch, row), key)
+            numbers[places] = len(said)
+            said.append(marker)
+    for place in np.flatnonzero(numbers < 0).tolist():
+        numbers[place] = len(said)
+        try:
+            said.append(read_marker(partial(table.batch, int(rows[place]))))
+        except KafkaSpecError as error:
+            said.append(error)
+    return said, numbers
+
+
+def _alike(table: HeaderTable, rows: Any) -> Iterator[tuple[Any, bytes]]:
+    """Yield the places of control batches with the same one record, and its bytes.
+
+    Those of which others may not say the same are left out, and those of rare records.
+    """
+    import numpy as np
+
+    if not table.has(_RECORDS_AT) or len(table.magics) > 1:
+        return
+    segment, last = table.segment, int(rows[-1])
+    buffer, start = segment.around(segment.cursor(), table.position[int(rows[0])])
+    if start + len(buffer) < table.position[last] + table.size[last]:
+        return
+    at, sizes, counts, codecs = (table.numpy(name)[rows] for name in _PAYLOAD)
+    usual = (counts == 1) & (codecs == 0) & (sizes <= _MOST_PAYLOAD)
+    if segment.crc == "raise":
+        wrong = list(table.wrong_checksums(rows, buffer, start))
+        usual[np.searchsorted(rows, wrong)] = False
+    data, left = np.frombuffer(buffer, np.uint8), np.flatnonzero(usual)
+    for _ in range(_MOST_ALIKE):
+        if not len(left):
+            return
+        size = sizes[left[0]]
+        alike = sizes[left] == size
+        stored = data[(at[left[alike]] - start)[:, None] + np.arange(size)]
+        alike[alike] = (stored == stored[0]).all(axis=1)
+        yield left[alike], stored[0].tobytes()
+        left = left[~alike]
 
 
 def read_marker(
@@ -549,7 +636,7 @@ def aborted_transactions(
     whole = True
     for segment in segments():
         unknown = _listed(segment) is None
-        for item in readable_headers(segment, most=HEADERS_AT_ONCE):
+        for item in readable_headers(segment, most=_AT_ONCE, again=True):
             if isinstance(item, KafkaSpecError):
                 whole = False
             else:
@@ -569,7 +656,7 @@ def follow_transactions(
     followed = Transactions(before, start)
     for segment in segments:
         position = skip(segment, 0, start)[0]
-        for table in sound_headers(segment, position, most=HEADERS_AT_ONCE):
+        for table in sound_headers(segment, position, most=_AT_ONCE, again=True):
             followed.step(table, aborted=False)
     return followed
 

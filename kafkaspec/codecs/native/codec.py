@@ -54,11 +54,13 @@ class NativeCodec(PythonCodec):
         *,
         limit: int | None = None,
         capacity: int | None = None,
+        spare: Scan | None = None,
     ) -> Scan | None:
         """As ``Codec.scan``: every kind of entry, all in one table."""
         if limit is not None and limit > len(buffer):
             return super().scan(buffer, start, limit=limit, capacity=capacity)
-        table = scan(self.core, buffer, start, capacity=capacity)
+        again = spare if isinstance(spare, EntryTable) else None
+        table = scan(self.core, buffer, start, capacity=capacity, spare=again)
         return table if table.count else None
 
     def plain_records(
