@@ -452,6 +452,77 @@ def test_tables_of_many_formats(tmp_path: Path) -> None:
     assert min(read, refused) > 100
 
 
+@pytest.fixture(scope="module")
+def nest(home: Path) -> Any:
+    """Frames with sizes that are varints, in each other, with two checksums."""
+    made = home / "nest_codec"
+    driver.generate(FORMATS / "nest", made)
+    command = [sys.executable, "-m", "nest_codec.native.build"]
+    environment = {**os.environ, "CFLAGS": "-O0 -Wall -Wextra -Werror"}
+    subprocess.run(command, check=True, cwd=home, env=environment)
+    yield importlib.import_module("nest_codec")
+    for name in [name for name in sys.modules if name.startswith("nest_codec")]:
+        del sys.modules[name]
+
+
+def _outer(model: Any, chance: random.Random) -> Any:
+    items = []
+    for key in sorted(chance.sample(range(65536), chance.randrange(6))):
+        part = model.Zero(lead=2, tag=chance.randrange(2), n=chance.randrange(1 << 32))
+        if chance.random() < 0.5:
+            part = model.Minus(lead=1, rest=chance.randbytes(chance.randrange(200)))
+        items.append(
+            model.Item(
+                key=key,
+                part=part,
+                fs=[float(i) for i in range(chance.randrange(3))],
+                ts=[b"x" * chance.randrange(200) for _ in range(chance.randrange(3))],
+                ks=[b"abc"] * chance.randrange(3),
+            )
+        )
+    stamp = chance.choice([3, 1 << 40, (1 << 63) - 1])
+    tail = chance.randbytes(chance.randrange(40))
+    return model.Outer(stamp=stamp, inner=model.Inner(items=items), tail=tail)
+
+
+def test_frames_in_frames(nest: Any) -> None:
+    """Values round-trip through Python and C, and both refuse the same broken bytes."""
+    native, chance = nest.import_module("nest_codec.native"), random.Random(5)
+    model = nest.import_module("nest_codec.python.model.nest")
+    core, refused = native._extension(), 0
+    for _ in range(100):
+        value = model.Nest(boxes=[_outer(model, chance) for _ in range(chance.randrange(1, 4))])
+        data = nest.serialize("nest", value)
+        assert nest.parse("nest", data) == value
+        tables = nest.columns("nest", data)
+        assert core.read("nest", data) is not None
+        assert tables == native._from_value("nest", data)
+        assert nest.from_columns("nest", tables) == data
+        for _ in range(10):
+            broken = bytearray(data)
+            broken[chance.randrange(len(data))] = chance.choice((0, 1, 0x7F, 0x80, 0xFF))
+            try:
+                nest.parse("nest", bytes(broken))
+            except nest.FormatError:
+                refused += 1
+                assert core.read("nest", bytes(broken)) is None
+            else:
+                assert core.read("nest", bytes(broken)) is not None
+    assert refused > 500
+
+
+def test_what_c_cannot_compare_goes_through_python(nest: Any) -> None:
+    """A number of 64 bits without sign that has bounds: C would take it for a negative one."""
+    model = nest.import_module("nest_codec.python.model.nest")
+    outer = model.Outer(stamp=1 << 63, inner=model.Inner(items=[]), tail=b"")
+    data = nest.serialize("nest", model.Nest(boxes=[outer]))
+    assert nest.import_module("nest_codec.native")._extension().read("nest", data) is None
+    tables = nest.columns("nest", data)
+    assert tables["nest.boxes"].columns["stamp"].tolist() == [1 << 63]
+    with pytest.raises(NotImplementedError, match="C does not write this; use serialize"):
+        nest.from_columns("nest", tables)
+
+
 _MANY = """
 import json, sys
 from pathlib import Path

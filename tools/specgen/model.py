@@ -346,7 +346,8 @@ class Type(Described):
         derive = field.derive
         if derive is None or derive.function is not DeriveFunction.COUNT:
             return False
-        return isinstance(self.field_by_id[derive.first].type, BytesType)
+        counted = self.field_by_id[derive.first]
+        return isinstance(counted.type, BytesType) and counted.repeat is None
 
     @property
     def is_frame(self) -> bool:

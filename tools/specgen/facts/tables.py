@@ -149,9 +149,7 @@ class Tables:
         elif isinstance(item.type, TypeReference) and scalar_of(self.model, item) is None:
             self._structure(table, self.model.type(item.type), path)
         else:
-            kind = item.type
-            large = isinstance(kind, IntegerType) and kind.size == 8 and not kind.signed
-            content = Content.UNSIGNED if large else Content.SIGNED
+            content = Content.UNSIGNED if is_large(item) else Content.SIGNED
             self._column(table, path, content, VALUE, nullable=absent)
 
     def _choice(self, table: Table, kind: SwitchType, path: str) -> None:
@@ -185,6 +183,12 @@ class Tables:
     def child(self, column: Column, number: int = 0) -> Table:
         """Return the table of the items of a column, or of one of its kinds."""
         return self.tables[column.children[number]]
+
+
+def is_large(item: Field) -> bool:
+    """Return whether a number may not fit 64 bits with a sign."""
+    kind = item.type
+    return isinstance(kind, IntegerType) and kind.size == 8 and not kind.signed
 
 
 def files(model: Model) -> Iterator[Tables]:

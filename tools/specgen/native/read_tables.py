@@ -10,7 +10,7 @@ from dataclasses import replace
 from tools.specgen.expression import Int
 from tools.specgen.facts.fields import is_bytes, is_integer
 from tools.specgen.facts.sizes import checksums_of, minimum_size
-from tools.specgen.facts.tables import VALUE, Column, Content, Table, Tables
+from tools.specgen.facts.tables import VALUE, Column, Content, Table, Tables, is_large
 from tools.specgen.model import (
     BytesType,
     Field,
@@ -117,9 +117,7 @@ class TableReader(Walk):
         return super()._is_numbers(item)
 
     def _check(self, scope: Scope, owner: Type, item: Field, path: str) -> None:
-        kind = item.type
-        large = isinstance(kind, IntegerType) and kind.size == 8 and not kind.signed
-        if large and (item.valid or item.id in self.tables.used):
+        if is_large(item) and (item.valid or item.id in self.tables.used):
             # C would compare it as a number with a sign.
             self.out.when(f"{scope.names[path]} < 0", self.fail)
         super()._check(scope, owner, item, path)

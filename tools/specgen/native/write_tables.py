@@ -8,7 +8,7 @@ from tools.specgen.expression import literal, names
 from tools.specgen.facts.fields import is_bytes, is_integer, null_mark, scalar_of, valid_parts
 from tools.specgen.facts.ranges import value_range
 from tools.specgen.facts.sizes import checksums_of
-from tools.specgen.facts.tables import VALUE, Column, Table, Tables
+from tools.specgen.facts.tables import VALUE, Column, Table, Tables, is_large
 from tools.specgen.model import (
     BitsType,
     BytesType,
@@ -143,6 +143,9 @@ class TableWriter(Walk):
             return name
         found = self._found(scope, item)
         self.out.line(f"const int64_t {name} = {self._cell(*found)};")
+        if is_large(item) and (item.valid or item.id in self.tables.used):
+            # C would compare it as a number with a sign.
+            self.out.when(f"{name} < 0", "return KS_IRREGULAR;")
         for condition in self._conditions(scope, item, name):
             self.out.when(f"KS_UNLIKELY(!({condition}))", self._misfit(*found))
         return name
@@ -152,8 +155,6 @@ class TableWriter(Walk):
         made = []
         if bounds is not None and bounds[1] - bounds[0] < (1 << 64) - 1:
             made.append(f"{name} >= INT64_C({bounds[0]}) && {name} <= INT64_C({bounds[1]})")
-        elif bounds is not None and bounds[0] == 0 and (item.valid or item.id in self.tables.used):
-            made.append(f"{name} >= 0")  # C would compare it as a number with a sign
         if not any("_io" in names(part) for part in valid_parts(item.valid)):
             made += checks(self.translator(scope, name), item)
         return made

@@ -144,7 +144,7 @@ static PyObject *write_tables(PyObject *module, PyObject *args)
             else if (status == KS_MISFIT)
                 result = Py_BuildValue("(iLi)", place.table, (long long)place.row, place.cell);
             else if (status == KS_IRREGULAR)
-                PyErr_SetString(PyExc_NotImplementedError, "C does not write this format");
+                PyErr_SetString(PyExc_NotImplementedError, "C does not write this; use serialize");
             else
                 PyErr_NoMemory();
             free(out.bytes);
