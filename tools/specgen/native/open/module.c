@@ -182,6 +182,7 @@ PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
     PyObject *module = PyModule_Create(&definition);
+    ks_crc_kernels(); /* only one thread imports */
     /* The hash of what it was compiled from. */
     if (module && PyModule_AddStringConstant(module, "sources", TEXT(KS_SOURCES)) < 0)
         Py_CLEAR(module);
