@@ -30,9 +30,9 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command of a function called ``name_command``; its docstring is the help text.
 
-    Its parameters are, in the order of ``--help``, those with ``option`` as default, and those
-    annotated with what adds options: ``Annotated[int, jobs_option]``. ``click.Context`` is the
-    context, ``Reporter`` prints in the form of ``--format``.
+    Its parameters are, in the order of ``--help``, those with ``option`` or ``defined`` as default,
+    and those annotated with what adds options: ``Annotated[int, click.option(...)]``.
+    ``click.Context`` is the context, ``Reporter`` prints in the form of ``--format``.
 
     Args:
         output: the lines of ``--format json``; None for a command that prints data.
@@ -45,7 +45,7 @@ def command(
         given = {name: kind for name, kind in hints.items() if kind in (click.Context, Reporter)}
         decorators: list[Decorator] = []
         for name, parameter in inspect.signature(function).parameters.items():
-            if isinstance(parameter.default, _Option | _Defined):
+            if isinstance(parameter.default, _Declared):
                 decorators.append(parameter.default.decorator(name, hints[name]))
             decorators += getattr(hints[name], "__metadata__", ())
         decorators += shared
@@ -80,27 +80,19 @@ def option(*words: str, former: str = "", **settings: Any) -> Any:
         settings: of ``click.option``, where they are not what follows from the annotation.
     """
     *names, text = words
-    return _Option(names, former, settings | {"help": text})
+    settings["help"] = text
 
+    def decorator(name: str, hint: Any) -> Decorator:
+        own = settings.keys() & {"type", "callback", "nargs"}
+        found = settings if own else _settings(hint) | settings
+        if "default" in found and not found.get("is_flag"):
+            found = {"show_default": True} | found
+        full = (*(names or [f"--{name.replace('_', '-')}"]), name)
+        if former:
+            return renamed_option(*full, old=former, **found)
+        return click.option(*full, **found)
 
-@dataclass(frozen=True, slots=True)
-class _Option:
-    """A declared option."""
-
-    names: list[str]
-    former: str
-    settings: dict[str, Any]
-
-    def decorator(self, name: str, hint: Any) -> Decorator:
-        """Return what adds the option to the command with this parameter."""
-        own = self.settings.keys() & {"type", "callback", "nargs"}
-        settings = self.settings if own else _settings(hint) | self.settings
-        if "default" in settings and not settings.get("is_flag"):
-            settings = {"show_default": True} | settings
-        names = (*(self.names or [f"--{name.replace('_', '-')}"]), name)
-        if self.former:
-            return renamed_option(*names, old=self.former, **settings)
-        return click.option(*names, **settings)
+    return _Declared(decorator)
 
 
 def defined(name: str = "", **settings: Any) -> Any:
@@ -110,19 +102,14 @@ def defined(name: str = "", **settings: Any) -> Any:
         name: its name in Python, that of the parameter if it is left out.
         settings: where the command differs.
     """
-    return _Defined(name, settings)
+    return _Declared(lambda own, _: library_option(name or own, into=own, **settings))
 
 
 @dataclass(frozen=True, slots=True)
-class _Defined:
-    """A declared option of the library."""
+class _Declared:
+    """A declared option: what adds it to a command, given the parameter and its type."""
 
-    name: str
-    settings: dict[str, Any]
-
-    def decorator(self, name: str, _: Any) -> Decorator:
-        """Return what adds the option to the command with this parameter."""
-        return library_option(self.name or name, into=name, **self.settings)
+    decorator: Callable[[str, Any], Decorator]
 
 
 def _settings(hint: Any) -> dict[str, Any]:
