@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.kafka.chosen import VERSIONS as CHOSEN
 from tools.brokers import maven, versions
@@ -133,9 +134,33 @@ def test_a_checkout_without_schemas_is_named(tmp_path: Path) -> None:
 
 
 def test_a_report_says_what_changed_and_what_is_left() -> None:
-    text = release.report("4.4.0", {"messages": 12.0}, "golden")
+    text = release.report("4.4.0", {"messages": 12.0}, ["golden"])
     assert "Compared with 4.3.1." in text
     assert "- messages: passed, 12 s" in text
     assert "- golden: FAILED" in text
     assert "- judge: not run" in text
     assert text.endswith("## Sentences that a person has to write\n\nNone.\n")
+
+
+def test_what_others_do_not_need_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A judge that fails does not keep the pages from being made; a generator that fails does."""
+    code = {"judge": 1}
+    ran: list[str] = []
+
+    def passes(step: release.Step, name: str, log: object) -> bool:
+        ran.append(step.name)
+        return not code.get(step.name)
+
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    monkeypatch.setattr(release, "_passes", passes)
+    monkeypatch.setattr(subprocess, "run", lambda *given, **named: None)
+    steps = [step.name for step in release.steps("4.4.0")]
+    run = CliRunner().invoke(release.main, ["4.4.0"])
+    assert (run.exit_code, ran) == (1, steps)
+    ran.clear()
+    assert CliRunner().invoke(release.main, ["4.4.0"]).exit_code == 1
+    assert ran == ["judge"], "what passed is not run again"
+    ran.clear()
+    code |= {"generate": 1}
+    assert CliRunner().invoke(release.main, ["4.4.0", "--again"]).exit_code == 1
+    assert ran == ["messages", "changes", "generate"]

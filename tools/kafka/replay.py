@@ -240,8 +240,10 @@ def take(tree: Tree, name: str, *given: str) -> Taken:
     state = json.loads((home / "steps.json").read_text(encoding="utf-8"))
     taken.passed = list(state["passed"])
     if done.returncode:
-        log = home / f"{state['failed']}.log"
-        taken.failed = f"{state['failed']}: {log.read_text('utf-8', 'replace')[-2000:]}"
+        names = state["failed"] or ["row"]
+        logs = [home / f"{each}.log" for each in names]
+        ends = [log.read_text("utf-8", "replace")[-2000:] for log in logs if log.exists()]
+        taken.failed = "\n".join([", ".join(names), *ends])
     table = (tree.home / _place(versions)).read_text(encoding="utf-8")
     taken.row = next(row[0].strip() for row in _ROW.finditer(table) if row[1] == name)
     taken.found = (home / "rules.log").read_text(encoding="utf-8").strip()
