@@ -367,3 +367,23 @@ def test_a_process_that_ends_is_an_error(tmp_path: Path, monkeypatch: pytest.Mon
     assert result.exit_code == 2
     assert "one of the processes ended before its work was done" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_file_of_another_name_as_a_type(partition: Path, tmp_path: Path) -> None:
+    """The same file, and the command that shows its damage knows what the file is."""
+    data = bytearray(first_segment(partition).read_bytes())
+    with ks.Segment(bytes(data)) as segment:
+        *_, last = segment.batches()
+    file = tmp_path / "upload.bin"
+    file.write_bytes(data)
+    assert run("verify", "--as", "recordbatch", file).exit_code == 0
+    data[last.end - 1] ^= 1
+    file.write_bytes(data)
+    result = run("verify", "--as", "recordbatch", file)
+    assert result.exit_code == 1
+    shown = result.stdout.splitlines()[-1].removeprefix("next: kafkaspec ")
+    assert f"--as recordbatch.entry --position {last.position}" in shown
+    assert f"at byte {last.position}, {last.size} bytes" in run(*shlex.split(shown)).stdout
+    result = run("dump", "--as", "index", file)
+    assert result.exit_code == 2
+    assert "recordbatch" in result.stderr

@@ -45,7 +45,7 @@ from kafkaspec.cli.outputs import opened_report, report_options, require_html
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
-from kafkaspec.log.formats import format_named
+from kafkaspec.log.formats import FormatName, format_named
 from kafkaspec.output.places import check_output
 
 if TYPE_CHECKING:
@@ -159,11 +159,12 @@ def verify_command(
         for message in failures:
             warn(message)
         if not reporter.as_json and result.totals.files and not (quiet and result.clean):
-            print_report(replace(result, files=[]) if quiet else result, stdout_console())
+            shown = replace(result, files=[]) if quiet else result
+            print_report(shown, stdout_console(), log_format)
         if file is not None:
             from kafkaspec.reports.verification import verify_page
 
-            then = next_command(result.findings)
+            then = next_command(result.findings, log_format)
             file.write(verify_page(result, failures=failures, then=then))
     finish(reporter, result, failed=len(failures) + unreadable, metrics=metrics)
 
@@ -212,7 +213,7 @@ _MENDED = frozenset(
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def print_report(report: Report, console: Console) -> None:
+def print_report(report: Report, console: Console, log_format: FormatName | None = None) -> None:
     """Print the table, findings and totals."""
     if report.files:
         console.print(_table(report.files, console))
@@ -230,7 +231,7 @@ def print_report(report: Report, console: Console) -> None:
     if left:
         console.print(f"... and {count_text(left, 'finding')} more; --format json lists all")
     console.print(_last_line(report))
-    command = next_command(report.findings)
+    command = next_command(report.findings, log_format)
     if command:
         console.print(f"next: {command}")
 
@@ -250,7 +251,7 @@ def _others(findings: list[Finding]) -> str:
     return f"    and {len(findings)} more of this kind in the same file{where}"
 
 
-def next_command(findings: list[Finding]) -> str:
+def next_command(findings: list[Finding], log_format: FormatName | None = None) -> str:
     """Return the command that shows or mends the worst finding, "" if there is none."""
     counted = [finding for finding in findings if finding.counts]
     if not counted:
@@ -263,6 +264,11 @@ def next_command(findings: list[Finding]) -> str:
         return f"kafkaspec index {shlex.quote(os.path.dirname(worst.file) or os.curdir)} -o OUT"
     if worst.area is Area.FILES or worst.reason is FindingReason.UNREADABLE:
         return ""
+    if log_format is not None:  # only a type and a position say where an entry is
+        if worst.entry is None:
+            return ""
+        entry = format_named(log_format).framing.entry
+        return f"kafkaspec explain {file} --as {entry} --position {worst.entry}"
     if worst.entry is not None or (worst.area is Area.BATCH and worst.position is not None):
         return f"kafkaspec explain {file} --position {worst.position}"
     return f"kafkaspec explain {file}"
