@@ -320,3 +320,19 @@ def test_the_example_of_the_guide(tmp_path: Path) -> None:
         for partition in opened.partitions:
             data = b"".join(bytes(batch.data) for batch in partition.batches())
             assert data == stored(partition.path.name)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_message_of_an_old_format_is_refused(magic: int, tmp_path: Path) -> None:
+    """Objects have batches of magic 2 and later: ``ObjectFormat`` of inkless."""
+    time = -1 if magic == 0 else 5
+    data = ks.encode([ks.Record(0, time, b"k", b"v" * 40)], magic=magic)
+    (tmp_path / "o").write_bytes(HEADER + data)
+    line = {
+        "object_key": "o", "topic_name": "t", "partition": 0, "byte_offset": 1,
+        "byte_size": len(data), "base_offset": 4, "last_offset": 4,
+    }  # fmt: skip
+    path = listed(tmp_path, [line])
+    with ks.open(path) as log, pytest.raises(ks.CorruptError, match="old format") as caught:
+        list(log.records())
+    assert (caught.value.file, caught.value.position) == (str(tmp_path / "o"), 1)
