@@ -298,9 +298,10 @@ class _Dump:
         """Yield a line of text for each record."""
         text = TextDump()
         for batch, segment, wanted in self._inputs.batches(self._read):
-            for records, controls, _ in self._contents(batch, segment, wanted):
-                messages = self._messages(segment.name)
-                yield from text.record_lines(batch, records, controls, segment.name or "", messages)
+            parts = self._contents(batch, segment, wanted, with_others=True)
+            for records, controls, others in parts:
+                messages, file = self._messages(segment.name), segment.name or ""
+                yield from text.record_lines(batch, records, controls, file, messages, others)
 
     def json(self) -> Iterator[str | Buffer]:
         """Yield lines of JSON from columns, and those of other batches from their records."""

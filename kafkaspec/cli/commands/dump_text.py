@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from kafkaspec.cli.commands.value_text import bytes_text, headers_text, in_short
 from kafkaspec.cli.console import iso
-from kafkaspec.conversion.fields import header_values
+from kafkaspec.conversion.fields import RecordValues, header_values
 from kafkaspec.log.batch import magic_name
 from kafkaspec.model import Record
 from kafkaspec.shown import printable
@@ -38,6 +38,7 @@ class TextDump:
         controls: Sequence[ControlRecord] | None,
         file: str,
         messages: MessageLines | None = None,
+        others: Sequence[RecordValues] | None = None,
     ) -> list[str]:
         """Return one line for each record: offset, time, and key, value, headers or what it does.
 
@@ -47,6 +48,7 @@ class TextDump:
             controls: for a control batch, each record decoded.
             file: path of the segment.
             messages: what decodes the records of an internal topic.
+            others: fields of each record that have no place in a line, to put at its end.
         """
         if controls is None and messages is not None:
             lines = [
@@ -65,6 +67,11 @@ class TextDump:
                 f"{control.record.offset:>10}  {iso(control.record.timestamp):24}  "
                 f"({control.type_name}{producer})\n"
                 for control in controls
+            ]
+        if others is not None:
+            lines = [
+                "".join([line[:-1], *_words(values.items())]) + "\n"
+                for line, values in zip(lines, others, strict=True)
             ]
         if lines:
             lines[0] = self._title(file) + lines[0]
@@ -99,13 +106,15 @@ class TextDump:
         ]
         if batch.partition_leader_epoch >= 0:
             words.append(f"leader epoch {batch.partition_leader_epoch}")
-        others = header_values(batch.kind, batch.message)
-        words += [
-            f"{name} {bytes_text(value) if isinstance(value, bytes) else value}"
-            for name, value in others
-        ]
+        words += [word.lstrip() for word in _words(header_values(batch.kind, batch.message))]
         words.append(f"crc {batch.crc:08x}" + ("" if batch.crc_valid else " WRONG"))
         return "  ".join(words) + "\n"
+
+
+def _words(values: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """Yield fields that have no place in a line, each after two blanks."""
+    for name, value in values:
+        yield f"  {name} {bytes_text(value) if isinstance(value, bytes) else value}"
 
 
 def _content(record: Record, shown: ShownMessage) -> str:

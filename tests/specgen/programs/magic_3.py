@@ -111,6 +111,10 @@ def fields_of_records_are_written(root: Path) -> None:
         for codec in CODECS:
             lines = command("dump", "--format", "json", "--codec", codec, path).splitlines()
             assert [json.loads(line).get("fields", {}) for line in lines] == own, (kind, codec)
+        first, second, third = command("dump", path).splitlines()[1:]
+        assert first.endswith("  expiry_delta 7")
+        assert "expiry_delta" not in second
+        assert sorted(third.split("  ")[-2:]) == ["attributes 3", "expiry_delta -9"]
 
 
 def transactions_and_producers(root: Path) -> None:
