@@ -412,6 +412,7 @@ def consequence_of(area: Area, reason: R) -> Consequence:
 
 
 _IGNORED_TYPE = "Ignores the record, and says so in its log: it may be of a later release."
+_READER_NOT_KNOWN = "It is not known what reads the topic, and what that does."
 _COORDINATORS: dict[str, str] = {
     Topic.CONSUMER_OFFSETS: (
         "The coordinator does not load the partition. From 4.0 on, no group in it has a "
@@ -446,7 +447,9 @@ def of_message(topic: str, *, known: bool) -> Consequence:
     """
     if topic in _COORDINATORS and not known:
         return Consequence(_BYTES, _IGNORED_TYPE)
-    text = _COORDINATORS.get(topic) or _FOLLOWERS[topic]
+    text = _COORDINATORS.get(topic) or _FOLLOWERS.get(topic)
+    if text is None:  # a topic that the specification has, and no release
+        return Consequence(_BYTES, _READER_NOT_KNOWN)
     return Consequence(_BYTES, text, A.FAILS_TO_LOAD)
 
 
