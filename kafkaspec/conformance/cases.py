@@ -28,9 +28,8 @@ CATEGORIES: Final = {
     "index": "offset, time and transaction indexes that brokers wrote",
     "snapshot": "producer snapshots that brokers wrote",
     "checksum": "the same files with one bit changed",
-    "resource": "hostile counts, bombs and depth, with a bound on memory (with --resource)",
 }
-"""Categories of cases by the first part of their ids."""
+"""Categories of cases by the first part of their ids; ``resource`` is asked for by an option."""
 
 _SHORT: Final = frozenset({Reason.TRUNCATED, Reason.OVERRUN})
 """These two differ in where the input ends, which moves when a case is wrapped."""
@@ -153,7 +152,7 @@ class Case:
 
     @property
     def category(self) -> str:
-        """First part of the id, a key of ``CATEGORIES``."""
+        """First part of the id, a key of ``CATEGORIES`` or ``resource``."""
         return self.id.split("/", 1)[0]
 
     def request(self, hello: Hello) -> dict[str, Any]:
