@@ -17,7 +17,7 @@ from kafkaspec.layout import Form
 from tests import goldens
 
 VECTORS = Path(__file__).parents[2] / "generated" / "vectors"
-MOST = 20_000
+MOST = 8_000
 """Bytes of a golden file that is taken: every field is an object."""
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint")
 

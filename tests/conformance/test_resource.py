@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from kafkaspec import compression
-from kafkaspec.codecs import codec_names
 from kafkaspec.conformance import memory
 from kafkaspec.conformance.process import BreakdownError, Testee
 from kafkaspec.conformance.protocol import CaseFailure
@@ -83,7 +82,7 @@ def test_the_cases_have_all_kinds() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("codec", codec_names())
+@pytest.mark.parametrize("codec", ["native", "construct"])
 def test_our_codecs_pass(codec: str) -> None:
     result = run("conform", "--codec", codec, "--resource", "--only", "resource/*")
     assert result.exit_code == 0, result.output

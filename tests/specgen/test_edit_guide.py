@@ -34,10 +34,14 @@ def _commands() -> list[str]:
 def _run(tree: Tree, command: str) -> str:
     """Run a command of the page in a copy, with the environment of these tests."""
     environment = os.environ | {"PYTHONPATH": str(tree.home)}
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # or make says which folder it enters
+        environment.pop(name, None)
     recipe = command
     if command.startswith("make "):
         arguments = [*command.split(), "--dry-run", f"VENV={sys.prefix}", "TESTS=tests/files"]
-        shown = subprocess.run(arguments, cwd=tree.home, capture_output=True, text=True, check=True)
+        shown = subprocess.run(
+            arguments, cwd=tree.home, capture_output=True, text=True, check=True, env=environment
+        )
         recipe = TYPES.sub("true &", SETS_UP.sub("", shown.stdout))
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", recipe], cwd=tree.home, capture_output=True, text=True,
