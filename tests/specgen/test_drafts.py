@@ -27,9 +27,9 @@ BREAKS = {
     "kafka-20171": set(),
     "kip-1163": set(),
     "kip-1262": {Broken.READING_NEW},
-    # A tag that the old reader does not know is other bytes to it: see the witness.
-    "kip-1266": {Broken.READING_OLD, Broken.READING_NEW, Broken.WRITING},
-    "kip-1272": {Broken.READING_OLD, Broken.READING_NEW},
+    # A reader passes over a tag that it does not know, and nobody wrote it before (KIP-482).
+    "kip-1266": {Broken.WRITING},
+    "kip-1272": set(),
     "kip-1277": {Broken.READING_NEW},
     "kip-1279": set(),
     "new-record-type": set(),

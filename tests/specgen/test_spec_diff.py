@@ -46,6 +46,23 @@ def test_what_tells_things_apart_is_a_change_that_breaks_nobody(tmp_path: Path) 
     assert not change.breaks
 
 
+@pytest.mark.slow
+def test_a_tag_breaks_readers_that_should_know_it(tmp_path: Path) -> None:
+    """Other content is misread by both; a tag with another number is new to the older reader."""
+    verdicts = []
+    for number, (old, new) in enumerate(
+        [("    0: txn_index_empty_tag", "    5: txn_index_empty_tag"), (" type: u1", " type: s2")]
+    ):
+        edited = Path(shutil.copytree(SPEC, tmp_path / f"spec{number}"))
+        path = edited / MESSAGES / "remote_log_metadata" / "remote_log_segment_metadata_record.ksy"
+        before, mark, after = path.read_text(encoding="utf-8").partition("  txn_index_empty_tag:")
+        assert old in after
+        path.write_text(before + mark + after.replace(old, new, 1), encoding="utf-8")
+        changes = judge(SPEC, edited)
+        verdicts.append({broken for change in changes for broken in change.witnesses})
+    assert verdicts == [{Broken.READING_OLD}, {Broken.READING_OLD, Broken.READING_NEW}]
+
+
 @pytest.mark.parametrize("case", BREAKS, ids=lambda case: case.edit.name)
 def test_verdict(case: Break, old: Path, tmp_path: Path) -> None:
     new = _without_messages(tmp_path / "spec")
