@@ -54,7 +54,7 @@ def run(settings: Settings) -> Outcome:
         "Two threads on half of a segment each, wall time",
         ("records", "one thread, ms", "two threads, ms", "ratio of the best", "of the medians"),
         notes=[
-            "Columns as views, CRC verified; each thread on a core of its own, the best of many"
+            "Columns as views, CRC verified; each thread on a separate core, the best of many"
             " short runs in turns. What else runs on the machine lowers the ratio."
         ],
     )
