@@ -52,8 +52,8 @@ class _Stripped(io.TextIOBase):
         return self._inner.encoding
 
 
-_CONTROL = re.compile(rb"[^\t\n -~]")
-"""Bytes of a text in which something may control a terminal: others than plain ASCII."""
+_PLAIN: Final = bytes((*b"\t\n", *range(ord(" "), ord("~") + 1)))
+"""Bytes that cannot control a terminal: plain ASCII. To leave them out is faster than a search."""
 
 
 class Escaped(io.RawIOBase):
@@ -73,7 +73,7 @@ class Escaped(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        if _CONTROL.search(data) is None and not self._decoder.getstate()[0]:
+        if not bytes(data).translate(None, _PLAIN) and not self._decoder.getstate()[0]:
             self._inner.write(data)
         else:
             self._inner.write(_escaped(self._decoder.decode(data)))
