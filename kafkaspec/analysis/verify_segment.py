@@ -38,8 +38,8 @@ from kafkaspec.log.batch import Batch, crc_error, magic_name, payload_path, stor
 from kafkaspec.log.control import ControlRecord, decode_controls
 from kafkaspec.log.formats import FormatName
 from kafkaspec.log.legacy import LegacyBatch
+from kafkaspec.log.markers import read_marker
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.transactions import read_marker
 from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Record
 

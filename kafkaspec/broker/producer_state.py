@@ -18,7 +18,7 @@ from kafkaspec.broker.profiles import MarkerTrace, Profile
 from kafkaspec.codecs import Codec, Origin
 from kafkaspec.files import snapshots
 from kafkaspec.files.arrays import serialize_array
-from kafkaspec.log import transactions
+from kafkaspec.log import markers
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, payload_origin
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.header_table import HeaderTable
@@ -269,6 +269,6 @@ def read_marker(headers: HeaderTable, number: int) -> EndMarker | None:
 
 
 def marker_of(control: ControlRecord, origin: Origin) -> EndMarker:
-    """Return the marker of a control record; see ``kafkaspec.log.transactions.marker_of``."""
-    marker = transactions.marker_of(control, origin)
+    """Return the marker of a control record; see ``kafkaspec.log.markers.marker_of``."""
+    marker = markers.marker_of(control, origin)
     return EndMarker(marker.aborts, marker.coordinator_epoch, control.record.timestamp)

@@ -89,8 +89,9 @@ def test_all_readers_deliver_what_a_consumer_gets(
     path = tmp_path_factory.mktemp("log") / "t-0"
     everything, committed, aborted = written(path, what, index=index)
     with ks.open(path) as log, pytest.MonkeyPatch.context() as patch:
-        for module in (transactions, segment):  # tables that end amid transactions
-            patch.setattr(module, "HEADERS_AT_ONCE", at_once)
+        # Tables that end amid transactions.
+        patch.setattr(transactions, "_AT_ONCE", at_once)
+        patch.setattr(segment, "HEADERS_AT_ONCE", at_once)
         assert [record.offset for record in log.records()] == everything
         for isolation, expected in (
             ("read_uncommitted", everything),

@@ -13,7 +13,8 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.log.headers import readable_headers
-from kafkaspec.log.transactions import Marker, Markers, Outcome, Transactions, markers
+from kafkaspec.log.markers import Marker, markers
+from kafkaspec.log.transactions import Markers, Outcome, Transactions
 
 
 class Step(NamedTuple):

@@ -11,7 +11,7 @@ _WRITERS = {
     "kafkaspec/forensics/salvage/additions.py": "chooses a type, and writes it",
 }
 _READERS = {
-    "kafkaspec/log/transactions.py": "reads the markers of a table, each different one once",
+    "kafkaspec/log/markers.py": "reads the markers of a table, each different one once",
     "kafkaspec/broker/producer_state.py": "models ProducerStateManager, which needs their times",
     "kafkaspec/forensics/cleaner/passes.py": "models the cleaner, which keeps their records",
     "kafkaspec/analysis/parts.py": "counts a control record of any type, as verify does",
@@ -52,7 +52,7 @@ def test_markers_are_read_in_one_place() -> None:
         and node.func.attr == "marker"
         and not node.args
     }
-    assert found == set(_READERS), "ask kafkaspec.log.transactions.markers"
+    assert found == set(_READERS), "ask kafkaspec.log.markers.markers"
 
 
 def test_no_other_class_follows_transactions() -> None:

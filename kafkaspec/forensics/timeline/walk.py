@@ -18,9 +18,10 @@ from kafkaspec.forensics.headers import PerBatch, Unread, joined_rows, open_befo
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
 from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.markers import markers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.log.transactions import OpenTransaction, Outcome, markers, producer_runs
+from kafkaspec.log.transactions import OpenTransaction, Outcome, producer_runs
 
 OUTCOMES: Final = tuple(str(each) for each in Outcome)
 _COMMITTED, ABORTED, OPEN, UNKNOWN = range(4)
