@@ -10,7 +10,7 @@ from kafkaspec.codecs import NOWHERE, Codec, Origin, get_codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.names import UNUSED
-from kafkaspec.messages.lookup import HEADS, by_name, in_topic, may_have_key, written_by
+from kafkaspec.messages.lookup import HEADS, by_name, in_topic, key_says, may_have_key, written_by
 from kafkaspec.model import Buffer, Record
 
 
@@ -67,16 +67,24 @@ def layouts_of(
 ) -> tuple[Sequence[MessageLayout], Sequence[MessageLayout]]:
     """Return what key and value of a record can be, the newest first; nothing for no message.
 
+    Kafka: ``CoordinatorRecordSerde.deserialize``, ``RecordsIterator.decodeDataRecord``.
+
     Raises:
-        KafkaSpecError: they do not say what they are, or it is not a known type.
+        KafkaSpecError: one is null that may not be, they do not say what they are, or it is not a
+            known type.
     """
-    inside = origin.under("/value")
-    if record.key is None or may_have_key(topic):
+    inside, place = origin.under("/value"), origin.under("/key")
+    if not key_says(topic):
+        if record.key is not None and not may_have_key(topic):
+            raise _error(f"a record of {topic} must not have a key", place)
         if record.value is None:
+            if record.key is None:
+                raise _error("the value is null, and there is no key either", inside)
             return (), ()
         number = record_type(topic, record.value, codec, inside)
         return (), _known(topic, Role.RECORD, number, inside)
-    place = origin.under("/key")
+    if record.key is None:
+        raise _error(f"the key is null, but each record of {topic} needs one", place)
     number = record_type(topic, record.key, codec, place)
     keys = _known(topic, Role.KEY, number, place)
     return keys, () if record.value is None else _known(topic, Role.VALUE, number, inside)
@@ -118,28 +126,22 @@ def record_type(topic: str, data: Buffer, codec: Codec, origin: Origin = NOWHERE
             continue
         found = bytes(data[end : end + field.size])
         if len(found) < field.size:
-            raise make_error(
-                Reason.OVERRUN,
-                f"a key begins with {field.size} bytes that say what it is",
-                file=origin.file,
-                offset=origin.position,
-                path=origin.path + path,
-            )
+            detail = f"a key begins with {field.size} bytes that say what it is"
+            raise _error(detail, origin.under(path), Reason.OVERRUN)
         number = int.from_bytes(found, "big", signed=field.signed)
         end += field.size
     return number
 
 
+def _error(detail: str, at: Origin, reason: Reason = Reason.INVALID_VALUE) -> KafkaSpecError:
+    return make_error(reason, detail, file=at.file, offset=at.position, path=at.path)
+
+
 def _known(topic: str, role: Role, number: int, origin: Origin) -> Sequence[MessageLayout]:
     layouts = in_topic(topic, role, number)
     if not layouts:
-        raise make_error(
-            Reason.UNSUPPORTED_VERSION,
-            f"{topic} has no {role} of type {number} that is described here",
-            file=origin.file,
-            offset=origin.position,
-            path=origin.path,
-        )
+        detail = f"{topic} has no {role} of type {number} that is described here"
+        raise _error(detail, origin, Reason.UNSUPPORTED_VERSION)
     return layouts
 
 

@@ -19,10 +19,12 @@ from kafkaspec.analysis.verification import verify_events
 from kafkaspec.analysis.verify_segment import SegmentVerifier
 from kafkaspec.codecs import codec_names
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
+from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.decoding import decode_messages
 from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Record
+from kafkaspec.state.groups import read_groups
 from tests.analysis.forge import write_segment
 from tests.analysis.ways import same_in_all_ways
 from tests.goldens import GOLDEN
@@ -157,7 +159,9 @@ def test_frames_of_metadata(tmp_path: Path) -> None:
         (lambda record: record._replace(value=b"\x09" + record.value[1:]), "undecoded_message"),
         (lambda record: record._replace(value=record.value + b"\0"), "undecoded_message"),
         (lambda record: record._replace(value=b""), "undecoded_message"),
-        (lambda record: record._replace(key=b"\0\x01"), "unknown_record_type"),
+        (lambda record: record._replace(value=None), "undecoded_message"),
+        # Kafka's RecordsIterator takes no key at all, whatever type it names.
+        (lambda record: record._replace(key=b"\0\x01"), "undecoded_message"),
         (
             lambda record: record._replace(value=b"\x01\x63" + record.value[2:]),
             "unknown_record_type",
@@ -184,6 +188,27 @@ def test_unknown_types_are_less_than_damage(tmp_path: Path) -> None:
         assert (finding.severity, finding.action) == ("warning", "nothing")
         assert finding.offset == unknown.offset
         same_in_all_ways(log)
+
+
+def test_keys_that_are_null(tmp_path: Path) -> None:
+    """No coordinator loads them, with or without a value; groups leaves them out and says so."""
+    records = _records(OFFSETS)[:7]
+    changed = [
+        *records[:4],
+        records[4]._replace(key=None),
+        records[5]._replace(key=None, value=None),
+        *records[6:],
+    ]
+    log = _log(tmp_path, OFFSETS, changed)
+    findings = _findings(log)
+    assert [(each.offset, each.severity, each.path) for each in findings] == [
+        (record.offset, "error", "/key") for record in records[4:6]
+    ]
+    assert {each.action for each in findings} == {"fails_to_load"}
+    assert all("the key is null" in each.message for each in findings)
+    same_in_all_ways(log)
+    with Partition(log.parent) as partition:
+        assert read_groups(partition).left_out == len(findings)
 
 
 def test_every_codec_says_the_same(tmp_path: Path) -> None:
