@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from kafkaspec._generated.python.model.recordbatch import TimestampType
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
-from kafkaspec.layout.framing import HEADER_UP_TO_MAGIC, LARGEST_OFFSET, field_of
-from kafkaspec.layout.names import OFFSET_INDEX_ENTRY
+from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
+from kafkaspec.layout.framing import HEADER_UP_TO_MAGIC, LARGEST_OFFSET
+from kafkaspec.layout.stand_ins import NONE
 from kafkaspec.tiered.objects import reading_of
 
 SUFFIX: Final = ".coordinates.jsonl"
 """End of the name of a list."""
 
-LOG_APPEND_TIME: Final = 1
-_TIMESTAMP_TYPES: Final = (-1, 0, LOG_APPEND_TIME)
+_TIMESTAMP_TYPES: Final = (NONE, *map(int, TimestampType))
 _NUMBERS: Final = {
     "partition": (0, (1 << 31) - 1),
     "byte_offset": (0, LARGEST_OFFSET),
@@ -42,8 +43,6 @@ _IGNORED: Final = (
 """Other columns of the same tables, which say nothing more about a batch."""
 _MEMBERS: Final = (*_TEXTS, *_NUMBERS, *_OPTIONAL, *_IGNORED)
 _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-_OFFSET_SPAN: Final = field_of(OFFSET_INDEX_ENTRY, "relative_offset").largest
-"""Offsets that a segment may span: its indexes hold relative offsets."""
 _SEGMENT_BYTES: Final = 1 << 30
 """Bytes of a segment: Kafka's default."""
 _MOST_BYTES: Final = 1 << 30
@@ -143,12 +142,14 @@ class CoordinateList:
     def uncovered(self) -> Iterator[UncoveredBytes]:
         """Yield the bytes of objects that no line is about, without a header before the batches.
 
-        Raises:
-            KafkaSpecError: an object cannot be read.
+        Objects that cannot be read are left out: whoever reads their batches reports them.
         """
         for key, items in self._objects.items():
             path = self.object(key)
-            reading = reading_of(path)
+            try:
+                reading = reading_of(path)
+            except KafkaSpecError:
+                continue
             size = reading.size
             reading.close()
             ends = [0, *(item.byte_end for item in items)]
@@ -205,11 +206,13 @@ def _coordinate(number: int, line: bytes) -> Coordinate:
     base, last = given["base_offset"], given["last_offset"]
     if last < base:
         raise ValueError(f"last_offset {last} is below base_offset {base}")
-    kind = given.get("timestamp_type", 0)
+    kind = given.get("timestamp_type", int(TimestampType.CREATE_TIME))
     if type(kind) is not int or kind not in _TIMESTAMP_TYPES:
         raise ValueError(f"timestamp_type is one of {_TIMESTAMP_TYPES}, not {kind!r:.80}")
     time = given.get("log_append_timestamp")
-    if kind == LOG_APPEND_TIME and (type(time) is not int or not 0 <= time <= LARGEST_OFFSET):
+    if kind == TimestampType.LOG_APPEND_TIME and (
+        type(time) is not int or not 0 <= time <= LARGEST_OFFSET
+    ):
         raise ValueError(f"log_append_timestamp is a time in milliseconds, not {time!r:.80}")
     return Coordinate(
         line=number,
@@ -219,7 +222,7 @@ def _coordinate(number: int, line: bytes) -> Coordinate:
         byte_size=given["byte_size"],
         base_offset=base,
         last_offset=last,
-        append_time=time if kind == LOG_APPEND_TIME else None,
+        append_time=time if kind == TimestampType.LOG_APPEND_TIME else None,
         topic_id=_id(given.get("topic_id")),
     )
 
@@ -243,7 +246,7 @@ def segments_of(items: Iterable[Coordinate]) -> Iterator[list[Coordinate]]:
     found: list[Coordinate] = []
     size = 0
     for item in items:
-        far = found and item.last_offset - found[0].base_offset > _OFFSET_SPAN
+        far = found and item.last_offset - found[0].base_offset > LARGEST_RELATIVE_OFFSET
         if found and (far or size + item.byte_size > _SEGMENT_BYTES):
             yield found
             found, size = [], 0

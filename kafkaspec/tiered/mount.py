@@ -364,11 +364,7 @@ def is_mounted(place: object) -> bool:
 
 
 def uncovered(place: Path) -> list[UncoveredBytes]:
-    """Return the bytes of objects without coordinates, where a path is of a list of them.
-
-    Raises:
-        KafkaSpecError: an object cannot be read.
-    """
+    """Return the bytes of objects without coordinates, where a path is of a list of them."""
     files = place.files if isinstance(place, RemotePath) else None
     return list(files.list.uncovered()) if isinstance(files, AssignedFiles) else []
 

@@ -18,6 +18,7 @@ import kafkaspec as ks
 from kafkaspec.cli.main import main
 from kafkaspec.codecs import get_codec
 from kafkaspec.codecs.edited import written
+from kafkaspec.log.batch import LOG_APPEND_TIME
 from tests.goldens import GOLDEN
 
 LOGS = GOLDEN / "4.3.1" / "logs"
@@ -47,7 +48,7 @@ def batches_of(folder: str) -> list[tuple[bytes, ks.Batch]]:
 def as_sent(data: bytes, batch: ks.Batch) -> bytes:
     """A batch before a broker gave it offsets and times."""
     values: dict[str, Any] = {"base_offset": 0}
-    if batch.timestamp_type == "log_append_time":
+    if batch.timestamp_type == LOG_APPEND_TIME:
         values |= {"attributes.timestamp_type": 0, "max_timestamp": batch.max_timestamp - 12345}
     return written(get_codec("python"), data, values)
 
@@ -59,6 +60,7 @@ def objects(root: Path, header: bytes = HEADER) -> list[Line]:
     for folder in PARTITIONS:
         topic, _, number = folder.rpartition("-")
         for turn, (data, batch) in enumerate(batches_of(folder)):
+            assert (folder in APPENDED) == (batch.timestamp_type == LOG_APPEND_TIME)
             place = turn % 2
             line: Line = {
                 "object_key": f"wal/{place}",
@@ -297,6 +299,21 @@ def test_bytes_without_coordinates_are_reported(tmp_path: Path) -> None:
     ]
     end = left["byte_offset"] + left["byte_size"] - 1
     assert f"bytes {left['byte_offset']} to {end} are" in found[0].message
+
+
+def test_an_object_that_is_not_there_hides_no_other(tmp_path: Path) -> None:
+    """Those that read its batches report it; the bytes of the other object are still compared."""
+    lines = objects(tmp_path)
+    gone, left = lines[0], lines.pop(3)
+    assert left["object_key"] != gone["object_key"]
+    (tmp_path / gone["object_key"]).unlink()
+    report = ks.verify(listed(tmp_path, lines))
+    assert {f.file for f in report.findings if f.reason == "no_coordinates"} == {
+        str(tmp_path / left["object_key"])
+    }
+    unreadable = [f for f in report.findings if f.reason == "unreadable"]
+    assert all(gone["object_key"] in f.message for f in unreadable)
+    assert len(unreadable) == len(PARTITIONS)
 
 
 def test_a_wrong_checksum_stays_wrong(tmp_path: Path) -> None:
