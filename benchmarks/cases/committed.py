@@ -100,8 +100,8 @@ def run(settings: Settings) -> Outcome:
         "`read_committed` beside `read_uncommitted`",
         ("log", "reader", "ms uncommitted", "ms committed", "ratio"),
         notes=[
-            f"{_AT_ONCE} transactions of {_BATCHES} batches are open at the same time. There is no"
-            " producer snapshot, so that the last stable offset takes the headers of the whole log."
+            f"At any time, {_AT_ONCE} transactions of {_BATCHES} batches each are open. The log has"
+            " no producer snapshot, so finding the last stable offset means reading all headers."
         ],
     )
     figures = []

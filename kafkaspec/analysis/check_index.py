@@ -40,7 +40,7 @@ Entry = TypeVar("Entry")
 _FOLLOWED: Final = (
     POSITION, f"{OFFSET}.first", f"{OFFSET}.last", BASE_OFFSET, LAST_OFFSET, f"{TIMESTAMP}.largest"
 )  # fmt: skip
-"""Those that it compares with an offset index or time index."""
+"""Columns of batches that the core compares with an offset index or time index, in its order."""
 
 
 @cache
@@ -284,7 +284,7 @@ class LargestIndexCheck(IndexCheck[Any]):
     kind: ClassVar[str]
     """How the name of the file ends."""
     source: ClassVar[EntrySource]
-    """What the entries are made from."""
+    """The number in headers that the entries have."""
     by_time = True
     _reported = -1
     _latest = -1

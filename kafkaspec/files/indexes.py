@@ -1,6 +1,6 @@
 """Indexes of a segment: entries without the zero padding, lookups.
 
-The specification says which there are, and what their entries are made of. An index of positions is
+The specification lists them, and says what their entries are made of. An index of positions is
 looked up by offset, one of the largest numbers so far by that number. All are preallocated while a
 segment is active, and then end in zeros. By the rule of Kafka's
 dump tool the entries end before the first one, other than the very first, with relative offset 0.
@@ -56,7 +56,7 @@ class Index(Generic[Entry]):
     other: ClassVar[str]
     """Id of the field that an entry has for its offset."""
     key: ClassVar[str]
-    """What entries are looked up by: the largest number so far, or the offset."""
+    """Id of the field by which entries are looked up: the largest number so far, or the offset."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Take what the specification says of files of the kind.
