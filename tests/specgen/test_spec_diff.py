@@ -63,6 +63,24 @@ def test_a_tag_breaks_readers_that_should_know_it(tmp_path: Path) -> None:
     assert verdicts == [{Broken.READING_OLD}, {Broken.READING_OLD, Broken.READING_NEW}]
 
 
+@pytest.mark.slow
+def test_each_section_has_tags_of_its_own(tmp_path: Path) -> None:
+    """A new tag breaks nobody, also where another structure of the file has one of its number."""
+    place = f"{MESSAGES}/remote_log_metadata/remote_log_segment_metadata_record.ksy"
+    text = (SPEC / place).read_text(encoding="utf-8")
+    inner = text[text.index("  message_tags:") :].replace("message_tag", "inner_tag")
+    case, other = "            0: txn_index_empty_tag\n", "            7: txn_index_empty_tag\n"
+    old = text.replace("flexible::tagged_fields", "inner_tags", 1) + inner.replace(case, other)
+    sides = []
+    for name, file in (("old", old), ("new", old.replace(case, case + other))):
+        sides.append(Path(shutil.copytree(SPEC, tmp_path / name)))
+        (sides[-1] / place).write_text(file, encoding="utf-8")
+    changes = judge(*sides)
+    assert [change.rule.id for change in changes] == ["CASE_ADDED"]
+    assert changes[0].compared > 0
+    assert not changes[0].breaks
+
+
 @pytest.mark.parametrize("case", BREAKS, ids=lambda case: case.edit.name)
 def test_verdict(case: Break, old: Path, tmp_path: Path) -> None:
     new = _without_messages(tmp_path / "spec")

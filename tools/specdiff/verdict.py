@@ -86,7 +86,9 @@ class _Judge:
         compared = 0
         if not writer.has(key):
             return None, 0
-        for place in (key, *writer.referrers(key)):
+        # The content of a tag is read in its field, which has the tag.
+        places = [p for p in (key, *writer.referrers(key)) if not writer.is_content(p)]
+        for place in places:
             found, count = self._read(writer, reader, place)
             compared += count
             if found:
@@ -94,7 +96,7 @@ class _Judge:
                 about = [w for w in found if w.path.rpartition("/")[2] in names]
                 # The fewer other fields it is about, the better it shows this one.
                 return min(about, key=lambda w: w.others, default=found[0]), compared
-            if count and place == key:
+            if count and place == places[0]:
                 # Both read it alike; what holds it differs by other changes, if at all.
                 break
         return None, compared
