@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,31 +34,14 @@ def java() -> None:
 @pytest.fixture(scope="session")
 def spark(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session with two slots, as docs/guide/spark.md sets it up; a task may fail once."""
-    from pyspark.sql import SparkSession
+    from tests.spark.session import session
 
-    import kafkaspec.spark
-
-    folder = tmp_path_factory.mktemp("spark")
-    # Without PYSPARK_PYTHON the workers are whatever python3 is on the path.
-    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-    builder = SparkSession.builder.master("local[2,2]").appName("kafkaspec tests")
     settings = {
-        "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "1g",
-        "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.daemon.module": "tests.spark.daemon",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.local.dir": str(folder / "local"),
         "spark.sql.ui.retainedExecutions": "1",
     }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    kafkaspec.spark.register(session)
-    yield session
-    session.stop()
+    made = session(tmp_path_factory.mktemp("spark"), "local[2,2]", settings)
+    yield made
+    made.stop()

@@ -1,9 +1,10 @@
-"""A session of Spark for programs on an installed specification."""
+"""Start a session of Spark for tests, on the loopback and with its files in one folder."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -11,10 +12,14 @@ from pyspark.sql import SparkSession
 import kafkaspec.spark
 
 
-def session(root: Path) -> SparkSession:
+def session(
+    folder: Path, master: str = "local[1]", settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Return a session that has the data source, with settings beside those of all tests."""
+    # Without PYSPARK_PYTHON the workers are whatever python3 is on the path.
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-    builder = SparkSession.builder.master("local[1]").appName("draft")
-    settings = {
+    builder = SparkSession.builder.master(master).appName("kafkaspec tests")
+    common = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "1",
@@ -22,12 +27,12 @@ def session(root: Path) -> SparkSession:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": str(root / "warehouse"),
-        "spark.local.dir": str(root / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "local"),
     }
-    for name, value in settings.items():
+    for name, value in {**common, **(settings or {})}.items():
         builder = builder.config(name, value)
     made = builder.getOrCreate()
-    made.sparkContext.setLogLevel("OFF")
+    made.sparkContext.setLogLevel("ERROR")
     kafkaspec.spark.register(made)
     return made

@@ -20,9 +20,9 @@ from kafkaspec.spark.jobs.export import export, restore
 from kafkaspec.spark.jobs.stats import stats
 from kafkaspec.spark.jobs.verify import verify
 from kafkaspec.spark.schema import OWN_COLUMNS
+from tests.spark.session import session
 from tests.specgen.programs.checks import run
 from tests.specgen.programs.draft import batch, partition
-from tests.specgen.programs.spark_session import session
 
 NEWEST = max(KINDS)
 

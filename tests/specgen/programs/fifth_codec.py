@@ -191,7 +191,7 @@ def registering_refuses_what_cannot_be(root: Path) -> None:
 
 def spark_reads_and_writes_it(root: Path) -> None:
     import kafkaspec.spark
-    from tests.specgen.programs.spark_session import session
+    from tests.spark.session import session
 
     path = stored(root)
     with tempfile.TemporaryDirectory() as place:

@@ -24,8 +24,8 @@ from kafkaspec.layout.kinds import KINDS
 from kafkaspec.spark.jobs.export import export, restore
 from kafkaspec.spark.jobs.stats import stats
 from kafkaspec.spark.jobs.verify import verify
+from tests.spark.session import session
 from tests.specgen.programs.checks import run
-from tests.specgen.programs.spark_session import session
 
 OWN: dict[str, Any] = {"topic_id": bytes(range(16))} if "topic_id" in KINDS[3].header else {}
 START = 1_700_000_000_000
