@@ -13,6 +13,7 @@ import yaml
 from tests.specgen.edits import HOUSE, SPEC, Edit, Files, edit_spec, type_of
 from tests.specgen.lint_conventions import CONVENTIONS
 from tests.specgen.lint_edits import EDITS, MESSAGES, Case
+from tests.specgen.lint_library import LIBRARY
 from tests.specgen.lint_shapes import SHAPES
 from tests.specgen.lint_subset import MESSAGE, SUBSET
 from tools.drafts.text import dump
@@ -25,6 +26,7 @@ ROOT = HERE.parents[1]
 SAMPLE = (HERE / "good" / "sample.ksy").read_text(encoding="utf-8")
 
 CASES = SUBSET + CONVENTIONS + SHAPES
+ALL_EDITS = [*EDITS, *LIBRARY]
 
 
 def shown(found: list[Problem]) -> list[str]:
@@ -63,7 +65,7 @@ def documents() -> Files:
     return found
 
 
-@pytest.mark.parametrize("case", EDITS, ids=[case.name for case in EDITS])
+@pytest.mark.parametrize("case", ALL_EDITS, ids=lambda case: case.name)
 def test_edit_is_refused(documents: Files, case: Case) -> None:
     """The edit alone is at fault: without it, the same files are clean."""
     files = deepcopy(documents)
@@ -101,7 +103,7 @@ def test_s7_parameters_across_files(tmp_path: Path) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    expected = [case[3] for case in CASES] + [case.expected for case in EDITS]
+    expected = [case[3] for case in CASES] + [case.expected for case in ALL_EDITS]
     tested = {message.split(": ")[1] for messages in expected for message in messages}
     documented = {
         line.split("|")[1].strip()
