@@ -104,7 +104,7 @@ reference: "https://example\\\\.org/.*"
         ("reference: '['\n", "house.yaml#/reference: not a regular expression: "),
         ("style: much\n", "house.yaml#/style: expected true or false, not 'much'"),
         ("- a\n", "house.yaml#/: expected a mapping"),
-        ("width: wide\n", "house.yaml#/width: a number of columns, not 'wide'"),
+        ("width: wide\n", "house.yaml#/width: expected a number of columns, not 'wide'"),
         ("targets: [paper]\n", "house.yaml#/targets: there is no target paper; the targets are "),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,8 @@ class House:
         checksum: the module with checksums; empty for one that comes along.
         construct: the module with the classes of Construct's definitions; empty as before.
         verifies: whether a library above the parsers verifies checksums, so that they do not.
-        pages: where pages link to, by name: ``spec`` and ``quirks``.
+        spec: where generated pages link to for the specification; empty for no links.
+        quirks: where they link to for quirks.
     """
 
     name: str = ""
@@ -71,11 +72,9 @@ class House:
 NONE = House()
 """The house of a specification without one."""
 
-_TEXTS = (
-    "name", "generator", "reference", "example", "messages", "errors", "error", "checksum",
-    "construct", "spec", "quirks",
-)  # fmt: skip
-_FLAGS = ("style", "doc", "library", "verifies")
+_TEXTS, _FLAGS = (
+    tuple(each.name for each in fields(House) if each.type == kind) for kind in ("str", "bool")
+)
 
 
 def house_of(directory: Path) -> House:
@@ -88,7 +87,7 @@ def house_of(directory: Path) -> House:
     if not path.exists():
         return NONE
     node = Node(FILE, "", parsed(FILE, file_text(path, FILE)))
-    known = (*_TEXTS, *_FLAGS, "targets", "meta", "width")
+    known = {each.name for each in fields(House)}
     for key in node.keys:
         if key not in known:
             raise node.fail(f"unknown key {key}; the keys are {', '.join(sorted(known))}")
@@ -99,7 +98,7 @@ def house_of(directory: Path) -> House:
         **given,
         targets=node.texts("targets"),
         meta=tuple((str(key), str(value or "")) for key, value in meta.items()),
-        width=node.number(node.content.get("width", 0), "a number of columns", "width"),
+        width=node.number(node.content.get("width", 0), "expected a number of columns", "width"),
     )
     for target in house.targets:
         if target not in TARGETS:
