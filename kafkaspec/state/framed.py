@@ -18,16 +18,14 @@ from kafkaspec.arrow.messages.topics import (
     type_of_layouts,
 )
 from kafkaspec.codecs import get_codec
-from kafkaspec.errors import KafkaSpecError
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.layout.names import MESSAGE_FRAME, TAGGED_FIELDS
-from kafkaspec.messages.lookup import by_name, in_topic, written_by
+from kafkaspec.messages.lookup import by_name, in_topic, may_have_key, written_by
 from kafkaspec.tables.json_values import json_values
 
 FrameValue = Mapping[str, Any]
-_OFFSET, _TIMESTAMP, _VALUE = COLUMNS = ("offset", "timestamp", "value")
-_KEY: Final = "key"
-KEYED: Final = (*COLUMNS, _KEY)
+_OFFSET, _TIMESTAMP, _VALUE, _KEY = COLUMNS = ("offset", "timestamp", "value", "key")
 _FRAME: Final = MESSAGE_FRAME - {TAGGED_FIELDS}
 _TAG: Final = "tag"
 OWNERS: Final = ("group_id", "group", "transactional_id")
@@ -178,7 +176,15 @@ class Change(NamedTuple):
 def by_api_key(
     table: pa.Table, topic: str, file: str | None, release: str | None, left_out: LeftOut
 ) -> Iterator[Change]:
-    """Yield the records of a table, by type; their values say in a frame what they are: KIP-631."""
+    """Yield the records of a table, by type; their values say in a frame what they are: KIP-631.
+
+    A record with a key is left out where Kafka refuses it.
+    """
+    if not may_have_key(topic):
+        for offset in table.filter(table[_KEY].is_valid())[_OFFSET].to_pylist():
+            error = make_error(Reason.INVALID_VALUE, f"a record of {topic} must not have a key")
+            left_out.errors.append(located(error, file, offset, _KEY))
+        table = table.filter(table[_KEY].is_null())
     types = record_types(topic, table[_VALUE].combine_chunks(), get_codec())
     for number, rows in by_type(table, types):
         layouts = () if number is None else in_topic(topic, Role.RECORD, number)
@@ -193,7 +199,7 @@ def by_api_key(
         decoded = decode(layouts, rows[_VALUE].combine_chunks(), release, refuse)
         left_out.note_tags(layouts[0], decoded, rows[_OFFSET].combine_chunks())
         times = rows[_TIMESTAMP].cast(pa.int64()).to_pylist()
-        keys = rows[_KEY].to_pylist() if _KEY in rows.schema.names else [None] * len(offsets)
+        keys = rows[_KEY].to_pylist()
         values = json_values(decoded, messages=True)
         for offset, time, value, key in zip(offsets, times, values, keys, strict=True):
             if value is not None:

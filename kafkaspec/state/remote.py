@@ -20,7 +20,7 @@ from kafkaspec.log.partition import PartitionLog
 from kafkaspec.messages.lookup import by_id
 from kafkaspec.options import checked
 from kafkaspec.state.framed import (
-    KEYED,
+    COLUMNS,
     Change,
     LeftOut,
     OtherRecord,
@@ -116,7 +116,7 @@ def read_remote_segments(log: PartitionLog, **options: Unpack[StateOptions]) -> 
     fold = _Fold(found)
     file = None if log.path is None else str(log.path)
     release = options.get("release")
-    for table in tables_of(log, KEYED, **options):
+    for table in tables_of(log, COLUMNS, **options):
         gone = pc.and_(table["value"].is_null(), table["key"].is_valid())
         deleted = table.filter(gone)
         changes: list[Change | tuple[int, bytes]] = list(

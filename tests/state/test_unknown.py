@@ -236,3 +236,7 @@ def test_a_key_for_compaction_alone_is_shown_as_its_bytes(tmp_path: Path) -> Non
     metadata = _write(tmp_path, "__cluster_metadata", (b"k", _topic(b"a", 1)[1]))
     (line,) = _lines(run("dump", "--format", "json", metadata).stdout)
     assert "must not have a key (/message/content/records/key)" in line["problem"]
+    done = run("cluster", metadata)
+    assert done.exit_code == 1
+    assert "record 0: a record of __cluster_metadata must not have a key" in done.stderr
+    assert "topic (1)" not in done.stdout
