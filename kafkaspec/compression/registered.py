@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from kafkaspec.compression.form import PayloadForm
 from kafkaspec.compression.refusal import RefusalError, corrupt, too_large
-from kafkaspec.errors import Reason
+from kafkaspec.errors import Reason, make_error
 from kafkaspec.jobs import inherit
 
 GROUP: Final = "kafkaspec.compression"
@@ -96,12 +96,22 @@ def put_library(name: str, compress: Compress, decompress: Decompress) -> None:
 
 
 def registered(name: str) -> RegisteredCodec | None:
-    """Return the library of a codec that was registered, or that an installed package has."""
+    """Return the library of a codec that was registered, or that an installed package has.
+
+    Raises:
+        UnsupportedError: the package cannot be loaded, or lacks a function.
+    """
     if name in _given:
         return RegisteredCodec(name, *_given[name])
     for entry in entry_points(group=GROUP, name=name):
-        library = entry.load()
-        return RegisteredCodec(name, library.compress, library.decompress)
+        try:
+            library = entry.load()
+            return RegisteredCodec(name, library.compress, library.decompress)
+        except (ImportError, AttributeError) as error:
+            text = (
+                f"the entry point {name} of the group {GROUP} does not lead to a library: {error}"
+            )
+            raise make_error(Reason.UNSUPPORTED_COMPRESSION, text) from None
     return None
 
 
