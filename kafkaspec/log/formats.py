@@ -9,8 +9,9 @@ from typing import Any, Final
 from kafkaspec._generated.layout import ENTRY_FILES
 from kafkaspec.codecs import Codec
 from kafkaspec.files import names
-from kafkaspec.layout.framing import ENTRY, LOG_FRAMING, Framing
+from kafkaspec.layout.framing import LOG_FRAMING, Framing
 from kafkaspec.layout.kinds import KINDS, magic_of
+from kafkaspec.layout.names import LOG_FILE, MESSAGE_SET_FILE
 from kafkaspec.log import messageset
 from kafkaspec.log.batch import Batch, Context
 from kafkaspec.log.default import DefaultBatch
@@ -20,10 +21,6 @@ from kafkaspec.options import one_of
 FormatName = str
 """Formats other than that of today's logs: ``0.7``, or the id of a file of the specification that
 ends with log entries."""
-
-
-LOG_FILE: Final = ENTRY.partition(".")[0]
-MESSAGE_SET_FILE: Final = messageset.FRAMING.entry.partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ LOG: Final = Format(
     has_columns=True,
     is_written=True,
     offsets_are_positions=False,
-    file=ENTRY_FILES[LOG_FILE].key,
+    file=LOG_FILE,
 )
 """Segments since 0.8, and KRaft snapshots."""
 
@@ -86,7 +83,7 @@ KAFKA_0_7: Final = Format(
     has_columns=False,
     is_written=False,
     offsets_are_positions=True,
-    file=ENTRY_FILES[MESSAGE_SET_FILE].key,
+    file=MESSAGE_SET_FILE,
 )
 """Segments of Kafka 0.7."""
 
