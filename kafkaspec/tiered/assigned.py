@@ -103,13 +103,12 @@ def _batches(path: Path, item: Coordinate, data: memoryview) -> Iterator[bytes]:
         if not kind_of(entry.message).has_record_sets:
             text = "a message of an old format cannot be in it: its wrapper has offsets too"
             raise make_error(Reason.INVALID_VALUE, text, file=str(path), offset=at)
-        made = _assigned(entry, data[position:stop], offset, item.append_time)
-        offset += entry.message.last_offset - entry.base_offset + 1
-        if offset - 1 > item.last_offset:
-            detail = f"its last offset is {item.last_offset}, but a batch ends at {offset - 1}"
+        end = offset + entry.message.last_offset - entry.base_offset
+        if end > item.last_offset:
+            detail = f"its last offset is {item.last_offset}, but a batch ends at {end}"
             raise outside(path, item, detail, at)
-        yield made
-        position = stop
+        yield _assigned(entry, data[position:stop], offset, item.append_time)
+        offset, position = end + 1, stop
     if offset - 1 != item.last_offset:
         detail = f"its last offset is {item.last_offset}, but its batches end at {offset - 1}"
         raise outside(path, item, detail, item.byte_offset)

@@ -287,6 +287,19 @@ def test_coordinates_that_do_not_fit_their_object(name: str, tmp_path: Path) -> 
     assert "wal/" in text
 
 
+def test_offsets_beyond_the_largest_are_refused(tmp_path: Path) -> None:
+    batch = ks.encode([ks.Record(0, 5, b"k", b"v")], magic=2)
+    (tmp_path / "o").write_bytes(HEADER + 2 * batch)
+    last = (1 << 63) - 1
+    line = {
+        "object_key": "o", "topic_name": "t", "partition": 0, "byte_offset": 1,
+        "byte_size": 2 * len(batch), "base_offset": last, "last_offset": last,
+    }  # fmt: skip
+    code, text = command("verify", listed(tmp_path, [line]))
+    assert code, text
+    assert f"/o at byte {1 + len(batch)}: line 1" in text.replace("\n", " ")
+
+
 def test_bytes_without_coordinates_are_reported(tmp_path: Path) -> None:
     lines = objects(tmp_path)
     left = lines.pop(2)
