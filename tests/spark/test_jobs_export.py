@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,18 @@ def test_the_command(spark: SparkSession, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     with ks.open(back / "plain-0") as ours, ks.open(LOGS / "plain-0") as theirs:
         assert list(ours.records()) == list(theirs.records())
+
+
+def test_damage_is_an_error_of_ours(spark: SparkSession, tmp_path: Path) -> None:
+    """The command ends as ``export`` without Spark does, not with a trace."""
+    place = Path(shutil.copytree(LOGS / "plain-0", tmp_path / "plain-0"))
+    (log,) = place.glob("*.log")
+    log.write_bytes(log.read_bytes()[:-1] + b"\xff")
+    ours = run("export", place, "-o", tmp_path / "out.parquet")
+    done = run("spark", "export", place, "-o", tmp_path / "out")
+    assert ours.exit_code == done.exit_code == 2, done.output
+    assert "checksum_mismatch" in ours.stderr
+    assert done.stderr.endswith(ours.stderr)
 
 
 def test_the_isolation_level(spark: SparkSession, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from kafkaspec.cli.console import warn
+from kafkaspec.cli.exits import USAGE
 from kafkaspec.spark.losses import missing_in
 from kafkaspec.spark.offsets import OffsetSpan
 from kafkaspec.spark.paths import LOGGER, check_place, find_logs
@@ -31,6 +33,9 @@ _LOCAL_SETTINGS: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 """Settings for one machine: nothing must be reachable from outside."""
+
+_OURS: Final = re.compile(r"^kafkaspec\.[\w.]+: (.+)", re.MULTILINE)
+"""An error of ours, in the text of an error of Spark."""
 
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit, which then knows the master."""
@@ -95,7 +100,23 @@ def session(ctx: click.Context) -> Iterator[SparkSession]:
     Raises:
         UsageError: Java is missing, or a setting is not ``NAME=VALUE``.
         ModuleNotFoundError: PySpark is missing.
+        Exit: a task ended with an error of ours, which is shown without the trace of Spark.
     """
+    from pyspark.errors import PySparkException
+
+    try:
+        with _session(ctx) as spark:
+            yield spark
+    except PySparkException as error:
+        ours = _OURS.findall(str(error))
+        if not ours:
+            raise
+        warn(ours[-1])
+        ctx.exit(USAGE)
+
+
+@contextmanager
+def _session(ctx: click.Context) -> Iterator[SparkSession]:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
