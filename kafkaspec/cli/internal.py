@@ -39,16 +39,20 @@ else:
 
 EVENT: Final = line("kafkaspec.state.history:TopicEvent")
 """The line of ``show_history``."""
-RECORD: Final = line("kafkaspec.state.framed:OtherRecord")
 UNKNOWN: Final = line(LinePlace, "kafkaspec.state.framed:UnknownPart")
-"""The lines of ``Logs.left_out``."""
-UNKNOWN_EPILOG: Final = """
+UNKNOWN_EPILOG: Final = """\
 "unknown" lines count records of a type, and tagged fields in records, of which it
 is not known what they change; tag and field are null for records."""
-OTHERS_EPILOG: Final = """
+LEFT_OUT: Final[dict[str, Any]] = {
+    "record": line("kafkaspec.state.framed:OtherRecord"),
+    "unknown": UNKNOWN,
+}
+"""The lines of ``Logs.left_out``."""
+LEFT_OUT_EPILOG: Final = f"""\
 "record" lines are the last records of keys that no other line is about, as the
 specification alone describes them.
-"""
+
+{UNKNOWN_EPILOG}"""
 
 
 def complete_option(text: str) -> Any:
@@ -93,7 +97,8 @@ class Logs(Inputs):
     Of several replicas of a partition, the one with the largest end counts; the others are named.
 
     Attributes:
-        on_error: what happens with a batch that cannot be read, as ``to_batches`` takes it.
+        options: of the functions that read a state: time, release, and what happens with a batch
+            that cannot be read.
     """
 
     def __init__(
@@ -105,6 +110,7 @@ class Logs(Inputs):
         report: Reporter,
         *,
         beside: Sequence[Path] | None = None,
+        **options: Any,
     ) -> None:
         """Open some paths.
 
@@ -116,6 +122,7 @@ class Logs(Inputs):
             report: shows what is left out.
             beside: more paths that have the topic. Unless this is None, a path may also be a
                 partition or segment of another topic, and none needs to have this one.
+            options: of the functions that read a state.
 
         Raises:
             KafkaSpecError: ``unreadable``, if none of them has such a topic.
@@ -123,11 +130,13 @@ class Logs(Inputs):
         super().__init__(paths)
         self._report = report
         self._said = set[str]()
+        self._owners = set[str]()
         self._logs: dict[str, list[Segment | Partition]] = defaultdict(list)
         self._chosen: dict[str, list[Segment | Partition]] = {}
         self._beside: list[Segment | Partition] = []
         self._any_topic = beside is not None
-        self.on_error: OnError = self.cannot_decode if on_error == "skip" else "raise"
+        policy: OnError = self.cannot_decode if on_error == "skip" else "raise"
+        self.options: dict[str, Any] = {**options, "on_error": policy}
         for path in paths:
             try:
                 opened = open_log(path)
@@ -179,8 +188,8 @@ class Logs(Inputs):
     def check_there(self, what: str, wanted: Iterable[str], known: Collection[str]) -> None:
         """Report each wanted name that nothing here has, with the nearest that there are."""
         for name in wanted:
-            if name not in known:
-                self.found(not_there(what, name, known))
+            if name not in known and name not in self._owners:
+                self.found(not_there(what, name, self._owners.union(known)))
 
     def of(self, topic: str) -> list[Segment | Partition]:
         """Return the logs of a topic, one replica of each partition."""
@@ -224,13 +233,12 @@ class Logs(Inputs):
         self,
         topic: str,
         read: Callable[..., State],
-        options: Mapping[str, Any],
         wanted: Collection[str] = (),
     ) -> Iterator[tuple[Segment | Partition, State]]:
         """Yield each log of a topic with its state, and report what is not in that."""
         for log in self.of(topic):
             with self.reading(log):
-                found = read(log, **options)
+                found = read(log, **self.options)
                 self.left_out(log, found, wanted)
                 yield log, found
 
@@ -251,22 +259,22 @@ class Logs(Inputs):
                 self._said.add(text)
                 self._report.line("unknown", place_of(log), part)
                 self.found(text)
+        self._owners.update(each.owner for each in left_out.records if each.owner is not None)
         chosen = [each for each in left_out.records if not wanted or each.owner in wanted]
         for record in chosen:
             self._report.line("record", record)
         if chosen:
             self._report.table(_RECORDS, chosen, more=MORE)
 
-    def compacted(self, topic: str, at: int | None) -> None:
+    def compacted(self, topic: str) -> None:
         """Report which logs of a topic no longer hold all records of a time.
 
         Compaction removes what later records of the same keys replace, up to the offset in the
         checkpoint of the cleaner: for a time after the first record from there on, nothing is
         missing.
         """
-        if at is None:
-            return
-        for log in self.of(topic):
+        at = self.options["at"]
+        for log in self.of(topic) if at is not None else ():
             if isinstance(log, Segment) or not log.cleaner_offset:
                 continue
             try:
@@ -333,9 +341,7 @@ def _end(log: Segment | Partition) -> int:
         return -1
 
 
-def show_history(
-    logs: Logs, topic: Topic, name: str, options: Mapping[str, Any], report: Reporter
-) -> None:
+def show_history(logs: Logs, topic: Topic, name: str, report: Reporter) -> None:
     """Print the records of a group or transactional id in the logs of a topic, and exit."""
     from kafkaspec.state.history import history
     from kafkaspec.state.latest import Latest
@@ -344,7 +350,7 @@ def show_history(
     for log in logs.of(topic):
         left_out = Latest(str(log.path))
         with logs.reading(log):
-            for event in history(log, topic, name, left_out, names=names, **options):
+            for event in history(log, topic, name, left_out, names=names, **logs.options):
                 if report.as_json:
                     report.line("event", event)
                 else:

@@ -44,7 +44,9 @@ _EPILOG = f"""
 Members that Kafka's records have keep their numbers; text shows Kafka's names of
 them: TOPIC or READ. "difference" lines are those of --diff, "mismatch" those of
 --compare. "other" is what the specification alone describes.
+
 {UNKNOWN_EPILOG}
+
 --diff A B compares the states before two offsets. --compare LOGS compares with a
 log directory of a broker: partitions that the cluster does not know or has
 elsewhere, that are missing, or that are of an earlier topic of the same name.
@@ -85,15 +87,13 @@ def cluster_command(
         from kafkaspec.state.cluster import read_cluster
         from kafkaspec.state.directory import compare_directory
         from kafkaspec.state.image import differences
-    opened = Logs(ctx, [path], Topic.CLUSTER_METADATA, on_error, report)
+    opened = Logs(ctx, [path], Topic.CLUSTER_METADATA, on_error, report, release=release)
     (source,) = opened.of(Topic.CLUSTER_METADATA)
     bounds = (end_offset,) if diff is None else diff
     clusters = []
     with opened.reading(source):
         for bound in bounds:
-            clusters.append(
-                read_cluster(source, end_offset=bound, release=release, on_error=opened.on_error)
-            )
+            clusters.append(read_cluster(source, end_offset=bound, **opened.options))
     if len(clusters) < len(bounds):
         report.finish(opened)
     for text in dict.fromkeys(text for cluster in clusters for text in cluster.notes):

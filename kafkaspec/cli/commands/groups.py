@@ -12,10 +12,8 @@ from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import TableColumn, count_text, iso
 from kafkaspec.cli.internal import (
     EVENT,
-    OTHERS_EPILOG,
-    RECORD,
-    UNKNOWN,
-    UNKNOWN_EPILOG,
+    LEFT_OUT,
+    LEFT_OUT_EPILOG,
     At,
     Logs,
     ReleaseText,
@@ -37,8 +35,7 @@ OUTPUT = Output(
     offset=line(f"{_STATE}.groups:OFFSETS", f"{_STATE}.lag:LAG"),
     delivery=line(f"{_STATE}.share:DELIVERIES"),
     event=EVENT,
-    record=RECORD,
-    unknown=UNKNOWN,
+    **LEFT_OUT,
     summary={"groups": int | None},
 )
 _EPILOG = f"""
@@ -56,7 +53,7 @@ bounds are shown, "9 (4 to 12)", and the exit code is 1.
 A log that was compacted has only the last commits before the offset up to which
 the cleaner came: --at before that time shows what is left of it, and says so.
 
-{OTHERS_EPILOG}{UNKNOWN_EPILOG}
+{LEFT_OUT_EPILOG}
 
 Exit codes: 0 all was read, 1 something could not be read or decoded, or is not
 proven, or a GROUP is not there, 2 wrong usage, or nothing in a PATH can be read.
@@ -82,22 +79,21 @@ def groups_command(
     """
     with wrong_usage(ImportError):
         provider()
-    logs = Logs(ctx, paths, Topic.CONSUMER_OFFSETS, on_error, report)
-    options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
-    logs.compacted(Topic.CONSUMER_OFFSETS, at)
+    logs = Logs(ctx, paths, Topic.CONSUMER_OFFSETS, on_error, report, at=at, release=release)
+    logs.compacted(Topic.CONSUMER_OFFSETS)
     if history is not None:
-        show_history(logs, Topic.CONSUMER_OFFSETS, history, options, report)
+        show_history(logs, Topic.CONSUMER_OFFSETS, history, report)
     names = set[str]()
     shown = 0
     for log in logs.of(Topic.CONSUMER_OFFSETS):
         with logs.reading(log):
-            rows = _read(logs, log, options, wanted, names)
+            rows = _read(logs, log, wanted)
             names.update(row["group"] for table in rows.values() for row in table)
             rows = {kind: _chosen(table, wanted) for kind, table in rows.items()}
             _say_assumed(logs, rows["offset"], at)
             _show(rows, report)
             shown += len(rows["group"])
-    names |= _show_deliveries(logs, options, wanted, report)
+    names |= _show_deliveries(logs, wanted, report)
     text = count_text(shown, "group") if shown or not wanted else ""
     logs.check_there("group", wanted, names)
     report.finish(logs, text, groups=shown)
@@ -106,23 +102,16 @@ def groups_command(
 _Rows = list[dict[str, Any]]
 
 
-def _read(
-    logs: Logs,
-    log: Segment | Partition,
-    options: Mapping[str, Any],
-    wanted: tuple[str, ...],
-    names: set[str],
-) -> dict[str, _Rows]:
-    """Return rows by their type; add the groups that only other records name to ``names``."""
+def _read(logs: Logs, log: Segment | Partition, wanted: tuple[str, ...]) -> dict[str, _Rows]:
+    """Return rows by their type."""
     from kafkaspec.state.groups import read_groups
     from kafkaspec.state.lag import with_lag
     from kafkaspec.tables.json_values import json_rows
 
     topics = {each.topic_id.bytes: each.topic or "" for each in logs.data if each.topic_id}
-    groups = read_groups(log, topics=topics, **options)
+    groups = read_groups(log, topics=topics, **logs.options)
     logs.left_out(log, groups, wanted)
-    names.update(each.owner for each in groups.records if each.owner is not None)
-    offsets, errors = with_lag(groups.offsets, logs.data, at=options["at"])
+    offsets, errors = with_lag(groups.offsets, logs.data, at=logs.options["at"])
     for error in errors:
         logs.found(str(error))
     tables = {"group": groups.groups, "member": groups.members, "offset": offsets}
@@ -145,15 +134,13 @@ def _say_assumed(logs: Logs, offsets: _Rows, at: int | None) -> None:
         )
 
 
-def _show_deliveries(
-    logs: Logs, options: Mapping[str, Any], wanted: tuple[str, ...], report: Reporter
-) -> set[str]:
+def _show_deliveries(logs: Logs, wanted: tuple[str, ...], report: Reporter) -> set[str]:
     """Print what share groups had delivered, and return the names of all of them."""
     from kafkaspec.state.share import read_deliveries
     from kafkaspec.tables.json_values import json_rows
 
     names = set[str]()
-    for log, found in logs.states(Topic.SHARE_GROUP_STATE, read_deliveries, options, wanted):
+    for log, found in logs.states(Topic.SHARE_GROUP_STATE, read_deliveries, wanted):
         for group, count in found.alone.items():
             text = f"{count_text(count, 'update')} of {group} without a snapshot, left out"
             logs.found(f"{log.path}: {text}")

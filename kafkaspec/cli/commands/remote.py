@@ -11,10 +11,8 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import TableColumn, count_text
 from kafkaspec.cli.internal import (
-    OTHERS_EPILOG,
-    RECORD,
-    UNKNOWN,
-    UNKNOWN_EPILOG,
+    LEFT_OUT,
+    LEFT_OUT_EPILOG,
     At,
     Logs,
     ReleaseText,
@@ -37,8 +35,7 @@ OUTPUT = Output(
         optional=("verdict", "strength", "objects", "stored_bytes"),
     ),
     assumption=line(Assumption),
-    record=RECORD,
-    unknown=UNKNOWN,
+    **LEFT_OUT,
     summary={"segments": int},
 )
 _EPILOG = f"""
@@ -53,7 +50,7 @@ is there; gone is copied, and something that is needed is not there; an orphan i
 there, and nothing names it.
   kafkaspec remote /var/lib/kafka --objects s3://bucket/prefix
 
-{OTHERS_EPILOG}{UNKNOWN_EPILOG}
+{LEFT_OUT_EPILOG}
 
 Exit codes: 0 all was read, 1 something could not be decoded, or an update is
 about a segment that nothing announced, or a verdict is neither stored nor deleted,
@@ -91,10 +88,9 @@ def remote_command(
         from kafkaspec.forensics.remote_objects import SOUND, join_objects
         from kafkaspec.state.remote import FINISHED, read_remote_segments, together
         from kafkaspec.tables.json_values import json_rows
-    logs = Logs(ctx, paths, Topic.REMOTE_LOG_METADATA, on_error, report)
-    options = {"at": at, "release": release, "on_error": logs.on_error}
+    logs = Logs(ctx, paths, Topic.REMOTE_LOG_METADATA, on_error, report, at=at, release=release)
     read = []
-    for log, found in logs.states(Topic.REMOTE_LOG_METADATA, read_remote_segments, options):
+    for log, found in logs.states(Topic.REMOTE_LOG_METADATA, read_remote_segments):
         for segment, count in found.orphans.items():
             text = f"{count_text(count, 'update')} of segment {segment}, left out"
             logs.found(f"{log.path}: {text}")

@@ -14,10 +14,8 @@ from kafkaspec.cli.console import MORE, TableColumn, count_text
 from kafkaspec.cli.inputs import place_of, place_text
 from kafkaspec.cli.internal import (
     EVENT,
-    OTHERS_EPILOG,
-    RECORD,
-    UNKNOWN,
-    UNKNOWN_EPILOG,
+    LEFT_OUT,
+    LEFT_OUT_EPILOG,
     At,
     Logs,
     ReleaseText,
@@ -68,8 +66,7 @@ OUTPUT = Output(
         strength=Strength,
     ),
     event=EVENT,
-    record=RECORD,
-    unknown=UNKNOWN,
+    **LEFT_OUT,
     summary={"transactional_ids": int | None, "open": int | None},
 )
 _EPILOG = f"""
@@ -83,7 +80,7 @@ directory with all partitions of __transaction_state proves it (--complete).
 Example: what holds back consumers of one partition, without its coordinator
   kafkaspec transactions /var/kafka-logs/orders-0
 
-{OTHERS_EPILOG}{UNKNOWN_EPILOG}
+{LEFT_OUT_EPILOG}
 
 Exit codes: 0 nothing hangs, 1 something hangs, an index contradicts its log,
 something could not be read or decoded, or an ID is not there, 2 wrong usage, or
@@ -118,13 +115,13 @@ def transactions_command(
         from kafkaspec.tables.json_values import json_rows
     only_state = at is not None or history is not None
     logs = Logs(
-        ctx, paths, Topic.TRANSACTION_STATE, on_error, report, beside=None if only_state else states
-    )
-    options: dict[str, Any] = {"at": at, "release": release, "on_error": logs.on_error}
-    logs.compacted(Topic.TRANSACTION_STATE, at)
+        ctx, paths, Topic.TRANSACTION_STATE, on_error, report,
+        beside=None if only_state else states, at=at, release=release,
+    )  # fmt: skip
+    logs.compacted(Topic.TRANSACTION_STATE)
     if history is not None:
-        show_history(logs, Topic.TRANSACTION_STATE, history, options, report)
-    known = logs.states(Topic.TRANSACTION_STATE, read_transactions, options)
+        show_history(logs, Topic.TRANSACTION_STATE, history, report)
+    known = logs.states(Topic.TRANSACTION_STATE, read_transactions)
     ids = joined([found for _, found in known])
     id_rows = json_rows(ids)
     for row in id_rows:
