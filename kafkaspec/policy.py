@@ -32,8 +32,8 @@ RaiseOrColumn = Literal["raise", "column"]
 """What happens with a record of an internal topic that does not decode; see ``ErrorPolicy``."""
 
 CrcPolicy = Literal["raise", "ignore"]
-"""How to treat the records of a batch with a wrong CRC. ``raise``: reading them is an error.
-``ignore``: the CRC is not checked, so there is no error; ``Batch.crc_valid`` checks it."""
+"""What happens with a batch whose checksum is wrong. ``raise``: reading its records is an error.
+``ignore``: they are read unchecked; only ``Batch.crc_valid`` compares the checksum."""
 
 TailPolicy = RaiseOrSkip
 """What happens with bytes at the end of a segment that are not a whole entry. ``skip``: the log

@@ -55,9 +55,9 @@ class ChoiceOptions(WritingOptions, BoundOptions, total=False):
         more="See ``OffsetChoice``."
     )]  # fmt: skip
     base_offset: Annotated[int, Option("First offset after the shift.", "--base-offset",
-        more="With ``shift`` and ``renumber``.")]  # fmt: skip
+        more="For ``shift`` and ``renumber``.")]  # fmt: skip
     aborted: Annotated[AbortedChoice, Option(
-        "Whether to keep the records of aborted transactions.", "--aborted",
+        "Keep the records of aborted transactions, or drop them.", "--aborted",
         more="See ``AbortedChoice``."
     )]  # fmt: skip
     profile: Annotated[str, PROFILE]

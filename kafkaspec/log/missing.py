@@ -394,8 +394,8 @@ def _without_segments(around: FilesAround) -> Missing | None:
     if not end:
         return None
     proofs = "; ".join(dict.fromkeys(text for _, text in claims))
-    text = f"there is no segment, and offsets up to {end - 1} are missing: {proofs}"
     lost = OffsetRange(0, end)
+    text = f"no segment; {_text(lost)} missing: {proofs}"
     return Missing(
         file=around.name, reason=MissingWhy.END, message=text, offsets=lost, named=True
     )  # fmt: skip

@@ -74,11 +74,11 @@ class SegmentOptions(TypedDict, total=False):
         "Codec that reads the data.", "--codec", more="Name or instance."
     )]  # fmt: skip
     crc: Annotated[CrcPolicy, Option(
-        "A wrong checksum is an error, or is not looked at.", "--crc", "check.crcs",
+        "Treat a wrong checksum as an error, or do not check it.", "--crc", "check.crcs",
         "``batches`` never checks one; ``Batch.crc_valid`` does."
     )]  # fmt: skip
     tail: Annotated[TailPolicy, Option(
-        "What is not a whole entry at the end of a segment is left out, or an error.",
+        "Leave out what is not a whole entry at the end of a segment, or treat it as an error.",
         more="Kafka's reader leaves it out; here zeros end a log too (quirk Q43)."
     )]  # fmt: skip
     max_output: Annotated[int | None, MAX_OUTPUT]
@@ -89,8 +89,8 @@ class SegmentOptions(TypedDict, total=False):
     )]  # fmt: skip
     log_format: Annotated[FormatName | None, Option(
         "Read the file as this type of the specification: message_set, recordbatch ...", "--as",
-        more="Where its name does not say what it is; one that ends with log entries. ``0.7`` is"
-        " ``message_set``."
+        more="For a file whose name does not say what it is. The type must end with log entries."
+        " ``0.7`` is ``message_set``."
     )]  # fmt: skip
 
 
@@ -118,7 +118,7 @@ class BoundOptions(TypedDict, total=False):
     )]  # fmt: skip
     log_start: Annotated[LogStart, Option(
         "First offset of a partition: the log start offset in the broker's checkpoint, the first"
-        " one in the files, or this one.", "--log-start", "logStart", "See ``LogStart``."
+        " one in the files, or this offset.", "--log-start", "logStart", "See ``LogStart``."
     )]  # fmt: skip
 
 
@@ -147,7 +147,7 @@ class RangeOptions(SelectionOptions, total=False):
 class ColumnOptions(RangeOptions, RecordOptions, total=False):
     """Options of ``to_batches`` that choose records, and say what their columns hold."""
 
-    layout: Annotated[ByteLayout, Option("ByteLayout of keys and values, see ``ByteLayout``.")]
+    layout: Annotated[ByteLayout, Option("Layout of keys and values; see ``ByteLayout``.")]
     header_keys: Annotated[HeaderKeys, Option(
         "Header keys as text, where what is not UTF-8 is replaced or an error, or as bytes.",
         "--header-keys", more="See ``HeaderKeys``."
@@ -183,8 +183,8 @@ class DecodingOptions(TypedDict, total=False):
         " batches that differ, each of the rows of one schema."
     )]  # fmt: skip
     on_value_error: Annotated[ErrorPolicy, Option(
-        "A row without a key or value: say why in a column, leave it out, or end.",
-        "--on-value-error", "onValueError", "Rows whose key or value is null are not meant."
+        "Say in a column why a row has no key or value, leave the row out, or end.",
+        "--on-value-error", "onValueError", "A null key or value is not an error."
     )]  # fmt: skip
     raw: Annotated[bool, Option(
         "Add columns with the bytes of keys and values.", "--raw",
@@ -270,15 +270,15 @@ class FindOptions(TypedDict, total=False):
         more="It may be in any segment."
     )]  # fmt: skip
     isolation: Annotated[Isolation, Option(
-        "By timestamp: whether to accept answers at or after the last stable offset.",
-        "--isolation", more="With ``read_committed`` they are hidden, as by a broker."
+        "By timestamp: accept an answer at or after the last stable offset, or hide it.",
+        "--isolation", more="``read_committed`` hides it, as a broker does."
     )]  # fmt: skip
     log_start: Annotated[LogStart | None, Option(
-        "First offset that counts, not for ``max_timestamp``.",
+        "First offset that counts, except for ``max_timestamp``.",
         more="By default ``checkpoint`` by timestamp, and ``ignore`` by offset."
     )]  # fmt: skip
     use_index: Annotated[bool, Option(
-        "Whether the indexes are used to get there.", more="The largest timestamp of a segment"
+        "Use the indexes.", more="The largest timestamp of a segment"
         " always comes from its time index, as for a broker."
     )]  # fmt: skip
 
@@ -308,9 +308,10 @@ class WritingOptions(TypedDict, total=False):
     )]  # fmt: skip
     batch_bytes: Annotated[int | None, Option(
         "Put records into new batches of about this size.", "--batch-bytes", "batchSize",
-        "Before compression; larger batches are split. Without it, single messages that must become"
-        " a batch are combined up to ``BATCH_BYTES``, as a broker combines those of one request."
+        "It is the size before compression; larger batches are split. Without it, single messages"
+        " that must become a batch are combined up to ``BATCH_BYTES``, as a broker combines those"
+        " of one request."
     )]  # fmt: skip
     segment_bytes: Annotated[int, Option(
-        "Most bytes of a segment.", "--segment-bytes", "segmentBytes"
+        "Maximum number of bytes of a segment.", "--segment-bytes", "segmentBytes"
     )]  # fmt: skip

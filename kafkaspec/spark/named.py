@@ -117,8 +117,8 @@ class WriteNames(TypedDict, total=False):
         values=(True, False))]  # fmt: skip
     startingOffset: Annotated[Number, Sets("starting_offset", "First offset of a new partition, "
         "where offsets are assigned.", whole(*BOUNDS["base_offset"]))]  # fmt: skip
-    allowGaps: Annotated[Flag, Sets("allow_gaps", "Offsets that are kept may leave some out, as "
-        "those of a compacted log.")]  # fmt: skip
+    allowGaps: Annotated[Flag, Sets("allow_gaps", "Allow gaps between offsets that are kept, as in "
+        "a compacted log.")]  # fmt: skip
     magic: Annotated[Number, Sets("magic", parser=one_of({str(each): each for each in MAGICS}))]
     compression: Annotated[str, Sets("compression", parser=one_of({each: each for each in NAMES}))]
     compressionLevel: Annotated[Number, Sets("level", parser=whole(-LARGEST_INT, LARGEST_INT))]

@@ -19,7 +19,7 @@ class FolderOptions(TypedDict, total=False):
         " topic=orders/day=2026-11-22/part-00000.", "--split-by", more="The outermost first; the"
         " day is of the timestamp, in UTC, and the schema an id.")]  # fmt: skip
     flatten: Annotated[str | None, Option("Make columns of the fields of structs, named value.a.b.",
-        "--flatten", more="It is what stands between the names; None keeps structs.")]  # fmt: skip
+        "--flatten", more="Its value stands between the names; None keeps structs.")]  # fmt: skip
 
 
 class SessionOptions(TypedDict, total=False):
@@ -28,7 +28,7 @@ class SessionOptions(TypedDict, total=False):
     threads: Annotated[
         int | None, Option("Threads of DuckDB.", "--threads", more="None for all cores.")
     ]
-    memory: Annotated[str | None, Option("Most memory that DuckDB takes: 2GB.", "--memory",
+    memory: Annotated[str | None, Option("Maximum memory of DuckDB, such as 2GB.", "--memory",
         more="None for most of what there is.")]  # fmt: skip
     files: Annotated[bool, Option(
         "Let queries read and write files and load extensions.", "--files")]  # fmt: skip

@@ -57,8 +57,8 @@ class RebuildOptions(ProfileOptions, total=False):
     """Options of ``rebuild_indexes``: the rules for what is written."""
 
     rule: Annotated[str, Option(
-        "As a starting broker that does not trust its indexes, or as a leader that appends.",
-        "--rule", more="``recovery`` or ``append``: each entry by itself."
+        "Index as a starting broker that does not trust its indexes, or as a leader that appends.",
+        "--rule", more="``recovery``, or ``append``, which adds each entry by itself."
     )]  # fmt: skip
 
 

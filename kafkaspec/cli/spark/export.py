@@ -52,7 +52,7 @@ def export_command(
         help="Version of the subject as which values are read: latest.",
     ),
     on_value_error: str | None = defined(
-        help="A row without a key or value: say why in a column (default), leave it out, or end."
+        help="Say in a column why a row has no key or value (default), leave the row out, or end."
     ),
     topics: tuple[str, ...] = defined("topic", multiple=True, metavar="TOPIC"),
     as_create_time: bool = option(
