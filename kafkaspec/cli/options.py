@@ -23,7 +23,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import cores
-from kafkaspec.log.formats import FormatName
+from kafkaspec.log.formats import FORMATS, FormatName
 from kafkaspec.log.options import (
     LOG_START,
     FindOptions,
@@ -424,6 +424,17 @@ Jobs = Annotated[
 ]
 LogStartOption = Annotated[LogStart, log_start_option]
 LogFormat = Annotated[FormatName | None, library_option("log_format", metavar="TYPE")]
+"""Any type of the specification."""
+_FORMATS: Final = click.Choice([name for name in FORMATS if name is not None])
+FileFormat = Annotated[
+    FormatName | None,
+    library_option(
+        "log_format",
+        metavar="TYPE",
+        callback=lambda ctx, param, value: value and _FORMATS.convert(value, param, ctx),
+    ),
+]
+"""The type of a file that ends with log entries."""
 MaxOutput = Annotated[int | None, library_option("max_output", **_MAX_OUTPUT)]
 States = Annotated[
     tuple[Path, ...],

@@ -39,14 +39,13 @@ from kafkaspec.cli.options import (
     MISSING_EPILOG,
     Codec,
     Decode,
+    FileFormat,
     Jobs,
-    LogFormat,
     PathsOrUrls,
     WhereText,
     condition_of,
     crc_option,
     selection_options,
-    wrong_usage,
 )
 from kafkaspec.cli.outputs import (
     OUTPUT_EPILOG,
@@ -131,7 +130,7 @@ def dump_command(
     ),
     output: Annotated[Path | None, file_option(required=False)],
     force: Force,
-    log_format: LogFormat,
+    log_format: FileFormat,
     crc: Annotated[
         CrcPolicy, crc_option("Report and skip batches with a wrong checksum, or do not check.")
     ],
@@ -182,9 +181,7 @@ def dump_command(
     others = [path for path in paths if path not in files]
     condition = condition_of(where, typed=typed is not None)
     inputs = Inputs(others, codec, crc, selection, condition, log_format=log_format)
-    with wrong_usage(ValueError):
-        form = format_named(log_format)
-    if not form.has_offsets:
+    if not format_named(log_format).has_offsets:
         note("the offsets of the log are not in such a file: those shown are the producers'")
     lines: Iterator[str | Buffer]
     as_json = output_format == "json"

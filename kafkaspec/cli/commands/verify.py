@@ -33,8 +33,8 @@ from kafkaspec.cli.console import (
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
 from kafkaspec.cli.options import (
+    FileFormat,
     Jobs,
-    LogFormat,
     MaxOutput,
     PathsOrUrls,
     codec_option,
@@ -78,7 +78,7 @@ def verify_command(
         ),
     ],
     max_output: MaxOutput,
-    log_format: LogFormat,
+    log_format: FileFormat,
     one_broker: bool = option(
         "The PATHs are all log.dirs of one broker: compare their cluster, node and directory ids."
     ),
@@ -116,8 +116,6 @@ def verify_command(
     if report is not None:
         with wrong_usage(ImportError):
             require_html()
-    with wrong_usage(ValueError):
-        format_named(log_format)
     if metrics is not None:
         check_output(metrics, *paths)
     severities = list(Severity)[: list(Severity).index(Severity(least)) + 1]
