@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.specgen.edits import HOUSE
-from tests.specgen.test_other_formats import FORMATS, NAMES
+from tests.specgen.formats.samples import FORMATS, NAMES
 from tools.specgen.document import SpecError
 from tools.specgen.house import NONE, house_of
 from tools.specgen.lint.rules import lint
