@@ -11,6 +11,7 @@ from kafkaspec.broker import profiles
 from kafkaspec.broker.profiles import IndexKey, IndexUnit, TimeEntry, get_profile
 from kafkaspec.dumplog import options
 from tests.kafka.chosen import VERSIONS
+from tools.brokers.maven import ToolError
 from tools.brokers.versions import by_name
 from tools.kafka import rules
 from tools.kafka.rules import Evidence, UnknownRuleError
@@ -67,3 +68,9 @@ def test_rows_are_added_as_they_are_written(
     made = (tmp_path / "profiles.py").read_text(encoding="utf-8")
     assert '    since("4.5.0", index_unit=IndexUnit.APPEND)\n    return' in made
     assert 'NEWEST: Final = "4.5"\n' in made
+
+
+def test_a_constant_that_is_not_there_is_named() -> None:
+    assert rules.set_constant("A = 1\nB = 2\n", "B", "3") == "A = 1\nB = 3\n"
+    with pytest.raises(ToolError, match="0 lines begin with C = "):
+        rules.set_constant("A = 1\n", "C", "3")

@@ -149,8 +149,16 @@ def add(release: str, rules: dict[str, Any]) -> None:
 
 
 def set_constant(text: str, name: str, value: str) -> str:
-    """Return code in which a constant at the start of a line has this value."""
-    return re.sub(rf"^({re.escape(name)} = ).*$", rf"\g<1>{value}", text, flags=re.MULTILINE)
+    """Return code in which a constant at the start of a line has this value.
+
+    Raises:
+        ToolError: there is no such line, or more than one.
+    """
+    line = rf"^({re.escape(name)} = ).*$"
+    made, count = re.subn(line, rf"\g<1>{value}", text, flags=re.MULTILINE)
+    if count != 1:
+        raise ToolError(f"{count} lines begin with {name} = ; there has to be one")
+    return made
 
 
 def _code(value: object) -> str:
