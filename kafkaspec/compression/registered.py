@@ -91,7 +91,7 @@ def put_library(name: str, compress: Compress, decompress: Decompress) -> None:
     try:
         pickle.dumps((compress, decompress))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ValueError(f"functions of a module can go to other processes: {error}") from None
+        raise ValueError(f"only functions of a module can go to other processes: {error}") from None
     _given[name] = compress, decompress
 
 

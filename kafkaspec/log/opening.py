@@ -136,7 +136,7 @@ def check_is_file(place: Path) -> None:
         KafkaSpecError: ``unreadable``: it is a directory.
     """
     if place.is_dir():
-        raise unreadable(str(place), "only a file can be read as one of the specification")
+        raise unreadable(str(place), "it is a directory; a type of the specification reads a file")
 
 
 def _unnamed(place: Path, text: str, options: SegmentOptions) -> Segment:

@@ -115,13 +115,13 @@ class CoordinateList:
             self.partitions.setdefault(item.folder, []).append(item)
             self._objects.setdefault(item.object_key, []).append(item)
         if not self.partitions:
-            raise unreadable(path, "the list has no line")
+            raise unreadable(path, "the list is empty")
         for key, items in self._objects.items():
             items.sort(key=lambda item: item.byte_offset)
             for one, two in pairwise(items):
                 if two.byte_offset < one.byte_end:
                     last = min(one.byte_end, two.byte_end)
-                    text = f"bytes {two.byte_offset} to {last - 1} of {key} twice"
+                    text = f"bytes {two.byte_offset} to {last - 1} of {key}"
                     raise self._twice(one, two, text)
         for folder, items in self.partitions.items():
             items.sort(key=lambda item: item.base_offset)
@@ -130,7 +130,7 @@ class CoordinateList:
                     last = min(one.last_offset, two.last_offset)
                     raise self._twice(one, two, f"offsets {two.base_offset} to {last} of {folder}")
             if len({item.topic_id for item in items}) > 1:
-                raise unreadable(path, f"its lines have several topic ids of {folder}")
+                raise unreadable(path, f"its lines disagree about the topic id of {folder}")
 
     def object(self, key: str) -> Path:
         """Return the path of an object."""
@@ -180,20 +180,20 @@ def _lines(path: Path) -> Iterator[Coordinate]:
 
 
 def _coordinate(number: int, line: bytes) -> Coordinate:
-    """Return the coordinate of a line.
+    """Return the coordinate in a line.
 
     Raises:
-        ValueError: it is none; the text says why.
+        ValueError: the line is not one of a list; the text says why.
     """
     try:
         given: Any = json.loads(line)
     except (ValueError, RecursionError):
         raise ValueError("it is not JSON") from None
     if not isinstance(given, dict):
-        raise ValueError("it is not an object")
+        raise ValueError("it is not a JSON object")
     unknown = sorted(given.keys() - set(_MEMBERS))
     if unknown:
-        raise ValueError(f"there is no {unknown[0][:80]!r}; members are {', '.join(_MEMBERS)}")
+        raise ValueError(f"unknown member {unknown[0][:80]!r}; known: {', '.join(_MEMBERS)}")
     for name, (low, high) in _NUMBERS.items():
         value = given.get(name)
         if type(value) is not int or not low <= value <= high:
