@@ -5,6 +5,6 @@ Lengths, counts, checksums and relative offsets follow from what is edited, unle
 """
 
 from kafkaspec.assembly.bytes import Recomputed
-from kafkaspec.assembly.text import assemble, listing, listing_as
+from kafkaspec.assembly.text import MOST, ListedBytes, assemble, listing, listing_as
 
-__all__ = ["Recomputed", "assemble", "listing", "listing_as"]
+__all__ = ["MOST", "ListedBytes", "Recomputed", "assemble", "listing", "listing_as"]

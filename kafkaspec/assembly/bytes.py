@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.assembly.grammar import REST, Node, Word, refuse
-from kafkaspec.assembly.values import NULL, encoded, encoded_node, given, is_plain, takes
+from kafkaspec.assembly.values import encoded, encoded_node, given, is_null, is_plain, takes
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
@@ -61,6 +61,9 @@ class Assembler:
         self._file = file
         self._force = force
         self.follows: list[Recomputed] = []
+        self.cuts = 0
+        self.unread = 0
+        self.wrong = 0
 
     def write(self, nodes: Iterable[Node]) -> bytes:
         """Return the bytes of nodes of the outermost level.
@@ -91,6 +94,8 @@ class Assembler:
 
     def _rest(self, node: Node) -> bytes:
         if isinstance(node.value, bytes):
+            self.cuts += 1
+            self.unread += len(node.value)
             return node.value
         raise refuse(self._file, node, f"{REST} takes raw and the bytes")
 
@@ -170,7 +175,7 @@ class Assembler:
             return self._payload(layout, field, node, siblings)
         if not field.repeated:
             return self._item(field, node)
-        if node.value == NULL:
+        if is_null(node):
             return b""
         if node.stored and isinstance(node.value, bytes):
             return node.value
@@ -262,7 +267,7 @@ class Assembler:
         pieces: Mapping[str, bytes],
     ) -> int | None:
         """Return the number that follows from a field, None for one that the text cannot say."""
-        if node is None or (node.parts is None and node.value == NULL):
+        if node is None or is_null(node):
             return field.derive_plus - 1
         if field.derive == "present":
             return 1
@@ -282,6 +287,7 @@ class Assembler:
             derived = encoded(self._codec, field, number)
         except (ValueError, OverflowError, KafkaSpecError):
             if node.forced or self._force:
+                self.wrong += 1
                 node.forced = True
                 return stored
             detail = f"{field.id} would be {number}, for which it has no place; force it with !"
@@ -289,6 +295,7 @@ class Assembler:
         if stored == derived or node.forced:
             return stored
         if self._force or node.stored:
+            self.wrong += 1
             node.forced = not node.stored
             return stored
         if node.line:

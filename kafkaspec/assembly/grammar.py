@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
@@ -64,14 +64,6 @@ class Word(str):
     """A number or word, as opposed to a text in quotes."""
 
     __slots__ = ()
-
-
-@dataclass(slots=True)
-class _Line:
-    number: int
-    indent: int
-    node: Node
-    parts: list[_Line] = field(default_factory=list)
 
 
 def refuse(file: str, node: Node, detail: str) -> KafkaSpecError:

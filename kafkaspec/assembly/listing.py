@@ -23,9 +23,14 @@ from kafkaspec.model import Buffer
 
 
 class Lister:
-    """Lists bytes as nodes that ``Assembler`` turns into the same bytes."""
+    """Lists bytes as nodes that ``Assembler`` turns into the same bytes.
+
+    Attributes:
+        errors: why payloads stay bytes, as they cannot be decompressed.
+    """
 
     def __init__(self) -> None:
+        self.errors: list[KafkaSpecError] = []
         self._kaitai = KaitaiCodec()
         self._codec = get_codec("python")
 
@@ -62,7 +67,7 @@ class Lister:
         return parts, min(at, end)
 
     def segment(self, segment: Segment, data: bytes, position: int | None = None) -> Iterator[Node]:
-        """Yield the nodes of the entries of a segment, and of the bytes that are none.
+        """Yield the nodes of the entries of a segment, and of the bytes that are not entries.
 
         Args:
             segment: the segment.
@@ -72,18 +77,21 @@ class Lister:
         framing = segment.format.framing
         if position is not None:
             data = data[: _entry_end(framing, data, position)]
-        position = position or 0
-        while position < len(data):
-            end = _entry_end(framing, data, position)
-            if end is None:
-                break
-            nodes = self.value(framing.entry, data, position, end)
+        for start, nodes in self._entries(framing, data, position or 0):
             if nodes[0].name != REST:
-                nodes[0].comment = f"byte {position}"
-                self._open_payload(segment, position, nodes[0])
+                nodes[0].comment = f"byte {start}"
+                self._open_payload(segment, start, nodes[0])
             yield from nodes
+
+    def _entries(
+        self, framing: Framing, data: bytes, position: int
+    ) -> Iterator[tuple[int, list[Node]]]:
+        """Yield where each entry begins, and its nodes; at last those of the bytes after them."""
+        while (end := _entry_end(framing, data, position)) is not None:
+            yield position, self.value(framing.entry, data, position, end)
             position = end
-        yield from _rest(data, position, len(data))
+        if position < len(data):
+            yield position, _rest(data, position, len(data))
 
     def _open_payload(self, segment: Segment, position: int, node: Node) -> None:
         """Put the records or entries of an entry in the place of its payload."""
@@ -94,14 +102,14 @@ class Lister:
                 return
             content = bytes(batch.decompressed(MOST_OUTPUT))
             parts = self._content(batch, content)
-        except KafkaSpecError:
+        except KafkaSpecError as error:
+            self.errors.append(error)
             return  # it stays bytes
         place = _payload_node(node, batch)
         if place is None or place.stored or not parts:
             return
         if batch.is_compressed:
-            stored = Node(STORED, bytes(payload), stored=True)
-            parts.insert(0, stored)
+            parts.insert(0, Node(STORED, bytes(payload), stored=True))
         place.value, place.parts = None, parts
 
     def _content(self, batch: Batch, content: bytes) -> list[Node]:
@@ -110,15 +118,8 @@ class Lister:
                 batch.kind.record_set, content, 0, len(content), (batch.message,)
             )
             return [*parts, *_rest(content, at, len(content))] if parts else []
-        found: list[Node] = []
-        position = 0
-        while position < len(content):
-            end = _entry_end(batch.framing, content, position)
-            if end is None:
-                break
-            found += self.value(batch.framing.entry, content, position, end)
-            position = end
-        return [*found, *_rest(content, position, len(content))]
+        entries = self._entries(batch.framing, content, 0)
+        return [node for _, nodes in entries for node in nodes]
 
 
 def _payload_node(node: Node, batch: Batch) -> Node | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -14,9 +13,10 @@ from kafkaspec.assembly.grammar import Node, read, write
 from kafkaspec.assembly.listing import Lister
 from kafkaspec.assembly.values import as_text
 from kafkaspec.codecs import get_codec
-from kafkaspec.errors import Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.io.local import FileReading
+from kafkaspec.io.local import read_part
+from kafkaspec.io.remote import as_path
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.segment import Segment
 
@@ -24,36 +24,69 @@ MOST: Final = 16 << 20
 """Maximum number of bytes to list: every field is an object."""
 
 
-def listing(path: str | PathLike[str], position: int | None = None) -> Iterator[str]:
-    """Yield the lines that say each byte of one of Kafka's files.
+class ListedBytes:
+    """The text that says each byte of a file; iterating over it yields the lines.
+
+    Attributes:
+        cuts: places where bytes have no field, or fields no bytes.
+        unread: bytes that no field has.
+        wrong: lengths, counts and checksums that do not follow from the rest; ``!`` forces them.
+        errors: why payloads are listed as bytes, as they cannot be decompressed.
+    """
+
+    def __init__(self, nodes: Sequence[Node], errors: Sequence[KafkaSpecError] = ()) -> None:
+        assembler = Assembler(get_codec("python"), force=True)
+        assembler.write(nodes)  # marks what is forced
+        self._nodes = nodes
+        self.errors = errors
+        self.cuts = assembler.cuts
+        self.unread = assembler.unread
+        self.wrong = assembler.wrong
+
+    def __iter__(self) -> Iterator[str]:
+        return write(self._nodes)
+
+
+def listing(path: str | PathLike[str], position: int | None = None) -> ListedBytes:
+    """List each byte of one of Kafka's files.
 
     Args:
-        path: a segment, snapshot, index or text file.
-        position: byte offset of an entry of a segment, to list it alone; None for the whole file.
+        path: a segment, snapshot, index or text file, local or remote.
+        position: byte offset of the only entry to list; None for the whole file.
 
     Raises:
-        KafkaSpecError: the file cannot be read, has more than ``MOST`` bytes, is none of Kafka's
-            (``unsupported_version``), or no entry begins at ``position``.
+        KafkaSpecError: the file cannot be read, has more than ``MOST`` bytes, is not one of
+            Kafka's, or has no such byte or no entries.
     """
-    path = Path(path)
-    data = _data(path)
-    lister = Lister()
+    path = as_path(path)
     name = names.parse_segment(path.name)
     if names.is_text(path.name):
-        return _finished([Node(TEXT, parts=[Node("", line) for line in _lines(data)])])
+        if position is not None:
+            raise make_error(Reason.INVALID_VALUE, "a text file has no entries", file=str(path))
+        lines = _lines(read_part(path, most=MOST))
+        return ListedBytes([Node(TEXT, parts=[Node("", line) for line in lines])])
+    lister = Lister()
     if name is None or name.kind in names.SEGMENTS:
-        open_log(path, codec="kaitai").close()  # says why it is none of Kafka's
+        if position is None:
+            open_log(path, codec="kaitai").close()  # says why it is none of Kafka's
+        data = read_part(path, most=MOST)
+        _require(position, len(data), path)
         with Segment(path, codec="kaitai") as segment:
-            return _finished(list(lister.segment(segment, data, position)))
-    key, size = name.layout.entry, 0
-    if key:
-        size = LAYOUTS[key].fixed_size or 0
-    if not size:
+            return ListedBytes(list(lister.segment(segment, data, position)), lister.errors)
+    data = read_part(path, most=MOST)
+    _require(position, len(data), path)
+    key = name.layout.entry
+    size = LAYOUTS[key].fixed_size if key else None
+    if size is None:
         key, size = name.layout.type, max(len(data), 1)
+    start, end = 0, len(data)
+    if position is not None:
+        start = position - position % size
+        end = min(start + size, end)
     nodes: list[Node] = []
-    for start in range(0, len(data), size):
-        nodes += lister.value(key, data, start, min(start + size, len(data)), name.parameters)
-    return _finished(nodes)
+    for at in range(start, end, size):
+        nodes += lister.value(key, data, at, min(at + size, end), name.parameters)
+    return ListedBytes(nodes)
 
 
 def listing_as(
@@ -62,21 +95,21 @@ def listing_as(
     parameters: Sequence[int] = (),
     position: int = 0,
     size: int | None = None,
-) -> Iterator[str]:
-    """Yield the lines that say each byte of a file, or of a part of one, read as a type.
+) -> ListedBytes:
+    """List each byte of a file, or of a part of one, read as a type.
 
     Args:
-        path: any file.
+        path: any file, local or remote.
         type_key: key of the type: ``index.time_index``.
         parameters: arguments of the type.
         position: byte offset of the first byte.
         size: number of bytes, None for all that are left.
 
     Raises:
-        KafkaSpecError: the file cannot be read, or there are more than ``MOST`` bytes.
+        KafkaSpecError: the file cannot be read, has no such byte, or there are more than ``MOST``.
     """
-    data = _data(Path(path), position, size)
-    return _finished(Lister().value(type_key, data, parameters=parameters))
+    data = read_part(as_path(path), position, size, most=MOST)
+    return ListedBytes(Lister().value(type_key, data, parameters=parameters))
 
 
 def assemble(text: str, file: str = "") -> tuple[bytes, list[Recomputed]]:
@@ -98,18 +131,10 @@ def assemble(text: str, file: str = "") -> tuple[bytes, list[Recomputed]]:
     return data, assembler.follows
 
 
-def _data(path: Path, position: int = 0, size: int | None = None) -> bytes:
-    """Return the bytes of a file, or of a part of one."""
-    with closing(FileReading(path)) as file:
-        left = file.size - position
-        if left < 0:
-            detail = f"byte {position} is not in the file, which has {file.size}"
-            raise make_error(Reason.INVALID_VALUE, detail, file=str(path))
-        wanted = left if size is None else min(size, left)
-        if wanted > MOST:
-            detail = f"{wanted} bytes are too many to list, {MOST} are the most"
-            raise make_error(Reason.TOO_LARGE, detail, file=str(path))
-        return bytes(file.read(position, wanted))
+def _require(position: int | None, size: int, path: Path) -> None:
+    if position is not None and not 0 <= position < size:
+        detail = f"byte {position} is not in the file, which has {size}"
+        raise make_error(Reason.INVALID_VALUE, detail, file=str(path))
 
 
 def _lines(data: bytes) -> list[str | bytes]:
@@ -119,9 +144,3 @@ def _lines(data: bytes) -> list[str | bytes]:
         text = as_text(line.rstrip(b"\r\n"))
         lines.append(line if isinstance(text, bytes) else line.decode())
     return lines
-
-
-def _finished(nodes: list[Node]) -> Iterator[str]:
-    """Yield the lines of nodes; derived values that do not follow are marked as forced."""
-    Assembler(get_codec("python"), force=True).write(nodes)
-    return write(nodes)

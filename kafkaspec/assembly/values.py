@@ -70,6 +70,11 @@ def encoded(codec: Codec, field: FieldLayout, value: Any) -> bytes:
     return codec.serialize(field.type, value)
 
 
+def is_null(node: Node) -> bool:
+    """Return whether a node is the word null; the text in quotes is a text."""
+    return isinstance(node.value, Word) and node.value == NULL
+
+
 def takes(field: FieldLayout) -> str:
     """Say what a field takes, for an error."""
     names = [name for name, _ in ENUMS.get(field.enum, {}).values()]
@@ -104,7 +109,7 @@ def given(field: FieldLayout, node: Node, file: str) -> Any:
     """
     value = node.value
     if holds_bytes(field):
-        if value == NULL and isinstance(value, Word):
+        if is_null(node):
             return None
         if isinstance(value, bytes):
             return value

@@ -50,7 +50,7 @@ def command(
             decorators += getattr(hints[name], "__metadata__", ())
         decorators += shared
         if Reporter in given.values():
-            decorators.append(format_option_with(output.forms if output else ()))
+            decorators.append(format_option_with(output.forms if output else {}))
 
         @wraps(function)
         def call(**values: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Reports in the forms that other programs read: SARIF, JUnit, and metrics of Prometheus.
+"""Reports in the forms that other programs read: SARIF and JUnit.
 
 A report is made of the lines that ``--format json`` prints, so that it says the same. SARIF 2.1.0
 is the standard of OASIS that code hosts show; the XML is that of the reports of JUnit.
@@ -9,34 +9,21 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 from kafkaspec import __version__
+from kafkaspec.analysis.findings import Severity
 from kafkaspec.cli.exits import USAGE
-from kafkaspec.output.atomic import file_aside, writing
+from kafkaspec.conformance.runner import CaseOutcome
 
 _SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
-_DONE: Final = ("passed", "skipped")
-"""Outcomes of cases of which nothing is to be said."""
-_AS_EXPECTED: Final = "expected_failure"
+_SAYS: Final = ("message", "detail", "problem")
+"""Members of lines that say in words what is wrong, in order."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_NOT_A_NAME = re.compile(r"[^a-zA-Z0-9_]")
-
-
-class ReportForm(Protocol):
-    """Collects the lines of a command, and is printed at its end."""
-
-    def add(self, kind: str, content: Mapping[str, Any]) -> None:
-        """Add a line of JSON by its type."""
-
-    def text(self, summary: Mapping[str, Any]) -> str:
-        """Return the report, given the members of the summary."""
 
 
 class Sarif:
@@ -46,12 +33,12 @@ class Sarif:
         self._results: list[dict[str, Any]] = []
 
     def add(self, kind: str, content: Mapping[str, Any]) -> None:
-        """See ``ReportForm``."""
-        if "message" in content or content.get("outcome", _DONE[0]) not in _DONE:
+        """See ``ReportForm`` in ``report``."""
+        if any(name in content for name in _SAYS) and not is_fine(content):
             self._results.append(_result(kind, content))
 
     def text(self, summary: Mapping[str, Any]) -> str:
-        """See ``ReportForm``."""
+        """See ``ReportForm`` in ``report``."""
         rules = sorted({result["ruleId"] for result in self._results})
         driver = {
             "name": "kafkaspec",
@@ -68,15 +55,28 @@ class Sarif:
         return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, indent=1)
 
 
+def is_fine(content: Mapping[str, Any]) -> bool:
+    """Return whether a line is a case of which there is nothing to say."""
+    return content.get("outcome") in (CaseOutcome.PASSED, CaseOutcome.SKIPPED)
+
+
+def is_expected(content: Mapping[str, Any]) -> bool:
+    """Return whether a line is a case that failed as a list says."""
+    return content.get("outcome") == CaseOutcome.EXPECTED_FAILURE
+
+
+def _level(content: Mapping[str, Any]) -> str:
+    """Return the level of SARIF, which has a note for what is worth knowing."""
+    severity = content.get("severity", Severity.ERROR)
+    return "note" if severity == Severity.INFO else str(severity)
+
+
 def _result(kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
     rule = content.get("reason") or content.get("failure") or kind
-    text = " ".join(
-        str(content[name]) for name in ("message", "detail", "why") if content.get(name)
-    )
-    expected = content.get("outcome") == _AS_EXPECTED
+    text = " ".join(str(content[name]) for name in (*_SAYS, "why") if content.get(name))
     result: dict[str, Any] = {
         "ruleId": rule,
-        "level": _LEVELS.get(content.get("severity", "error"), "error"),
+        "level": _level(content),
         "message": {"text": text or rule},
         "properties": dict(content),
     }
@@ -85,11 +85,12 @@ def _result(kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         location["physicalLocation"] = {"artifactLocation": {"uri": _uri(content["file"])}}
         if content.get("position") is not None:
             location["physicalLocation"]["region"] = {"byteOffset": content["position"]}
-    if content.get("id") is not None:
-        location["logicalLocations"] = [{"fullyQualifiedName": content["id"]}]
+    name = content.get("id") or content.get("pattern")
+    if name is not None:
+        location["logicalLocations"] = [{"fullyQualifiedName": name}]
     if location:
         result["locations"] = [location]
-    if expected:
+    if is_expected(content):
         result["suppressions"] = [{"kind": "external", "justification": content.get("why") or ""}]
     return result
 
@@ -108,11 +109,11 @@ class JUnit:
         self._cases: list[Mapping[str, Any]] = []
 
     def add(self, kind: str, content: Mapping[str, Any]) -> None:
-        """See ``ReportForm``."""
+        """See ``ReportForm`` in ``report``."""
         self._cases.append({"kind": kind} | dict(content))
 
     def text(self, summary: Mapping[str, Any]) -> str:
-        """See ``ReportForm``."""
+        """See ``ReportForm`` in ``report``."""
         name = f"kafkaspec {summary['command']}"
         suite = ElementTree.Element("testsuite", name=name, tests=str(len(self._cases)))
         counts = {"failures": 0, "skipped": 0}
@@ -125,12 +126,11 @@ class JUnit:
                 classname=_xml(f"kafkaspec.{summary['command']}.{category}"),
                 name=_xml(identity),
             )
-            outcome = case.get("outcome", "failed")
-            if outcome == _DONE[0]:
+            said = _xml(" ".join(str(case[name]) for name in _SAYS if case.get(name)))
+            if is_fine(case) and not said:
                 continue
-            word = "skipped" if outcome in (_DONE[1], _AS_EXPECTED) else "failure"
+            word = "skipped" if is_fine(case) or is_expected(case) else "failure"
             counts["skipped" if word == "skipped" else "failures"] += 1
-            said = _xml(str(case.get("detail") or case.get("problem") or outcome))
             inner = ElementTree.SubElement(element, word, message=said)
             if word == "failure":
                 inner.set("type", str(case.get("failure") or case["kind"]))
@@ -146,41 +146,3 @@ class JUnit:
 def _xml(text: str) -> str:
     """Return a text without characters that XML cannot hold."""
     return _NOT_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
-
-
-FORMS: Final[Mapping[str, type[Sarif] | type[JUnit]]] = {"sarif": Sarif, "junit": JUnit}
-"""Each form by the word of ``--format``."""
-
-
-def write_metrics(file: Path, summary: Mapping[str, Any]) -> None:
-    """Write metrics to a file, which is replaced when the new one is whole.
-
-    Raises:
-        KafkaSpecError: ``unreadable``: it cannot be written.
-    """
-    with writing(file), file_aside(file, replace=True) as out:
-        out.write(metrics(summary).encode())
-
-
-def metrics(summary: Mapping[str, Any]) -> str:
-    """Return the members of a summary as gauges, for Prometheus' collector of text files.
-
-    A number is a gauge, ``kafkaspec_verify_batches``; of counts by word, each is one with the label
-    ``kind``. The time of the run is one too.
-    """
-    prefix = f"kafkaspec_{_NOT_A_NAME.sub('_', summary['command'])}"
-    lines: list[str] = []
-    for name, value in summary.items():
-        if isinstance(value, bool | int | float):
-            lines += _gauge(f"{prefix}_{name}", {"": value})
-        elif isinstance(value, Mapping):
-            lines += _gauge(f"{prefix}_{name}_by_kind", value)
-    lines += _gauge(f"{prefix}_last_run_timestamp_seconds", {"": round(time.time(), 3)})
-    return "\n".join(lines) + "\n"
-
-
-def _gauge(name: str, values: Mapping[str, Any]) -> Iterator[str]:
-    yield f"# TYPE {name} gauge"
-    for kind, value in values.items():
-        label = f"{{kind={json.dumps(kind, ensure_ascii=False)}}}" if kind else ""
-        yield f"{name}{label} {value if not isinstance(value, bool) else int(value)}"

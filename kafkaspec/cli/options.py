@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import wraps
@@ -101,7 +101,7 @@ class Words(click.Choice):  # type: ignore[type-arg]  # takes none before click 
         return super().convert(value, param, ctx)
 
 
-def format_option_with(forms: Sequence[str] = ()) -> Callable[[Command], Command]:
+def format_option_with(forms: Iterable[str] = ()) -> Callable[[Command], Command]:
     """Add ``--format`` as ``output_format``, with further words for forms of other programs."""
     return click.option(
         "--format",

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -32,7 +31,6 @@ from typing import (
 import click
 
 from kafkaspec.cli.console import TableColumn, note, print_json, print_table, say, stdout_console
-from kafkaspec.cli.forms import FORMS, ReportForm, write_metrics
 from kafkaspec.results import Assumption, OffsetRange, as_json, member_types
 
 if TYPE_CHECKING:
@@ -165,13 +163,13 @@ class Output:
         self,
         summary: Line | Mapping[str, Any] | None = None,
         more: str | None = None,
-        forms: Sequence[str] = (),
+        forms: Mapping[str, str] | None = None,
         **lines: Line,
     ) -> None:
         """Declare them.
 
         Args:
-            forms: further words of ``--format``, of ``FORMS``.
+            forms: further words of ``--format``, each with the ``module:name`` of its form.
             summary: further members of the summary.
             more: ``module:name`` of a function that returns types of members, by type of line.
             lines: the lines by type. An underscore at the end is left out: ``break_``.
@@ -180,7 +178,7 @@ class Output:
         own = summary if isinstance(summary, Line) else Line(members=summary)
         self._summary = replace(own, sources=(Summary, *own.sources))
         self._more = more
-        self.forms = forms
+        self.forms = forms or {}
 
     @cached_property
     def lines(self) -> dict[str, Line]:
@@ -235,6 +233,16 @@ class ReportCommand(click.Command):
         super().format_epilog(ctx, formatter)
 
 
+class ReportForm(Protocol):
+    """Collects the lines of a command, and is printed at its end."""
+
+    def add(self, kind: str, content: Mapping[str, Any]) -> None:
+        """Add a line of JSON by its type."""
+
+    def text(self, summary: Mapping[str, Any]) -> str:
+        """Return the report, given the members of the summary."""
+
+
 class Reporter:
     """Prints what a command found in the form that was asked for: each method is for one form.
 
@@ -251,8 +259,8 @@ class Reporter:
         """
         self._ctx = ctx
         self._output: Output = getattr(ctx.command, "output", None) or Output()
-        made = FORMS.get(output_format)
-        self._form: ReportForm | None = None if made is None else made()
+        made = self._output.forms.get(output_format)
+        self._form: ReportForm | None = None if made is None else _resolved(made)()
         self.as_json = output_format == "json" or made is not None
 
     def line(self, kind: str, /, *parts: Any, **members: Any) -> None:
@@ -322,14 +330,18 @@ class Reporter:
             self._form.add(kind, content)
 
     def finish(
-        self, counts: Counts, text: str = "", metrics: Path | None = None, **members: Any
+        self,
+        counts: Counts,
+        text: str = "",
+        also: Callable[[Mapping[str, Any]], None] | None = None,
+        **members: Any,
     ) -> NoReturn:
         """Print the summary, and exit with the code of the counts.
 
         Args:
             counts: what was read and found.
             text: the summary for people.
-            metrics: file to write the numbers of the summary to.
+            also: takes the members of the summary, too.
             members: further members of the summary in JSON; null where one is not given.
         """
         head = {"command": _words(self._ctx), "exit_code": counts.exit_code}
@@ -342,8 +354,8 @@ class Reporter:
             print_json("summary", summary)
         elif text:
             note(text)
-        if metrics is not None:
-            write_metrics(metrics, summary)
+        if also is not None:
+            also(summary)
         self._ctx.exit(counts.exit_code)
 
 

@@ -263,6 +263,35 @@ def read_beside(path: str | PathLike[str]) -> Source:
     return _whole(reading, SIDE_FILE_BYTES)
 
 
+def read_part(
+    path: str | PathLike[str], position: int = 0, size: int | None = None, *, most: int
+) -> bytes:
+    """Read some bytes of a file.
+
+    Args:
+        path: the file, local or remote.
+        position: byte offset of the first one.
+        size: how many, as far as the file has them; None for all that are left.
+        most: the largest number to read.
+
+    Raises:
+        KafkaSpecError: ``unreadable``; ``invalid_value``, the file has no such byte;
+            ``too_large``, there are more than ``most``.
+    """
+    with closing(path.reading() if isinstance(path, RemotePath) else FileReading(path)) as file:
+        left = file.size - position
+        if left < 0:
+            detail = f"byte {position} is not in the file, which has {file.size}"
+            raise make_error(Reason.INVALID_VALUE, detail, file=file.name)
+        wanted = left if size is None else min(size, left)
+        if wanted > most:
+            detail = (
+                f"{wanted} bytes are too many, {most} the most; choose some (--position, --size)"
+            )
+            raise make_error(Reason.TOO_LARGE, detail, file=file.name)
+        return bytes(file.read(position, wanted))
+
+
 def _whole(reading: Reading, most: int) -> Source:
     with closing(reading):
         if reading.size > most:

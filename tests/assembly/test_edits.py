@@ -9,6 +9,7 @@ import pytest
 import kafkaspec as ks
 from kafkaspec.assembly import assemble, listing
 from kafkaspec.errors import KafkaSpecError, Reason
+from tests import goldens
 from tests.cli.helpers import first_segment, golden, run
 
 CODECS = ("codec-none-0", "codec-gzip-0", "codec-snappy-0", "codec-lz4-0", "codec-zstd-0")
@@ -19,8 +20,12 @@ def _text(partition: str, version: str = "4.3.1") -> str:
 
 
 def _written(tmp_path: Path, text: str) -> Path:
+    return _file(tmp_path, assemble(text)[0])
+
+
+def _file(tmp_path: Path, data: bytes | bytearray) -> Path:
     path = tmp_path / f"{0:020}.log"
-    path.write_bytes(assemble(text)[0])
+    path.write_bytes(data)
     return path
 
 
@@ -50,6 +55,14 @@ def test_offsets_follow_when_a_record_goes(tmp_path: Path) -> None:
     deltas = [record.offset - batch.base_offset for record in records]
     assert deltas == list(range(11))
     assert batch.last_offset == batch.base_offset + 10
+
+
+def test_lengths_counts_and_checksums_may_be_left_out() -> None:
+    """The bytes are those of the broker, and nothing is said to be other than written."""
+    source = first_segment(golden("4.3.1", "codec-none-0"))
+    derived = ("len_message:", "crc:", "num_records:", "len_body:", "num_headers:", "len_key:")
+    text = "\n".join(line for line in listing(source) if not line.strip().startswith(derived))
+    assert assemble(text) == (source.read_bytes(), [])
 
 
 def test_a_forced_value_stays_wrong(tmp_path: Path) -> None:
@@ -156,3 +169,89 @@ def test_one_entry(tmp_path: Path) -> None:
         "assembly",
     ).stdout
     assert assemble(part)[0] == source.read_bytes()[at:]
+
+
+def test_the_text_null_is_not_null(tmp_path: Path) -> None:
+    record = ks.Record(0, 0, b"null", b"null", (("null", b"null"), ("h", None)))
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(ks.encode([record]))
+    text = "\n".join(listing(path))
+    assert "!" not in text
+    longer = _written(tmp_path, text.replace('key: "null"', 'key: "nulls"'))
+    (found,) = ks.open(longer, crc="raise").records()
+    assert (found.key, found.headers) == (b"nulls", (("nulls", b"null"), ("h", None)))
+
+
+@pytest.mark.parametrize(
+    "damage", ["none", "cut", "cut at a field", "checksum", "length", "tail", "payload"]
+)
+def test_damage_is_counted_as_in_the_table(tmp_path: Path, damage: str) -> None:
+    """Both forms of ``explain`` end with the same exit code; the text says what is wrong."""
+    codec = "gzip" if damage == "payload" else "none"
+    data = bytearray(first_segment(golden("4.3.1", f"codec-{codec}-0")).read_bytes())
+    size = ks.Segment(bytes(data)).batch_at(0).end
+    data = data[:size]
+    match damage:
+        case "cut":
+            data = data[:-3]
+        case "cut at a field":
+            data = data[:12]
+        case "checksum":
+            data[-1] ^= 1
+        case "length":
+            data[11] += 1
+        case "payload":
+            data[70:75] = bytes(5)
+            text = "\n".join(listing(_file(tmp_path, data)))
+            crc = next(line for line in text.split("\n") if line.lstrip().startswith("crc:"))
+            data = bytearray(assemble(text.replace(crc, crc.rstrip(" !")))[0])
+        case "tail":
+            data += b"\xff" * 5
+    path = _file(tmp_path, data)
+    table = run("explain", path)
+    result = run("explain", path, "--format", "assembly")
+    if damage == "tail":  # the table has the first entry only
+        table = run("explain", path, "--position", str(size))
+    assert result.exit_code == table.exit_code == (damage != "none"), result.output
+    assert bool(result.stderr) == (damage != "none")
+    assert assemble(result.stdout)[0] == data
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--records", "2"], "--records is not for --format assembly"),
+        (["--full"], "--full is not for --format assembly"),
+        (["--position", "999999"], "byte 999999 is not in the file"),
+        (["--offset", "999999"], "no batch holds offset 999999"),
+    ],
+)
+def test_options_that_are_refused(arguments: list[str], said: str) -> None:
+    source = first_segment(golden("4.3.1", "codec-none-0"))
+    result = run("explain", source, "--format", "assembly", *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+
+
+def test_one_entry_of_an_index(tmp_path: Path) -> None:
+    """``--position`` is any byte of it; a log offset is of a segment, a text file has neither."""
+    source = first_segment(golden("4.3.1", "segments-0")).with_suffix(".index")
+    whole = run("explain", source, "--format", "assembly").stdout
+    entry = run("explain", source, "--format", "assembly", "--position", "11").stdout
+    assert assemble(entry)[0] == source.read_bytes()[8:16]
+    assert entry in whole
+    assert run("explain", source, "--format", "assembly", "--offset", "1").exit_code == 2
+    assert run("explain", source, "--format", "assembly", "--position", "9999").exit_code == 2
+    checkpoint = source.parent / "leader-epoch-checkpoint"
+    assert run("explain", checkpoint, "--format", "assembly", "--position", "1").exit_code == 2
+
+
+def test_an_object_in_remote_storage_is_a_segment() -> None:
+    """As in the table: an object is shown as the segment in it."""
+    remote = goldens.GOLDEN / "4.3.1" / "tiered" / "remote"
+    objects = sorted(remote.rglob("*.log"))
+    assert objects
+    for path in objects:
+        result = run("explain", path, "--format", "assembly")
+        assert result.exit_code == run("explain", path).exit_code == 0, result.output
+        assert assemble(result.stdout)[0] == path.read_bytes()

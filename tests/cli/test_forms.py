@@ -97,12 +97,13 @@ def test_conform_as_junit_and_sarif(tmp_path: Path) -> None:
     """A testee that answers all cases alike: its failures, and an expectation that is stale."""
     testee, expected = tmp_path / "testee.py", tmp_path / "expected"
     testee.write_text(TESTEE)
-    expected.write_text("structure/index.index/nothing wrong it is known\n")
+    expected.write_text("structure/index.index/noth* crashed it was so\n")
     command: list[str | Path] = [
         "conform", "--testee", f"{sys.executable} {testee}", "--only", "structure/index.*",
         "--expected-failures", expected, "--format",
     ]  # fmt: skip
-    told = [each for each in lines(run(*command, "json")) if each["type"] == "case"]
+    printed = lines(run(*command, "json"))
+    told = [each for each in printed if each["type"] == "case"]
     failed = [each["id"] for each in told if each["outcome"] == "failed"]
     assert failed
     result = run(*command, "junit")
@@ -117,9 +118,12 @@ def test_conform_as_junit_and_sarif(tmp_path: Path) -> None:
     named = [
         each["locations"][0]["logicalLocations"][0]["fullyQualifiedName"]
         for each in once["results"]
-        if "locations" in each and "suppressions" not in each
+        if "suppressions" not in each
     ]
-    assert named == failed
+    stale = [each["pattern"] for each in printed if each["type"] == "stale"]
+    assert stale
+    assert named == [*failed, *stale]
+    assert sum(case.get("name") in stale for case in suite) == len(stale)
 
 
 def test_an_unknown_form_is_refused() -> None:

@@ -27,7 +27,7 @@ from kafkaspec.conformance.runner import CaseOutcome, ExpectedFailuresError, Run
 from kafkaspec.conformance.vectors import vector_cases
 
 OUTPUT = Output(
-    forms=("junit", "sarif"),
+    forms={"junit": "kafkaspec.cli.forms:JUnit", "sarif": "kafkaspec.cli.forms:Sarif"},
     stale=line(line=int, pattern=str, problem=str),
     case=line(id=str, outcome=CaseOutcome, failure=CaseFailure | None, detail=str, why=str),
     summary=line("kafkaspec.conformance.runner:RunSums"),

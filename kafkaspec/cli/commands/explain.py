@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kafkaspec._generated.layout import ENUMS, LAYOUTS
-from kafkaspec.assembly import listing, listing_as
+from kafkaspec.assembly import MOST, listing, listing_as
 from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.commands.explain_data import (
     Section,
@@ -38,9 +37,9 @@ from kafkaspec.cli.options import CodecName, Decode, LogFormat, PathsOrUrls
 from kafkaspec.codecs import Origin, codec_names, get_codec
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition
-from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
+from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
-from kafkaspec.io.local import FileReading
+from kafkaspec.io.local import read_part
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 ASSEMBLY: Final = "assembly"
+_FOR_SEGMENTS: Final = "--offset is for segments; give --position"
 
 _EPILOG = """
 Output of --format json, one object for each field: file, section, path, start, end,
@@ -65,8 +65,9 @@ Of a directory, stderr says which files are left out: empty ones, those that are
 not Kafka's, and partitions that are being deleted or moved.
 
 Exit codes: 0 explained, 1 some field does not follow the specification, a checksum
-is wrong (or a codec of --codec disagrees), or one of several files cannot be read,
-2 wrong usage or nothing can be read.
+is wrong (of --format assembly: or a length or count; of --codec: or a codec
+disagrees), or one of several files cannot be read, 2 wrong usage or nothing can be
+read.
 """
 
 
@@ -129,9 +130,9 @@ def explain_command(
         raise click.UsageError("--parameter, --size and --codec go with --as")
     if log_format is not None and offset is not None:
         raise click.UsageError("--as takes --position, not --offset")
-    inputs = Inputs(paths)
     if output_format == ASSEMBLY:
-        ctx.exit(_print_assembly(paths, inputs, offset, position, log_format, parameters, size))
+        ctx.exit(_print_assembly(ctx, paths, offset, position, size))
+    inputs = Inputs(paths)
     console = None if output_format == "json" else stdout_console()
     if log_format is None:
         paths = tuple(_shown(path) for path in paths)
@@ -166,40 +167,69 @@ def explain_command(
     ctx.exit(USAGE if inputs.unreadable and not inputs.read else inputs.exit_code)
 
 
+_NOT_OF_ASSEMBLY: Final = ("max_records", "codec", "decode", "full")
+"""Parameters of what people read: assembly has all bytes."""
+
+
 def _print_assembly(
+    ctx: click.Context,
     paths: Sequence[Path],
-    inputs: Inputs,
     offset: int | None,
     position: int | None,
-    type_name: str | None,
-    parameters: tuple[int, ...],
     size: int | None,
 ) -> int:
     """Print the lines of one file, and return the exit code."""
+    given = {name for name in _NOT_OF_ASSEMBLY if _is_given(ctx, name)}
+    if given:
+        options = {parameter.name: parameter.opts[0] for parameter in ctx.command.params}
+        raise click.UsageError(f"{options[min(given)]} is not for --format {ASSEMBLY}")
     if len(paths) != 1 or paths[0].is_dir():
-        raise click.UsageError("--format assembly takes one file")
-    (file,) = paths
+        raise click.UsageError(f"--format {ASSEMBLY} takes one file")
+    type_name, inputs = ctx.params["log_format"], Inputs(paths)
+    (file,) = paths if type_name is not None else map(_shown, paths)
     try:
         if type_name is not None:
             key = type_named(type_name)
-            given = parameters_of(file, key, parameters)
-            lines = listing_as(file, key, given, position or 0, size)
+            parameters = parameters_of(file, key, ctx.params["parameters"])
+            found = listing_as(file, key, parameters, position or 0, size)
         else:
-            if offset is not None or position is not None:
-                with Segment(file, codec="kaitai") as segment:
-                    position = (
-                        entry_at(segment, position)
-                        if position is not None
-                        else find_position(segment, offset or 0)
-                    )
-            lines = listing(file, position)
-        for line in lines:
+            found = listing(file, _entry(file, offset, position))
+        for line in found:
             say(line)
     except KafkaSpecError as error:
         inputs.cannot_read(error)
         return USAGE
     inputs.read += 1
+    for each in found.errors:
+        inputs.found(str(each))
+    if found.cuts:
+        where = count_text(found.cuts, "place")
+        inputs.found(f"{file}: {count_text(found.unread, 'byte')} without a field, in {where}")
+    if found.wrong:
+        what = count_text(found.wrong, "value does", "values do")
+        inputs.found(f"{file}: {what} not follow from the rest: see ! and raw")
     return inputs.exit_code
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def _entry(file: Path, offset: int | None, position: int | None) -> int | None:
+    """Return the byte offset of the entry that holds a log offset or a byte, None for all."""
+    if names.is_text(file.name):
+        refuse_options(offset=offset is not None, position=position is not None)
+    name = names.parse_segment(file.name)
+    if name is not None and name.kind not in names.SEGMENTS:
+        if offset is not None:
+            raise click.UsageError(_FOR_SEGMENTS)
+        return position
+    if offset is None and position is None:
+        return None
+    with Segment(file, codec="kaitai") as segment:
+        return (
+            entry_at(segment, position or 0) if offset is None else find_position(segment, offset)
+        )
 
 
 def _shown(path: Path) -> Path:
@@ -263,7 +293,7 @@ def _sections(
     name = names.parse_segment(file.name)
     if name is not None and name.kind not in names.SEGMENTS:
         if offset is not None:
-            raise click.UsageError("--offset is for segments; give --position")
+            raise click.UsageError(_FOR_SEGMENTS)
         yield from explain_sidecar(file, position or 0, max_records)
         return
     if position is None:
@@ -396,10 +426,6 @@ def json_objects(section: Section) -> Iterator[dict[str, Any]]:
 # -- --as -------------------------------------------------------------------------------------
 
 
-MOST: Final = 16 << 20
-"""Maximum number of bytes to explain at once: every field is an object."""
-
-
 def type_named(text: str) -> str:
     """Return the key of the type that ``text`` names: ``index.time_index``, or ``time_index``.
 
@@ -443,21 +469,11 @@ def explain_type(
         The section to show, and one line for each codec that disagrees.
 
     Raises:
-        UsageError: the parameters are not those of the type, or there are too many bytes.
-        KafkaSpecError: the file cannot be read, or has no such byte.
+        UsageError: the parameters are not those of the type.
+        KafkaSpecError: the file cannot be read, has no such byte, or there are too many.
     """
     parameters = parameters_of(path, type_key, given)
-    with closing(FileReading(path)) as file:
-        left = file.size - position
-        if left < 0:
-            detail = f"byte {position} is not in the file, which has {file.size}"
-            raise make_error(Reason.INVALID_VALUE, detail, file=str(path))
-        wanted = left if size is None else min(size, left)
-        if wanted > MOST:
-            raise click.UsageError(
-                f"{wanted} bytes are too many; choose some with --position and --size"
-            )
-        data = bytes(file.read(position, wanted))
+    data = read_part(path, position, size, most=MOST)
     kaitai = KaitaiCodec()
     origin = Origin(str(path), position)
     fields = kaitai.positions(type_key, data, parameters=parameters, origin=origin)

@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -32,6 +33,7 @@ from kafkaspec.cli.console import (
     warn,
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
+from kafkaspec.cli.metrics import write_metrics
 from kafkaspec.cli.options import (
     FileFormat,
     Jobs,
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 OUTPUT = Output(
-    forms=("sarif",),
+    forms={"sarif": "kafkaspec.cli.forms:Sarif"},
     finding=line(Finding, without=("predicted",)),
     file=line(FileResult),
     failure=line(file=str, message=str),
@@ -187,7 +189,8 @@ def finish(
         undecoded=totals.unread,
     )
     sums = totals.as_dict() | {"clean": clean, "codecs_used": report.codecs}
-    reporter.finish(tally, metrics=metrics, **sums)
+    also = None if metrics is None else partial(write_metrics, metrics)
+    reporter.finish(tally, also=also, **sums)
 
 
 # -- text ------------------------------------------------------------------------------------
