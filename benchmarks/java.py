@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from kafkaspec.model import Record
-from tools.brokers.maven import ToolError, java_tool, resolve, run
+from tools.brokers.maven import ToolError, java_tool, jvm, resolve, run
 from tools.brokers.versions import by_name
 
 KAFKA = by_name("4.3.1")
@@ -76,12 +76,12 @@ class Reader:
 
     def __init__(self, mode: str) -> None:
         self._mode = mode
-        java = java_tool_or_missing()
+        java = jvm_or_missing()
         try:
             path = os.pathsep.join((_compiled().name, f"{jars()}/*"))
         except ToolError as error:
             raise MissingError(str(error).splitlines()[0]) from None
-        command = [java, "-Xmx1g", "-XX:+UseG1GC", "-cp", path, SOURCE.stem]
+        command = [*java, "-Xmx1g", "-XX:+UseG1GC", "-cp", path, SOURCE.stem]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -136,14 +136,14 @@ def touched(records: Iterable[Record]) -> int:
     return total
 
 
-def java_tool_or_missing() -> str:
-    """``java``.
+def jvm_or_missing() -> list[str]:
+    """``java``, with the options that every JVM takes.
 
     Raises:
         MissingError: there is none.
     """
     try:
-        return java_tool("java")
+        return jvm()
     except ToolError as error:
         raise MissingError(str(error)) from None
 
@@ -155,6 +155,6 @@ def dump_command(path: Path) -> list[str]:
         MissingError: there is no Java or no Maven.
     """
     return [
-        java_tool_or_missing(), *_TOOL_FLAGS, "-cp", f"{jars()}/*", KAFKA.dump_class,
+        *jvm_or_missing(), *_TOOL_FLAGS, "-cp", f"{jars()}/*", KAFKA.dump_class,
         "--print-data-log", "--files", str(path),
     ]  # fmt: skip

@@ -15,7 +15,7 @@ import pytest
 
 from kafkaspec.values.fixed import RecordDecoder, fixed
 from kafkaspec.values.options import Options
-from tools.brokers.maven import java_tool, resolve
+from tools.brokers.maven import java_tool, jvm, resolve
 from tools.brokers.versions import by_name
 
 _SOURCE = Path(__file__).with_name("ValueWriter.java")
@@ -46,7 +46,7 @@ def test_values_of_kafkas_own_classes(tmp_path: Path) -> None:
         str(tmp_path),
     ]
     subprocess.run([*command, str(_SOURCE)], check=True, capture_output=True)
-    run = [java_tool("java"), "-cp", f"{tmp_path}:{jars}", _CLASS, str(_ROWS)]
+    run = [*jvm(), "-cp", f"{tmp_path}:{jars}", _CLASS, str(_ROWS)]
     done = subprocess.run(run, check=True, capture_output=True, text=True)
     rows = defaultdict(list)
     for line in done.stdout.splitlines():

@@ -41,6 +41,15 @@ def java_tool(name: str) -> str:
     return found
 
 
+def jvm() -> list[str]:
+    """Return ``java`` with the options that every JVM here takes.
+
+    Without them a JVM that finds the file of its performance counters locked, as another one in a
+    container with the same process id and ``/tmp`` has it, says so on standard output.
+    """
+    return [java_tool("java"), "-XX:-UsePerfData"]
+
+
 def _dependency(coordinate: str, excluded: tuple[str, ...]) -> str:
     group, artifact, version, *classifier = (escape(part) for part in coordinate.split(":"))
     which = "".join(f"<classifier>{name}</classifier>" for name in classifier)

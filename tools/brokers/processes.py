@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.brokers.maven import ToolError, cache_root, class_path, java_tool
+from tools.brokers.maven import ToolError, cache_root, class_path, java_tool, jvm
 from tools.brokers.versions import Version
 from tools.class_data import ClassData
 
@@ -54,7 +54,7 @@ def java_command(work: Path, class_path: Sequence[str], flags: Sequence[str]) ->
     log4j.write_text(_LOG4J)
     log4j2.write_text(_LOG4J2)
     return [
-        java_tool("java"), "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+        *jvm(), "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
         "-Dfile.encoding=UTF-8", "-Dsun.stdout.encoding=UTF-8", "-Dstdout.encoding=UTF-8",
         "-Duser.timezone=UTC", "-Duser.language=en", "-Djava.net.preferIPv4Stack=true",
         f"-Dlog4j.configuration={log4j.as_uri()}", f"-Dlog4j2.configurationFile={log4j2.as_uri()}",

@@ -13,7 +13,15 @@ from pathlib import Path
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.layout import Form, TypeLayout
-from tools.brokers.maven import ToolError, cache_root, find_tool, java_tool, resolve_artifacts, run
+from tools.brokers.maven import (
+    ToolError,
+    cache_root,
+    find_tool,
+    java_tool,
+    jvm,
+    resolve_artifacts,
+    run,
+)
 from tools.specgen.kaitai.emit import compile_specs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +45,7 @@ def java() -> list[str]:
     )  # fmt: skip
     # A testee runs for a short time: the second compiler of the JVM would only cost time.
     return [
-        java_tool("java"), "-XX:TieredStopAtLevel=1", f"-Dkaitai.version={_RUNTIME}",
+        *jvm(), "-XX:TieredStopAtLevel=1", f"-Dkaitai.version={_RUNTIME}",
         "-cp", os.pathsep.join((str(classes), path)), "Testee", str(build / "types.json"),
     ]  # fmt: skip
 

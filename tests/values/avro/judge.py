@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tests.values.avro.made import shown_bytes, shown_float, shown_integer
-from tools.brokers.maven import java_tool
+from tools.brokers.maven import java_tool, jvm
 
 _SOURCE = Path(__file__).with_name("AvroJudge.java")
 
@@ -45,7 +45,7 @@ def asked(questions: Iterable[tuple[str, str, list[bytes]]], work: Path) -> list
     (work / "asked").write_text(lines, encoding="utf-8")
     with (work / "asked").open("rb") as file:
         done = subprocess.run(
-            [java_tool("java"), "-Xmx256m", "-cp", f"{work}:{jars}", _SOURCE.stem],
+            [*jvm(), "-Xmx256m", "-cp", f"{work}:{jars}", _SOURCE.stem],
             stdin=file,
             stdout=subprocess.PIPE,
             check=True,
