@@ -26,11 +26,12 @@ from kafkaspec.model import Record
 
 RESOURCE: Final = "resource/"
 """Ids of these cases begin so."""
-ROOM: Final = 48 << 20
+ROOM: Final = 64 << 20
 """Bytes of memory that a case may take beyond what the testee has before it ..."""
 ROOM_A_BYTE: Final = 24
 """... and for each byte of the case, which is sent as text and decoded."""
 
+_MOST: Final = 2**31 - 1
 _BOMB: Final = 256 << 20
 """Bytes after decompression."""
 _DEPTH: Final = 300
@@ -42,6 +43,7 @@ _LENGTHS: Final = ("len", "count")
 def resource_cases() -> Iterator[Case]:
     """Yield the cases, in order."""
     yield from _hostile_vectors()
+    yield from _hostile_counts()
     yield from _bombs()
     yield from _nested()
 
@@ -59,18 +61,35 @@ def _case(name: str, data: bytes, why: str, needs: str = "") -> Case:
 
 
 def _hostile_vectors() -> Iterator[Case]:
-    """Yield the vectors whose counts and lengths are larger than what follows them."""
+    """Yield the vectors whose counts and lengths are larger than what follows them, as their types
+    and, where they can be in one, in a log."""
+    hostile = set()
     for case in vector_cases():
-        if case.category == "structure" and isinstance(case.expected, Refusal):
+        category, _, of = case.id.partition("/")
+        if category == "structure" and isinstance(case.expected, Refusal):
             layout = LAYOUTS[case.extra["type"]]
             field = case.expected.path.rpartition("/")[2]
             if any(each.id == field and each.derive in _LENGTHS for each in layout.fields):
-                yield replace(
-                    case,
-                    id=case.id.replace("structure/", RESOURCE, 1),
-                    expected=Refusal(),
-                    most_memory=bound_of(case.data),
-                )
+                hostile.add(of)
+        if of in hostile and isinstance(case.expected, Refusal):
+            name = of if category == "structure" else f"log/{of}"
+            bound = bound_of(case.data)
+            yield replace(case, id=RESOURCE + name, expected=Refusal(), most_memory=bound)
+
+
+def _hostile_counts() -> Iterator[Case]:
+    """Yield batches of one record whose headers say that there are many."""
+    count = KINDS[CURRENT].count
+    for codec, name in enumerate(compression.NAMES):
+        if not codec or compression.is_coded(codec, CURRENT):
+            record = Record(0, NO_TIMESTAMP, None, b"x")
+            data = encode([record], magic=CURRENT, compression=name)
+            python = get_codec("python")
+            entry: Any
+            entry, _ = python.parse(ENTRY, data)
+            setattr(entry.message, count, _MOST)
+            why = f"{_MOST} records, says a batch of one, compressed with {name}."
+            yield _case(f"count/{name}", python.serialize(ENTRY, entry), why, needs=name)
 
 
 def _bombs() -> Iterator[Case]:

@@ -73,7 +73,11 @@ def test_the_cases_have_all_kinds() -> None:
         "resource/nested/0",
         "resource/nested/1",
     }
-    assert sum("/bomb/" not in name and "/nested/" not in name for name in ids) > 100
+    counts = {name.rpartition("/")[2] for name in ids if "/count/" in name}
+    assert counts == set(compression.NAMES)
+    logs = [case for case in cases if case.id.startswith("resource/log/")]
+    assert {case.id.split("/")[3].partition(".")[0] for case in logs} >= {"num_headers", "len_key"}
+    assert len(ids) - len(logs) > 100
     assert all(case.most_memory for case in cases)
     bomb = next(case for case in cases if case.id == "resource/bomb/gzip")
     payload = bomb.data[61:]
