@@ -29,8 +29,9 @@ COMPILER_VERSION = "0.11"
 _GROUP = "io.kaitai"
 _ARTIFACT = "kaitai-struct-compiler_2.13"
 _MAIN_CLASS = "io.kaitai.struct.JavaMain"
-SHORT_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""Options of a JVM that runs for seconds: its second compiler would only cost time."""
+SHORT_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData")
+"""Options of a JVM that runs for seconds: its second compiler would only cost time, and a warning
+that the file of its counters is locked would count as one of the compiler."""
 PYTHON = ("-t", "python", "-w", "--read-pos", "--python-package", ".")
 _POM = f"""\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
