@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from kafkaspec import compression
 from kafkaspec.conformance.dump_text import shown
+from kafkaspec.conformance.levels import CaseLevel, codecs_in, level_of
 from kafkaspec.conformance.protocol import (
     ANSWERS,
     CaseFailure,
@@ -30,6 +32,9 @@ CATEGORIES: Final = {
     "checksum": "the same files with one bit changed",
 }
 """Categories of cases by the first part of their ids; ``resource`` is asked for by an option."""
+
+_LOGS: Final = frozenset({RequestKind.LOG, RequestKind.CONTROL_RECORDS})
+"""Kinds of requests whose bytes are log entries."""
 
 _SHORT: Final = frozenset({Reason.TRUNCATED, Reason.OVERRUN})
 """These two differ in where the input ends, which moves when a case is wrapped."""
@@ -138,6 +143,7 @@ class Case:
         checksum: only a decoder that verifies checksums can pass.
         most_memory: bytes of memory that the answer may take; None for any.
         needs: codec that the testee must decompress itself, "" for none.
+        framed: it is about entries of a log, and not about their records.
     """
 
     id: str
@@ -149,11 +155,28 @@ class Case:
     checksum: bool = False
     most_memory: int | None = None
     needs: str = ""
+    framed: bool = False
 
     @property
     def category(self) -> str:
         """First part of the id, a key of ``CATEGORIES`` or ``resource``."""
         return self.id.split("/", 1)[0]
+
+    @cached_property
+    def codecs(self) -> frozenset[str]:
+        """Names of the compressions of a log; none for other bytes."""
+        return codecs_in(self.data) if self.kind in _LOGS else frozenset()
+
+    @cached_property
+    def level(self) -> CaseLevel:
+        """The level, which says what it asks of a decoder."""
+        return level_of(
+            self.kind,
+            self.codecs,
+            type_key=self.extra.get("type", ""),
+            framed=self.checksum or self.framed,
+            bounded=self.most_memory is not None,
+        )
 
     def request(self, hello: Hello) -> dict[str, Any]:
         """Return the request to a testee with the abilities that it reported."""
@@ -162,7 +185,7 @@ class Case:
             "kind": self.kind.value,
             "data": encode_bytes(self.data),
         }
-        if self.kind in (RequestKind.LOG, RequestKind.CONTROL_RECORDS):
+        if self.kind in _LOGS:
             given = decompressed(self.data, hello.compression)
             if any(item is not None for item in given):
                 request["decompressed"] = given

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TypedDict
 
 from kafkaspec.conformance.cases import Case
+from kafkaspec.conformance.levels import CaseLevel
 from kafkaspec.conformance.process import BreakdownError, StartError, Testee
 from kafkaspec.conformance.protocol import CaseFailure, Hello
 
@@ -111,6 +112,41 @@ class Result:
     expected: ExpectedFailure | None = None
 
 
+class LevelState(StrEnum):
+    """The state of a testee at a level; a closed list."""
+
+    PASSED = "passed"
+    """It passed every case of the kinds that it reads."""
+    FAILED = "failed"
+    """It failed a case, expected or not."""
+    INCOMPLETE = "incomplete"
+    """It failed none, but skipped some, or was helped with what it does not decompress."""
+    NOT_SUPPORTED = "not_supported"
+    """It passed none, and was asked none that it does not skip."""
+    NOT_RUN = "not_run"
+    """No case of the level was chosen."""
+
+
+class LevelSums(TypedDict):
+    """The sums of a level.
+
+    Attributes:
+        state: what the testee showed.
+        passed: number of cases.
+        failed: number of cases that failed and should not.
+        expected_failure: number of cases that failed as the list says.
+        skipped: number of cases that it skipped, or for which it got what it does not decompress.
+        not_supported: number of cases of kinds that it does not read.
+    """
+
+    state: LevelState
+    passed: int
+    failed: int
+    expected_failure: int
+    skipped: int
+    not_supported: int
+
+
 class Stale(TypedDict):
     """A line of a list of expected failures that is not true, or no longer."""
 
@@ -127,7 +163,9 @@ class RunSums(TypedDict):
         version: of what was tested.
         as_expected: whether there is no unexpected failure, and no stale line in the list.
         breakdowns: how often it crashed, hung, or answered nonsense.
-        categories: numbers of cases by category and outcome.
+        levels: sums by level.
+        categories: numbers of cases by the first part of their ids and by outcome; ``levels``
+            replaces it, and it goes in 0.4.0.
         failures: numbers of failures by kind.
         stale: lines of the list that are not true.
     """
@@ -136,6 +174,7 @@ class RunSums(TypedDict):
     version: str | None
     as_expected: bool
     breakdowns: int
+    levels: dict[str, LevelSums]
     categories: dict[str, dict[str, int]]
     failures: dict[str, int]
     stale: list[Stale]
@@ -229,6 +268,24 @@ class Run:
             result.outcome is CaseOutcome.FAILED for result in self.results
         )
 
+    def by_level(self) -> dict[CaseLevel, LevelSums]:
+        """Return the sums of every level."""
+        hello = self.hello
+        counts: dict[CaseLevel, Counter[str]] = {level: Counter() for level in CaseLevel}
+        for result in self.results:
+            case, word = result.case, result.outcome.value
+            if hello is not None and case.kind not in hello.kinds:
+                word = LevelState.NOT_SUPPORTED.value
+            elif (
+                hello is not None
+                and case.level is CaseLevel.COMPRESSION
+                and result.outcome is CaseOutcome.PASSED
+                and not case.codecs <= hello.compression
+            ):
+                word = CaseOutcome.SKIPPED.value
+            counts[case.level][word] += 1
+        return {level: _level_sums(counts[level]) for level in CaseLevel}
+
     def by_category(self) -> dict[str, Counter[str]]:
         """Count results by outcome for each category, in the order of the cases."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -244,6 +301,7 @@ class Run:
             "version": hello.version if hello else None,
             "as_expected": self.as_expected,
             "breakdowns": self.breakdowns,
+            "levels": {level.value: sums for level, sums in self.by_level().items()},
             "categories": {
                 category: {outcome.value: counts[outcome] for outcome in CaseOutcome}
                 for category, counts in self.by_category().items()
@@ -256,3 +314,25 @@ class Run:
                 for item, problem in self.stale
             ],
         }
+
+
+def _level_sums(counts: Counter[str]) -> LevelSums:
+    failed = counts[CaseOutcome.FAILED] + counts[CaseOutcome.EXPECTED_FAILURE]
+    if not counts:
+        state = LevelState.NOT_RUN
+    elif failed:
+        state = LevelState.FAILED
+    elif not counts[CaseOutcome.PASSED]:
+        state = LevelState.NOT_SUPPORTED
+    elif counts[CaseOutcome.SKIPPED]:
+        state = LevelState.INCOMPLETE
+    else:
+        state = LevelState.PASSED
+    return {
+        "state": state,
+        "passed": counts[CaseOutcome.PASSED],
+        "failed": counts[CaseOutcome.FAILED],
+        "expected_failure": counts[CaseOutcome.EXPECTED_FAILURE],
+        "skipped": counts[CaseOutcome.SKIPPED],
+        "not_supported": counts[LevelState.NOT_SUPPORTED],
+    }

@@ -18,30 +18,56 @@ from kafkaspec.cli.console import TableColumn, count_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName
 from kafkaspec.cli.report import Output, Reporter, Tally, line
+from kafkaspec.conformance.badge import write_badge
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.goldens import GoldenError, golden_cases
+from kafkaspec.conformance.levels import CaseLevel
 from kafkaspec.conformance.process import StartError, Testee
 from kafkaspec.conformance.protocol import CaseFailure
 from kafkaspec.conformance.resource import RESOURCE, resource_cases
-from kafkaspec.conformance.runner import CaseOutcome, ExpectedFailuresError, Run, read_expected
+from kafkaspec.conformance.runner import (
+    CaseOutcome,
+    ExpectedFailuresError,
+    LevelState,
+    LevelSums,
+    Run,
+    read_expected,
+)
 from kafkaspec.conformance.vectors import vector_cases
 
 OUTPUT = Output(
     forms={"junit": "kafkaspec.cli.forms:JUnit", "sarif": "kafkaspec.cli.forms:Sarif"},
     stale=line(line=int, pattern=str, problem=str),
-    case=line(id=str, outcome=CaseOutcome, failure=CaseFailure | None, detail=str, why=str),
+    case=line(
+        id=str,
+        level=CaseLevel,
+        outcome=CaseOutcome,
+        failure=CaseFailure | None,
+        detail=str,
+        why=str,
+    ),
     summary=line("kafkaspec.conformance.runner:RunSums"),
 )
 _EPILOG = """
-Protocol of a testee: docs/guide/conform.md. Ids of cases begin with
+Protocol of a testee: docs/guide/conform.md. A testee passes a level if it passes all cases
+of it whose kind it reads:
+  framing       entries, headers of batches, checksums
+  records       records and messages that are not compressed
+  compression   those that are
+  transactions  control records
+  indexes       indexes and producer snapshots
+  messages      Kafka's own messages, and other contents of records
+  resource      counts, lengths, bombs and depth that no decoder should follow,
+                with a bound on its memory (with --resource)
+
+Ids of cases begin with
   structure  types of the specification, by its vectors
   record     the vectors of records and messages, each in a separate log
   segment, control, index, snapshot
              files that brokers wrote, compared with the producer's
              acknowledgements and the dump tool (with --cases)
   checksum   such files with one bit changed (with --cases)
-  resource   counts, lengths, bombs and depth that no decoder should follow, with a
-             bound on its memory (with --resource)
+  resource   those of that level
 
 The vectors are part of every installation. Files of brokers are not: a clone
 of the repository has them in tests/golden.
@@ -74,6 +100,12 @@ def conform_command(
     resource: bool = option(
         "Also hostile counts, bombs and depth, with a bound on the memory of the testee (Linux)."
     ),
+    levels: tuple[str, ...] = option(
+        "--only-level",
+        "Levels to run, all but resource by default. Can be repeated.",
+        multiple=True,
+        type=click.Choice([str(level) for level in CaseLevel]),
+    ),
     only: tuple[str, ...] = option("Cases to run. Can be repeated.", metavar="PATTERN"),
     expected_file: Path | None = option(
         "--expected-failures",
@@ -84,6 +116,11 @@ def conform_command(
     timeout: float = option(
         "Seconds for one answer.", type=click.FloatRange(0.01, 3600), default=10.0
     ),
+    badge: Path | None = option(
+        "Write a badge with the levels passed: SVG, or JSON of shields.io if FILE ends in .json.",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False),
+    ),
 ) -> None:
     """Run a decoder over test vectors and segments of real brokers, and report its failures.
 
@@ -91,21 +128,24 @@ def conform_command(
     it crashes, hangs or answers nonsense, the case fails, and it is started again for the next.
     """
     command = _command(testee, codec)
+    resource = resource or CaseLevel.RESOURCE in levels
     try:
         expected = read_expected(expected_file) if expected_file else []
         if not resource:  # nor are lines about these cases stale
             expected = [item for item in expected if not item.pattern.startswith(RESOURCE)]
         with Testee(command, timeout=timeout) as process:
-            run = Run(process, expected, partial=bool(only) or not cases)
-            chosen = _chosen(cases, only, resource=resource)
+            run = Run(process, expected, partial=bool(only or levels) or not cases)
+            chosen = _chosen(cases, levels, only, resource=resource)
             for result in run.all(chosen):
-                report.line("case", result.case, result)
+                report.line("case", result.case, result, level=result.case.level)
             if run.results:
                 show_run(report, run)
     except (ExpectedFailuresError, GoldenError, StartError) as error:
         raise click.UsageError(str(error)) from None
     if not run.results:
-        raise click.UsageError("no case matches --only")
+        raise click.UsageError("no case matches --only and --only-level")
+    if badge is not None:
+        write_badge(badge, run.by_level())
     failed = sum(result.outcome is CaseOutcome.FAILED for result in run.results)
     tally = Tally(CLEAN if run.as_expected else FINDINGS, findings=failed + len(run.stale))
     report.finish(tally, **run.summary())
@@ -125,7 +165,9 @@ def _command(testee: str | None, codec: str | None) -> list[str]:
     return command
 
 
-def _chosen(folders: tuple[Path, ...], only: tuple[str, ...], *, resource: bool) -> Iterator[Case]:
+def _chosen(
+    folders: tuple[Path, ...], levels: tuple[str, ...], only: tuple[str, ...], *, resource: bool
+) -> Iterator[Case]:
     def all_of_them() -> Iterator[Case]:
         yield from vector_cases()
         if resource:
@@ -134,31 +176,39 @@ def _chosen(folders: tuple[Path, ...], only: tuple[str, ...], *, resource: bool)
             yield from golden_cases(folder)
 
     for case in all_of_them():
-        if not only or any(fnmatchcase(case.id, pattern) for pattern in only):
+        named = not only or any(fnmatchcase(case.id, pattern) for pattern in only)
+        if named and (not levels or case.level in levels):
             yield case
 
 
 _SHOWN: Final = 10
-"""Number of cases shown for each category and failure."""
-_COUNTED: Final[dict[str, CaseOutcome]] = {
+"""Number of cases shown for each level and failure."""
+_COUNTED: Final = {
     ">passed": CaseOutcome.PASSED,
     ">expected failures": CaseOutcome.EXPECTED_FAILURE,
     ">failed": CaseOutcome.FAILED,
     ">skipped": CaseOutcome.SKIPPED,
+    ">not supported": LevelState.NOT_SUPPORTED,
 }
+"""Columns of the table of levels."""
 
 
 def show_run(report: Reporter, run: Run) -> None:
-    """Print the table of categories, the failures, stale expectations, and a summary line."""
-    columns: dict[str, TableColumn] = {"category": lambda item: item[0]}
-    for title, outcome in _COUNTED.items():
-        columns[title] = partial(_number, outcome)
-    report.table(columns, list(run.by_category().items()), box="SIMPLE_HEAD")
+    """Print the table of levels, the failures, stale expectations, and a summary line."""
+    columns: dict[str, TableColumn] = {
+        "level": lambda item: item[0],
+        "state": lambda item: item[1]["state"].replace("_", " "),
+    }
+    for title, word in _COUNTED.items():
+        columns[title] = partial(_number, word)
+    levels = run.by_level().items()
+    ran = [item for item in levels if item[1]["state"] is not LevelState.NOT_RUN]
+    report.table(columns, ran, box="SIMPLE_HEAD")
     failed = [result for result in run.results if result.outcome is CaseOutcome.FAILED]
-    groups = Counter((result.case.category, result.failure) for result in failed)
-    for (category, failure), number in groups.items():
-        report.say(f"{category}: {count_text(number, 'case')} {failure}")
-        group = [r for r in failed if (r.case.category, r.failure) == (category, failure)]
+    groups = Counter((result.case.level, result.failure) for result in failed)
+    for (level, failure), number in groups.items():
+        report.say(f"{level}: {count_text(number, 'case')} {failure}")
+        group = [r for r in failed if (r.case.level, r.failure) == (level, failure)]
         for result in group[:_SHOWN]:
             report.say(f"    {result.case.id}: {result.detail}")
             if result.case.why:
@@ -171,15 +221,17 @@ def show_run(report: Reporter, run: Run) -> None:
     report.say(_last_line(run))
 
 
-def _number(outcome: CaseOutcome, item: tuple[str, Counter[CaseOutcome]]) -> str:
-    return f"{item[1][outcome]:,}"
+def _number(word: str, item: tuple[CaseLevel, LevelSums]) -> str:
+    return f"{dict(item[1])[word]:,}"
 
 
 def _last_line(run: Run) -> str:
     counts = Counter(result.outcome for result in run.results)
     hello = run.hello
     who = f"{hello.name} {hello.version}".strip() if hello else "the testee"
-    parts = [f"{counts[CaseOutcome.PASSED]:,} of {len(run.results):,} cases passed"]
+    passed = sum(sums["state"] is LevelState.PASSED for sums in run.by_level().values())
+    parts = [f"{passed} of {len(CaseLevel)} levels"]
+    parts += [f"{counts[CaseOutcome.PASSED]:,} of {len(run.results):,} cases passed"]
     for outcome, text in (
         (CaseOutcome.EXPECTED_FAILURE, "failed as expected"),
         (CaseOutcome.FAILED, "failed"),

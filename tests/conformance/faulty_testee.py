@@ -1,0 +1,54 @@
+"""Our codec as a testee with one fault, which the argument names; ``none`` has none."""
+
+import sys
+from typing import Any
+
+from kafkaspec.conformance import protocol, serving, testee
+
+FAULT = sys.argv.pop(1)
+KEPT: list[bytearray] = []
+
+
+def spoil(request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer with the fault."""
+    match FAULT:
+        case "checksum" if answer.get("reason") == "checksum_mismatch":
+            return {"id": answer["id"], protocol.ANSWERS[request["kind"]]: []}
+        case "key":
+            for item in answer.get("records", ()):
+                item["key"] = None
+        case "gzip" if "codec-" in request["id"]:
+            answer.get("records", [{}])[0]["value"] = None
+        case "coordinator":
+            for item in answer.get("control_records", ()):
+                item["coordinator_epoch"] = 77
+        case "position":
+            for item in answer.get("entries", ()):
+                item["position"] = 77
+        case "version" if "value" in answer:
+            answer["end"] += 1
+        case "swallow":
+            KEPT.append(bytearray(b"x") * (128 << 20))
+    return answer
+
+
+def main() -> None:
+    """Serve."""
+    answer, serve = serving._answer, serving.serve
+
+    def faulty(request: dict[str, Any], handlers: Any) -> dict[str, Any]:
+        return spoil(request, answer(request, handlers))
+
+    def able(name: str, version: str, handlers: Any, **abilities: Any) -> None:
+        if FAULT in ("plain", "gzip_only"):
+            abilities["compression"] = ["gzip"] if FAULT == "gzip_only" else []
+            handlers = {protocol.RequestKind.LOG: handlers[protocol.RequestKind.LOG]}
+        serve(name, version, handlers, **abilities)
+
+    serving._answer = faulty  # the private function that every answer comes from
+    vars(testee)["serve"] = able
+    sys.argv[1:] = ["native"]
+    testee.main()
+
+
+main()
