@@ -53,6 +53,10 @@ _PREVIEW_ENDS: Final[Release] = (3, 0)
 """First release after the preview of KRaft, whose readers have other words."""
 _VERSIONS_CHECKED: Final[Release] = (4, 0)
 """First release whose coordinators refuse versions of values that came later."""
+_STATUS: Final = "transactionStatus"
+_STATES: Final = "enumeration.transaction_state"
+_STATUS_NAMED: Final[Release] = (4, 4)
+"""First release that names the state of a transaction in JSON."""
 
 _PREVIEW_FRAME: Final = (
     "Could not deserialize metadata record with frame version 0. Note that upgrades from the "
@@ -156,7 +160,7 @@ class Framed(TopicDecoder):
             if self._release < _PREVIEW_ENDS:
                 if error.reason is Reason.TRAILING_BYTES:  # the preview ignores them
                     return decode_by(self._codec, layouts, data[: error.position]), version
-                raise _RefusedError(refusal(error, data, self._codec)) from None
+                raise _RefusedError(refusal(error, data, self._codec, self._release)) from None
             if error.reason is Reason.TRAILING_BYTES:
                 left = len(data) - (error.position or 0)
                 raise _RefusedError(f"Found {left} byte(s) of garbage after {number}") from None
@@ -168,7 +172,7 @@ class Framed(TopicDecoder):
             number, position = self._codec.parse(_VARINT, data, position, complete=True)
         except KafkaSpecError as error:
             if self._release < _PREVIEW_ENDS:
-                raise _RefusedError(refusal(error, data, self._codec)) from None
+                raise _RefusedError(refusal(error, data, self._codec, self._release)) from None
             raise _RefusedError(f"Error while reading {what}") from None
         if number > _LARGEST:
             raise _RefusedError(f"Value for {what} was too large.")
@@ -228,7 +232,7 @@ class Coordinated(TopicDecoder):
         try:
             return decode_by(self._codec, (layout,), data)
         except KafkaSpecError as error:
-            why = refusal(error, data, self._codec)
+            why = refusal(error, data, self._codec, self._release)
             raise _RefusedError(
                 f"Could not read record with version {version} from {what}'s buffer due to: {why}."
             ) from None
@@ -295,6 +299,9 @@ class Coordinated(TopicDecoder):
 
     def _value(self, message: Message, version: int) -> dict[str, Any]:
         fields = expanded_fields(message.layout.name, message.value, self._embedded)
+        if _STATUS in fields and self._release >= _STATUS_NAMED:
+            status = fields[_STATUS]
+            fields[_STATUS] = kafka_name(_STATES, status) or str(status)
         early = self._topic == Topic.SHARE_GROUP_STATE and self._release < (4, 1)
         label = "type" if early else "version"
         return {label: str(version), "data": fields}
@@ -451,8 +458,8 @@ class TransactionsDecoder(TopicDecoder):
             return text, _DELETE
         fields = message_fields(value.layout.name, value.value)
         places = _places(fields["transactionPartitions"] or [], "topic", "partitionIds")
-        status = fields["transactionStatus"]
-        state = kafka_name("enumeration.transaction_state", status)
+        status = fields[_STATUS]
+        state = kafka_name(_STATES, status)
         if state is None:
             raise _wrong(record, f"has transaction status {status}, which does not exist")
         shown = f"[{','.join(places)}]"

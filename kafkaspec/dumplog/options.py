@@ -10,7 +10,7 @@ from kafkaspec.model import Record
 from kafkaspec.release import Release
 
 OLDEST: Final[Release] = (0, 8)
-NEWEST: Final[Release] = (4, 3)
+NEWEST: Final[Release] = (4, 4)
 """The last release that changed the text; later ones print the same as far as is known."""
 
 OPTIONS_SINCE: Final[dict[str, Release]] = {

@@ -10,16 +10,20 @@ from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.layout import FieldLayout, Kind, varints
 from kafkaspec.layout.names import json_name
+from kafkaspec.release import Release
 
 _NO_MESSAGE: Final = "null"
 """Text of an exception without a message, which says that a number ends beyond the bytes."""
+_TAGS_COUNTED: Final[Release] = (4, 4)
+"""Release that compares the number of tagged fields with the bytes that are left."""
 _PLACE: Final = re.compile(r"(\w+)\.ksy#(?:/types/(\w+))?/seq/\d+$")
 _LONGEST_TEXT: Final = (1 << 15) - 1
+_SIGN: Final = 1 << 31
 _GROUPS: Final = varints.longest("unsigned_varint32")
 
 
-def refusal(error: KafkaSpecError, data: bytes, codec: Codec) -> str:
-    """Return the message of the exception that Kafka's reader throws; ``data`` is what it reads."""
+def refusal(error: KafkaSpecError, data: bytes, codec: Codec, release: Release) -> str:
+    """Return the message of the exception that a release's reader throws at ``data``."""
     at = error.position or 0
     if error.reason is Reason.VARINT_TOO_LONG:
         made = varints.code_of(data[at : at + _GROUPS]) & 0xFFFFFFFF  # of 32 bits
@@ -34,6 +38,8 @@ def refusal(error: KafkaSpecError, data: bytes, codec: Codec) -> str:
     if field.kind is Kind.SCALAR and not field.derive:
         size = LAYOUTS[field.type].fields[0]
     elif not (field.derive and field.original_id):
+        if field.derive == "count":
+            return _of_tags(field, data, at, codec, counted=release >= _TAGS_COUNTED)
         return _of_tag(field, data, at)
     number, end = _number(size, data, at, codec)
     left = len(data) - end
@@ -64,6 +70,23 @@ def _of_tag(field: FieldLayout, data: bytes, at: int) -> str:
     return _too_short(varints.code_of(data[begin:at]), len(data) - at)
 
 
+def _of_tags(field: FieldLayout, data: bytes, at: int, codec: Codec, *, counted: bool) -> str:
+    """Return what is said of a number of tagged fields, or of the one that is cut off."""
+    count, at = _number(field, data, at, codec)
+    left = len(data) - at
+    if counted and count is not None:
+        if count < 0:
+            return f"Invalid negative number of tagged fields {count}"
+        return f"Tried to read {count} tagged fields, but there are only {left} bytes remaining."
+    while count is not None:
+        _, at = _number(field, data, at, codec)
+        count, at = _number(field, data, at, codec)
+        if count is not None and count > (left := len(data) - at):
+            return _too_short(count, left)
+        at += count or 0
+    return _NO_MESSAGE
+
+
 def _too_short(size: int, left: int) -> str:
     return f"Error reading byte array of {size} byte(s): only {left} byte(s) available"
 
@@ -79,7 +102,8 @@ def _number(field: FieldLayout, data: bytes, at: int, codec: Codec) -> tuple[int
         number, end = codec.parse(field.type, data, at, complete=True)
     except KafkaSpecError:
         return None, at
-    return number - field.derive_plus, end
+    signed = (number ^ _SIGN) - _SIGN  # Kafka reads an int
+    return signed - field.derive_plus, end
 
 
 def _field_at(place: str) -> FieldLayout | None:

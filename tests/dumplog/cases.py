@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import kafkaspec as ks
 from kafkaspec.cli.main import main
 from kafkaspec.release import parse_release
-from tests.dumplog.messages import DECODERS, log_of
+from tests.dumplog.messages import DECODERS, log_of, negative_tags
 from tests.goldens import GOLDEN
 
 ANSWERS = Path(__file__).with_name("answers.json.xz")
@@ -67,6 +67,7 @@ CASES = [
     Case(f"transactions/{28:020d}.snapshot"),
     Case(f"segments/{LOG}.deleted"),
     *(Case(f"{topic}-0/{LOG}", (option, _SKIP), since) for topic, option, since in DECODERS),
+    Case(f"negative-tags/{LOG}", ("--offsets-decoder", _SKIP), (4, 4)),
 ]
 
 
@@ -100,6 +101,7 @@ def prepare(directory: Path) -> None:
         INDEX: segments[INDEX] + bytes(16), TIME_INDEX: segments[TIME_INDEX] + bytes(24)
     }  # fmt: skip
     folders |= {f"{topic}-0": {LOG: log_of(topic)} for topic, *_ in DECODERS}
+    folders["negative-tags"] = {LOG: negative_tags()}
     for name, files in folders.items():
         (directory / name).mkdir()
         for file, data in files.items():

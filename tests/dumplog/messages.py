@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import kafkaspec as ks
@@ -23,18 +23,34 @@ DECODERS: Final = (
 _TYPES: Final = range(-1, 32)
 """More than there are in any topic, so that each release meets types that came later."""
 _ZEROS: Final = b"\0\0" + bytes(60)
+_COMMIT: Final = b"\0\1" + b"\0\1g" + b"\0\1t" + bytes(4)
+_FLEXIBLE: Final = b"\0\4" + bytes(12)
+"""An offset of version 4, up to its metadata."""
+_TAGGED: Final = _FLEXIBLE + b"\1" + bytes(8)
+"""The same, up to its tagged fields."""
+_NEGATIVE: Final = b"\xff\xff\xff\xff\x0f"
 _NULL, _LONG = b"\xff\xff", b"\xff" * 5
 
 
 def log_of(topic: str) -> bytes:
     """The log of a topic: one batch."""
-    pairs = {
-        "__consumer_offsets": _offsets,
-        "__transaction_state": _transactions,
-        "__share_group_state": _share_groups,
-        "__cluster_metadata": _metadata,
-        "__remote_log_metadata": _remote,
-    }[topic]()
+    return _log(
+        {
+            "__consumer_offsets": _offsets,
+            "__transaction_state": _transactions,
+            "__share_group_state": _share_groups,
+            "__cluster_metadata": _metadata,
+            "__remote_log_metadata": _remote,
+        }[topic]()
+    )
+
+
+def negative_tags() -> bytes:
+    """A commit with a negative number of tagged fields, which readers before 4.4 take for none."""
+    return _log([(_COMMIT, _TAGGED + _NEGATIVE)])
+
+
+def _log(pairs: Iterable[Pair]) -> bytes:
     return ks.encode(
         [ks.Record(at, 1_700_000_000_000 + at, key, value) for at, (key, value) in enumerate(pairs)]
     )
@@ -59,17 +75,15 @@ def _offsets() -> Iterator[Pair]:
     yield b"", b""
     yield b"\0", b""
     yield struct.pack(">h", 3) + _NULL, None
-    commit += _text(b"g") + _text(b"t") + bytes(4)
-    rigid, flexible = b"\0\1" + bytes(8), b"\0\4" + bytes(12)
+    rigid = b"\0\1" + bytes(8)
     for value in (b"", b"\0", b"\0\1", rigid + _NULL, rigid + b"\0\x09ab", b"\0\3" + bytes(40)):
-        yield commit, value
+        yield _COMMIT, value
     for version in (5, -1, 32767):
-        yield commit, struct.pack(">h", version) + bytes(40)
-    tagged = flexible + b"\1" + bytes(8)
-    for value in (bytes(10), b"\5ab", b"\x81\x80\2ab", b"\x81\x80\4ab", _LONG):
-        yield commit, flexible + value
-    for tags in (_LONG, b"\1", b"\1\5\x10ab", b"\1\5\2ab", b"\1\5\x90\1ab"):
-        yield commit, tagged + tags
+        yield _COMMIT, struct.pack(">h", version) + bytes(40)
+    for value in (_NEGATIVE, bytes(10), b"\5ab", b"\x81\x80\2ab", b"\x81\x80\4ab", _LONG):
+        yield _COMMIT, _FLEXIBLE + value
+    for tags in (b"\5ab", b"\2\5\1a", _LONG, b"\1", b"\1\5\x10ab", b"\1\5\2ab", b"\1\5\x90\1ab"):
+        yield _COMMIT, _TAGGED + tags
     group = struct.pack(">h", 2) + _text(b"g")
     begin = b"\0\3" + _text(b"consumer") + b"\0\0\0\1" + _NULL * 2 + bytes(8)
     member = begin + b"\0\0\0\1" + _text(b"m") + _NULL + _text(b"c") + _text(b"h") + bytes(8)
@@ -83,6 +97,7 @@ def _transactions() -> Iterator[Pair]:
     values = [None, b"", b"\0", *(struct.pack(">h", version) + bytes(30) for version in range(3))]
     values.append(bytes(17) + _NULL * 2 + bytes(16))
     values.append(bytes(16) + b"\0\0\0\1" + _NULL)
+    values += [bytes(16) + bytes((state,)) + bytes(20) for state in (3, 8, 255)]
     for number in range(-1, 3):
         for value in values:
             yield struct.pack(">h", number) + _text(b"id"), value

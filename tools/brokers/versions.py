@@ -283,7 +283,7 @@ VERSIONS: tuple[Version, ...] = (
     ),
     Version("4.2.1", "2.13", _KRAFT),
     Version("4.3.1", "2.13", _KRAFT),
-    Version("4.4.0", "2.13", _KRAFT, missing=SOMETIMES_MISSING),
+    Version("4.4.0", "2.13", _KRAFT, missing=("kafka-storage::test",)),
 )  # fmt: skip
 
 

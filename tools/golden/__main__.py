@@ -1,16 +1,17 @@
-"""Command line: ``python -m tools.golden list | make [VERSION...] | verify``."""
+"""Command line: ``python -m tools.golden list | make [VERSION...] | dump VERSION... | verify``."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tools.brokers.maven import ToolError
-from tools.brokers.versions import VERSIONS, by_name
+from tools.brokers.versions import VERSIONS, Version, by_name
 from tools.golden import keep
-from tools.golden.make import make
+from tools.golden.make import dump_again, make
 from tools.golden.model import Occasion
 from tools.golden.scenarios import for_version
 
@@ -27,24 +28,32 @@ def _list() -> int:
     return 0
 
 
-def _make(names: list[str], into: Path, everything: bool, only: Occasion | None) -> int:
+def _each(names: list[str], does: Callable[[Version], None]) -> int:
+    """Do something with versions, all if none is named; return the exit code."""
     try:
         versions = [by_name(name) for name in names] or list(VERSIONS)
     except KeyError as error:
         print(error.args[0], file=sys.stderr)
         return 2
     for version in versions:
-        started = time.monotonic()
         try:
-            target = make(version, into, everything=everything, only=only)
+            does(version)
         except ToolError as error:
             print(f"{version.name}: {error}", file=sys.stderr)
             return 1
+    return 0
+
+
+def _make(names: list[str], into: Path, everything: bool, only: Occasion | None) -> int:
+    def run(version: Version) -> None:
+        started = time.monotonic()
+        target = make(version, into, everything=everything, only=only)
         files = keep.files_below(target)
         size = sum((target / path).stat().st_size for path in files)
         seconds = time.monotonic() - started
         print(f"{version.name}: {len(files)} files, {size / 1000:.0f} kB, {seconds:.0f} s")
-    return 0
+
+    return _each(names, run)
 
 
 def _verify() -> int:
@@ -71,10 +80,14 @@ def main() -> int:
         "--only", type=Occasion, choices=[*Occasion][1:], metavar="OCCASION",
         help="run the scenarios of one broker only, and keep the rest of the folders",
     )  # fmt: skip
+    dumping = commands.add_parser("dump", help="dump kept files again, with the tool of today")
+    dumping.add_argument("version", nargs="+")
     commands.add_parser("verify", help="compare the golden files with their manifests")
     arguments = parser.parse_args()
     if arguments.command == "make":
         return _make(arguments.version, arguments.into, arguments.everything, arguments.only)
+    if arguments.command == "dump":
+        return _each(arguments.version, dump_again)
     return _list() if arguments.command == "list" else _verify()
 
 

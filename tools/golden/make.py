@@ -58,6 +58,29 @@ def make(
     return target
 
 
+def dump_again(version: Version, golden: Path = keep.GOLDEN) -> None:
+    """Dump what is kept of a version again, with the tool that it has now.
+
+    Raises:
+        ToolError: anything outside Python fails.
+    """
+    target = golden / version.name
+    facts = keep.read_manifest(target) | {"dumped_by": _dumper(version).name}
+    with tempfile.TemporaryDirectory(prefix="golden-") as name:
+        for logs in sorted(target.rglob(keep.LOGS)):
+            _dump(version, Path(name), logs.parent)
+    keep.write_manifest(target, facts)
+
+
+def _dump(version: Version, work: Path, folder: Path) -> None:
+    logs = folder / keep.LOGS
+    keep.write_dump(folder, dump(_dumper(version), work, logs, keep.files_below(logs)))
+
+
+def _dumper(version: Version) -> Version:
+    return by_name(version.dumped_by or version.name)
+
+
 def _run(
     version: Version, occasion: Occasion, scenarios: list[Scenario], work: Path, folder: Path
 ) -> dict[str, str]:
@@ -88,8 +111,7 @@ def _run(
     keep.copy_logs(broker.logs, folder / keep.RECOVERED if unclean else logs, topics)
     if remote.is_dir():
         shutil.copytree(remote, folder / keep.REMOTE)
-    dumper = by_name(version.dumped_by or version.name)
-    keep.write_dump(folder, dump(dumper, work, logs, keep.files_below(logs)))
+    _dump(version, work, folder)
     keep.write_produced(folder, (record.to_json() for run in runs for record in run))
     return {name: value for name, value in broker.settings.items() if str(work) not in value}
 
@@ -101,7 +123,7 @@ def _facts(
         "kafka_version": version.name,
         "java_version": _java_version(),
         "mode": str(version.mode),
-        "dumped_by": version.dumped_by or version.name,
+        "dumped_by": _dumper(version).name,
         "broker_settings": settings,
         "scenarios": [
             {

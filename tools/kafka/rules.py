@@ -24,7 +24,7 @@ from kafkaspec.files.names import PARTITION_METADATA, TRANSACTION_INDEX
 from kafkaspec.files.snapshots import ABORTED_TRANSACTION, TransactionIndex
 from kafkaspec.release import minor_of, parse_release, release_text
 from tools.brokers.maven import ToolError
-from tools.brokers.versions import Version, by_name, newest_complete
+from tools.brokers.versions import VERSIONS, Version, by_name, newest_complete
 from tools.golden import again, keep
 from tools.kafka import loader
 
@@ -144,7 +144,8 @@ def add(release: str, rules: dict[str, Any]) -> None:
     text = set_constant(text, "DEFAULT_PROFILE: Final", f'"{release_text(complete)}"')
     path.write_text(text, encoding="utf-8")
     path = Path(options.__file__)
-    text = set_constant(path.read_text(encoding="utf-8"), "NEWEST: Final[Release]", repr(complete))
+    dumped = minor_of([each for each in VERSIONS if not each.dumped_by][-1].name)
+    text = set_constant(path.read_text(encoding="utf-8"), "NEWEST: Final[Release]", repr(dumped))
     path.write_text(text, encoding="utf-8")
 
 
