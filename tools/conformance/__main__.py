@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +14,13 @@ from kafkaspec.cli.report import Reporter
 from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.goldens import golden_cases
 from kafkaspec.conformance.process import Testee
-from kafkaspec.conformance.runner import Run, read_expected
+from kafkaspec.conformance.resource import resource_cases
+from kafkaspec.conformance.runner import CaseOutcome, Run, read_expected
 from kafkaspec.conformance.vectors import vector_cases
 from tools.brokers.maven import ToolError
 from tools.conformance import page
 from tools.conformance.adapters import ADAPTERS, GOLDEN, VERSIONS, Adapter
+from tools.conformance.faults import own_cases, shown
 from tools.conformance.kaitai import ROOT
 from tools.specgen.kaitai.emit import CompilerMissing
 
@@ -26,8 +28,9 @@ from tools.specgen.kaitai.emit import CompilerMissing
 @click.command()
 @click.argument("names", nargs=-1, metavar="[DECODER]...")
 @click.option("--check", is_flag=True, help="Write nothing; fail if the stored results differ.")
+@click.option("--page", "only_page", is_flag=True, help="Write the page from the stored results.")
 @click.pass_context
-def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
+def main(ctx: click.Context, names: tuple[str, ...], check: bool, only_page: bool) -> None:
     """Run the conformance kit on the decoders of this project, by default on all that CI runs, and
     store the results with the page that shows them.
 
@@ -37,8 +40,11 @@ def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
     if unknown := [name for name in names if name not in known]:
         raise click.UsageError(f"no {', '.join(unknown)}; there are {', '.join(known)}")
     os.chdir(ROOT)  # where testees in Python are found
+    stored = {result["adapter"]: result for result in page.load()}
+    if only_page:
+        page.PAGE.write_text(page.render(list(stored.values())), encoding="utf-8")
+        return
     cases = all_cases()
-    stored = {result["adapter"]: result for result in page.load()} if page.RESULTS.exists() else {}
     bad = False
     for adapter in ADAPTERS:
         if adapter.name not in names if names else not adapter.always:
@@ -54,16 +60,17 @@ def main(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
         if check and _counts(result) != _counts(stored.get(adapter.name)):
             click.echo(f"{adapter.name}: the stored results differ; run make conformance")
             bad = True
-        stored[adapter.name] = result
+        if not check and run.as_expected:
+            page.store(result)
     if not check and not bad:
-        _write([stored[name] for name in known if name in stored])
+        page.PAGE.write_text(page.render(page.load()), encoding="utf-8")
     ctx.exit(int(bad))
 
 
 def all_cases() -> list[Case]:
-    """Return the cases of the vectors, and of the brokers of ``VERSIONS``."""
+    """Return the cases of the vectors, hostile ones, and those of the brokers of ``VERSIONS``."""
     golden = [case for version in VERSIONS for case in golden_cases(GOLDEN / version)]
-    return [*vector_cases(), *golden]
+    return [*vector_cases(), *resource_cases(), *golden]
 
 
 def run_adapter(adapter: Adapter, cases: Sequence[Case]) -> Run:
@@ -76,7 +83,7 @@ def run_adapter(adapter: Adapter, cases: Sequence[Case]) -> Run:
     expected = read_expected(adapter.expected) if adapter.expected else []
     with Testee(adapter.command()) as testee:
         run = Run(testee, expected)
-        for _ in run.all(cases):
+        for _ in run.all([*cases, *own_cases(adapter.faults)]):
             pass
     return run
 
@@ -90,6 +97,7 @@ def result_of(adapter: Adapter, run: Run) -> dict[str, Any]:
         "version": run.hello.version,
         "specification": page.specification(),
         "categories": run.summary()["categories"],
+        "classes": _classes(run),
         "expected": [
             {
                 "pattern": item.pattern,
@@ -99,17 +107,40 @@ def result_of(adapter: Adapter, run: Run) -> dict[str, Any]:
             }
             for item in run.expected
         ],
+        "faults": _shown_faults(adapter, run),
+    }
+
+
+def _classes(run: Run) -> dict[str, dict[str, list[int]]]:
+    """Return by category and class how many cases passed, and how many were put."""
+    counts: dict[str, dict[str, Counter[bool]]] = {}
+    for result in run.results:
+        if result.outcome is not CaseOutcome.SKIPPED:
+            of = counts.setdefault(result.case.category, {})
+            passed = result.outcome is CaseOutcome.PASSED
+            of.setdefault(page.class_of(result.case), Counter())[passed] += 1
+    return {
+        category: {name: [count[True], count.total()] for name, count in of.items()}
+        for category, of in counts.items()
+    }
+
+
+def _shown_faults(adapter: Adapter, run: Run) -> dict[str, dict[str, str]]:
+    """Return by case the bytes and the answer that show each fault."""
+    results = {result.case.id: result for result in run.results}
+    return {
+        fault.case: {
+            "hex": shown(results[fault.case].case),
+            "type": results[fault.case].case.extra.get("type", ""),
+            "answer": results[fault.case].detail,
+        }
+        for fault in adapter.faults
     }
 
 
 def _counts(result: dict[str, Any] | None) -> Any:
     """Return the values that must be equal: versions of packages may differ."""
-    return result and (result["categories"], result["expected"])
-
-
-def _write(results: list[dict[str, Any]]) -> None:
-    page.RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    page.PAGE.write_text(page.render(results), encoding="utf-8")
+    return result and (result["classes"], result["expected"])
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.conformance import kaitai
+from tools.conformance.faults import Fault, read_faults
 
 HERE: Final = Path(__file__).parent
 GOLDEN: Final = kaitai.ROOT / "tests" / "golden"
@@ -27,13 +28,15 @@ class Adapter:
         name: for the command line.
         title: for the page.
         command: builds the testee and returns its command.
-        folder: of its list of expected failures, None if there is none.
+        language: in which it is written.
+        folder: of its list of expected failures and of its faults, None if there is none.
         always: whether it runs when no decoder is named; CI lacks the tools of the others.
     """
 
     name: str
     title: str
     command: Callable[[], list[str]]
+    language: str
     folder: str | None = None
     always: bool = True
 
@@ -42,34 +45,45 @@ class Adapter:
         """The list of its expected failures."""
         return HERE / self.folder / "expected.txt" if self.folder else None
 
+    @property
+    def faults(self) -> list[Fault]:
+        """Return where it differs from Kafka, with the bytes that show it."""
+        path = HERE / self.folder / "faults.toml" if self.folder else None
+        return read_faults(path) if path and path.exists() else []
+
 
 def _module(*arguments: str) -> list[str]:
     return [sys.executable, "-m", *arguments]
 
 
-def _ours(codec: str) -> Adapter:
+def _ours(codec: str, language: str = "Python") -> Adapter:
     testee = partial(_module, "kafkaspec.conformance.testee", codec)
-    return Adapter(codec, f"kafkaspec, codec {codec}", testee)
+    return Adapter(codec, f"kafkaspec, codec {codec}", testee, language)
 
 
-def _client(name: str, folder: str) -> Adapter:
-    return Adapter(name, name, partial(_module, f"tools.conformance.{folder}.testee"), folder)
+def _python(name: str, folder: str) -> Adapter:
+    testee = partial(_module, f"tools.conformance.{folder}.testee")
+    return Adapter(name, name, testee, "Python", folder)
+
+
+def _kaitai(language: str, command: Callable[[], list[str]], *, always: bool = False) -> Adapter:
+    name = language.lower().replace("c++", "cpp").replace("c#", "csharp")
+    title = f"Kaitai Struct, {language}"
+    return Adapter(f"kaitai-{name}", title, command, language, f"kaitai_{name}", always)
 
 
 ADAPTERS: Final = (
-    _ours("native"),
+    _ours("native", "C"),
     _ours("python"),
     _ours("kaitai"),
     _ours("construct"),
-    _client("kafka-python", "kafka_python"),
-    _client("aiokafka", "aiokafka"),
-    Adapter("kaitai-java", "Kaitai Struct, Java", kaitai.java, "kaitai_java"),
-    Adapter(
-        "kaitai-javascript", "Kaitai Struct, JavaScript", kaitai.javascript, "kaitai_javascript"
-    ),
-    Adapter("kaitai-go", "Kaitai Struct, Go", kaitai.go, "kaitai_go", always=False),
-    Adapter("kaitai-cpp", "Kaitai Struct, C++", kaitai.cpp, "kaitai_cpp", always=False),
-    Adapter("kaitai-csharp", "Kaitai Struct, C#", kaitai.csharp, "kaitai_csharp", always=False),
-    Adapter("kaitai-ruby", "Kaitai Struct, Ruby", kaitai.ruby, "kaitai_ruby", always=False),
+    _python("kafka-python", "kafka_python"),
+    _python("aiokafka", "aiokafka"),
+    _kaitai("Java", kaitai.java, always=True),
+    _kaitai("JavaScript", kaitai.javascript, always=True),
+    _kaitai("Go", kaitai.go),
+    _kaitai("C++", kaitai.cpp),
+    _kaitai("C#", kaitai.csharp),
+    _kaitai("Ruby", kaitai.ruby),
 )
 """In the order of the page."""

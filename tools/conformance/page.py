@@ -1,40 +1,66 @@
-"""Write ``docs/conformance-results.md`` from the stored results."""
+"""Write ``docs/conformance.md`` from the stored results and the faults of each decoder."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from kafkaspec.conformance.cases import CATEGORIES
-from tools.conformance.adapters import ADAPTERS, VERSIONS
+from kafkaspec.cli.console import count_text
+from kafkaspec.conformance.cases import CATEGORIES, Case
+from kafkaspec.conformance.protocol import RequestKind
+from tools.conformance.adapters import ADAPTERS, VERSIONS, Adapter
+from tools.conformance.faults import REPORTED, Fault, FaultKind
 from tools.conformance.kaitai import ROOT
-from tools.quirks import link
+from tools.quirks import MENTION, link
 
-RESULTS: Final = Path(__file__).parent / "results.json"
+RESULTS: Final = Path(__file__).parent / "results"
 GENERATED: Final = ROOT / "generated" / "__init__.py"
-PAGE: Final = ROOT / "docs" / "conformance-results.md"
+PAGE: Final = ROOT / "docs" / "conformance.md"
+
+MENTION_BRACKETS: Final = re.compile(rf" \({MENTION.pattern}\)")
+COLUMNS: Final = (*CATEGORIES, "resource")
+"""The categories of the first table."""
+BY_CLASS: Final = ("record", "segment", "resource")
+"""The categories that also have a table by class."""
 
 _HEAD = """\
-<!-- Made by `make conformance` from tools/conformance/results.json. DO NOT EDIT. -->
+<!-- Made by `make conformance` from tools/conformance. DO NOT EDIT. -->
 
 # Conformance
 
-Who reads Kafka's files as the specification and the brokers say? `make conformance` puts the cases
-of [kafkaspec conform](guide/conform.md#cases) to the decoders below. Each number is a result
-of that run. The segments come from brokers {versions}.
+Who reads Kafka's files as Kafka does? `make conformance` puts the cases of [kafkaspec
+conform](guide/conform.md#cases) to the decoders below, each in the version given. Every number is a
+result of that run. The segments come from brokers {versions}.
+
+{decoders} decoders in {languages} languages are judged here: {named}. They show
+[{faults} faults](#faults) and [{choices} choices](#choices-that-are-not-faults).
 """
 
 _LEGEND = """\
 Each cell says how many cases passed, of those that the decoder was given. A dash means that the
-decoder does not read such files or does not verify checksums. The failures are listed below, and
-every run checks each line of these lists: a listed case that passes, or that fails in another way,
-is an error.
+decoder does not read such files or does not verify checksums. `structure` asks for single types of
+the specification, without decompression and checksums; client libraries have no interface for that.
+The Kaitai decoders do not decompress: they are given the decompressed payload and parse that.
+`resource` bounds [memory and time](guide/conform.md).
+"""
 
-`structure` asks for single types of the specification, without decompression and checksums; client
-libraries have no interface for that. The Kaitai decoders do not decompress: they are given the
-decompressed payload and parse that.
+_FAULTS = """\
+## Faults
+
+Each section is ready to be reported: the bytes, what Kafka does with them and where in its source,
+and the answer of the decoder. The bytes are a whole log unless a type is named. Nothing was sent to
+anyone. Every run checks each line of the failure lists from which these sections are made: a listed
+case that passes, or that fails in another way, is an error.
+"""
+
+_CHOICES = """\
+## Choices that are not faults
+
+What differs here is decided by the project or its language, or concerns bytes that no client writes
+and that are refused or read without harm.
 """
 
 _LIMITS = """\
@@ -86,8 +112,22 @@ _ISSUES = "https://github.com/kaitai-io/kaitai_struct/issues"
 
 def load() -> list[dict[str, Any]]:
     """Return the stored results, in the order of the page."""
-    found: list[dict[str, Any]] = json.loads(RESULTS.read_text(encoding="utf-8"))
-    return found
+    paths = (RESULTS / f"{adapter.name}.json" for adapter in ADAPTERS)
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.exists()]
+
+
+def store(result: dict[str, Any]) -> None:
+    """Store the result of one decoder."""
+    path = RESULTS / f"{result['adapter']}.json"
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def class_of(case: Case) -> str:
+    """Return the class of a case in its category: a version, a type, or a way to be hostile."""
+    parts = case.id.split("/")
+    if case.kind is RequestKind.TYPE:
+        return "types"
+    return parts[1].rpartition(".")[2] if case.category == "record" else parts[1]
 
 
 def specification() -> str:
@@ -99,10 +139,80 @@ def specification() -> str:
 
 def render(results: list[dict[str, Any]]) -> str:
     """Return the page."""
-    parts = [_HEAD.format(versions=", ".join(VERSIONS)), _table(results), _LEGEND]
-    parts += [_list(result) for result in results if result["expected"]]
+    adapters = {adapter.name: adapter for adapter in ADAPTERS}
+    judged = [adapters[result["adapter"]] for result in results]
+    kinds = {
+        kind: [
+            (result, adapter, [fault for fault in adapter.faults if fault.kind is kind])
+            for result, adapter in zip(results, judged, strict=True)
+        ]
+        for kind in FaultKind
+    }
+    numbers = {kind: sum(len(faults) for *_, faults in of) for kind, of in kinds.items()}
+    languages = list(dict.fromkeys(adapter.language for adapter in judged))
+    head = _HEAD.format(
+        versions=", ".join(VERSIONS), decoders=len(judged), languages=len(languages),
+        named=", ".join(languages), faults=numbers[FaultKind.FAULT],
+        choices=numbers[FaultKind.CHOICE],
+    )  # fmt: skip
+    parts = [head, _table(results), _LEGEND, *_tables_by_class(results)]
+    for kind, text in ((FaultKind.FAULT, _FAULTS), (FaultKind.CHOICE, _CHOICES)):
+        parts.append(text)
+        parts += [_of_decoder(*item) for item in kinds[kind] if item[2]]
     parts.append(_LIMITS.format(issues=_ISSUES, runs=_runs(results)))
     return "\n".join(parts)
+
+
+def _tables_by_class(results: list[dict[str, Any]]) -> Iterator[str]:
+    yield "## By case class\n"
+    for category in BY_CLASS:
+        rows = [(result, result["classes"].get(category, {})) for result in results]
+        names = list(dict.fromkeys(name for _, of in rows for name in of))
+        lines = [
+            f"| {category} | " + " | ".join(f"`{name}`" for name in names) + " |",
+            "|---|" + "---:|" * len(names),
+        ]
+        for result, of in rows:
+            if of:
+                cells = [f"{of[name][0]} of {of[name][1]}" if name in of else "-" for name in names]
+                lines.append(f"| {result['title']} | " + " | ".join(cells) + " |")
+        yield "\n".join([*lines, ""])
+
+
+def _of_decoder(result: dict[str, Any], adapter: Adapter, faults: list[Fault]) -> str:
+    version = f" {result['version']}" if result["version"] else ""
+    lines = [f"### {result['title']}{version}", ""]
+    for fault in faults:
+        lines += _section(result, adapter, fault)
+    return "\n".join(lines)
+
+
+def _section(result: dict[str, Any], adapter: Adapter, fault: Fault) -> list[str]:
+    """Return the lines about one fault."""
+    listed = [item for item in result["expected"] if item["why"] == fault.title]
+    number = sum(item["cases"] for item in listed)
+    patterns = ", ".join(f"`{item['pattern']}` ({item['failure']})" for item in listed)
+    seen = result["faults"][fault.case]
+    of = f", type `{seen['type']}`" if seen["type"] else ""
+    title = fault.title[0].upper() + fault.title[1:]
+    title = MENTION_BRACKETS.sub("", title)
+    lines = [f"#### {title}", "", f"{count_text(number, 'case')}: {patterns}.", ""]
+    what = "These bytes" if fault.case.startswith(REPORTED) else f"`{fault.case}`"
+    if seen["hex"]:
+        lines += [f"{what}{of}:", "", "```text", *_wrap(seen["hex"]), "```", ""]
+    source = f" ({fault.source})" if fault.source else ""
+    answer = seen["answer"].replace("`", "'").replace("|", "/")
+    lines += [
+        f"- Kafka: {link(fault.kafka)}{source}.",
+        f"- {adapter.title}: `{answer}`",
+        "",
+    ]
+    return lines
+
+
+def _wrap(text: str) -> Iterator[str]:
+    for start in range(0, len(text), 64):
+        yield text[start : start + 64]
 
 
 def _runs(results: list[dict[str, Any]]) -> str:
@@ -122,11 +232,11 @@ def _runs(results: list[dict[str, Any]]) -> str:
 
 def _table(results: list[dict[str, Any]]) -> str:
     lines = [
-        "| decoder | version | " + " | ".join(CATEGORIES) + " |",
-        "|---|---|" + "---:|" * len(CATEGORIES),
+        "| decoder | version | " + " | ".join(COLUMNS) + " |",
+        "|---|---|" + "---:|" * len(COLUMNS),
     ]
     for result in results:
-        cells = [_cell(result["categories"].get(category, {})) for category in CATEGORIES]
+        cells = [_cell(result["categories"].get(category, {})) for category in COLUMNS]
         lines.append(f"| {result['title']} | {result['version']} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, ""])
 
@@ -135,13 +245,3 @@ def _cell(counts: dict[str, int]) -> str:
     passed = counts.get("passed", 0)
     put = passed + counts.get("failed", 0) + counts.get("expected_failure", 0)
     return f"{passed:,} of {put:,}" if put else "-"
-
-
-def _list(result: dict[str, Any]) -> str:
-    lines = [f"## {result['title']}: failures", "", "| cases | number | how | why |"]
-    lines.append("|---|---:|---|---|")
-    lines += [
-        f"| `{item['pattern']}` | {item['cases']} | {item['failure']} | {link(item['why'])} |"
-        for item in result["expected"]
-    ]
-    return "\n".join([*lines, ""])

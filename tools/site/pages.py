@@ -76,7 +76,7 @@ def _listed() -> Nav:
                 "docs/compatibility.md",
                 "docs/releases.md",
                 "docs/replay.md",
-                "docs/conformance-results.md",
+                "docs/conformance.md",
                 "docs/reader-differences.md",
                 "docs/salvage-results.md",
                 {"Golden segments": "tests/golden/README.md"},
