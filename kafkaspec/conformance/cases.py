@@ -19,6 +19,7 @@ from kafkaspec.conformance.protocol import (
     decode_bytes,
     encode_bytes,
 )
+from kafkaspec.conformance.written import WrittenRecords
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.log.segment import Segment
 
@@ -31,9 +32,11 @@ CATEGORIES: Final = {
     "snapshot": "producer snapshots that brokers wrote",
     "checksum": "the same files with one bit changed",
 }
-"""Categories of cases by the first part of their ids; ``resource`` is asked for by an option."""
+"""Categories of cases by the first part of their ids. ``made`` and ``resource`` are more."""
 
-_LOGS: Final = frozenset({RequestKind.LOG, RequestKind.CONTROL_RECORDS})
+_LOGS: Final = frozenset(
+    {RequestKind.LOG, RequestKind.CONTROL_RECORDS, RequestKind.COMMITTED_RECORDS}
+)
 """Kinds of requests whose bytes are log entries."""
 
 _SHORT: Final = frozenset({Reason.TRUNCATED, Reason.OVERRUN})
@@ -126,7 +129,7 @@ class CaseValue:
         return None
 
 
-Expectation = Refusal | Items | CaseValue
+Expectation = Refusal | Items | CaseValue | WrittenRecords
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,10 @@ _ABSENT: Final = frozenset({"None", "OptionalLong.empty"})
 """The text of Scala and Java for a missing number, which is -1 in the file."""
 
 
+_OPEN: Final = "open"
+_DELIVERED: Final = (None, "committed")
+"""What producers say about the transactions of the records that ``read_committed`` delivers."""
+
 MAX_EVIDENCE: Final = 1 << 28
 """Limit for the decompressed texts of a version in bytes; the largest has a hundredth of that."""
 
@@ -113,11 +117,27 @@ def golden_cases(folder: Path) -> Iterator[Case]:
     Raises:
         GoldenError: the folder holds no log directory of a broker with its texts.
     """
+    for version in _versions_in(folder):
+        yield from _Version(version).cases()
+
+
+def committed_cases(folder: Path) -> Iterator[Case]:
+    """Yield cases of whole partitions with transactions: what ``read_committed`` delivers.
+
+    The producers say what they committed, aborted or left open.
+
+    Raises:
+        GoldenError: as for ``golden_cases``.
+    """
+    for version in _versions_in(folder):
+        yield from _Version(version).committed()
+
+
+def _versions_in(folder: Path) -> list[Path]:
     versions = [folder] if (folder / "logs").is_dir() else _versions(folder)
     if not versions:
         raise GoldenError(f"{folder} holds no VERSION/logs")
-    for version in versions:
-        yield from _Version(version).cases()
+    return versions
 
 
 def _versions(folder: Path) -> list[Path]:
@@ -161,6 +181,38 @@ class _Version:
                 found = isinstance(case.expected, Items) and bool(case.expected.items)
                 if case.kind in _CHECKED and found and self._is_first(path, damaged):
                     yield self._damaged(case, path)
+
+    def committed(self) -> Iterator[Case]:
+        """Yield a case for each partition with transactions of which all is known."""
+        outcomes: dict[str, dict[int, str | None]] = {}
+        for item in read_produced(self._folder):
+            directory = f"{item['topic']}-{item['partition']}"
+            outcomes.setdefault(directory, {})[item["offset"]] = item["transaction"]
+        for directory, outcome in sorted(outcomes.items()):
+            paths = sorted((self._logs / directory).glob("*.log"))
+            if not any(outcome.values()) or not paths:
+                continue
+            items = [item for path in paths for item in self._items(path)]
+            if any(item["offset"] not in outcome for item in items):
+                continue
+            unended = [offset for offset, what in outcome.items() if what == _OPEN]
+            stable = min(unended, default=None)
+            wanted = [
+                item
+                for item in items
+                if outcome[item["offset"]] in _DELIVERED
+                and (stable is None or item["offset"] < stable)
+            ]
+            yield Case(
+                f"committed/{self._folder.name}/{directory}",
+                RequestKind.COMMITTED_RECORDS,
+                b"".join(path.read_bytes() for path in paths),
+                Items(wanted),
+                "The producers said what they committed.",
+            )
+
+    def _items(self, path: Path) -> list[dict[str, Any]]:
+        return _records(self._text(path), self._acknowledged.get(path.parent.name, {}))[0]
 
     def _is_first(self, path: Path, damaged: set[tuple[Path, str]]) -> bool:
         key = (path.parent, path.suffix)

@@ -41,6 +41,8 @@ class CaseLevel(StrEnum):
 
 _BY_KIND: Final = {
     RequestKind.CONTROL_RECORDS: CaseLevel.TRANSACTIONS,
+    RequestKind.COMMITTED_RECORDS: CaseLevel.TRANSACTIONS,
+    RequestKind.ENCODE: CaseLevel.WRITING,
     RequestKind.OFFSET_INDEX: CaseLevel.INDEXES,
     RequestKind.TIME_INDEX: CaseLevel.INDEXES,
     RequestKind.TRANSACTION_INDEX: CaseLevel.INDEXES,

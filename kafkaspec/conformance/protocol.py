@@ -11,8 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-PROTOCOL: Final = 1
-"""Version of the protocol."""
+from kafkaspec.model import Record
+
+PROTOCOL: Final = 2
+"""Version of the protocol. It adds kinds of requests to version 1, whose testees stay right."""
+
+PROTOCOLS: Final = (1, PROTOCOL)
+"""Versions that a testee may speak."""
 
 HELLO: Final = "hello"
 """Kind and id of the first request, which asks for the testee's name and abilities."""
@@ -25,6 +30,10 @@ class RequestKind(StrEnum):
     """Log entries: a segment, or a part of one. The answer has its data records."""
     CONTROL_RECORDS = "control_records"
     """Log entries too; the answer has their control records."""
+    COMMITTED_RECORDS = "committed_records"
+    """The log entries of a partition; the answer has what a consumer with read_committed gets."""
+    ENCODE = "encode"
+    """Records to write; the answer has the bytes."""
     OFFSET_INDEX = "offset_index"
     TIME_INDEX = "time_index"
     TRANSACTION_INDEX = "transaction_index"
@@ -36,6 +45,8 @@ class RequestKind(StrEnum):
 ANSWERS: Final = {
     RequestKind.LOG: "records",
     RequestKind.CONTROL_RECORDS: "control_records",
+    RequestKind.COMMITTED_RECORDS: "records",
+    RequestKind.ENCODE: "bytes",
     RequestKind.OFFSET_INDEX: "entries",
     RequestKind.TIME_INDEX: "entries",
     RequestKind.TRANSACTION_INDEX: "entries",
@@ -141,8 +152,9 @@ def parse_hello(message: dict[str, Any]) -> Hello:
     Raises:
         ProtocolError: it is not such an answer, or of another version of the protocol.
     """
-    if message.get("protocol") != PROTOCOL:
-        raise ProtocolError(f"protocol is {message.get('protocol')!r:.40}, not {PROTOCOL}")
+    if message.get("protocol") not in PROTOCOLS:
+        known = " or ".join(map(str, PROTOCOLS))
+        raise ProtocolError(f"protocol is {message.get('protocol')!r:.40}, not {known}")
     name = message.get("name")
     if not isinstance(name, str) or not name:
         raise ProtocolError("name is missing")
@@ -180,9 +192,18 @@ def check_answer(message: dict[str, Any], kind: RequestKind) -> None:
             raise ProtocolError(f"{members[0]} is not a string")
         return
     found = message[ANSWERS[kind]]
+    if kind is RequestKind.ENCODE:
+        decode_bytes(found)
+        return
     objects = isinstance(found, list) and all(isinstance(item, dict) for item in found)
     if kind is not RequestKind.TYPE and not objects:
         raise ProtocolError(f"{ANSWERS[kind]} is not a list of objects")
+
+
+def record_of(item: Record) -> dict[str, Any]:
+    """Return a record of a log in the form of an answer."""
+    headers = ((key.encode("utf-8", "surrogateescape"), value) for key, value in item.headers)
+    return record(item.offset, item.timestamp, item.key, item.value, headers)
 
 
 def record(

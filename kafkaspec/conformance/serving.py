@@ -12,6 +12,7 @@ from kafkaspec.conformance.protocol import (
     PROTOCOL,
     RequestKind,
     decode_bytes,
+    encode_bytes,
     line,
     parse_line,
 )
@@ -36,7 +37,8 @@ def serve(
 ) -> None:
     """Answer requests until the input ends. Any exception of a handler means that it refuses.
 
-    A handler of kind ``type`` returns a pair of value and end, all others a list.
+    A handler of kind ``type`` returns a pair of value and end, one of ``encode`` bytes, and all
+    others a list.
 
     Args:
         name: of the decoder.
@@ -60,7 +62,10 @@ def serve(
     }
     for data in requests:
         request = parse_line(data)
-        answer = hello if request["kind"] == HELLO else _answer(request, handlers)
+        if request["kind"] == HELLO:
+            answer = hello | {"protocol": min(PROTOCOL, request["protocol"])}
+        else:
+            answer = _answer(request, handlers)
         answers.write(line(answer))
         answers.flush()
 
@@ -69,7 +74,7 @@ def _answer(request: dict[str, Any], handlers: Mapping[RequestKind, Handler]) ->
     answer: dict[str, Any] = {"id": request["id"]}
     kind = RequestKind(request["kind"])
     try:
-        decoded = handlers[kind](decode_bytes(request["data"]) or b"", request)
+        decoded = handlers[kind](decode_bytes(request.get("data")) or b"", request)
     except SkippedError as skipped:
         return answer | {"skipped": str(skipped)}
     except Exception as error:
@@ -77,6 +82,8 @@ def _answer(request: dict[str, Any], handlers: Mapping[RequestKind, Handler]) ->
     if kind is RequestKind.TYPE:
         value, end = decoded
         return answer | {"value": value, "end": end}
+    if kind is RequestKind.ENCODE:
+        decoded = encode_bytes(decoded)
     return answer | {ANSWERS[kind]: decoded}
 
 

@@ -12,12 +12,21 @@ from typing import Any
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.codecs import Codec, get_codec
-from kafkaspec.conformance.protocol import RequestKind, decode_bytes, encode_bytes, record
+from kafkaspec.conformance.protocol import (
+    RequestKind,
+    decode_bytes,
+    encode_bytes,
+    record_of,
+)
 from kafkaspec.conformance.serving import serve
+from kafkaspec.conformance.written import WRITTEN
+from kafkaspec.files.names import LOG
 from kafkaspec.files.snapshots import ABORTED_TRANSACTION, ProducerSnapshot
 from kafkaspec.layout import Kind as FieldKind
 from kafkaspec.layout import TypeLayout
 from kafkaspec.log.control import ControlRecord
+from kafkaspec.log.encoding import encode
+from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
 
@@ -40,6 +49,8 @@ def main() -> None:
         {
             RequestKind.LOG: partial(_log, codec),
             RequestKind.CONTROL_RECORDS: partial(_control_records, codec),
+            RequestKind.COMMITTED_RECORDS: partial(_committed, codec),
+            RequestKind.ENCODE: partial(_encode, codec),
             RequestKind.OFFSET_INDEX: partial(_index, codec),
             RequestKind.TIME_INDEX: partial(_index, codec),
             RequestKind.TRANSACTION_INDEX: partial(_transaction_index, codec),
@@ -52,17 +63,40 @@ def main() -> None:
 
 
 def _log(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
     for batch in Segment(data, codec=codec).batches():
         records = batch.records()
         if not batch.is_control:  # a consumer reads and verifies those too
-            found += [_record(item) for item in records]
+            found += map(record_of, records)
     return found
 
 
-def _record(item: Record) -> dict[str, Any]:
-    headers = ((key.encode("utf-8", "surrogateescape"), value) for key, value in item.headers)
-    return record(item.offset, item.timestamp, item.key, item.value, headers)
+def _committed(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
+    first = next(Segment(data, codec=codec).batches(), None)
+    if first is None:
+        return []
+    with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
+        path = Path(folder) / "topic-0"
+        path.mkdir()
+        (path / f"{first.base_offset:020}{LOG}").write_bytes(data)
+        with Partition(path, codec=codec) as log:
+            return list(map(record_of, log.records(isolation="read_committed")))
+
+
+def _encode(codec: Codec, _: bytes, request: dict[str, Any]) -> bytes:
+    given = {name: request[name] for name in WRITTEN if name in request}
+    records = [
+        Record(
+            item["offset"], item["timestamp"], decode_bytes(item["key"]),
+            decode_bytes(item["value"]),
+            tuple(
+                ((decode_bytes(key) or b"").decode("utf-8", "surrogateescape"), decode_bytes(value))
+                for key, value in item["headers"]
+            ),
+        )
+        for item in request["records"]
+    ]  # fmt: skip
+    return encode(records, codec=codec, **given)
 
 
 def _control_records(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,6 +9,11 @@ from typing import Annotated, Any, Final, Literal, TypedDict
 
 from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.python.model.control_record import (
+    ControlRecordKey,
+    ControlRecordType,
+    EndTransactionMarker,
+)
 from kafkaspec._generated.python.model.recordbatch import (
     CompressionType,
     LegacyMessage,
@@ -20,6 +25,7 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import EntryKind, kinds, names
 from kafkaspec.layout.framing import ENTRY, field_of, largest_size
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
+from kafkaspec.log.control import KEY, VALUE
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.options import LEVEL
 from kafkaspec.log.segment import Segment
@@ -200,6 +206,26 @@ def encode(
         return _batch(items, options)
     _refuse_what_messages_lack(options, last_offset)
     return _wrapper(items, options) if options.compression else _messages(items, options)
+
+
+def encode_marker(
+    kind: ControlRecordType, offset: int, timestamp: int, *,
+    producer_id: int, producer_epoch: int, partition_leader_epoch: int = NONE,
+) -> bytes:  # fmt: skip
+    """Write a marker that ends a transaction, as a batch.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a number does not fit.
+    """
+    codec = get_codec()
+    key = codec.serialize(KEY, ControlRecordKey(version=0, type=kind))
+    body = EndTransactionMarker(version=0, coordinator_epoch=0)
+    value = codec.serialize(VALUE, body, parameters=(kind,))
+    return encode(
+        [Record(offset, timestamp, key, value)], control=True, transactional=True,
+        producer_id=producer_id, producer_epoch=producer_epoch,
+        partition_leader_epoch=partition_leader_epoch,
+    )  # fmt: skip
 
 
 @checked

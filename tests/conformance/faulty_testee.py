@@ -1,11 +1,14 @@
 """Our codec as a testee with one fault, which the argument names; ``none`` has none."""
 
+import base64
 import sys
 from typing import Any
 
+from kafkaspec.codecs import get_codec
 from kafkaspec.conformance import protocol, serving, testee
 
 FAULT = sys.argv.pop(1)
+CODEC = get_codec()
 KEPT: list[bytearray] = []
 
 
@@ -19,6 +22,16 @@ def spoil(request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
                 item["key"] = None
         case "gzip" if "codec-" in request["id"]:
             answer.get("records", [{}])[0]["value"] = None
+        case "uncommitted" if request["kind"] == "committed_records":
+            answer["records"] = testee._log(CODEC, base64.b64decode(request["data"]), request)
+        case "byte" if answer.get("bytes"):
+            data = bytearray(base64.b64decode(answer["bytes"]))
+            data[-1] ^= 1
+            answer["bytes"] = base64.b64encode(data).decode()
+        case "batches" if answer.get("bytes"):  # right records, but not one batch
+            items = request["records"]
+            parts = [testee._encode(CODEC, b"", request | {"records": [item]}) for item in items]
+            answer["bytes"] = base64.b64encode(b"".join(parts)).decode()
         case "coordinator":
             for item in answer.get("control_records", ()):
                 item["coordinator_epoch"] = 77

@@ -20,6 +20,7 @@ from kafkaspec.conformance.process import Testee
 from kafkaspec.conformance.protocol import ANSWERS, CaseFailure, Hello, RequestKind, encode_bytes
 from kafkaspec.conformance.runner import CaseOutcome, Run
 from kafkaspec.conformance.vectors import vector_cases
+from kafkaspec.conformance.written import WrittenRecords
 from tests.goldens import FULL, GOLDEN, VERSIONS, files, produced, release
 from tests.loops import each
 
@@ -108,6 +109,8 @@ def perfect(case: Case) -> dict[str, Any]:
             return {"error": "no"}
         case Items(items):
             return {ANSWERS[case.kind]: [dict(item) for item in items or ()]}
+        case WrittenRecords():
+            return {"bytes": encode_bytes(case.expected.canonical)}
         case CaseValue(end, members):
             value: Any = {}
             for name, wanted in members.items():

@@ -49,24 +49,35 @@ def test_an_unknown_level_is_an_error_that_lists_all(name: str) -> None:
     assert all(level in done.output for level in CaseLevel)
 
 
+FAULTS = [
+    ("checksum", CaseLevel.FRAMING, "checksum/*"),
+    ("key", CaseLevel.RECORDS, "segment/*/plain-0/*"),
+    ("gzip", CaseLevel.COMPRESSION, "segment/*/codec-*"),
+    ("coordinator", CaseLevel.TRANSACTIONS, "control/*"),
+    ("uncommitted", CaseLevel.TRANSACTIONS, "committed/*/transactions-*"),
+    ("uncommitted", CaseLevel.TRANSACTIONS, "made/*"),
+    ("byte", CaseLevel.WRITING, "made/*"),
+    ("batches", CaseLevel.WRITING, "made/writing/2.none"),
+    ("position", CaseLevel.INDEXES, "index/*"),
+    ("version", CaseLevel.MESSAGES, "structure/offset_commit_key*"),
+    ("swallow", CaseLevel.RESOURCE, "resource/nested/*"),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("fault", "level", "only"),
-    [
-        ("checksum", CaseLevel.FRAMING, "checksum/*"),
-        ("key", CaseLevel.RECORDS, "segment/*/plain-0/*"),
-        ("gzip", CaseLevel.COMPRESSION, "segment/*/codec-*"),
-        ("coordinator", CaseLevel.TRANSACTIONS, "control/*"),
-        ("position", CaseLevel.INDEXES, "index/*"),
-        ("version", CaseLevel.MESSAGES, "structure/offset_commit_key*"),
-        ("swallow", CaseLevel.RESOURCE, "resource/nested/*"),
-    ],
-)
+def test_a_testee_without_a_fault_passes_each_level() -> None:
+    only = [word for _, _, pattern in FAULTS for word in ("--only", pattern)]
+    arguments = ("--cases", str(GOLDEN / VERSIONS[-1]), "--resource", *only)
+    code, states, _ = conform("none", *arguments)
+    assert code == CLEAN
+    assert states == dict.fromkeys(CaseLevel, LevelState.PASSED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "level", "only"), FAULTS)
 def test_a_fault_costs_its_level(fault: str, level: CaseLevel, only: str) -> None:
-    arguments = ("--cases", str(GOLDEN / VERSIONS[-2]), "--only-level", level)
-    code, states, failed = conform("none", *arguments, "--only", only)
-    assert (code, states[level]) == (CLEAN, LevelState.PASSED)
-    code, states, failed = conform(fault, *arguments, "--only", only)
+    cases = () if "made" in only else ("--cases", str(GOLDEN / VERSIONS[-1]))
+    code, states, failed = conform(fault, *cases, "--only-level", level, "--only", only)
     assert (code, states[level]) == (FINDINGS, LevelState.FAILED)
     assert set(failed) == {level}
     assert {state for name, state in states.items() if name != level} == {LevelState.NOT_RUN}
@@ -74,7 +85,7 @@ def test_a_fault_costs_its_level(fault: str, level: CaseLevel, only: str) -> Non
 
 @pytest.mark.slow
 def test_help_with_compressed_payloads_and_kinds_that_are_not_read_do_not_pass() -> None:
-    arguments = ("--cases", str(GOLDEN / VERSIONS[-2]), "--only", "*/codec-*")
+    arguments = ("--cases", str(GOLDEN / VERSIONS[-1]), "--only", "*/codec-*")
     code, states, _ = conform("plain", *arguments)
     assert code == CLEAN
     assert states[CaseLevel.COMPRESSION] == LevelState.NOT_SUPPORTED

@@ -89,7 +89,7 @@ def test_lines_that_are_no_messages(data: bytes) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"protocol": 2},
+        {"protocol": 3},
         {"name": ""},
         {"name": 3},
         {"kinds": "log"},

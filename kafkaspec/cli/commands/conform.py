@@ -20,8 +20,9 @@ from kafkaspec.cli.options import CodecName
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.conformance.badge import write_badge
 from kafkaspec.conformance.cases import Case
-from kafkaspec.conformance.goldens import GoldenError, golden_cases
+from kafkaspec.conformance.goldens import GoldenError, committed_cases, golden_cases
 from kafkaspec.conformance.levels import CaseLevel
+from kafkaspec.conformance.made import made_cases
 from kafkaspec.conformance.process import StartError, Testee
 from kafkaspec.conformance.protocol import CaseFailure
 from kafkaspec.conformance.resource import RESOURCE, resource_cases
@@ -54,16 +55,19 @@ of it whose kind it reads:
   framing       entries, headers of batches, checksums
   records       records and messages that are not compressed
   compression   those that are
-  transactions  control records
+  transactions  control records, and what a consumer with read_committed gets
   indexes       indexes and producer snapshots
   messages      Kafka's own messages, and other contents of records
+  writing       the bytes that the testee writes for records
   resource      counts, lengths, bombs and depth that no decoder should follow,
                 with a bound on its memory (with --resource)
 
 Ids of cases begin with
   structure  types of the specification, by its vectors
   record     the vectors of records and messages, each in a separate log
-  segment, control, index, snapshot
+  made       logs of each magic and compression, transactions, and records to
+             write, which are made here
+  segment, control, index, snapshot, committed
              files that brokers wrote, compared with the producer's
              acknowledgements and the dump tool (with --cases)
   checksum   such files with one bit changed (with --cases)
@@ -170,10 +174,12 @@ def _chosen(
 ) -> Iterator[Case]:
     def all_of_them() -> Iterator[Case]:
         yield from vector_cases()
+        yield from made_cases()
         if resource:
             yield from resource_cases()
         for folder in folders:
             yield from golden_cases(folder)
+            yield from committed_cases(folder)
 
     for case in all_of_them():
         named = not only or any(fnmatchcase(case.id, pattern) for pattern in only)

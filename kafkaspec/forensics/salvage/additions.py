@@ -15,15 +15,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from kafkaspec._generated.python.model.control_record import (
-    ControlRecordKey,
-    ControlRecordType,
-    EndTransactionMarker,
-)
+from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec.broker.producer_state import ProducerState
 from kafkaspec.broker.profiles import Profile
-from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
@@ -33,12 +28,10 @@ from kafkaspec.forensics.salvage.report import Added, LostOffsets, OpenInOutput
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE
-from kafkaspec.log.control import KEY, VALUE
-from kafkaspec.log.encoding import encode
+from kafkaspec.log.encoding import encode, encode_marker
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import Aborted, AbortedTransactions
-from kafkaspec.model import Record
 from kafkaspec.results import Strength
 
 _NO_INDEX: Final = "a marker may be lost at offsets {}-{}, and no transaction index says so"
@@ -434,12 +427,8 @@ def _marker(
     plan: SegmentPlan, producer_id: int, producer_epoch: int, timestamp: int, begun: int,
     offset: int, epoch: int, kind: ControlRecordType, strength: Strength, why: str,
 ) -> Addition:  # fmt: skip
-    codec = get_codec()
-    key = codec.serialize(KEY, ControlRecordKey(version=0, type=kind))
-    body = EndTransactionMarker(version=0, coordinator_epoch=0)
-    value = codec.serialize(VALUE, body, parameters=(kind,))
-    data = encode(
-        [Record(offset, timestamp, key, value)], control=True, transactional=True,
+    data = encode_marker(
+        kind, offset, timestamp,
         producer_id=producer_id, producer_epoch=producer_epoch, partition_leader_epoch=epoch,
     )  # fmt: skip
     added = Added(
