@@ -14,6 +14,7 @@ from kafkaspec.conformance.resource import RESOURCE, resource_cases
 from kafkaspec.conformance.runner import Run, read_expected
 from kafkaspec.conformance.vectors import vector_cases
 from tests.goldens import VERSIONS as GOLDEN_VERSIONS
+from tools.brokers.maven import cache_root
 from tools.conformance import page
 from tools.conformance.adapters import ADAPTERS, VERSIONS, Adapter
 from tools.conformance.faults import MOST_BYTES, Fault, own_cases, shown
@@ -21,6 +22,11 @@ from tools.conformance.faults import MOST_BYTES, Fault, own_cases, shown
 STORED = {result["adapter"]: result for result in page.load()}
 OURS = ("native", "python", "kaitai", "construct")
 JUDGED = [adapter for adapter in ADAPTERS if adapter.name not in OURS]
+KAFKA = [
+    adapter.name
+    for adapter in ADAPTERS
+    if adapter.name.startswith("kafka-") and adapter.language == "Java"
+]
 SLOW = (f"{RESOURCE}bomb/", f"{RESOURCE}nested/")
 INSTALLED = {"kafka-python": "kafka", "aiokafka": "aiokafka"}
 """Decoders that the tests have, by their packages."""
@@ -98,13 +104,16 @@ def test_each_failure_has_a_fault_or_choice_with_bytes(
         assert 0 < len(stored["hex"]) <= 2 * MOST_BYTES
 
 
-@pytest.mark.parametrize("codec", OURS[:2])
-def test_our_codecs_answer_each_of_those_bytes_as_kafka_does(
-    codec: str, cases: dict[str, Case]
-) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [*OURS[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in KAFKA)],
+)
+def test_our_codecs_and_kafka_answer_each_of_those_bytes(name: str, cases: dict[str, Case]) -> None:
+    if name in KAFKA and not (cache_root() / "brokers" / name.partition("-")[2] / "jars").is_dir():
+        pytest.skip(f"the jars of {name} are not there")
     put = {case.id: case for adapter in JUDGED for _, case in shown_cases(adapter, cases)}
-    ours = next(adapter for adapter in ADAPTERS if adapter.name == codec)
-    with Testee(ours.command()) as testee:
+    judge = next(adapter for adapter in ADAPTERS if adapter.name == name)
+    with Testee(judge.command()) as testee:
         run = Run(testee)
         for result in run.all(put.values()):
             assert not result.failure, f"{result.case.id}: {result.detail}"

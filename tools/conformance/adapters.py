@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tools.conformance import kaitai
+from tools.conformance import clients, kaitai
 from tools.conformance.faults import Fault, read_faults
 
 HERE: Final = Path(__file__).parent
@@ -66,6 +66,11 @@ def _python(name: str, folder: str) -> Adapter:
     return Adapter(name, name, testee, "Python", folder)
 
 
+def _kafka(release: str) -> Adapter:
+    title, build = f"Kafka {release}", partial(clients.kafka, release)
+    return Adapter(f"kafka-{release}", title, build, "Java", "kafka_java", always=False)
+
+
 def _kaitai(language: str, command: Callable[[], list[str]], *, always: bool = False) -> Adapter:
     name = language.lower().replace("c++", "cpp").replace("c#", "csharp")
     title = f"Kaitai Struct, {language}"
@@ -77,6 +82,9 @@ ADAPTERS: Final = (
     _ours("python"),
     _ours("kaitai"),
     _ours("construct"),
+    _kafka("4.4.0"),
+    _kafka("3.9.2"),
+    _kafka("2.8.2"),
     _python("kafka-python", "kafka_python"),
     _python("aiokafka", "aiokafka"),
     _kaitai("Java", kaitai.java, always=True),

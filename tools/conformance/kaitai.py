@@ -30,14 +30,14 @@ _HERE = Path(__file__).parent
 _SPEC = ROOT / "spec"
 _RUNTIME = "0.11"
 JAVA_RUNTIME = f"io.kaitai:kaitai-struct-runtime:{_RUNTIME}"
-_GSON = "com.google.code.gson:gson:2.11.0"
+GSON = "com.google.code.gson:gson:2.11.0"
 
 
 def java() -> list[str]:
     """Build the Java testee and return its command. Needs a JDK and Maven."""
     build, source = _folder("kaitai_java"), _HERE / "kaitai_java" / "Testee.java"
     compile_specs(_SPEC, build, ("-t", "java", "--java-package", "spec"))
-    jars = resolve_artifacts(cache_root() / "kaitai-struct-java", [JAVA_RUNTIME, _GSON])
+    jars = resolve_artifacts(cache_root() / "kaitai-struct-java", [JAVA_RUNTIME, GSON])
     classes, path = build / "classes", f"{jars}/*"
     run(
         java_tool("javac"), "-nowarn", "-cp", path, "-d", str(classes),

@@ -1,0 +1,38 @@
+"""Build testees around the decoders of other implementations, each by its own package manager."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from tools.brokers.maven import (
+    JAVA_SOURCES,
+    cache_root,
+    java_tool,
+    resolve,
+    resolve_artifacts,
+    run,
+)
+from tools.brokers.versions import by_name
+from tools.conformance.kaitai import BUILD, GSON
+
+_HERE: Final = Path(__file__).parent
+_HEAP: Final = ("-XX:+UseSerialGC", "-Xmn8m", "-Xms32m", "-Xmx512m", "-XX:TieredStopAtLevel=1")
+"""A small young generation, so that the memory of the JVM is what a case takes."""
+
+
+def kafka(release: str) -> list[str]:
+    """Compile the testee against a release of Kafka. Needs a JDK and Maven."""
+    jars = f"{resolve(by_name(release))}/*"
+    gson = f"{resolve_artifacts(cache_root() / 'gson', [GSON])}/*"
+    classes = BUILD / f"kafka_java-{release}"
+    shutil.rmtree(classes, ignore_errors=True)
+    run(
+        java_tool("javac"), "-nowarn", "-Xlint:none", "-proc:none", "-d", str(classes),
+        "-cp", os.pathsep.join((jars, gson)), "-sourcepath", str(JAVA_SOURCES),
+        str(_HERE / "kafka_java" / "Testee.java"),
+    )  # fmt: skip
+    path = os.pathsep.join((str(classes), jars, gson))
+    return [java_tool("java"), *_HEAP, "-cp", path, "Testee", release]
