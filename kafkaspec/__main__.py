@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+
+class _WithoutPandas:
+    """Hides pandas, which PyArrow imports at its first array: that takes longer than a command."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
+        """Find nothing, and end the search for pandas."""
+        if name == "pandas":
+            raise ModuleNotFoundError(f"the command does not use {name}", name=name)
 
 
 def main() -> None:
@@ -16,6 +29,8 @@ def main() -> None:
             pass
         else:
             return
+    if "spark" not in sys.argv:
+        sys.meta_path.insert(0, _WithoutPandas())
     from kafkaspec.cli.main import main as command
 
     command()

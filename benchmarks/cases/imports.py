@@ -5,6 +5,8 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from statistics import median
 
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number
@@ -25,6 +27,19 @@ _COMMANDS = {
     "`kafkaspec --help`": ("-m", "kafkaspec", "--help"),
 }
 _MOST = 3.0
+_ALONE = "`import pyarrow`"
+_LOGS = Path(__file__).parents[2] / "tests" / "golden" / "4.3.1" / "logs"
+_ON_A_LOG = {_ALONE: ("-c", "import pyarrow")} | {
+    f"`kafkaspec {name}`": ("-m", "kafkaspec", name, str(_LOGS / partition), *more)
+    for name, partition, *more in (
+        ("groups", "__consumer_offsets-0"),
+        ("gaps", "plain-0"),
+        ("stats", "plain-0"),
+        ("transactions", "transactions-0"),
+        ("sql", "plain-0", 'SELECT count(*) FROM "plain"'),
+    )
+}
+_MOST_ON_A_LOG = 3.75
 _STATEMENTS = (
     "import kafkaspec",
     "from kafkaspec import Segment",
@@ -52,15 +67,13 @@ def run(settings: Settings) -> Outcome:
         "import of `kafkaspec` without pyarrow, numpy", first, _GATE, at_most=True, unit="ms"
     )
     started, ratio = _start(settings)
-    return Outcome([table, started], [figure, ratio])
+    small, largest = _on_a_log(settings)
+    return Outcome([table, started, small], [figure, ratio, largest])
 
 
 def _start(settings: Settings) -> tuple[Table, Figure]:
     """Whole processes in turns, and Python alone among them."""
-    spent: dict[str, list[float]] = {name: [] for name in _COMMANDS}
-    for _ in range(settings.rounds(15)):
-        for name, command in _COMMANDS.items():
-            spent[name].append(_cpu(command))
+    spent = _in_turns(settings, _COMMANDS)
     table = Table("Start of the command, ms of CPU time of the whole process", ("command", "ms"))
     table.rows = [(name, number(median(values))) for name, values in spent.items()]
     alone, version, _ = spent.values()
@@ -68,10 +81,41 @@ def _start(settings: Settings) -> tuple[Table, Figure]:
     return table, Figure("`kafkaspec --version` ÷ `python -c pass`", ratio, _MOST, at_most=True)
 
 
+def _on_a_log(settings: Settings) -> tuple[Table, Figure]:
+    """Commands on a small partition, and a process that only imports their largest library."""
+    spent = _in_turns(settings, _ON_A_LOG)
+    alone = spent[_ALONE]
+    table = Table(
+        "Commands on a small partition, ms of CPU time of the whole process",
+        ("command", "ms", f"÷ {_ALONE}"),
+    )
+    ratios = {
+        name: median(ours / library for ours, library in zip(values, alone, strict=True))
+        for name, values in spent.items()
+    }
+    table.rows = [
+        (name, number(median(values)), number(ratios[name])) for name, values in spent.items()
+    ]
+    largest = max(ratios.values())
+    return table, Figure(
+        f"slowest command on a small partition ÷ {_ALONE}", largest, _MOST_ON_A_LOG, at_most=True
+    )
+
+
+def _in_turns(
+    settings: Settings, commands: Mapping[str, tuple[str, ...]]
+) -> dict[str, list[float]]:
+    spent: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(settings.rounds(15)):
+        for name, command in commands.items():
+            spent[name].append(_cpu(command))
+    return spent
+
+
 def _cpu(command: tuple[str, ...]) -> float:
     """CPU time of a process in ms, that of the system for it included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *command], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([sys.executable, *command], capture_output=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,21 @@ def test_colour_and_progress_on_a_terminal() -> None:
     assert b"\x1b[" in shown
     assert b"verify" in shown
     assert b"clean" in shown
+
+
+@pytest.mark.slow
+def test_commands_do_not_load_pandas() -> None:
+    """PyArrow would, at its first array; that takes longer than most commands."""
+    assert find_spec("pandas") is not None, "without it this says nothing"
+    log = golden("4.3.1", "plain-0")
+    for words in (("stats", log), ("gaps", log), ("sql", log, 'SELECT count(*) FROM "plain"')):
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "kafkaspec", *map(str, words)],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, words
+        assert "pyarrow" in done.stderr, words
+        assert "pandas.core" not in done.stderr, words
 
 
 def imported_by(*arguments: str) -> set[str]:
