@@ -7,8 +7,17 @@ from typing import Final, NamedTuple
 
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec.assembly.agreement import disagreement
 from kafkaspec.assembly.grammar import REST, Node, Word, refuse
-from kafkaspec.assembly.values import encoded, encoded_node, given, is_null, is_plain, takes
+from kafkaspec.assembly.values import (
+    encoded,
+    encoded_node,
+    given,
+    holds_bytes,
+    is_null,
+    is_plain,
+    takes,
+)
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError
@@ -110,6 +119,7 @@ class Assembler:
             part = found.get(field.id)
             if part is None and not cut and not field.optional:
                 part = found[field.id] = self._implied(layout, node, field)
+                (node.parts or []).append(part)
             if part is None:
                 continue
             if field.kind is Kind.BITS:
@@ -171,7 +181,7 @@ class Assembler:
     def _field(
         self, layout: TypeLayout, field: FieldLayout, node: Node, siblings: Mapping[str, Node]
     ) -> bytes:
-        if (layout.key, field.id) in _PAYLOADS and node.parts is not None:
+        if (layout.key, field.id) in _PAYLOADS and node.parts is not None and not node.type:
             return self._payload(layout, field, node, siblings)
         if not field.repeated:
             return self._item(field, node)
@@ -192,6 +202,8 @@ class Assembler:
         return b"".join(pieces)
 
     def _item(self, field: FieldLayout, node: Node) -> bytes:
+        if node.type and holds_bytes(field):
+            return encoded(self._codec, field, self.message(node))
         if is_plain(field) or (node.stored and node.parts is None):
             return encoded_node(self._codec, field, node, self._file)
         key = field.type
@@ -202,6 +214,23 @@ class Assembler:
                 raise refuse(self._file, node, detail)
             key = node.type
         return self._structure(LAYOUTS[key], node)
+
+    def message(self, node: Node) -> bytes:
+        """Return the bytes of the fields of a type, which stand in the place of bytes.
+
+        Raises:
+            KafkaSpecError: ``unencodable``, with line and column.
+        """
+        if node.type not in LAYOUTS:
+            hint = did_you_mean(node.type, list(LAYOUTS)) or ""
+            raise refuse(self._file, node, f"there is no type {node.type!r}{hint}")
+        data = self._structure(LAYOUTS[node.type], node)
+        wrong = None if self._force else disagreement(node, data)
+        if wrong is not None:
+            place, detail = wrong
+            detail = f"read as {node.type}, {detail}; its version says its fields, and ! keeps it"
+            raise refuse(self._file, place if place.line else node, detail)
+        return data
 
     def _payload(
         self, layout: TypeLayout, field: FieldLayout, node: Node, siblings: Mapping[str, Node]

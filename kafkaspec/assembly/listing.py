@@ -9,8 +9,9 @@ from typing import Any
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.assembly.bytes import MOST_OUTPUT, STORED
 from kafkaspec.assembly.grammar import REST, Node
+from kafkaspec.assembly.messages import Messages
 from kafkaspec.assembly.values import encoded, is_plain, shown
-from kafkaspec.codecs import get_codec
+from kafkaspec.codecs import Origin, get_codec
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition
 from kafkaspec.errors import KafkaSpecError
@@ -19,6 +20,7 @@ from kafkaspec.layout.framing import Framing
 from kafkaspec.log.batch import Batch, payload_path
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.segment import Segment
+from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Buffer
 
 
@@ -26,13 +28,15 @@ class Lister:
     """Lists bytes as nodes that ``Assembler`` turns into the same bytes.
 
     Attributes:
-        errors: why payloads stay bytes, as they cannot be decompressed.
+        errors: why payloads stay bytes, which do not decompress, and keys and values, which are
+            not messages.
     """
 
     def __init__(self) -> None:
         self.errors: list[KafkaSpecError] = []
         self._kaitai = KaitaiCodec()
         self._codec = get_codec("python")
+        self._messages = Messages(self._whole, self._codec, self.errors)
 
     def value(
         self,
@@ -66,21 +70,30 @@ class Lister:
         at = max((field.end for field in found if not _is_place(field)), default=start)
         return parts, min(at, end)
 
-    def segment(self, segment: Segment, data: bytes, position: int | None = None) -> Iterator[Node]:
+    def _whole(
+        self, key: str, data: bytes, parameters: Sequence[Any] = ()
+    ) -> tuple[list[Node], int]:
+        return self._read(key, data, 0, len(data), parameters)
+
+    def segment(
+        self, segment: Segment, data: bytes, position: int | None = None, *, decode: bool = True
+    ) -> Iterator[Node]:
         """Yield the nodes of the entries of a segment, and of the bytes that are not entries.
 
         Args:
             segment: the segment.
             data: all its bytes.
             position: byte offset of the only entry to list, None for all.
+            decode: list the messages in control records and in those of Kafka's own topics.
         """
+        topic = topic_of(segment.name) if decode and segment.name else None
         framing = segment.format.framing
         if position is not None:
             data = data[: _entry_end(framing, data, position)]
         for start, nodes in self._entries(framing, data, position or 0):
             if nodes[0].name != REST:
                 nodes[0].comment = f"byte {start}"
-                self._open_payload(segment, start, nodes[0])
+                self._open(segment, start, nodes[0], topic, decode=decode)
             yield from nodes
 
     def _entries(
@@ -93,24 +106,39 @@ class Lister:
         if position < len(data):
             yield position, _rest(data, position, len(data))
 
-    def _open_payload(self, segment: Segment, position: int, node: Node) -> None:
-        """Put the records or entries of an entry in the place of its payload."""
+    def _open(
+        self, segment: Segment, position: int, node: Node, topic: str | None, *, decode: bool
+    ) -> None:
+        """Put what is in an entry in the place of its bytes: records, and messages in them."""
         try:
             batch = segment.batch_at(position)
-            payload = batch.payload
-            if payload is None or not (isinstance(batch, DefaultBatch) or batch.is_compressed):
-                return
-            content = bytes(batch.decompressed(MOST_OUTPUT))
-            parts = self._content(batch, content)
+            is_open = self._open_payload(batch, node)
         except KafkaSpecError as error:
             self.errors.append(error)
             return  # it stays bytes
+        if is_open and decode and (batch.is_control or topic is not None):
+            origin = Origin(batch.file, position)
+            self._messages.open([node], None if batch.is_control else topic, origin)
+
+    def _open_payload(self, batch: Batch, node: Node) -> bool:
+        """Put the records or entries of an entry in the place of its payload; say if it has them.
+
+        Raises:
+            KafkaSpecError: the payload cannot be decompressed.
+        """
+        payload = batch.payload
+        if not (isinstance(batch, DefaultBatch) or batch.is_compressed):
+            return True  # it is a record
+        if payload is None:
+            return False
+        parts = self._content(batch, bytes(batch.decompressed(MOST_OUTPUT)))
         place = _payload_node(node, batch)
         if place is None or place.stored or not parts:
-            return
+            return False
         if batch.is_compressed:
             parts.insert(0, Node(STORED, bytes(payload), stored=True))
         place.value, place.parts = None, parts
+        return True
 
     def _content(self, batch: Batch, content: bytes) -> list[Node]:
         if isinstance(batch, DefaultBatch):

@@ -31,7 +31,8 @@ class ListedBytes:
         cuts: places where bytes have no field, or fields no bytes.
         unread: bytes that no field has.
         wrong: lengths, counts and checksums that do not follow from the rest; ``!`` forces them.
-        errors: why payloads are listed as bytes, as they cannot be decompressed.
+        errors: why payloads stay bytes, which do not decompress, and keys and values, which are
+            not messages.
     """
 
     def __init__(self, nodes: Sequence[Node], errors: Sequence[KafkaSpecError] = ()) -> None:
@@ -47,12 +48,16 @@ class ListedBytes:
         return write(self._nodes)
 
 
-def listing(path: str | PathLike[str], position: int | None = None) -> ListedBytes:
+def listing(
+    path: str | PathLike[str], position: int | None = None, *, decode: bool = True
+) -> ListedBytes:
     """List each byte of one of Kafka's files.
 
     Args:
         path: a segment, snapshot, index or text file, local or remote.
         position: byte offset of the only entry to list; None for the whole file.
+        decode: list the messages in control records and in those of Kafka's own topics, not their
+            bytes.
 
     Raises:
         KafkaSpecError: the file cannot be read, has more than ``MOST`` bytes, is not one of
@@ -72,7 +77,9 @@ def listing(path: str | PathLike[str], position: int | None = None) -> ListedByt
         data = read_part(path, most=MOST)
         _require(position, len(data), path)
         with Segment(path, codec="kaitai") as segment:
-            return ListedBytes(list(lister.segment(segment, data, position)), lister.errors)
+            return ListedBytes(
+                list(lister.segment(segment, data, position, decode=decode)), lister.errors
+            )
     data = read_part(path, most=MOST)
     _require(position, len(data), path)
     key = name.layout.entry

@@ -54,6 +54,14 @@ def as_text(data: bytes) -> str | bytes:
     return text if text.isprintable() else data
 
 
+def as_bytes(node: Node) -> bytes | None:
+    """Return the bytes that a node has, as text or hex; None for the word null and no bytes."""
+    value = node.value
+    if isinstance(value, str) and not isinstance(value, Word):
+        return value.encode("utf-8", "surrogatepass")
+    return value if isinstance(value, bytes) else None
+
+
 def encoded(codec: Codec, field: FieldLayout, value: Any) -> bytes:
     """Return the bytes of a value that is not in bits.
 
@@ -109,12 +117,9 @@ def given(field: FieldLayout, node: Node, file: str) -> Any:
     """
     value = node.value
     if holds_bytes(field):
-        if is_null(node):
-            return None
-        if isinstance(value, bytes):
-            return value
-        if isinstance(value, str) and not isinstance(value, Word):
-            return value.encode("utf-8", "surrogatepass")
+        data = as_bytes(node)
+        if data is not None or is_null(node):
+            return data
     elif isinstance(value, Word):
         number = _number(field, value)
         if number is not None:

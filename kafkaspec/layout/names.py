@@ -73,6 +73,7 @@ API_KEY: Final = "api_key"
 SCHEMA_VERSION: Final = "schema_version"
 TAGGED_FIELDS: Final = "tagged_fields"
 BODY: Final = "body"  # what depends on the version
+PROTOCOL_TYPE: Final = "protocol_type"  # of a group, which says what is in its members
 
 MESSAGE_FRAME: Final = frozenset(
     {RECORD_TYPE, FRAME_VERSION, API_KEY, SCHEMA_VERSION, TAGGED_FIELDS, UNUSED}

@@ -167,7 +167,7 @@ def explain_command(
     ctx.exit(USAGE if inputs.unreadable and not inputs.read else inputs.exit_code)
 
 
-_NOT_OF_ASSEMBLY: Final = ("max_records", "codec", "decode", "full")
+_NOT_OF_ASSEMBLY: Final = ("max_records", "codec", "full")
 """Parameters of what people read: assembly has all bytes."""
 
 
@@ -193,7 +193,7 @@ def _print_assembly(
             parameters = parameters_of(file, key, ctx.params["parameters"])
             found = listing_as(file, key, parameters, position or 0, size)
         else:
-            found = listing(file, _entry(file, offset, position))
+            found = listing(file, _entry(file, offset, position), decode=ctx.params["decode"])
         for line in found:
             say(line)
     except KafkaSpecError as error:

@@ -17,11 +17,8 @@ from kafkaspec.files import names
 from kafkaspec.io.local import read_beside
 from kafkaspec.layout import MessageLayout
 from kafkaspec.layout.framing import fixed_size
-from kafkaspec.layout.names import (
-    HEADERS,
-    KEY,
-    VALUE,
-)
+from kafkaspec.layout.names import HEADERS, KEY, PROTOCOL_TYPE, VALUE
+from kafkaspec.log import control
 from kafkaspec.log.batch import Batch, computed_crc, held_payload, payload_chunks, payload_path
 from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.lookup import first_reaching, holds, start_position
@@ -31,8 +28,6 @@ from kafkaspec.messages.decoding import decode_by, layouts_of
 from kafkaspec.messages.lookup import CONSUMER, EMBEDDED, by_name
 from kafkaspec.model import Buffer, Record
 
-_CONTROL_KEY = "control_record.control_record_key"
-_CONTROL_VALUE = "control_record.control_record_value"
 _AT_ONCE = 1000
 """Records that are decoded together."""
 
@@ -284,14 +279,14 @@ def _inner_messages(
 def _control(codec: KaitaiCodec, records: Iterable[Record]) -> Iterator[Section]:
     for record in records:
         for name, data, type_key in (
-            ("key", record.key, _CONTROL_KEY),
-            ("value", record.value, _CONTROL_VALUE),
+            ("key", record.key, control.KEY),
+            ("value", record.value, control.VALUE),
         ):
             if data is None:
                 continue
             parameters: tuple[Any, ...] = ()
             if name == "value":
-                key, _ = codec.parse(_CONTROL_KEY, record.key or b"", complete=True)
+                key, _ = codec.parse(control.KEY, record.key or b"", complete=True)
                 parameters = (key.type,)
             fields = codec.positions(type_key, data, parameters=parameters, complete=True)
             title = f"{name} of control record {record.offset}: positions count in the {name}"
@@ -344,7 +339,6 @@ def explain_sidecar(path: Path, position: int, most: int) -> Iterator[Section]:
 
 _PARTS: Final = (KEY, VALUE)
 _HEADERS: Final = f"/{HEADERS}/"
-_PROTOCOL: Final = "protocol_type"
 
 
 def message_sections(
@@ -404,7 +398,7 @@ def _message(
     place = replace(origin, path=part.path)
     fields = codec.positions(layout.key, section.data, start, end, complete=True, origin=place)
     yield Section(f"{layout.name} in {part.path}", section.data, section.start, fields)
-    protocols = [field for field in fields if field.path.endswith(f"/{_PROTOCOL}")]
+    protocols = [field for field in fields if field.path.endswith(f"/{PROTOCOL_TYPE}")]
     if any(bytes(field.value or b"") == CONSUMER.encode() for field in protocols):
         for field in fields:
             name = EMBEDDED.get(field.path.rpartition("/")[2])
