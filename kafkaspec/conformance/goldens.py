@@ -111,6 +111,11 @@ def read_produced(folder: Path) -> Iterator[dict[str, Any]]:
         raise GoldenError(f"{path} is not valid: {error!r}") from None
 
 
+def is_golden(path: Path) -> bool:
+    """Return whether a path is a folder of versions, or of one, with the texts of its files."""
+    return any((folder.parent / DUMP).exists() for folder in (path / "logs", *path.glob("*/logs")))
+
+
 def golden_cases(folder: Path) -> Iterator[Case]:
     """Yield all cases of a folder of versions, or of the folder of one version.
 

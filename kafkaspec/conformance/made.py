@@ -206,6 +206,7 @@ def _writing(name: str, records: list[Record], magic: int, codec: str = "none", 
     canonical = encode(records, **asked) if codec == "none" else None
     return Case(
         f"{MADE}writing/{name}", RequestKind.ENCODE, b"",
-        WrittenRecords(items, magic, codec, canonical), f"Records of magic {magic}, compression {codec}.",
+        WrittenRecords(items, magic, codec, canonical),
+        f"Records of magic {magic}, compression {codec}.",
         {"records": items, **asked}, needs="" if codec == "none" else codec,
     )  # fmt: skip

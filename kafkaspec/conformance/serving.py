@@ -65,16 +65,21 @@ def serve(
         if request["kind"] == HELLO:
             answer = hello | {"protocol": min(PROTOCOL, request["protocol"])}
         else:
-            answer = _answer(request, handlers)
+            answer = answered(request, handlers)
         answers.write(line(answer))
         answers.flush()
 
 
-def _answer(request: dict[str, Any], handlers: Mapping[RequestKind, Handler]) -> dict[str, Any]:
+def answered(
+    request: dict[str, Any], handlers: Mapping[RequestKind, Handler], data: bytes | None = None
+) -> dict[str, Any]:
+    """Return the answer to a request, whose bytes may be given as they are."""
     answer: dict[str, Any] = {"id": request["id"]}
     kind = RequestKind(request["kind"])
     try:
-        decoded = handlers[kind](decode_bytes(request.get("data")) or b"", request)
+        if data is None:
+            data = decode_bytes(request.get("data")) or b""
+        decoded = handlers[kind](data, request)
     except SkippedError as skipped:
         return answer | {"skipped": str(skipped)}
     except Exception as error:
@@ -90,7 +95,7 @@ def _answer(request: dict[str, Any], handlers: Mapping[RequestKind, Handler]) ->
 def _refusal(error: Exception) -> dict[str, Any]:
     """Return the error; one of ours has a reason and a place."""
     found: dict[str, Any] = {"error": f"{type(error).__name__}: {error}"}
-    for member, attribute in (("reason", "reason"), ("path", "path"), ("position", "offset")):
+    for member, attribute in (("reason", "reason"), ("path", "path"), ("position", "position")):
         value = getattr(error, attribute, None)
         if isinstance(value, str) or (member == "position" and isinstance(value, int)):
             found[member] = str(value) if isinstance(value, str) else value

@@ -18,7 +18,7 @@ from kafkaspec.conformance.protocol import (
     encode_bytes,
     record_of,
 )
-from kafkaspec.conformance.serving import serve
+from kafkaspec.conformance.serving import Handler, serve
 from kafkaspec.conformance.written import WRITTEN
 from kafkaspec.files.names import LOG
 from kafkaspec.files.snapshots import ABORTED_TRANSACTION, ProducerSnapshot
@@ -46,20 +46,25 @@ def main() -> None:
     serve(
         f"kafkaspec {codec.name}",
         number,
-        {
-            RequestKind.LOG: partial(_log, codec),
-            RequestKind.CONTROL_RECORDS: partial(_control_records, codec),
-            RequestKind.COMMITTED_RECORDS: partial(_committed, codec),
-            RequestKind.ENCODE: partial(_encode, codec),
-            RequestKind.OFFSET_INDEX: partial(_index, codec),
-            RequestKind.TIME_INDEX: partial(_index, codec),
-            RequestKind.TRANSACTION_INDEX: partial(_transaction_index, codec),
-            RequestKind.PRODUCER_SNAPSHOT: partial(_producer_snapshot, codec),
-            RequestKind.TYPE: partial(_type, codec),
-        },
+        handlers_of(codec),
         compression=compression.NAMES,
         checksums=True,
     )
+
+
+def handlers_of(codec: Codec) -> dict[RequestKind, Handler]:
+    """Return what answers each kind of request with a codec."""
+    return {
+        RequestKind.LOG: partial(_log, codec),
+        RequestKind.CONTROL_RECORDS: partial(_control_records, codec),
+        RequestKind.COMMITTED_RECORDS: partial(_committed, codec),
+        RequestKind.ENCODE: partial(_encode, codec),
+        RequestKind.OFFSET_INDEX: partial(_index, codec),
+        RequestKind.TIME_INDEX: partial(_index, codec),
+        RequestKind.TRANSACTION_INDEX: partial(_transaction_index, codec),
+        RequestKind.PRODUCER_SNAPSHOT: partial(_producer_snapshot, codec),
+        RequestKind.TYPE: partial(_type, codec),
+    }
 
 
 def _log(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:

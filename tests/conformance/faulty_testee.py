@@ -47,10 +47,10 @@ def spoil(request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Serve."""
-    answer, serve = serving._answer, serving.serve
+    answer, serve = serving.answered, serving.serve
 
-    def faulty(request: dict[str, Any], handlers: Any) -> dict[str, Any]:
-        return spoil(request, answer(request, handlers))
+    def faulty(request: dict[str, Any], handlers: Any, data: bytes | None = None) -> dict[str, Any]:
+        return spoil(request, answer(request, handlers, data))
 
     def able(name: str, version: str, handlers: Any, **abilities: Any) -> None:
         if FAULT in ("plain", "gzip_only"):
@@ -58,7 +58,7 @@ def main() -> None:
             handlers = {protocol.RequestKind.LOG: handlers[protocol.RequestKind.LOG]}
         serve(name, version, handlers, **abilities)
 
-    serving._answer = faulty  # the private function that every answer comes from
+    serving.answered = faulty  # every answer comes from it
     vars(testee)["serve"] = able
     sys.argv[1:] = ["native"]
     testee.main()

@@ -20,9 +20,10 @@ from kafkaspec.cli.options import CodecName
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.conformance.badge import write_badge
 from kafkaspec.conformance.cases import Case
-from kafkaspec.conformance.goldens import GoldenError, committed_cases, golden_cases
+from kafkaspec.conformance.goldens import GoldenError, committed_cases, golden_cases, is_golden
 from kafkaspec.conformance.levels import CaseLevel
 from kafkaspec.conformance.made import made_cases
+from kafkaspec.conformance.own import OwnCasesError, own_cases
 from kafkaspec.conformance.process import StartError, Testee
 from kafkaspec.conformance.protocol import CaseFailure
 from kafkaspec.conformance.resource import RESOURCE, resource_cases
@@ -69,7 +70,8 @@ Ids of cases begin with
              write, which are made here
   segment, control, index, snapshot, committed
              files that brokers wrote, compared with the producer's
-             acknowledgements and the dump tool (with --cases)
+             acknowledgements and the dump tool (with --cases); the files of
+             another PATH, compared with our codecs native and python
   checksum   such files with one bit changed (with --cases)
   resource   those of that level
 
@@ -96,10 +98,11 @@ def conform_command(
     ),
     codec: str | None = defined(type=CodecName(), help="Test a codec of this library instead."),
     cases: tuple[Path, ...] = option(
-        "Folder with VERSION/logs of brokers, such as tests/golden. Can be repeated.",
-        metavar="DIR",
+        "Folder with VERSION/logs of brokers, such as tests/golden; or any segment or log"
+        " directory, whose answers are those of our codecs. Can be repeated.",
+        metavar="PATH",
         multiple=True,
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        type=click.Path(path_type=Path, exists=True),
     ),
     resource: bool = option(
         "Also hostile counts, bombs and depth, with a bound on the memory of the testee (Linux)."
@@ -144,7 +147,7 @@ def conform_command(
                 report.line("case", result.case, result, level=result.case.level)
             if run.results:
                 show_run(report, run)
-    except (ExpectedFailuresError, GoldenError, StartError) as error:
+    except (ExpectedFailuresError, GoldenError, OwnCasesError, StartError) as error:
         raise click.UsageError(str(error)) from None
     if not run.results:
         raise click.UsageError("no case matches --only and --only-level")
@@ -170,16 +173,19 @@ def _command(testee: str | None, codec: str | None) -> list[str]:
 
 
 def _chosen(
-    folders: tuple[Path, ...], levels: tuple[str, ...], only: tuple[str, ...], *, resource: bool
+    paths: tuple[Path, ...], levels: tuple[str, ...], only: tuple[str, ...], *, resource: bool
 ) -> Iterator[Case]:
     def all_of_them() -> Iterator[Case]:
         yield from vector_cases()
         yield from made_cases()
         if resource:
             yield from resource_cases()
-        for folder in folders:
-            yield from golden_cases(folder)
-            yield from committed_cases(folder)
+        for path in paths:
+            if is_golden(path):
+                yield from golden_cases(path)
+                yield from committed_cases(path)
+            else:
+                yield from own_cases(path)
 
     for case in all_of_them():
         named = not only or any(fnmatchcase(case.id, pattern) for pattern in only)
