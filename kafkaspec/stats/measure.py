@@ -38,7 +38,7 @@ from kafkaspec.stats.byte_columns import (
 from kafkaspec.stats.distinct import Distinct
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.heaviest import Heaviest
-from kafkaspec.stats.tables import WIDTHS, StatsTables, merged, summed
+from kafkaspec.stats.tables import WIDTHS, StatsTables, gathered, merged, summed
 from kafkaspec.stats.units import StatsUnit
 
 
@@ -149,7 +149,7 @@ def measure_segment(unit: StatsUnit) -> StatsTables:
             for headers in _gathered(segment, records):
                 parts.append(_headers(unit, file, headers, records))
                 if len(parts) > _PARTS_AT_ONCE:
-                    parts = [merged(parts)]
+                    parts = [gathered(parts)]
     except KafkaSpecError as error:
         records.refuse(error)
     parts += records.parts(unit, file)
@@ -164,7 +164,7 @@ def measure_segment(unit: StatsUnit) -> StatsTables:
     if records.errors:
         kept = sorted(records.errors.values(), key=lambda error: error.position or 0)[:MOST_ERRORS]
         parts.append({"errors": error_rows(unit, file, kept)})
-    return merged(parts)
+    return gathered(parts)
 
 
 def _gathered(segment: Segment, records: _Records) -> Iterator[pa.RecordBatch]:

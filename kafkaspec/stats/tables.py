@@ -15,6 +15,8 @@ from kafkaspec.stats.distinct import joined
 
 _AT_ONCE: Final = 64
 """Measurements that wait to be merged."""
+_LOOSE: Final = 1024
+"""Rows that are kept as they are until all are merged: grouping few costs more than it saves."""
 LOG: Final = ("directory", "topic", "partition")
 """Columns that say which log a row is about; topic and partition may be null."""
 
@@ -118,7 +120,10 @@ StatsTables = dict[str, pa.Table]
 
 
 def summed(name: str, place: Sequence[Any], columns: Mapping[str, Any], rows: int) -> pa.Table:
-    """Return rows of a table about one log, with one for each key; other columns are null."""
+    """Return rows of a table about one log, of which ``merged`` makes one for each key.
+
+    Columns that are not given are null.
+    """
     shape = TABLES[name]
     made = {}
     for field in list(shape.schema)[len(LOG) :]:
@@ -130,7 +135,7 @@ def summed(name: str, place: Sequence[Any], columns: Mapping[str, Any], rows: in
         else:
             made[field.name] = pa.array(values, field.type)
     found = pa.table(made)
-    if shape.keys:
+    if shape.keys and rows > _LOOSE:
         found = grouped(found, shape, ())
     known = (
         pa.repeat(pa.scalar(value, kind), len(found))
@@ -140,9 +145,21 @@ def summed(name: str, place: Sequence[Any], columns: Mapping[str, Any], rows: in
 
 
 def merged(parts: Iterable[StatsTables]) -> StatsTables:
-    """Return several measurements as one. Their order does not matter, nor what is merged first.
+    """Return several measurements as one, with one row for each key of a log.
 
-    As many as come, few are kept, and each is merged few times.
+    Their order does not matter, nor what is merged first.
+    """
+    found = gathered(parts)
+    return {
+        name: grouped(table, TABLES[name], LOG) if len(table) > 1 else table
+        for name, table in found.items()
+    }
+
+
+def gathered(parts: Iterable[StatsTables]) -> StatsTables:
+    """Return several measurements as one to be ``merged``: keys may have several rows.
+
+    As many as come, few are kept, and each is grouped few times.
     """
     levels: list[list[StatsTables]] = [[]]
     for part in parts:
@@ -151,20 +168,18 @@ def merged(parts: Iterable[StatsTables]) -> StatsTables:
         while len(levels[level]) == _AT_ONCE:
             if level + 1 == len(levels):
                 levels.append([])
-            levels[level + 1].append(_merged(levels[level]))
+            levels[level + 1].append(_gathered(levels[level]))
             levels[level].clear()
             level += 1
-    return _merged([part for level in levels for part in level])
+    return _gathered([part for level in levels for part in level])
 
 
-def _merged(given: Sequence[StatsTables]) -> StatsTables:
+def _gathered(given: Sequence[StatsTables]) -> StatsTables:
     found = {}
     for name, shape in TABLES.items():
         tables = [part[name] for part in given if name in part and len(part[name])]
-        if len(tables) > 1:
-            found[name] = grouped(pa.concat_tables(tables), shape, LOG)
-        else:  # which is grouped already
-            found[name] = tables[0] if tables else shape.schema.empty_table()
+        table = pa.concat_tables(tables) if tables else shape.schema.empty_table()
+        found[name] = grouped(table, shape, LOG) if len(table) > _LOOSE else table
     times = found["times"]
     if len(times) > MOST_BUCKETS or pc.count_distinct(times["width"]).as_py() > 1:
         found["times"] = _coarse(times)

@@ -104,6 +104,10 @@ def stats_command(
     show_figures(reporter, figures, found, show_keys=show_keys)
 
 
+_FOR_ONE_PROCESS: Final = 32 << 20
+"""Bytes that are measured before a further process has imported what it needs."""
+
+
 def _measured(
     paths: tuple[Path, ...], topic: str | None, jobs: int, *, records: bool
 ) -> tuple[Figures, Inputs]:
@@ -124,6 +128,8 @@ def _measured(
                 with suppress(OSError, KafkaSpecError):  # the figures say why
                     advance(as_path(path).stat().st_size, path)
 
+        if total < _FOR_ONE_PROCESS:
+            jobs = 1
         return measure(list(units), jobs=jobs, done=done), found
 
 
