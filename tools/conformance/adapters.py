@@ -71,6 +71,11 @@ def _kafka(release: str) -> Adapter:
     return Adapter(f"kafka-{release}", title, build, "Java", "kafka_java", always=False)
 
 
+def _npm(name: str, title: str) -> Adapter:
+    folder = name.replace("-", "_")
+    return Adapter(name, title, partial(clients.npm, folder), "JavaScript", folder)
+
+
 def _kaitai(language: str, command: Callable[[], list[str]], *, always: bool = False) -> Adapter:
     name = language.lower().replace("c++", "cpp").replace("c#", "csharp")
     title = f"Kaitai Struct, {language}"
@@ -87,6 +92,8 @@ ADAPTERS: Final = (
     _kafka("2.8.2"),
     _python("kafka-python", "kafka_python"),
     _python("aiokafka", "aiokafka"),
+    _npm("kafkajs", "KafkaJS"),
+    _npm("platformatic", "@platformatic/kafka"),
     _kaitai("Java", kaitai.java, always=True),
     _kaitai("JavaScript", kaitai.javascript, always=True),
     _kaitai("Go", kaitai.go),

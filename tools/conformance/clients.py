@@ -10,6 +10,7 @@ from typing import Final
 from tools.brokers.maven import (
     JAVA_SOURCES,
     cache_root,
+    find_tool,
     java_tool,
     resolve,
     resolve_artifacts,
@@ -36,3 +37,16 @@ def kafka(release: str) -> list[str]:
     )  # fmt: skip
     path = os.pathsep.join((str(classes), jars, gson))
     return [java_tool("java"), *_HEAP, "-cp", path, "Testee", release]
+
+
+def npm(folder: str) -> list[str]:
+    """Fetch the packages of a testee and return its command. Needs Node.js and npm."""
+    build, source = BUILD / folder, _HERE / folder
+    build.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(source / name, build)
+    run(
+        find_tool("npm", "npm"), "ci", "--silent", "--no-audit", "--no-fund",
+        "--ignore-scripts", "--omit=optional", cwd=build,
+    )  # fmt: skip
+    return [find_tool("node", "Node.js"), str(source / "testee.js"), str(build)]
