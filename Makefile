@@ -14,6 +14,7 @@ help:  ## Show this list
 
 run:  ## Set up and verify segments of real Kafka (LOGS=/path/to/kafka-logs: your own)
 	@tools/setup/venv.sh $(VENV) construct
+	@$(BIN)/kafkaspec --version
 	@$(BIN)/kafkaspec verify --codec all $(if $(filter tests/golden,$(LOGS)),tests/golden/*/logs,$(LOGS))
 
 quick:  ## Before each commit, in under a minute: ruff, mypy, quick tests; no Java (TESTS=tests/log)
@@ -26,6 +27,7 @@ quick:  ## Before each commit, in under a minute: ruff, mypy, quick tests; no Ja
 	  wait $$types && exit $$tests
 
 test:  ## Set up and run all tests
+	@tools/setup/headers.sh
 	@tools/setup/venv.sh $(VENV) construct,test
 	@tools/setup/java.sh
 	@tools/setup/chromium.sh

@@ -26,7 +26,7 @@ STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
 sys.path.insert(0, str(ROOT))
 
 from kafkaspec.extension import FLAGS, GLUE, MACRO, fingerprint, sources  # noqa: E402
-from kafkaspec.libraries import libraries  # noqa: E402
+from kafkaspec.libraries import LOADER, libraries  # noqa: E402
 
 PACKAGE = "kafkaspec._generated"
 CORE = ROOT / "generated" / "native"
@@ -43,6 +43,7 @@ class BuildExt(build_ext):
         for library in libraries(getattr(self.compiler, "compiler", ())):  # MSVC has no such list
             ext.libraries.append(library.name)
             ext.define_macros.append((library.macro, "1"))
+        ext.libraries += LOADER
         super().build_extension(ext)
 
     def has_compiler(self) -> bool:

@@ -50,6 +50,11 @@ KINDS: tuple[tuple[str, tuple[str, ...], int, int, int, int], ...]
 SCAN: tuple[str, ...]
 CRC_KERNELS: tuple[str, ...]
 CODECS: tuple[tuple[str, str, str], ...]
+MISSING: tuple[tuple[str, str], ...]
+NOT_INSTALLED: str
+USE_NONE: int
+USE_LOADED: int
+USE_ALL: int
 
 _T = TypeVar("_T")
 
@@ -209,6 +214,9 @@ def unpack(
 def decompress(
     form: tuple[int, bytes, int, int], payload: Buffer, most: int, /
 ) -> bytes | None: ...
+def find_libraries(
+    which: int, /
+) -> tuple[tuple[tuple[str, str, str], ...], tuple[tuple[str, str], ...]]: ...
 def compress(
     form: tuple[int, bytes, int, int],
     level: int,

@@ -1,19 +1,22 @@
-"""The libraries in C that the extension is built with, where the machine has them.
+"""The libraries in C that the extension compresses and decompresses with.
 
-setup.py reads this module too, so that it imports nothing but the standard library.
+Those whose headers the machine has when the extension is built are linked with it; others are
+loaded when it is imported. setup.py reads this module too, so that it imports nothing but the
+standard library.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kafkaspec.extension import WITHOUT
+from kafkaspec.extension import GLUE, WITHOUT
 
 
 class Library(NamedTuple):
@@ -21,33 +24,29 @@ class Library(NamedTuple):
 
     Attributes:
         name: as the linker takes it.
-        header: the header file of its interface.
-        call: a use of the interface, which is compiled and linked but does not run.
-        macro: tells the C sources that it is there.
+        macro: tells the C sources that its headers are there.
+        packages: that have it, of Debian, Fedora and Alpine.
     """
 
     name: str
-    header: str
-    call: str
     macro: str
+    packages: tuple[str, str, str]
 
 
 LIBRARIES: Final = (
-    Library(
-        "deflate",
-        "libdeflate.h",
-        "libdeflate_deflate_decompress_ex(0, 0, 0, 0, 0, 0, 0)",
-        "KS_LIBDEFLATE",
-    ),
-    Library("snappy", "snappy-c.h", "snappy_uncompress(0, 0, 0, 0)", "KS_LIBSNAPPY"),
-    Library("lz4", "lz4hc.h", "LZ4_compress_HC(0, 0, 0, 0, 0)", "KS_LIBLZ4"),
-    Library("zstd", "zstd.h", "ZSTD_compressStream2(0, 0, 0, ZSTD_e_end)", "KS_LIBZSTD"),
+    Library("deflate", "KS_LIBDEFLATE", ("libdeflate0", "libdeflate", "libdeflate")),
+    Library("snappy", "KS_LIBSNAPPY", ("libsnappy1v5", "snappy", "snappy")),
+    Library("lz4", "KS_LIBLZ4", ("liblz4-1", "lz4-libs", "lz4-libs")),
+    Library("zstd", "KS_LIBZSTD", ("libzstd1", "libzstd", "zstd-libs")),
 )
-"""Libraries that the extension uses where their headers are; none of them is required."""
+"""Libraries that the extension uses where they are; none of them is required."""
+LOADER: Final = ("dl",) if sys.platform == "linux" else ()
+"""What else the extension is linked with, as the linker takes it."""
+_INSTALL: Final = ("apt-get install", "dnf install", "apk add")
 
 
 def libraries(compiler: Sequence[str]) -> list[Library]:
-    """Return the libraries that a compiler finds and links.
+    """Return the libraries that a compiler finds and links, in a version that is used.
 
     Args:
         compiler: the command, as of ``cc``; empty where there is no such command.
@@ -58,13 +57,30 @@ def libraries(compiler: Sequence[str]) -> list[Library]:
         return [library for library in LIBRARIES if _links(compiler, library, Path(folder))]
 
 
+def command(names: Collection[str]) -> str | None:
+    """Return the command that installs libraries here.
+
+    Args:
+        names: of the libraries, as ``liblz4``.
+
+    Returns:
+        The command; None for a system that is not known here.
+    """
+    wanted = [library.packages for library in LIBRARIES if f"lib{library.name}" in names]
+    for number, words in enumerate(_INSTALL):
+        if wanted and shutil.which(words.split()[0]):
+            return " ".join((words, *(packages[number] for packages in wanted)))
+    return None
+
+
 def _links(compiler: Sequence[str], library: Library, folder: Path) -> bool:
-    source, program = folder / f"{library.name}.c", folder / library.name
-    source.write_text(
-        f"#include <{library.header}>\nint main(void) {{ return (int)({library.call}); }}\n"
-    )
-    command = [*compiler, str(source), "-o", str(program), f"-l{library.name}"]
+    """Compile the calls of a library, which compares its headers with our prototypes."""
+    main, program = folder / "main.c", folder / library.name
+    main.write_text('#include "libraries.h"\nint main(void) { ks_libraries_find(KS_USE_ALL); }\n')
+    line = [*compiler, "-Werror=incompatible-pointer-types", f"-D{library.macro}=1", f"-I{GLUE}"]
+    line += [str(main), str(GLUE / "libraries.c"), "-o", str(program)]
+    line += [f"-l{name}" for name in (library.name, *LOADER)]
     try:
-        return not subprocess.run(command, capture_output=True).returncode
+        return not subprocess.run(line, capture_output=True).returncode
     except OSError:
         return False

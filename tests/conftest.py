@@ -7,6 +7,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from kafkaspec import compression
+from kafkaspec.cli.version import missing_libraries
 from kafkaspec.codecs import Codec, codec_names, get_codec
 from tests import extent
 
@@ -61,16 +63,35 @@ def codec(request: pytest.FixtureRequest) -> Codec:
     return get_codec(request.param)
 
 
-@pytest.fixture(scope="module", params=["C", pytest.param("PyPI", marks=pytest.mark.slow)])
+HAS_LIBRARIES: Final = bool(compression.native and compression.native.CODECS)
+"""Whether a library in C serves; otherwise PyPI's are not left to the slow tests."""
+PYPI: Final = pytest.param("PyPI", marks=pytest.mark.slow if HAS_LIBRARIES else ())
+
+
+@pytest.fixture(scope="module", params=["C", PYPI])
 def libraries(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Compression by the libraries that the extension was built with, and without them."""
-    if request.param == "C" and not (compression.native and compression.native.CODECS):
-        pytest.skip("the extension was built without libraries")
+    """Compression by the libraries in C that the extension has, and without them."""
+    with served_by(request.param):
+        yield request.param
+
+
+@contextmanager
+def served_by(provider: str) -> Iterator[None]:
+    """Compress by ``C``: as always; ``loaded``: none is linked; ``PyPI``: not in C."""
+    if provider != "PyPI" and not HAS_LIBRARIES:
+        pytest.skip(" ".join(missing_libraries()) or "the extension was not built")
+    native = compression.native if provider == "loaded" else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compression, "in_c", request.param == "C")
+        patch.setattr(compression, "in_c", provider != "PyPI")
         for kinds in ("quick_kinds", "compressed_in_c"):
             patch.setattr(compression, kinds, frozenset(compression.CompressionType))
-        yield request.param
+        if native:
+            before = native.CODECS
+            codecs, missing = native.find_libraries(native.USE_LOADED)
+            assert [name for name, *_ in codecs] == [name for name, *_ in before], missing
+        yield
+        if native:
+            assert native.find_libraries(native.USE_ALL) == (before, native.MISSING)
 
 
 SPARK = "tests/spark/"
@@ -209,6 +230,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(
                 "FAILED: make quick is a smoke test of each room; mark what is longer as slow"
             )
+    for line in missing_libraries():
+        terminalreporter.write_line(line)
     reasons: Counter[str] = Counter()
     for report in terminalreporter.stats.get("skipped", ()):
         if isinstance(report.longrepr, tuple):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kafkaspec.extension import WITHOUT
+from kafkaspec.extension import GLUE, WITHOUT
 from kafkaspec.libraries import LIBRARIES, libraries
 from tools.native.build import NAME, NoCompilerError, build
 
@@ -100,26 +102,106 @@ for codec in compression.CompressionType:
 """
 
 
-@pytest.mark.parametrize("wanted", ["", "none"])
-def test_libraries_are_linked_where_their_headers_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str
-) -> None:
-    monkeypatch.setenv(WITHOUT, wanted)
-    compiler = shutil.which("cc")
-    if compiler is None or shutil.which("ldd") is None:
+def _build(place: Path, wanted: str) -> list[str]:
+    """Build an extension in a copy of the package; the libraries that it is linked with."""
+    if shutil.which("cc") is None or shutil.which("ldd") is None:
         pytest.skip("no C compiler, or no ldd")
-    shutil.copytree(ROOT / "kafkaspec", tmp_path / "installed" / "kafkaspec", ignore=_WITHOUT_BUILD)
-    shutil.copytree(ROOT / "generated", tmp_path / "installed" / "generated", ignore=_WITHOUT_BUILD)
-    made = build(ROOT / "generated", tmp_path / "installed" / "kafkaspec" / NAME, ["-O0"])
-    linked = subprocess.run(["ldd", made], capture_output=True, text=True, check=True).stdout
-    found = libraries([compiler])
+    for name in ("kafkaspec", "generated"):
+        shutil.copytree(ROOT / name, place / "installed" / name, ignore=_WITHOUT_BUILD)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(WITHOUT, wanted)
+        made = build(ROOT / "generated", place / "installed" / "kafkaspec" / NAME, ["-O0"])
+        found = libraries(["cc"])
     assert not (wanted and found)
+    linked = subprocess.run(["ldd", made], capture_output=True, text=True, check=True).stdout
     for library in LIBRARIES:
         assert (f"lib{library.name}." in linked) == (library in found)
+    return [library.name for library in found]
+
+
+@pytest.fixture(scope="module")
+def unlinked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package whose extension was built as on a machine without headers."""
+    place = tmp_path_factory.mktemp("unlinked")
+    assert not _build(place, "none")
+    return place
+
+
+def test_libraries_are_linked_where_their_headers_are(tmp_path: Path) -> None:
+    found = _build(tmp_path, "")
     done = _run(tmp_path, _CODECS)
     assert not done.stderr
     names, served = done.stdout.splitlines()
-    assert len(names.split()) == served.count("1") == len(found)
+    assert len(names.split()) == served.count("1") >= len(found)
+
+
+def test_libraries_are_loaded_where_there_are_no_headers(
+    unlinked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = _run(unlinked, _CODECS)
+    assert not done.stderr
+    names, served = done.stdout.splitlines()
+    installed = [name for name, file in _FILES.items() if _is_installed(file)]
+    assert names.split() == installed
+    assert served.count("1") == len(installed)
+    monkeypatch.setenv(WITHOUT, "none")
+    done = _run(unlinked, _CODECS + "print(open('/proc/self/maps').read())")
+    names, _, *maps = done.stdout.splitlines()
+    assert not names
+    assert not [file for file in _FILES.values() if any(f"/{file}" in line for line in maps)]
+
+
+_FILES = {
+    "gzip": "libdeflate.so.0",
+    "snappy": "libsnappy.so.1",
+    "lz4": "liblz4.so.1",
+    "zstd": "libzstd.so.1",
+}
+
+
+def _is_installed(file: str) -> bool:
+    try:
+        ctypes.CDLL(file)
+    except OSError:
+        return False
+    return True
+
+
+def _library(place: Path, file: str, text: str, *options: str) -> None:
+    (place / "library.c").write_text(text)
+    command = ["cc", "-shared", "-fPIC", "library.c", f"-Wl,-soname,{file}", "-o", file, *options]
+    subprocess.run(command, cwd=place, check=True)
+
+
+def test_libraries_that_are_not_as_expected_are_named_and_not_used(
+    unlinked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An old one, one of another ABI, one without a call, and one that is not all there."""
+    calls = (GLUE / "libraries.h").read_text(encoding="utf-8")
+    for file, prefix, number in (("liblz4.so.1", "LZ4", 10803), ("libzstd.so.1", "ZSTD", 20001)):
+        names = set(re.findall(rf"call\([\w *]+, ({prefix}_\w+),", calls))
+        others = names - {f"{prefix}_versionNumber"}
+        assert len(others) == len(names) - 1 > 2
+        text = f"unsigned {prefix}_versionNumber(void) {{ return {number}; }}\n"
+        text += "".join(f"void {name}(void) {{ __builtin_trap(); }}\n" for name in others)
+        _library(tmp_path, file, text)
+    _library(tmp_path, "libsnappy.so.1", "void snappy_uncompress(void) { __builtin_trap(); }\n")
+    _library(tmp_path, "libgone.so", "int gone;\n")
+    _library(tmp_path, "libdeflate.so.0", "extern int gone; int *at = &gone;\n", "-L.", "-lgone")
+    (tmp_path / "libgone.so").unlink()
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    done = _run(unlinked, _VERSION)
+    assert done.returncode == 0, done.stderr
+    first, decompression, missing = done.stdout.splitlines()
+    assert first.endswith(", codec native")
+    assert re.search("snappy by cramjam, lz4 by lz4, zstd by zstandard$", decompression)
+    assert missing.startswith("slower without libraries in C: libdeflate (not installed), ")
+    assert "libsnappy (it has no snappy_uncompressed_length)" in missing
+    assert "liblz4 (1.8.3 is not from 1.9.2 on and before 2.0.0)" in missing
+    assert "libzstd (2.0.1 is not from 1.4.0 on and before 2.0.0)" in missing
+    if shutil.which("apt-get"):
+        assert missing.endswith("; to mend it: apt-get install libdeflate0")
+    assert _run(unlinked, _CODECS).stdout.splitlines() == ["", "00000"]
 
 
 def test_the_core_does_not_know_python() -> None:

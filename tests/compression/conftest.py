@@ -1,11 +1,18 @@
-"""Every test of compression runs with the libraries of the extension, and with those of PyPI."""
+"""Every test of compression runs with each provider: libraries in C, linked or loaded; PyPI's."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from tests.conftest import PYPI, served_by
 
-@pytest.fixture(scope="module", autouse=True)
-def served(libraries: str) -> str:
-    """Return ``C`` or ``PyPI``: who serves."""
-    return libraries
+
+@pytest.fixture(
+    scope="module", autouse=True, params=["C", pytest.param("loaded", marks=pytest.mark.slow), PYPI]
+)
+def served(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Return who serves."""
+    with served_by(request.param):
+        yield request.param

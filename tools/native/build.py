@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kafkaspec.extension import FLAGS, GLUE, MACRO, fingerprint, sources
-from kafkaspec.libraries import libraries
+from kafkaspec.libraries import LOADER, libraries
 
 ROOT = Path(__file__).resolve().parents[2]
 STABLE = not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -58,6 +58,7 @@ def build(generated: Path, output: Path | None = None, options: Sequence[str] = 
     command += [str(path) for path in sources(core, "*.c")]
     for library in libraries((compiler,)):
         command += [f"-D{library.macro}=1", f"-l{library.name}"]
+    command += [f"-l{name}" for name in LOADER]
     # Processes that have loaded the old file keep it, and a compiler that fails leaves it.
     fresh = target.with_name(f"{target.name}.{os.getpid()}")
     try:

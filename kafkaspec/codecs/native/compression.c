@@ -1,57 +1,30 @@
 /* Loops over the blocks of Kafka's framings; the blocks themselves are the libraries'. */
 #include "compression.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "abi.h"
+#include "libraries.h"
 
-#ifdef KS_LIBLZ4
-#include <lz4.h>
-#include <lz4hc.h>
-#endif
-#ifdef KS_LIBZSTD
-#include <zstd.h>
-#endif
-#ifdef KS_LIBSNAPPY
-#include <snappy-c.h>
-#endif
-#ifdef KS_LIBDEFLATE
-#include <libdeflate.h>
-#endif
-
-#if defined(__GNUC__) || defined(__clang__)
-#define UNUSED __attribute__((unused))
-#else
-#define UNUSED
-#endif
-
-static UNUSED uint32_t load_little(const uint8_t *p)
+static uint32_t load_little(const uint8_t *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static UNUSED uint8_t *store_little(uint8_t *p, uint32_t value)
+static uint8_t *store_little(uint8_t *p, uint32_t value)
 {
     for (int i = 0; i < 4; i++)
         *p++ = (uint8_t)(value >> 8 * i);
     return p;
 }
 
-static UNUSED uint8_t *store_start(uint8_t *out, const ks_framing *framing)
+static uint8_t *store_start(uint8_t *out, const ks_framing *framing)
 {
     memcpy(out, framing->start, (size_t)framing->start_size);
     return out + framing->start_size;
 }
 
-#ifdef KS_LIBLZ4
 #define STORED UINT32_C(0x80000000)
-
-static void lz4_version(char text[32])
-{
-    snprintf(text, 32, "%s", LZ4_versionString());
-}
 
 static int64_t lz4_decompress(ks_contexts *contexts, const ks_framing *framing,
                               const uint8_t *payload, int64_t size, uint8_t *out, int64_t room)
@@ -76,8 +49,8 @@ static int64_t lz4_decompress(ks_contexts *contexts, const ks_framing *framing,
             memcpy(out + made, payload + at, (size_t)length);
             made += length;
         } else {
-            const int got = LZ4_decompress_safe((const char *)payload + at, (char *)out + made,
-                                                (int)length, (int)most);
+            const int got = ks_lz4.LZ4_decompress_safe(
+                (const char *)payload + at, (char *)out + made, (int)length, (int)most);
             if (got <= 0) /* the library does not say whether it lacked room */
                 return got < 0 && most < framing->block ? KS_NO_ROOM : KS_OTHER_FORM;
             made += got;
@@ -102,21 +75,14 @@ static int64_t lz4_compress(ks_contexts *contexts, const ks_framing *framing, in
         char *packed = (char *)to + 4;
         /* One byte less than the block has, or it is stored. */
         const int made = level == 0
-                             ? LZ4_compress_default(block, packed, length, length - 1)
-                             : LZ4_compress_HC(block, packed, length, length - 1, level);
+                             ? ks_lz4.LZ4_compress_default(block, packed, length, length - 1)
+                             : ks_lz4.LZ4_compress_HC(block, packed, length, length - 1, level);
         if (made <= 0)
             memcpy(packed, block, (size_t)length);
         store_little(to, made > 0 ? (uint32_t)made : (uint32_t)length | STORED);
         to += 4 + (made > 0 ? made : length);
     }
     return store_little(to, 0) - out;
-}
-#endif
-
-#ifdef KS_LIBSNAPPY
-static void snappy_version(char text[32])
-{
-    text[0] = 0; /* the library does not say it in C */
 }
 
 static uint32_t load_big(const uint8_t *p)
@@ -138,11 +104,12 @@ static int64_t snappy_decompress(ks_contexts *contexts, const ks_framing *framin
             return KS_OTHER_FORM;
         const char *block = (const char *)payload + at;
         size_t got = 0;
-        if (snappy_uncompressed_length(block, (size_t)length, &got) != SNAPPY_OK)
+        if (ks_snappy.snappy_uncompressed_length(block, (size_t)length, &got) != KS_SNAPPY_OK)
             return KS_OTHER_FORM;
         if (got > (uint64_t)(room - made))
             return KS_NO_ROOM;
-        if (snappy_uncompress(block, (size_t)length, (char *)out + made, &got) != SNAPPY_OK)
+        if (ks_snappy.snappy_uncompress(block, (size_t)length, (char *)out + made, &got) !=
+            KS_SNAPPY_OK)
             return KS_OTHER_FORM;
         made += (int64_t)got;
         at += length;
@@ -152,9 +119,9 @@ static int64_t snappy_decompress(ks_contexts *contexts, const ks_framing *framin
 
 static int64_t snappy_most(const ks_framing *framing, int64_t size)
 {
-    const size_t block = (size_t)framing->block, last = (size_t)(size % framing->block);
-    return framing->header + size / framing->block * (4 + (int64_t)snappy_max_compressed_length(block)) +
-           4 + (int64_t)snappy_max_compressed_length(last);
+    const size_t block = ks_snappy.snappy_max_compressed_length((size_t)framing->block);
+    const size_t last = ks_snappy.snappy_max_compressed_length((size_t)(size % framing->block));
+    return framing->header + size / framing->block * (4 + (int64_t)block) + 4 + (int64_t)last;
 }
 
 static int64_t snappy_write(ks_contexts *contexts, const ks_framing *framing, int level,
@@ -165,9 +132,9 @@ static int64_t snappy_write(ks_contexts *contexts, const ks_framing *framing, in
     (void)level;
     for (int64_t at = 0; at < size; at += framing->block) {
         const int64_t length = size - at < framing->block ? size - at : framing->block;
-        size_t made = snappy_max_compressed_length((size_t)length);
-        if (snappy_compress((const char *)data + at, (size_t)length, (char *)to + 4, &made) !=
-            SNAPPY_OK)
+        size_t made = ks_snappy.snappy_max_compressed_length((size_t)length);
+        if (ks_snappy.snappy_compress((const char *)data + at, (size_t)length, (char *)to + 4,
+                                      &made) != KS_SNAPPY_OK)
             return -1;
         for (int i = 0; i < 4; i++)
             *to++ = (uint8_t)(made >> (24 - 8 * i));
@@ -175,15 +142,8 @@ static int64_t snappy_write(ks_contexts *contexts, const ks_framing *framing, in
     }
     return to - out;
 }
-#endif
 
-#ifdef KS_LIBDEFLATE
 enum { TRAILER = 8 }; /* CRC-32 and length modulo 2**32 of the output */
-
-static void deflate_version(char text[32])
-{
-    snprintf(text, 32, "%s", LIBDEFLATE_VERSION_STRING);
-}
 
 static int64_t gzip_decompress(ks_contexts *contexts, const ks_framing *framing,
                                const uint8_t *payload, int64_t size, uint8_t *out, int64_t room)
@@ -196,12 +156,12 @@ static int64_t gzip_decompress(ks_contexts *contexts, const ks_framing *framing,
     if (expected > room)
         return KS_NO_ROOM;
     if (!contexts->read_gzip)
-        contexts->read_gzip = libdeflate_alloc_decompressor();
+        contexts->read_gzip = ks_deflate.libdeflate_alloc_decompressor();
     size_t used = 0, made = 0;
     if (!contexts->read_gzip ||
-        libdeflate_deflate_decompress_ex(contexts->read_gzip, payload + framing->header,
-                                         (size_t)length, out, (size_t)expected, &used,
-                                         &made) != LIBDEFLATE_SUCCESS ||
+        ks_deflate.libdeflate_deflate_decompress_ex(
+            contexts->read_gzip, payload + framing->header, (size_t)length, out, (size_t)expected,
+            &used, &made) != KS_DEFLATE_OK ||
         (int64_t)used != length || (int64_t)made != expected ||
         ks_crc32(out, expected) != load_little(trailer))
         return KS_OTHER_FORM;
@@ -211,44 +171,37 @@ static int64_t gzip_decompress(ks_contexts *contexts, const ks_framing *framing,
 static struct libdeflate_compressor *gzip_writer(ks_contexts *contexts, int level)
 {
     if (contexts->write_gzip && contexts->level != level) {
-        libdeflate_free_compressor(contexts->write_gzip);
+        ks_deflate.libdeflate_free_compressor(contexts->write_gzip);
         contexts->write_gzip = NULL;
     }
     if (!contexts->write_gzip)
-        contexts->write_gzip = libdeflate_alloc_compressor(level);
+        contexts->write_gzip = ks_deflate.libdeflate_alloc_compressor(level);
     contexts->level = level;
     return contexts->write_gzip;
 }
 
 static int64_t gzip_most(const ks_framing *framing, int64_t size)
 {
-    return framing->header + (int64_t)libdeflate_deflate_compress_bound(NULL, (size_t)size) +
-           TRAILER;
+    const size_t most = ks_deflate.libdeflate_deflate_compress_bound(NULL, (size_t)size);
+    return framing->header + (int64_t)most + TRAILER;
 }
 
 static int64_t gzip_compress(ks_contexts *contexts, const ks_framing *framing, int level,
                              const uint8_t *data, int64_t size, uint8_t *out)
 {
     struct libdeflate_compressor *writer = gzip_writer(contexts, level);
-    const size_t room = libdeflate_deflate_compress_bound(NULL, (size_t)size);
+    const size_t room = ks_deflate.libdeflate_deflate_compress_bound(NULL, (size_t)size);
     uint8_t *to = store_start(out, framing);
     const size_t made =
-        writer ? libdeflate_deflate_compress(writer, data, (size_t)size, to, room) : 0;
+        writer ? ks_deflate.libdeflate_deflate_compress(writer, data, (size_t)size, to, room) : 0;
     if (!made)
         return -1;
     to = store_little(to + made, ks_crc32(data, size));
     return store_little(to, (uint32_t)size) - out;
 }
-#endif
 
-#ifdef KS_LIBZSTD
 /* RFC 8878: the descriptor of a frame and its window follow the magic. */
 enum { ZSTD_CHECKSUM = 0x04, LEAST_WINDOW = 10 };
-
-static void zstd_version(char text[32])
-{
-    snprintf(text, 32, "%s", ZSTD_versionString());
-}
 
 static int64_t zstd_decompress(ks_contexts *contexts, const ks_framing *framing,
                                const uint8_t *payload, int64_t size, uint8_t *out, int64_t room)
@@ -259,18 +212,18 @@ static int64_t zstd_decompress(ks_contexts *contexts, const ks_framing *framing,
     const int64_t base = INT64_C(1) << (LEAST_WINDOW + (window >> 3));
     const int64_t most = base + base / 8 * (window & 7);
     if (most > framing->block ||
-        ZSTD_findFrameCompressedSize(payload, (size_t)size) != (size_t)size)
+        ks_zstd.ZSTD_findFrameCompressedSize(payload, (size_t)size) != (size_t)size)
         return KS_OTHER_FORM;
     if (!contexts->read_zstd)
-        contexts->read_zstd = ZSTD_createDCtx();
+        contexts->read_zstd = ks_zstd.ZSTD_createDCtx();
     if (!contexts->read_zstd)
         return KS_OTHER_FORM;
     /* The library does not verify that a match lies within the window if all output lies in one
      * piece. With no more output than that it must. */
     const int64_t allowed = room < most ? room : most;
-    const size_t made =
-        ZSTD_decompressDCtx(contexts->read_zstd, out, (size_t)allowed, payload, (size_t)size);
-    if (!ZSTD_isError(made))
+    const size_t made = ks_zstd.ZSTD_decompressDCtx(contexts->read_zstd, out, (size_t)allowed,
+                                                    payload, (size_t)size);
+    if (!ks_zstd.ZSTD_isError(made))
         return (int64_t)made;
     return allowed < most ? KS_NO_ROOM : KS_OTHER_FORM;
 }
@@ -278,59 +231,59 @@ static int64_t zstd_decompress(ks_contexts *contexts, const ks_framing *framing,
 static int64_t zstd_most(const ks_framing *framing, int64_t size)
 {
     (void)framing;
-    return (int64_t)ZSTD_compressBound((size_t)size) + 64; /* the blocks that end a stream */
+    /* And the blocks that end a stream. */
+    return (int64_t)ks_zstd.ZSTD_compressBound((size_t)size) + 64;
 }
 
 static int64_t zstd_compress(ks_contexts *contexts, const ks_framing *framing, int level,
                              const uint8_t *data, int64_t size, uint8_t *out)
 {
     if (!contexts->write_zstd)
-        contexts->write_zstd = ZSTD_createCCtx();
+        contexts->write_zstd = ks_zstd.ZSTD_createCCtx();
     if (!contexts->write_zstd)
         return -1;
-    ZSTD_CCtx *writer = contexts->write_zstd;
+    struct ZSTD_CCtx_s *writer = contexts->write_zstd;
     ZSTD_inBuffer in = {data, (size_t)size, 0};
     ZSTD_outBuffer to = {out, (size_t)zstd_most(framing, size), 0};
-    ZSTD_CCtx_reset(writer, ZSTD_reset_session_and_parameters);
-    if (ZSTD_isError(ZSTD_CCtx_setParameter(writer, ZSTD_c_compressionLevel, level)))
+    ks_zstd.ZSTD_CCtx_reset(writer, KS_ZSTD_RESET_ALL);
+    if (ks_zstd.ZSTD_isError(ks_zstd.ZSTD_CCtx_setParameter(writer, KS_ZSTD_LEVEL, level)))
         return -1;
     /* Kafka flushes its streams before it closes them. */
-    const size_t flushed = size ? ZSTD_compressStream2(writer, &to, &in, ZSTD_e_flush) : 0;
-    if (flushed || ZSTD_compressStream2(writer, &to, &in, ZSTD_e_end))
+    const size_t flushed =
+        size ? ks_zstd.ZSTD_compressStream2(writer, &to, &in, KS_ZSTD_FLUSH) : 0;
+    if (flushed || ks_zstd.ZSTD_compressStream2(writer, &to, &in, KS_ZSTD_END))
         return -1;
     return (int64_t)to.pos;
 }
-#endif
 
-const ks_codec ks_codecs[] = {
-#ifdef KS_LIBDEFLATE
-    {"gzip", "libdeflate", deflate_version, gzip_decompress, gzip_most, gzip_compress},
-#endif
-#ifdef KS_LIBSNAPPY
-    {"snappy", "libsnappy", snappy_version, snappy_decompress, snappy_most, snappy_write},
-#endif
-#ifdef KS_LIBLZ4
-    {"lz4", "liblz4", lz4_version, lz4_decompress, lz4_most, lz4_compress},
-#endif
-#ifdef KS_LIBZSTD
-    {"zstd", "libzstd", zstd_version, zstd_decompress, zstd_most, zstd_compress},
-#endif
-    {NULL, NULL, NULL, NULL, NULL, NULL},
+static const ks_codec known[] = {
+    {"gzip", &ks_libraries[KS_DEFLATE], gzip_decompress, gzip_most, gzip_compress},
+    {"snappy", &ks_libraries[KS_SNAPPY], snappy_decompress, snappy_most, snappy_write},
+    {"lz4", &ks_libraries[KS_LZ4], lz4_decompress, lz4_most, lz4_compress},
+    {"zstd", &ks_libraries[KS_ZSTD], zstd_decompress, zstd_most, zstd_compress},
 };
-const int ks_codecs_count = (int)(sizeof ks_codecs / sizeof *ks_codecs) - 1;
+ks_codec ks_codecs[KS_LIBRARIES];
+int ks_codecs_count;
+
+void ks_codecs_find(int which)
+{
+    ks_libraries_find(which);
+    ks_codecs_count = 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!known[i].library->why[0])
+            ks_codecs[ks_codecs_count++] = known[i];
+}
 
 void ks_contexts_close(ks_contexts *contexts)
 {
-#ifdef KS_LIBZSTD
-    ZSTD_freeDCtx(contexts->read_zstd);
-    ZSTD_freeCCtx(contexts->write_zstd);
-#endif
-#ifdef KS_LIBDEFLATE
+    if (contexts->read_zstd)
+        ks_zstd.ZSTD_freeDCtx(contexts->read_zstd);
+    if (contexts->write_zstd)
+        ks_zstd.ZSTD_freeCCtx(contexts->write_zstd);
     if (contexts->read_gzip)
-        libdeflate_free_decompressor(contexts->read_gzip);
+        ks_deflate.libdeflate_free_decompressor(contexts->read_gzip);
     if (contexts->write_gzip)
-        libdeflate_free_compressor(contexts->write_gzip);
-#endif
+        ks_deflate.libdeflate_free_compressor(contexts->write_gzip);
     memset(contexts, 0, sizeof *contexts);
 }
 

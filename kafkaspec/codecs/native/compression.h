@@ -1,11 +1,14 @@
 /*
- * Payloads in the form that Kafka's producers write, through libraries in C. No Python, no global
- * state. Which forms these are is said by kafkaspec/compression; here are the loops over blocks.
+ * Payloads in the form that Kafka's producers write, through libraries in C. No Python, and no global
+ * state but the table of what was found once. Which forms these are is said by kafkaspec/compression;
+ * here are the loops over blocks.
  */
 #ifndef KAFKASPEC_COMPRESSION_H
 #define KAFKASPEC_COMPRESSION_H
 
 #include <stdint.h>
+
+#include "libraries.h"
 
 /* What a payload has around its blocks. */
 typedef struct {
@@ -28,12 +31,10 @@ enum {
     KS_NO_ROOM = -2     /* perhaps no more than that: the output does not fit */
 };
 
-/* A codec whose library the extension was built with. */
+/* A codec whose library was found. */
 typedef struct {
     const char *name; /* as in Kafka's configuration */
-    const char *library;
-    /* Its version, as text. */
-    void (*version)(char text[32]);
+    const ks_library *library;
     /* Decompress a payload; the number of bytes written, or one of the two above. Nothing is
      * written beyond `room`. The payload begins as the framing says. */
     int64_t (*decompress)(ks_contexts *contexts, const ks_framing *framing, const uint8_t *payload,
@@ -46,8 +47,11 @@ typedef struct {
                         const uint8_t *data, int64_t size, uint8_t *out);
 } ks_codec;
 
-extern const ks_codec ks_codecs[];
-extern const int ks_codecs_count;
+extern ks_codec ks_codecs[KS_LIBRARIES];
+extern int ks_codecs_count;
+
+/* Fill the table of codecs, with one of KS_USE_; before the others are called, by one thread. */
+void ks_codecs_find(int which);
 
 /* Most bytes of a payload, and of its output, in one call. */
 #define KS_MOST_BYTES (INT64_C(1) << 30)

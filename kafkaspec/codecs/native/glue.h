@@ -128,8 +128,7 @@ PyObject *glue_records_type(PyObject *module);
 PyObject *glue_unpack(PyObject *module, PyObject *args);
 PyObject *glue_decompress(PyObject *module, PyObject *args);
 PyObject *glue_compress(PyObject *module, PyObject *args);
-/* Codecs whose libraries the extension has, as (name, library, version); a new reference. */
-PyObject *glue_codecs(void);
+PyObject *glue_find_libraries(PyObject *module, PyObject *which);
 PyObject *glue_encode(PyObject *module, PyObject *args);
 PyObject *glue_encode_objects(PyObject *module, PyObject *args);
 PyObject *glue_intact(PyObject *module, PyObject *args);

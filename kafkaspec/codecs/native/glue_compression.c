@@ -277,15 +277,50 @@ PyObject *glue_compress(PyObject *module, PyObject *args)
     return result;
 }
 
-PyObject *glue_codecs(void)
+/* (name of the codec, library, version) of those that serve. */
+static PyObject *serving(void)
 {
     PyObject *tuple = PyTuple_New(ks_codecs_count);
     for (int i = 0; tuple && i < ks_codecs_count; i++) {
-        char version[32];
-        ks_codecs[i].version(version);
-        PyObject *item = Py_BuildValue("sss", ks_codecs[i].name, ks_codecs[i].library, version);
+        const ks_library *library = ks_codecs[i].library;
+        PyObject *item = Py_BuildValue("sss", ks_codecs[i].name, library->name, library->version);
         if (!item || PyTuple_SetItem(tuple, i, item) < 0)
             Py_CLEAR(tuple);
     }
     return tuple;
+}
+
+/* (library, why) of those that do not. */
+static PyObject *missing(void)
+{
+    PyObject *tuple = PyTuple_New(KS_LIBRARIES - ks_codecs_count);
+    Py_ssize_t at = 0;
+    for (int i = 0; tuple && i < KS_LIBRARIES; i++) {
+        if (!ks_libraries[i].why[0])
+            continue;
+        PyObject *item = Py_BuildValue("ss", ks_libraries[i].name, ks_libraries[i].why);
+        if (!item || PyTuple_SetItem(tuple, at++, item) < 0)
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/*
+ * find_libraries(which) -> (codecs, missing)
+ *
+ * Find the libraries, as when the module is imported; for tests, while nothing uses them.
+ */
+PyObject *glue_find_libraries(PyObject *module, PyObject *which)
+{
+    (void)module;
+    const long number = PyLong_AsLong(which);
+    if (number == -1 && PyErr_Occurred())
+        return NULL;
+    ks_codecs_find((int)number);
+    PyObject *codecs = serving(), *others = codecs ? missing() : NULL;
+    if (!others) {
+        Py_XDECREF(codecs);
+        return NULL;
+    }
+    return Py_BuildValue("NN", codecs, others);
 }

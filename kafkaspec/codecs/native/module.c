@@ -1,6 +1,9 @@
 /* The extension module: tables of the generated core, scans, checksums. */
 #include "glue.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "compression.h"
 
 PyDoc_STRVAR(scan_doc,
@@ -163,6 +166,7 @@ static PyMethodDef methods[] = {
     {"unpack", glue_unpack, METH_VARARGS, "Decompress the payloads of many entries."},
     {"decompress", glue_decompress, METH_VARARGS, "Decompress one payload into memory."},
     {"compress", glue_compress, METH_VARARGS, "Compress many payloads."},
+    {"find_libraries", glue_find_libraries, METH_O, "Find the libraries again, for tests."},
     {"parts", glue_parts_of, METH_VARARGS, "Parts of batches of at most so many bytes."},
     {"joined", glue_joined, METH_VARARGS, "Parts of batches put together."},
     {"encode_groups", glue_encode_groups, METH_VARARGS, "Groups of rows as payloads."},
@@ -227,6 +231,22 @@ static int add(PyObject *module, const char *name, PyObject *value)
     return status;
 }
 
+static int add_libraries(PyObject *module)
+{
+    const char *wanted = getenv("KAFKASPEC_LIBRARIES"); /* WITHOUT of kafkaspec/extension.py */
+    const int which = wanted && strcmp(wanted, "none") == 0 ? KS_USE_NONE : KS_USE_ALL;
+    PyObject *number = PyLong_FromLong(which);
+    PyObject *found = number ? glue_find_libraries(module, number) : NULL;
+    int status = -1;
+    if (found)
+        status = PyModule_AddObjectRef(module, "CODECS", PyTuple_GetItem(found, 0));
+    if (status == 0)
+        status = PyModule_AddObjectRef(module, "MISSING", PyTuple_GetItem(found, 1));
+    Py_XDECREF(number);
+    Py_XDECREF(found);
+    return status;
+}
+
 #ifndef KS_SOURCES
 #error "KS_SOURCES is to be the hash of all sources; see kafkaspec/extension.py"
 #endif
@@ -254,6 +274,7 @@ static int prepare(PyObject *module)
         {"COMPRESSED", KS_S_COMPRESSED}, {"UNTIMED", KS_S_UNTIMED}, {"ENDED", KS_S_ENDED},
         {"OTHERWISE", KS_S_OTHERWISE}, {"MARKERS", KS_S_MARKERS},
         {"ARENA", GLUE_ARENA}, {"MOST_BYTES", KS_MOST_BYTES}, {"OTHER_FORM", KS_OTHER_FORM}, {"NO_ROOM", KS_NO_ROOM},
+        {"USE_NONE", KS_USE_NONE}, {"USE_LOADED", KS_USE_LOADED}, {"USE_ALL", KS_USE_ALL},
     };
     int most = ks_bytes_count > ks_lists_count ? ks_bytes_count : ks_lists_count;
     for (int i = 0; i < ks_kinds_count; i++)
@@ -268,13 +289,14 @@ static int prepare(PyObject *module)
     if (add(module, "COLUMNS", columns_table()) < 0 || add(module, "KINDS", kinds_table()) < 0 ||
         add(module, "SCAN", names_tuple(ks_scan_names, ks_scan_count)) < 0)
         return -1;
-    if (add(module, "CODECS", glue_codecs()) < 0)
+    if (add_libraries(module) < 0)
         return -1;
     if (add(module, "Memory", glue_memory_type(module)) < 0)
         return -1;
     if (add(module, "Records", glue_records_type(module)) < 0)
         return -1;
     if (PyModule_AddStringConstant(module, "SPECIFICATION", KS_SPECIFICATION) < 0 ||
+        PyModule_AddStringConstant(module, "NOT_INSTALLED", KS_NOT_INSTALLED) < 0 ||
         PyModule_AddStringConstant(module, "SOURCES", TEXT(KS_SOURCES)) < 0)
         return -1;
     const char *kernels[8];

@@ -181,6 +181,8 @@ static void decompress(const uint8_t *data, int64_t size, uint64_t choice)
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t length)
 {
+    if (!ks_codecs_count)
+        ks_codecs_find(KS_USE_ALL);
     uint64_t choice = 0;
     for (size_t i = 0; i < 8 && i < length; i++)
         choice = choice * 257 + input[length - 1 - i];

@@ -33,7 +33,7 @@ from kafkaspec.extension import GLUE
 from kafkaspec.layout import EntryKind, TypeLayout
 from kafkaspec.layout.framing import ENTRY, Framing, checksum_of, field_position
 from kafkaspec.layout.kinds import KINDS
-from kafkaspec.libraries import libraries
+from kafkaspec.libraries import LOADER, libraries
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.tables import COLUMN_WIDTH, LOWEST, WIDTH
@@ -57,12 +57,12 @@ def compile_target(into: Path, mode: str) -> Path:
         objects = _objects(into, "messages", [HERE / "fuzz_messages.c", GLUE / "messages.c"])
     else:
         (into / "forms.h").write_text(forms_header(), encoding="ascii")
-        glue = [GLUE / "crc.c", GLUE / "compression.c"]
+        glue = [GLUE / "crc.c", GLUE / "compression.c", GLUE / "libraries.c"]
         objects = _objects(into, "core", [HERE / "fuzz_core.c", *CORE.glob("*.c"), *glue])
     if mode == "structure":
         (into / "layout.h").write_text(layout_header(), encoding="ascii")
         objects += _objects(into, "structure", [HERE / "structure.c"])
-    linked = [f"-l{library.name}" for library in libraries(["clang"])]
+    linked = [f"-l{name}" for name in (*(found.name for found in libraries(["clang"])), *LOADER)]
     subprocess.run([*COMPILER, *objects, *linked, "-o", str(target)], check=True)
     return target
 
