@@ -22,6 +22,7 @@ _SECTIONS = {
     "Check": {
         "verify": "Check logs: every batch, record, index, snapshot and checkpoint.",
         "conform": "Test any decoder with vectors and real segments.",
+        "generate": "Write cases that cover the specification, with verdicts.",
     },
     "Read": {
         "dump": "Print records, or headers of batches.",

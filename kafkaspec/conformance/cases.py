@@ -32,7 +32,8 @@ CATEGORIES: Final = {
     "snapshot": "producer snapshots that brokers wrote",
     "checksum": "the same files with one bit changed",
 }
-"""Categories of cases by the first part of their ids. ``made`` and ``resource`` are more."""
+"""Categories of cases by the first part of their ids. ``made``, ``resource``
+and, of generated ones, ``log`` and ``log_control`` are more."""
 
 _LOGS: Final = frozenset(
     {RequestKind.LOG, RequestKind.CONTROL_RECORDS, RequestKind.COMMITTED_RECORDS}
@@ -147,6 +148,7 @@ class Case:
         most_memory: bytes of memory that the answer may take; None for any.
         needs: codec that the testee must decompress itself, "" for none.
         framed: it is about entries of a log, and not about their records.
+        covers: what of the specification it is about, as ``kafkaspec.generation.goals`` names it.
     """
 
     id: str
@@ -159,10 +161,11 @@ class Case:
     most_memory: int | None = None
     needs: str = ""
     framed: bool = False
+    covers: tuple[str, ...] = ()
 
     @property
     def category(self) -> str:
-        """First part of the id, a key of ``CATEGORIES`` or ``resource``."""
+        """First part of the id, such as a key of ``CATEGORIES``."""
         return self.id.split("/", 1)[0]
 
     @cached_property

@@ -9,16 +9,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
-from kafkaspec.codecs import get_codec
 from kafkaspec.conformance.cases import Case, Refusal
+from kafkaspec.conformance.payloads import changed, entry_of
 from kafkaspec.conformance.protocol import RequestKind
 from kafkaspec.conformance.vectors import vector_cases
-from kafkaspec.layout import names
-from kafkaspec.layout.framing import ENTRY
 from kafkaspec.layout.kinds import CURRENT, KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.encoding import encode
@@ -83,20 +81,16 @@ def _hostile_counts() -> Iterator[Case]:
     for codec, name in enumerate(compression.NAMES):
         if not codec or compression.is_coded(codec, CURRENT):
             record = Record(0, NO_TIMESTAMP, None, b"x")
-            data = encode([record], magic=CURRENT, compression=name)
-            python = get_codec("python")
-            entry: Any
-            entry, _ = python.parse(ENTRY, data)
-            setattr(entry.message, count, _MOST)
+            data = changed(encode([record], magic=CURRENT, compression=name), {count: _MOST})
             why = f"{_MOST} records, says a batch of one, compressed with {name}."
-            yield _case(f"count/{name}", python.serialize(ENTRY, entry), why, needs=name)
+            yield _case(f"count/{name}", data, why, needs=name)
 
 
 def _bombs() -> Iterator[Case]:
     """Yield batches that decompress to zeros, of which the first is not a record."""
     for codec, name in enumerate(compression.NAMES):
         if codec and compression.is_coded(codec, CURRENT):
-            data = _entry(CURRENT, codec, _zeros(codec))
+            data = entry_of(CURRENT, codec, _zeros(codec))
             why = f"{_BOMB} zeros, compressed with {name}: the first is not a record."
             yield _case(f"bomb/{name}", data, why, needs=name)
 
@@ -117,20 +111,6 @@ def _nested() -> Iterator[Case]:
         if not kind.has_record_sets:
             data = encode([Record(0, NO_TIMESTAMP, None, b"x")], magic=magic)
             for _ in range(_DEPTH):
-                data = _entry(magic, codec, compression.compress(codec, data, magic=magic))
+                data = entry_of(magic, codec, compression.compress(codec, data, magic=magic))
             why = f"{_DEPTH} compressed messages of magic {magic}, each in the next."
             yield _case(f"nested/{magic}", data, why, needs=_NESTED)
-
-
-def _entry(magic: int, codec: int, payload: bytes) -> bytes:
-    """Return a log of one entry with this payload, of right sizes and checksum."""
-    kind, python = KINDS[magic], get_codec("python")
-    entry: Any
-    entry, _ = python.parse(ENTRY, encode([Record(0, NO_TIMESTAMP, None, b"")], magic=magic))
-    *outer, last = names.COMPRESSION.split(".")
-    holder = entry.message
-    for name in outer:
-        holder = getattr(holder, name)
-    setattr(holder, last, codec)
-    setattr(entry.message, kind.payload or names.VALUE, payload)
-    return python.serialize(ENTRY, entry)

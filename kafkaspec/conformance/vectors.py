@@ -8,6 +8,7 @@ that only read logs. Verdicts and values come from the vectors, never from a cod
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -27,6 +28,10 @@ from kafkaspec.layout.names import HEADERS
 
 _OFFSET: Final = 100
 """Of the legacy messages. The offset of a record follows from the header that its vector names."""
+
+_CASE: Final = re.compile(r"_-?\d+$")
+_CUTS: Final = (".cut", ".last")
+"""Names of vectors that end early end like this: the refused field says what they test."""
 
 _CODEC: Final = get_codec("python")
 """Writes the bytes around a vector; any codec would do."""
@@ -74,7 +79,27 @@ def _structure(vector: dict[str, Any]) -> Case:
             "type": vector["type"],
             "parameters": [_parameter(item) for item in vector["parameters"]],
         },
+        covers=(*_covered(vector), *_bound(vector)),
     )
+
+
+def _covered(vector: dict[str, Any]) -> Iterator[str]:
+    """Yield what a vector is the first of its file to cover."""
+    own = vector["type"].partition(".")[0]
+    for goal in vector.get("covers", ()):
+        yield goal.replace(" .", f" {own}.", 1)
+
+
+def _bound(vector: dict[str, Any]) -> Iterator[str]:
+    """Yield the rule that a vector tests: its name, without the case of a switch before it."""
+    key, name = vector["type"], vector["name"]
+    first, _, rest = name.partition(".")
+    layout = LAYOUTS[key]
+    own = {field.id for field in layout.fields} | {peek.id for peek in layout.peeks}
+    if rest and first not in own and _CASE.search(first):
+        name = rest
+    if name != "nothing" and not name.endswith(_CUTS):
+        yield f"bound {key}/{name}"
 
 
 def _plain(vector: dict[str, Any]) -> int | str | None:

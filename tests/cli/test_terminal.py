@@ -188,6 +188,7 @@ RUNS: dict[str, Commands] = {
     "explain": _each(["explain"], ["explain", "--full"], ["explain", "--as", NAME],
                      ["explain", "--format", "assembly"]),
     "assemble": _each(["assemble", "-o", "out"]),
+    "generate": _each(["generate", "--seed", NAME]),
     "explore": _each(["explore", "--host", NAME], ["explore", "--port", NAME]),
     "export": _each(["export", "--to", "parquet", "-o", "out"],
                     ["export", "--to", NAME, "-o", "out"], ["export", "--to", "jsonl", "-o", "-"],
@@ -222,7 +223,17 @@ RUNS: dict[str, Commands] = {
     "spec": _each(["spec", NAME], ["spec", "diff", NAME]),
     "spark": _each(["spark", NAME], ["spark", "verify", "--conf", NAME]),
 }  # fmt: skip
-_HAS_NO_JSON = {"assemble", "explore", "convert", "export", "index", "spec", "spark", "conform"}
+_HAS_NO_JSON = {
+    "assemble",
+    "explore",
+    "convert",
+    "export",
+    "index",
+    "spec",
+    "spark",
+    "conform",
+    "generate",
+}
 
 
 def test_every_command_is_here() -> None:

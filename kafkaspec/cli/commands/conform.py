@@ -35,6 +35,7 @@ from kafkaspec.conformance.runner import (
     Run,
     read_expected,
 )
+from kafkaspec.conformance.stored import LIST, StoredError, read_cases
 from kafkaspec.conformance.vectors import vector_cases
 
 OUTPUT = Output(
@@ -98,8 +99,8 @@ def conform_command(
     ),
     codec: str | None = defined(type=CodecName(), help="Test a codec of this library instead."),
     cases: tuple[Path, ...] = option(
-        "Folder with VERSION/logs of brokers, such as tests/golden; or any segment or log"
-        " directory, whose answers are those of our codecs. Can be repeated.",
+        "Folder of `kafkaspec generate`, or with VERSION/logs of brokers, such as tests/golden; or"
+        " any segment or log directory, whose answers are those of our codecs. Can be repeated.",
         metavar="PATH",
         multiple=True,
         type=click.Path(path_type=Path, exists=True),
@@ -147,7 +148,7 @@ def conform_command(
                 report.line("case", result.case, result, level=result.case.level)
             if run.results:
                 show_run(report, run)
-    except (ExpectedFailuresError, GoldenError, OwnCasesError, StartError) as error:
+    except (ExpectedFailuresError, GoldenError, OwnCasesError, StoredError, StartError) as error:
         raise click.UsageError(str(error)) from None
     if not run.results:
         raise click.UsageError("no case matches --only and --only-level")
@@ -181,13 +182,18 @@ def _chosen(
         if resource:
             yield from resource_cases()
         for path in paths:
-            if is_golden(path):
+            if (path / LIST).exists():
+                yield from read_cases(path)
+            elif is_golden(path):
                 yield from golden_cases(path)
                 yield from committed_cases(path)
             else:
                 yield from own_cases(path)
 
+    seen: dict[str, bytes] = {}
     for case in all_of_them():
+        if seen.setdefault(case.id, case.data) is not case.data and seen[case.id] == case.data:
+            continue  # generated cases hold vectors too
         named = not only or any(fnmatchcase(case.id, pattern) for pattern in only)
         if named and (not levels or case.level in levels):
             yield case

@@ -30,6 +30,7 @@ from tools.specgen.model import (
 from tools.specgen.output import Output
 from tools.specgen.vectors.changes import Change, Changes, inside, peek_values
 from tools.specgen.vectors.encode import number_bytes
+from tools.specgen.vectors.goals import reached, refused
 from tools.specgen.vectors.tree import Builder, Items, Node, Structure
 from tools.specgen.vectors.verdict import OVERRUN, TRUNCATED, Undecided, Verdict, decide
 
@@ -57,6 +58,7 @@ def _file(model: Model, spec: Spec) -> str:
         "source": f"spec/{spec.file_name}",
     }
     body = ",\n    ".join(json.dumps(vector) for vector in vectors(model, spec))
+    body = re.sub(rf'"(type|field|case|value|refusal) {spec.id}\.', r'"\1 .', body)
     start = json.dumps(head, indent=2).removesuffix("\n}")
     return f'{start},\n  "vectors": [\n    {body}\n  ]\n}}\n'
 
@@ -65,16 +67,24 @@ def vectors(model: Model, spec: Spec) -> list[dict[str, Any]]:
     """Return the vectors of a specification, the same bytes only once.
 
     Of a message there are some of all that its rules give: there are many messages of few kinds of
-    fields, and every kind has all its vectors elsewhere.
+    fields, and every kind has all its vectors elsewhere. Each vector names what it is the first of
+    the file to cover.
     """
     made: dict[tuple[str, str, str], dict[str, Any]] = {}
+    covered: set[str] = set()
     for number, type_ in enumerate(spec.types):
         if type_.fields:
             chosen = _Vectors(model, type_)
             few = None if not spec.is_message else _OF_A_MESSAGE if number == 0 else _OF_A_PART
             for vector in chosen.all(few):
                 given = (vector["type"], json.dumps(vector["parameters"]), vector["hex"])
-                made.setdefault(given, vector)
+                new = [goal for goal in vector["covers"] if goal not in covered]
+                covered.update(new)
+                first = made.setdefault(given, vector)
+                first["covers"] = new if first is vector else [*first["covers"], *new]
+    for vector in made.values():
+        if not vector["covers"]:
+            del vector["covers"]
     return list(made.values())
 
 
@@ -117,13 +127,21 @@ class _Vectors:
                 step = max(1, (len(changes) - 1) // few)
                 start = 1 + (len(self._key) + place) % step
                 changes = [changes[0], *changes[start::step][:few]]
-            for change in changes:
+            for change in (*changes, *self._enumerations(base)):
                 merged = {**overrides, **change.overrides}
                 structure = self._build(parameters, merged)
                 yield from self._vector(name + change.name, change, structure, parameters)
             for peek in self._type.peek_instances:
                 yield from self._peeked(name, peek, base, parameters)
         yield from self._foreign_counts()
+
+    def _enumerations(self, base: Structure) -> Iterator[Change]:
+        """Yield each number of the enumeration of a field."""
+        for node in base.nodes:
+            for value in self._model.enum(node.field.enum).values if node.field.enum else ():
+                name = f"{node.field.id}.{value.id}"
+                why = f"{node.field.id} is {value.id}."
+                yield Change(name, why, {node.field.id: value.value}, node.field.id)
 
     def _build(self, parameters: Sequence[Any], overrides: dict[str, Any]) -> Structure:
         scopes = [item.scope if isinstance(item, Structure) else item for item in parameters]
@@ -228,6 +246,11 @@ class _Vectors:
             vector["end"] = verdict.offset
             if not self._type.is_transparent:
                 vector |= self._expected(change, structure)
+        vector["covers"] = (
+            [refused(structure, verdict, self._key)]
+            if verdict.reason
+            else (reached(self._model, structure))
+        )
         yield vector
 
     def _expected(self, change: Change, structure: Structure) -> dict[str, Any]:
@@ -291,6 +314,7 @@ class _Vectors:
             vector = self._head(f"{name}{peek.id}.{number}", parameters, data, verdict)
             why = f"{peek.id} is {number}, which has no case."
             vector["why"] = " ".join([why, *quirks(peek.doc)])
+            vector["covers"] = [refused(base, verdict, self._key)]
             yield vector
 
     def _foreign_counts(self) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,168 @@
+"""The generated corpus: complete, the same for a seed, and what every codec says of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from kafkaspec.codecs import codec_names
+from kafkaspec.conformance.cases import Case, CaseValue, Items, Refusal
+from kafkaspec.conformance.process import Testee
+from kafkaspec.conformance.runner import Run
+from kafkaspec.conformance.stored import LIST, StoredError, read_cases, write_cases
+from kafkaspec.conformance.vectors import vector_cases
+from kafkaspec.generation.corpus import corpus
+from kafkaspec.generation.goals import coverage, goals
+from kafkaspec.generation.pairs import covering, pairs_of, possible_pairs
+from tests.cli.helpers import run
+
+MOST_FILES, MOST_BYTES = 2000, 2 << 20
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    return list(corpus(0))
+
+
+def started(codec: str) -> Testee:
+    return Testee([sys.executable, "-m", "kafkaspec.conformance.testee", codec], timeout=60)
+
+
+def test_everything_is_covered(cases: list[Case]) -> None:
+    found = coverage(goals(vector_cases()), cases)
+    assert {item.goal: item.missing for item in found if item.missing} == {}
+    assert len({case.id for case in cases}) == len(cases)
+
+
+@pytest.mark.parametrize("codec", codec_names())
+def test_codecs_agree_with_every_verdict(cases: list[Case], codec: str) -> None:
+    with started(codec) as process:
+        failed = [result for result in Run(process).all(cases) if result.failure]
+    assert [(result.case.id, result.detail) for result in failed] == []
+
+
+def wrong(case: Case) -> Iterator[Case]:
+    """The case with each part of its verdict changed."""
+    expected = case.expected
+    if isinstance(expected, Refusal):
+        yield replace(case, expected=Items(None))
+        if case.kind == "type":
+            yield replace(case, expected=replace(expected, path=f"{expected.path}/other"))
+            place = expected.position or 0
+            yield replace(case, expected=replace(expected, position=place + 1))
+        if expected.reasons:
+            yield replace(case, expected=replace(expected, reasons=frozenset({"unencodable"})))
+    elif isinstance(expected, CaseValue):
+        yield replace(case, expected=Refusal())
+        yield replace(case, expected=replace(expected, end=expected.end + 1))
+        for name in expected.members:
+            members = {**expected.members, name: "no such value"}
+            yield replace(case, expected=replace(expected, members=members))
+    else:
+        yield replace(case, expected=Refusal())
+        items = list(expected.items or ())
+        yield replace(case, expected=Items([*items, {}]))
+        for name in items[0] if items else ():
+            yield replace(case, expected=Items([{**items[0], name: "no such"}, *items[1:]]))
+
+
+def test_each_change_of_a_verdict_is_noticed(cases: list[Case]) -> None:
+    changed = [each for case in cases[::7] for each in wrong(case)]
+    with started("native") as process:
+        passed = [result.case for result in Run(process).all(changed) if not result.failure]
+    assert passed == []
+
+
+def test_the_same_seed_gives_the_same_bytes(cases: list[Case]) -> None:
+    assert list(corpus(0)) == cases
+    other = list(corpus(1))
+    assert other != cases
+    assert coverage(goals(vector_cases()), other) == coverage(goals(vector_cases()), cases)
+
+
+def test_stored_cases_are_read_as_they_were(cases: list[Case], tmp_path: Path) -> None:
+    sizes = []
+
+    def write(name: str, data: bytes) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        assert not path.exists()
+        path.write_bytes(data)
+        sizes.append(len(data))
+
+    assert write_cases(cases, write) == len(sizes) <= MOST_FILES
+    assert sum(sizes) <= MOST_BYTES
+    assert list(read_cases(tmp_path)) == cases
+
+
+def test_covering_has_every_possible_pair() -> None:
+    factors = {"a": ("0", "1", "2"), "b": ("x", "y"), "c": ("p", "q"), "d": ("m", "n")}
+    forbidden = frozenset(
+        {frozenset({("a", "1"), ("b", "y")}), frozenset({("c", "q"), ("b", "x")})}
+    )
+    rows = covering(factors, forbidden, Random(3))
+    found = Counter(pair for row in rows for pair in pairs_of(row))
+    assert not found.keys() & forbidden
+    # a=1 needs b=x, which c=q does not go with: so do a=1 and c=q not.
+    never = forbidden | {frozenset({("a", "1"), ("c", "q")})}
+    every = {
+        frozenset({(one, level), (other, second)})
+        for one, other in combinations(factors, 2)
+        for level in factors[one]
+        for second in factors[other]
+    }
+    assert found.keys() == every - never == set(possible_pairs(factors, forbidden))
+    assert len(rows) < 10
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"file": "../secret"}, "not in the folder"),
+        ({"file": "absent"}, "No such file"),
+        ({"size": 99}, "has no 99 bytes at 0"),
+        ({"position": -1}, "has no 1 bytes at -1"),
+        ({"verdict": "perhaps"}, "not accept or reject"),
+        ({"kind": "song"}, "'song' is not a valid RequestKind"),
+    ],
+)
+def test_a_wrong_list_is_refused(tmp_path: Path, change: dict[str, object], text: str) -> None:
+    line = {
+        "id": "log/x", "kind": "log", "file": "x.log", "position": 0, "size": 1,
+        "verdict": "reject", "reasons": [],
+    }  # fmt: skip
+    (tmp_path / "x.log").write_bytes(b"x")
+    (tmp_path / LIST).write_text(json.dumps(line | change), encoding="utf-8")
+    with pytest.raises(StoredError, match=text):
+        list(read_cases(tmp_path))
+
+
+def test_the_command_writes_a_folder_that_conform_takes(tmp_path: Path) -> None:
+    folder = tmp_path / "corpus"
+    made = run("generate", folder, "--format", "json")
+    assert made.exit_code == 0, made.output
+    lines = [json.loads(line) for line in made.stdout.splitlines()]
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert lines[-1]["files"] == len(files)
+    assert lines[-1]["bytes"] == sum(path.stat().st_size for path in files)
+    assert all(line["covered"] == line["total"] for line in lines[:-1])
+    judged = run("conform", "--codec", "native", "--cases", folder, "--only", "log/*")
+    assert judged.exit_code == 0, judged.output
+    again = run("generate", folder)
+    assert again.exit_code == 2
+    assert "exists already" in again.stderr
+
+
+def test_conform_names_a_damaged_list(tmp_path: Path) -> None:
+    (tmp_path / LIST).write_text("{}\n", encoding="utf-8")
+    result = run("conform", "--codec", "native", "--cases", tmp_path)
+    assert result.exit_code == 2
+    assert f"{LIST}, line 1, is not valid: KeyError('file')" in result.stderr
