@@ -78,6 +78,24 @@ def decode_control(
     return ControlRecord(record, key, body)
 
 
+def encode_control(
+    kind: int, body: Any, *, codec: Codec | str | None = None
+) -> tuple[bytes, bytes]:
+    """Return key and value of a control record of a type.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: the body is not what the type needs.
+    """
+    writer = codec if isinstance(codec, Codec) else get_codec(codec)
+    key = writer.serialize(KEY, ControlRecordKey(version=0, type=kind))
+    return key, writer.serialize(VALUE, body, parameters=(kind,))
+
+
+def ending(*, aborts: bool) -> int:
+    """Return the type that aborts, or commits, a transaction."""
+    return next(kind for kind, each in _ENDS.items() if each is aborts)
+
+
 def decode_controls(
     records: Sequence[Record], *, codec: Codec | str | None = None, origin: Origin = NOWHERE
 ) -> Sequence[ControlRecord]:

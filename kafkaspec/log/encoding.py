@@ -10,7 +10,6 @@ from typing import Annotated, Any, Final, Literal, TypedDict
 from kafkaspec import compression as compressions
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import (
-    ControlRecordKey,
     ControlRecordType,
     EndTransactionMarker,
 )
@@ -25,7 +24,7 @@ from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import EntryKind, kinds, names
 from kafkaspec.layout.framing import ENTRY, field_of, largest_size
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NONE
-from kafkaspec.log.control import KEY, VALUE
+from kafkaspec.log.control import encode_control
 from kafkaspec.log.legacy import has_relative_offsets
 from kafkaspec.log.options import LEVEL
 from kafkaspec.log.segment import Segment
@@ -217,10 +216,7 @@ def encode_marker(
     Raises:
         KafkaSpecError: ``unencodable``: a number does not fit.
     """
-    codec = get_codec()
-    key = codec.serialize(KEY, ControlRecordKey(version=0, type=kind))
-    body = EndTransactionMarker(version=0, coordinator_epoch=0)
-    value = codec.serialize(VALUE, body, parameters=(kind,))
+    key, value = encode_control(kind, EndTransactionMarker(version=0, coordinator_epoch=0))
     return encode(
         [Record(offset, timestamp, key, value)], control=True, transactional=True,
         producer_id=producer_id, producer_epoch=producer_epoch,

@@ -303,6 +303,27 @@ class SegmentWriter:
 
     # -- rolling ----------------------------------------------------------------------------
 
+    def roll(self, base_offset: int | None = None) -> None:
+        """Begin a new segment now, unless the current one is empty and has this base offset.
+
+        Args:
+            base_offset: base offset of the new segment, not below ``next_offset``, which it is if
+                None. Compaction leaves such gaps between segments.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: a file cannot be written; all files are then removed.
+            ValueError: the base offset is too small, or the writer is closed.
+        """
+        self._check_open()
+        base = self.next_offset if base_offset is None else base_offset
+        if base < self.next_offset:
+            raise ValueError(f"base_offset {base} is below the end of the log, {self.next_offset}")
+        if base == self._indexes.base_offset:
+            return
+        self.next_offset = base
+        with self._or_abort():
+            self._roll(base, base)
+
     def _append_each(self, headers: HeaderTable, count: int) -> None:
         number = 0
         while number < count:

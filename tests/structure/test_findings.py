@@ -19,6 +19,7 @@ _PLACES = {"position", "offset", "offsets", "first_offset", "start_offset"}
 OTHERS = {
     "Added": "what salvage adds to its output; nothing is wrong with it",
     "CarriedEntry": "an entry of a checkpoint, whether it is written or left out",
+    "ExpectedFinding": "a finding that verify must report of a scenario, as it is in its JSON",
     "Failure": "why one value does not decode, for its row in a column",
     "OpenInOutput": "a transaction in the output of salvage, which its input has too",
     "TailNote": "where a log ends, as a reader of it finds it",

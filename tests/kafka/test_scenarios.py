@@ -1,0 +1,80 @@
+"""A broker starts on every scenario that is not damaged, and serves what the scenario says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import offset_checkpoint
+from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
+from kafkaspec.scenarios.making import SCENARIOS, scenario_plan
+from kafkaspec.scenarios.scenario_plan import ScenarioPlan
+from tests.kafka.chosen import VERSIONS
+from tools.brokers.client import Client
+from tools.brokers.versions import Version
+from tools.kafka.serving import Template
+
+pytestmark = pytest.mark.kafka
+
+_SINCE = (3, 1)
+"""The first release that reads all that is in them: delete horizons."""
+_EPOCHS = "LeaderEpochFileCache"
+"""It drops the epochs above those of the controller, for which the topics are new."""
+SEEDS = (0, 7)
+UNDAMAGED = [name for name in SCENARIOS if name != "damage"]
+
+
+def _plans(version: Version, top: Path) -> dict[str, tuple[ScenarioPlan, Path]]:
+    found = {}
+    for name in UNDAMAGED:
+        for seed in SEEDS:
+            plan = scenario_plan(name, seed=seed, profile=version.name)
+            found[f"{name}.{seed}"] = plan, top / f"{name}-{seed}"
+            plan.write(top / f"{name}-{seed}")
+    return found
+
+
+@pytest.mark.parametrize(
+    "version", [each for each in VERSIONS if each.release >= _SINCE], ids=lambda each: each.name
+)
+def test_a_broker_serves_what_the_scenario_says(version: Version, tmp_path: Path) -> None:
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "run").mkdir()
+    topics = {
+        # Partition 0 of a topic of its own: Kafka's own topics would be changed by the broker.
+        f"{label}.{directory}.{made.name}": (made, path / directory / made.name)
+        for label, (plan, path) in _plans(version, tmp_path / "ours").items()
+        for directory, partitions in plan.logs.items()
+        for made in partitions
+    }
+    template = Template(version, tmp_path / "run", topics, {})
+    template.place([(topic, path) for topic, (_, path) in topics.items()], clean=True)
+    starts = [PartitionOffset(topic, 0, made.log_start) for topic, (made, _) in topics.items()]
+    ends = [PartitionOffset(topic, 0, made.end) for topic, (made, _) in topics.items()]
+    for file, entries in ((names.LOG_START_OFFSETS, starts), (names.HIGH_WATERMARKS, ends)):
+        (template.logs / file).write_bytes(offset_checkpoint.serialize(entries))
+    wrong: list[tuple[str, Any, Any]] = []
+
+    def expect(what: str, found: Any, wanted: Any) -> None:
+        if found != wanted:
+            wrong.append((what, found, wanted))
+
+    with template.running(), Client(template) as client:
+        for topic, (made, _) in topics.items():
+            got = client.consume(topic, "read_uncommitted")
+            expect(f"{topic} records", got.records, made.uncommitted)
+            expect(f"{topic} borders", (got.start, got.end), (made.log_start, made.end))
+            got = client.consume(topic, "read_committed")
+            expect(f"{topic} committed", got.records, made.committed)
+            expect(f"{topic} last stable offset", got.end, made.stable)
+            expect(f"{topic} append", client.append(topic), made.end)
+    assert wrong == []
+    complaints = [line for line in template.complaints(topics) if _EPOCHS not in line]
+    assert not complaints, "\n".join(complaints)
+    assert len(topics) >= len(SEEDS) * len(UNDAMAGED)
+    with ks.LogDirectory(template.logs) as logs:
+        assert len(logs) >= len(topics)
