@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from os import PathLike
-from typing import TypeVar
+from pathlib import Path
+from typing import Final, TypeVar
 
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import clean_shutdown, meta_properties, offset_checkpoint
@@ -16,6 +18,31 @@ from kafkaspec.io.remote import as_path
 T = TypeVar("T")
 PartitionOffsets = dict[tuple[str, int], int]
 """Offsets by topic and partition."""
+
+
+_SETTLED_NS: Final = 2_000_000_000
+"""Age from which a file's time of change tells its contents from others, on all file systems."""
+
+
+def _offsets(path: Path) -> PartitionOffsets:
+    """Read a checkpoint once for all the partitions that it lists, if a later change would show.
+
+    The time of an object in a store may be unknown, that of a file too coarse.
+    """
+    status = path.stat()
+    if not status.st_ino or time.time_ns() - status.st_mtime_ns < _SETTLED_NS:
+        return _read_offsets(path)
+    return _kept_offsets(path, (status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _kept_offsets(path: Path, version: tuple[int, int, int]) -> PartitionOffsets:
+    return _read_offsets(path)
+
+
+def _read_offsets(path: Path) -> PartitionOffsets:
+    listed = offset_checkpoint.by_partition(offset_checkpoint.read(path))
+    return {key: entry.offset for key, entry in listed.items()}
 
 
 class Checkpoints:
@@ -64,10 +91,8 @@ class Checkpoints:
         return self._of(names.CLEAN_SHUTDOWN, clean_shutdown.read)
 
     def _offsets(self, name: str) -> PartitionOffsets:
-        entries = self._of(name, offset_checkpoint.read) or ()
-        listed = offset_checkpoint.by_partition(entries)
-        return {key: entry.offset for key, entry in listed.items()}
+        return self._of(name, _offsets) or {}
 
-    def _of(self, name: str, read: Callable[[PathLike[str]], T]) -> T | None:
+    def _of(self, name: str, read: Callable[[Path], T]) -> T | None:
         path = self._path / name
         return read(path) if path.exists() else None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
-from kafkaspec.files.checkpoints import kafka_uuid, leader_epoch_checkpoint
+from kafkaspec.files.checkpoints import kafka_uuid, leader_epoch_checkpoint, offset_checkpoint
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
@@ -117,3 +119,32 @@ def test_entries_can_be_rewritten() -> None:
     assert leader_epoch_checkpoint.serialize([EpochEntry(0, 0), EpochEntry(2, 9)]) == (
         b"0\n2\n0 0\n2 9\n"
     )
+
+
+def test_a_checkpoint_is_read_once_for_all_its_partitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else reading a directory partition by partition would be quadratic."""
+    path = tmp_path / names.HIGH_WATERMARKS
+    path.write_text("0\n20\n" + "".join(f"t {number} {number}\n" for number in range(20)))
+    reads: list[Path] = []
+    original = offset_checkpoint.read
+
+    def read(path: Path) -> tuple[offset_checkpoint.PartitionOffset, ...]:
+        reads.append(path)
+        return original(path)
+
+    monkeypatch.setattr(offset_checkpoint, "read", read)
+    for number in range(20):
+        (tmp_path / f"t-{number}").mkdir()
+
+    def marks() -> list[int | None]:
+        return [Partition(tmp_path / f"t-{number}").high_watermark for number in range(20)]
+
+    assert marks() == list(range(20))
+    assert len(reads) == 20  # it has just changed, and may change again at the same time
+    os.utime(path, ns=(time.time_ns() - 60 * 10**9,) * 2)
+    assert marks() == marks() == list(range(20))
+    assert len(reads) == 21
+    path.write_text("0\n20\n" + "".join(f"t {number} {19 - number}\n" for number in range(20)))
+    assert marks() == list(range(19, -1, -1))
