@@ -92,6 +92,7 @@ ADAPTERS: Final = (
     _kafka("2.8.2"),
     _python("kafka-python", "kafka_python"),
     _python("aiokafka", "aiokafka"),
+    Adapter("librdkafka", "librdkafka", clients.librdkafka, "C", "librdkafka", always=False),
     _npm("kafkajs", "KafkaJS"),
     _npm("platformatic", "@platformatic/kafka"),
     _kaitai("Java", kaitai.java, always=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -50,3 +51,14 @@ def npm(folder: str) -> list[str]:
         "--ignore-scripts", "--omit=optional", cwd=build,
     )  # fmt: skip
     return [find_tool("node", "Node.js"), str(source / "testee.js"), str(build)]
+
+
+def librdkafka() -> list[str]:
+    """Fetch the package that has librdkafka, and return the command of its testee. Needs pip."""
+    site = BUILD / "librdkafka"
+    run(
+        sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+        "--no-deps", "--require-hashes", "--upgrade", "--target", str(site),
+        "--requirement", str(_HERE / "librdkafka" / "requirements.txt"),
+    )  # fmt: skip
+    return [sys.executable, "-m", "tools.conformance.librdkafka.testee", str(site)]
