@@ -206,7 +206,9 @@ def decompressed(data: bytes, codecs: frozenset[str]) -> list[str | None]:
     try:
         for batch in Segment(data, crc="ignore").batches():
             needed = batch.is_compressed and batch.compression_name not in codecs
-            given.append(encode_bytes(batch.decompressed()) if needed else None)
+            # A batch without records has no payload, whatever codec its attributes name.
+            content = batch.decompressed() if needed and batch.payload else b""
+            given.append(encode_bytes(content) if needed else None)
     except KafkaSpecError:  # a case that must be refused anyway
         pass
     return given
