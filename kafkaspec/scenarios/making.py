@@ -56,7 +56,7 @@ def scenario(
         seed: all that is random follows from it.
         records: most records in a partition, at least ``LEAST_RECORDS``.
         now: when the brokers stopped; all that happened is older.
-        profile: version of Kafka whose files to write, from 0.11 on.
+        profile: version of Kafka whose files to write, from 3.1 on.
 
     Returns:
         The content of ``expected.json``.
@@ -68,6 +68,18 @@ def scenario(
     plan = scenario_plan(name, seed=seed, records=records, now=now, profile=profile)
     plan.write(Path(out))
     return plan.expected()
+
+
+def scenario_rules(profile: str | Profile) -> Profile:
+    """Return the rules by which a version of Kafka writes a scenario.
+
+    Raises:
+        ValueError: there is no such version, or it does not know all that a scenario has.
+    """
+    rules = get_profile(profile) if isinstance(profile, str) else profile
+    if not rules.batch_horizons:
+        raise ValueError("a scenario needs a version from 3.1 on, which knows delete horizons")
+    return rules
 
 
 def scenario_plan(
@@ -83,7 +95,7 @@ def scenario_plan(
         raise one_of("scenario", name, SCENARIOS)
     if records < LEAST_RECORDS:
         raise ValueError(f"a scenario needs at least {LEAST_RECORDS} records, not {records}")
-    rules = get_profile(profile) if isinstance(profile, str) else profile
+    rules = scenario_rules(profile)
     plan = ScenarioPlan(name, seed, milliseconds(now, "now"), records, rules)
     SCENARIOS[name](plan)
     return plan

@@ -24,6 +24,7 @@ from kafkaspec.scenarios.making import LEAST_RECORDS, NOW, SCENARIOS, scenario
 from kafkaspec.scenarios.partition import INDEX_INTERVAL_BYTES
 from kafkaspec.state.groups import read_groups
 from kafkaspec.state.transactions import read_transactions
+from tests.cli.helpers import run
 from tests.extent import some
 
 SEEDS = range(some(3))
@@ -203,3 +204,37 @@ def test_refusals(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(ks.KafkaSpecError):
         scenario("legacy", tmp_path)
+
+
+def test_the_command_writes_scenarios(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    result = run(
+        "generate", out, "--scenario", "legacy", "--scenario", "groups", "--seed", "3",
+        "--max-records", str(LEAST_RECORDS), "--clock", "2020-01-01T00:00:00Z", "--format", "json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(text) for text in result.stdout.splitlines()]
+    assert [row["name"] for row in rows[:-1]] == ["legacy", "groups"]
+    assert sorted(path.name for path in out.iterdir()) == ["groups", "legacy"]
+    expected = json.loads((out / "legacy" / "expected.json").read_text("utf-8"))
+    again = scenario(
+        "legacy", tmp_path / "again", seed=3, records=LEAST_RECORDS, now="2020-01-01T00:00:00Z"
+    )
+    assert expected == json.loads(json.dumps(again))
+    assert rows[-1]["files"] == sum(path.is_file() for path in out.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--max-records", "200"], "--scenario"),
+        (["--scenario", "legacy", "--max-records", "1"], "100"),
+        (["--scenario", "legacy", "--profile", "2.8"], "3.1"),
+        (["--scenario", "weather"], "damage"),
+    ],
+)
+def test_the_command_refuses(tmp_path: Path, arguments: list[str], text: str) -> None:
+    result = run("generate", tmp_path / "out", *arguments)
+    assert result.exit_code == 2
+    assert text in result.output
+    assert not (tmp_path / "out").exists()

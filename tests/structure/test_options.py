@@ -36,6 +36,7 @@ OTHER_TYPE = {
 """Commands whose option has another type than in most others, and why."""
 
 OTHER_WORDS = {
+    "--clock: generate": "when the brokers stopped that it makes up, the same in every run",
     "--codec: conform": "the codec reads vectors, where a program does by default",
     "--codec: explain, verify, spark verify": "several codecs are compared",
     "--complete: transactions": "the topic whose partitions are all there",
@@ -54,6 +55,7 @@ OTHER_WORDS = {
     "--output: spark compaction, spark export": "the same",
     "--output: spark messages, spark stats, spark verify": "the same",
     "--profile: compaction, spark compaction": "the versions that it has",
+    "--profile: generate": "what it is for",
     "--profile: doctor, index, retention": "what follows the rules of the version",
     "--schemas: spark export": "it looks beside PATH by default",
     "--to: spark export": "the formats of the command",

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Final
 
 import click
 
-from kafkaspec.cli.command import command, option
+from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile
+from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import TableColumn, count_text, size_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
+from kafkaspec.cli.options import Timestamp
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.conformance.stored import write_cases
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.generation.corpus import corpus
 from kafkaspec.generation.goals import GoalCoverage, coverage, goals
 from kafkaspec.output.atomic import DirectoryAside
+from kafkaspec.scenarios.making import (
+    LEAST_RECORDS,
+    NOW,
+    RECORDS,
+    SCENARIOS,
+    scenario,
+    scenario_rules,
+)
+from kafkaspec.scenarios.scenario_plan import EXPECTED
 
 OUTPUT = Output(
     coverage=line(GoalCoverage),
+    scenario=line(
+        name=str, file=str, seed=int, logs=int, partitions=int, records=int, findings=int
+    ),
     summary={"cases": int, "files": int, "bytes": int, "seed": int},
 )
 _EPILOG = """
@@ -26,11 +41,16 @@ OUT is a new folder with the files and cases.jsonl, a line for each case: what i
 where they are, what they cover, and the verdict. The verdict follows from how the bytes
 were made; no decoder is asked. `kafkaspec conform --cases OUT` puts them to any decoder.
 
+With --scenario, OUT has a folder for each scenario: log directories as brokers leave
+them, and expected.json, which says what is true of them: records, transactions, epochs,
+what is gone, and what verify must report.
+
 The same seed gives the same bytes.
 
 Exit codes: 0 everything is covered, 1 something is not, and is listed; 2 wrong usage, or
 nothing is written.
 """
+_ALL: Final = "all"
 _SHOWN: Final = 20
 """Number of goals shown that no case covers."""
 
@@ -44,12 +64,50 @@ def generate_command(
         click.argument("output", metavar="OUT", type=click.Path(path_type=Path, file_okay=False)),
     ],
     seed: int = option("Seed of what the specification leaves open.", default=0),
+    scenarios: tuple[str, ...] = option(
+        "--scenario",
+        "Write log directories instead, about this, or all. Can be repeated.",
+        multiple=True,
+        type=click.Choice([*SCENARIOS, _ALL]),
+    ),
+    max_records: int | None = option(
+        f"Most records in a partition of a scenario; {RECORDS} if not given.",
+        type=click.IntRange(min=LEAST_RECORDS),
+        metavar="N",
+    ),
+    clock: int | None = option(
+        "When the brokers of a scenario stopped: milliseconds since 1970, or ISO 8601 (UTC if it "
+        "names no zone). 2026-01-01 if not given.",
+        type=Timestamp(),
+        metavar="TIME",
+    ),
+    profile: str | None = defined(
+        default=None, metavar="VERSION", help="Version of Kafka that writes a scenario."
+    ),
 ) -> None:
     """Write the cases that cover the specification, valid and invalid, each with its verdict.
 
     They cover every type, field, case of a switch, enumeration and bound, and every pair of
     features of a log entry.
     """
+    if scenarios:
+        try:
+            rules = scenario_rules(profile or DEFAULT_PROFILE)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--profile") from None
+        names = SCENARIOS if _ALL in scenarios else dict.fromkeys(scenarios)
+        _write_scenarios(
+            report,
+            output,
+            names,
+            seed,
+            max_records or RECORDS,
+            NOW if clock is None else clock,
+            rules,
+        )
+        return
+    if (max_records, clock, profile) != (None, None, None):
+        raise click.UsageError("--max-records, --clock and --profile are about a --scenario")
     cases = list(corpus(seed))
     sizes: list[int] = []
     with DirectoryAside(output, sync=False) as aside:
@@ -80,6 +138,35 @@ def generate_command(
         bytes=sum(sizes),
         seed=seed,
     )
+
+
+def _write_scenarios(
+    report: Reporter, output: Path, names: Iterable[str], seed: int, records: int, now: int,
+    profile: Profile,
+) -> None:  # fmt: skip
+    """Write scenarios, and say how large each of them is."""
+    with DirectoryAside(output, sync=False) as aside:
+        found = [
+            (name, scenario(name, aside.path / name, seed=seed, records=records, now=now,
+                            profile=profile))
+            for name in names
+        ]  # fmt: skip
+        files = [path for path in aside.path.rglob("*") if path.is_file()]
+        size = sum(path.stat().st_size for path in files)
+    for name, expected in found:
+        partitions = [each for one in expected["logs"].values() for each in one.values()]
+        numbers = {
+            "logs": len(expected["logs"]),
+            "partitions": len(partitions),
+            "records": sum(len(each["records"]) for each in partitions),
+            "findings": len(expected["findings"]),
+        }
+        report.line("scenario", name=name, file=str(output / name / EXPECTED), seed=seed, **numbers)
+        report.say(
+            f"{output / name}: {count_text(numbers['partitions'], 'partition')} with "
+            f"{count_text(numbers['records'], 'record')}; what is true of them is in {EXPECTED}"
+        )
+    report.finish(Tally(CLEAN), cases=0, files=len(files), bytes=size, seed=seed)
 
 
 _COLUMNS: Final[dict[str, TableColumn]] = {
