@@ -31,6 +31,10 @@ def holds_bytes(field: FieldLayout) -> bool:
     return bool(field.type) and LAYOUTS[field.type].scalar in ("bytes", "nullable_bytes")
 
 
+def _is_nullable(field: FieldLayout) -> bool:
+    return bool(field.type) and LAYOUTS[field.type].scalar == "nullable_bytes"
+
+
 def shown(field: FieldLayout, value: Any) -> str | bytes | Word:
     """Return the value of a node for a value of the typed model."""
     if value is None:
@@ -99,8 +103,7 @@ def takes(field: FieldLayout) -> str:
         case Kind.BYTES:
             return 'a "text" or hex'
         case _ if holds_bytes(field):
-            nullable = LAYOUTS[field.type].scalar == "nullable_bytes"
-            return 'a "text", hex or null' if nullable else 'a "text" or hex'
+            return 'a "text", hex or null' if _is_nullable(field) else 'a "text" or hex'
         case Kind.TYPE | Kind.CHOICE:
             keys = [key for _, key in field.cases] or [field.type]
             return f"the fields of {' or '.join(keys)}"
@@ -118,7 +121,7 @@ def given(field: FieldLayout, node: Node, file: str) -> Any:
     value = node.value
     if holds_bytes(field):
         data = as_bytes(node)
-        if data is not None or is_null(node):
+        if data is not None or (is_null(node) and _is_nullable(field)):
             return data
     elif isinstance(value, Word):
         number = _number(field, value)

@@ -98,6 +98,7 @@ def test_a_wrapper_is_compressed_anew(tmp_path: Path) -> None:
         ("is_control: false", "is_control: maybe", "is_control takes true or false, not maybe"),
         ('key: "single"', 'key: "single', "not a text in quotes"),
         ('key: "single"', "key: 5", 'key takes a "text", hex or null, not 5'),
+        ('key: "k0"', "key: null", 'key takes a "text" or hex, not null'),
         ('key: "single"', "key: hex abc", "an odd number of hexadecimal digits"),
         ("magic: 2", "magic: 2 3", "neither a value, nor `!`, nor a comment"),
         ("magic: 2", "magic 2", "neither `name:` nor `-`"),

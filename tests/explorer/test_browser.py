@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 import kafkaspec as ks
+from kafkaspec.assembly import assemble, listing
 from kafkaspec.explore.server import Explorer as Server
 from kafkaspec.explore.server import served
 from kafkaspec.explore.tree import Tree
@@ -466,3 +467,69 @@ def check(page: Explorer, what: str) -> None:
         RULES,
     )
     assert found == [], what
+
+
+# -- edits -----------------------------------------------------------------------------------------
+
+
+def _edit(page: Explorer, field: str, text: str) -> str:
+    """Click the value of a field of the tree, and write another; return what was there."""
+    line = page.page.locator("#tree .field", has=page.page.locator(f".id:text-is('{field}')"))
+    line.locator(".value").click()
+    was = page.page.input_value("#edit")
+    page.page.fill("#edit", text)
+    page.page.press("#edit", "Enter")
+    return was
+
+
+def _saved_file(page: Explorer) -> tuple[str, bytes]:
+    with page.page.expect_download() as waiting:
+        page.page.click("#save-file")
+    return waiting.value.suggested_filename, waiting.value.path().read_bytes()
+
+
+def test_an_edited_key_is_saved_as_assemble_writes_it(page: Explorer) -> None:
+    """Lengths and the checksum follow; the file that was opened stays as it is."""
+    source = log("codec-none-0")
+    data = source.read_bytes()
+    page.open(source)
+    page.choose("records", 0)
+    was = _edit(page, "key", '"another key"')
+    assert was == '"single"'
+    page.page.wait_for_selector("#save-file")
+    text = "\n".join(listing(source))
+    assert f"key: {was}" in text
+    expected, _ = assemble(text.replace(f"key: {was}", 'key: "another key"', 1))
+    assert _saved_file(page) == (source.name, expected)
+    assert page.page.locator("#damage li").count() == 0
+    assert "another key" in page.page.inner_text("#records")
+    assert source.read_bytes() == data
+    page.page.click("#undo")
+    page.page.wait_for_selector("#save-file", state="detached")
+    page.page.wait_for_selector("#records:has-text('single')")
+
+
+def test_what_follows_is_edited_by_force(page: Explorer) -> None:
+    """By the keyboard: a wrong checksum on purpose, which the page then finds."""
+    source = log("codec-none-0")
+    page.open(source)
+    _edit(page, "crc", "7")
+    page.page.wait_for_selector(".trouble:has-text('crc follows from the rest')")
+    page.page.fill("#edit", "7 !")
+    page.page.press("#edit", "Enter")
+    page.page.wait_for_selector("#save-file")
+    page.page.wait_for_selector("#damage li.error:has-text('checksum_mismatch')")
+    text = "\n".join(listing(source)).split("\n")
+    crc = next(number for number, line in enumerate(text) if line.strip().startswith("crc:"))
+    text[crc] = text[crc].partition("crc:")[0] + "crc: 7 !"
+    assert _saved_file(page)[1] == assemble("\n".join(text))[0]
+
+
+def test_records_of_a_compressed_batch_are_not_edited(page: Explorer) -> None:
+    page.open(log("codec-gzip-0"))
+    page.choose("records", 0)
+    page.page.locator("#tree .field", has=page.page.locator(".id:text-is('key')")).locator(
+        ".value"
+    ).click()
+    page.page.wait_for_selector(".trouble:has-text('kafkaspec assemble compresses them again')")
+    assert page.page.locator("#edit").count() == 0

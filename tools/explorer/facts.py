@@ -56,6 +56,8 @@ def facts() -> dict[str, Any]:
             }
             for header in KINDS
         },
+        "readBy": [names.MAGIC, names.COMPRESSION],
+        "numbered": [names.OFFSET_DELTA, names.LAST_OFFSET_DELTA],
         "codecs": list(NAMES),
         "timestampTypes": list(TIMESTAMP_TYPES),
         "noTimestampType": NO_TIMESTAMP_TYPE,
@@ -99,8 +101,8 @@ def _type(layout: TypeLayout) -> dict[str, Any]:
 def _field(field: FieldLayout) -> dict[str, Any]:
     said = (
         "id", "kind", "type", "cases", "size", "width", "signed", "boolean", "repeated", "optional",
-        "since", "derive", "derive_from", "ascending", "default", "constant", "enum", "original_id",
-        "doc",
+        "since", "derive", "derive_from", "derive_plus", "ascending", "default", "constant", "enum",
+        "original_id", "doc",
     )  # fmt: skip
     return _said_of(field, *said)
 

@@ -62,6 +62,8 @@ export interface FileInfo {
   internal: boolean;
   /** Files of the same segment (same folder and number): its log, index, time index ... */
   siblings: FileId[];
+  /** Edits of it that are not undone; the file itself is never changed. */
+  edits: number;
   /** The format page of the kind in `generated/docs`, e.g. `recordbatch.md`; null without one. */
   docPage: string | null;
 }
@@ -244,6 +246,8 @@ export interface FieldNode {
   bits: [number, number] | null;
   /** A value that follows from fields and has no bytes of its own. */
   computed: boolean;
+  /** A value of its own, which `edit` can change; not a structure or an array. */
+  editable: boolean;
   /** Bytes as hex (at most 64) where the value is bytes. */
   children: FieldNode[];
   /** Items that were left out of `children` after a thousand. */
@@ -442,6 +446,17 @@ export interface Engine {
   /** Bytes of a file, or of the decompressed bytes of a row; short at the end. */
   bytes(file: FileId, start: number, end: number, row?: number | null): Promise<Uint8Array>;
   tree(file: FileId, target: TreeTarget): Promise<FieldTree>;
+  /** The value of a field, as `edit` takes it again. */
+  written(file: FileId, target: TreeTarget, path: string): Promise<string>;
+  /**
+   * Give a field another value, written as in the text of `kafkaspec assemble`: `12`, `gzip`, `"text"`,
+   * `hex 00 ff`, `raw 85 00`. What follows from it is written as `assemble` writes it; `!` after a value
+   * keeps one that follows from others, or that no reader takes. All other methods then see the file as it
+   * would be; `bytes` gives what to save.
+   */
+  edit(file: FileId, target: TreeTarget, path: string, text: string): Promise<FileInfo>;
+  /** Take the last edit back. */
+  undo(file: FileId): Promise<FileInfo>;
   /** Entries of a file that is not a segment. */
   table(file: FileId, first: number, count: number): Promise<Table>;
 

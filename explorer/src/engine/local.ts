@@ -1,7 +1,7 @@
 /** The engine itself, in the thread that calls it. */
 import {
   EngineError, ROW, type Comparison, type Content, type Engine, type Facts, type FieldTree, type FileId,
-  type FileInfo, type FileInput, type Finding, type KeyProgress, type KeyQuery, type LookUp, type Options,
+  type FieldNode, type FileInfo, type FileInput, type Finding, type KeyProgress, type KeyQuery, type LookUp, type Options,
   type RecordPage, type RecordView, type Rows, type ScanProgress, type ScanResult, type Table, type TreeTarget,
 } from './api';
 import { Batch, type RawRecord, type Slice } from './log/batch';
@@ -10,13 +10,17 @@ import { recordLines } from './messages/dump';
 import { FACTS, fileFacts } from './specification/facts';
 import { utf8 } from './messages/json';
 import { Log, pause, stopIfAborted } from './log/log';
+import {
+  difference, find, follows, isPlain, readValue, rebuilt, shapeOf, unencodable, writtenValue, type Editable, type Written,
+} from './files/edit';
+import { editedHeader, editedRecord, refuseCompressed } from './log/edit';
 import { findOffset, findTime } from './files/lookup';
 import { controlJson, decodeControl, decodeRecord, messageJson } from './messages/messages';
 import { byContent, byName, isLog, partitionOf, split } from './files/names';
 import type { OpenFile } from './files/open_file';
-import { Refused } from './specification/runtime';
-import { openSource, unreadable } from './bytes/source';
-import { entryTree, entryType, fileTree, openIndex, tableOf, type Index } from './files/tables';
+import { Refused, type Made } from './specification/runtime';
+import { EditedSource, openSource, unreadable, type Source } from './bytes/source';
+import { editableEntry, entryTree, entryType, fileTree, openIndex, tableOf, type Index } from './files/tables';
 import { leaf, treeOf } from './files/tree';
 
 const SHOWN_BYTES = 4096;
@@ -24,6 +28,8 @@ const SHOWN_BYTES = 4096;
 const OPEN_BYTES = 64 << 20;
 const TEXT_AT_ONCE = 1 << 20;
 const REPORT_MS = 100;
+
+type BatchTarget = Exclude<TreeTarget, { what: 'file' | 'entry' }>;
 
 export class LocalEngine implements Engine {
   private readonly files = new Map<FileId, OpenFile>();
@@ -53,9 +59,9 @@ export class LocalEngine implements Engine {
       const info: FileInfo = {
         id: this.next++, path: input.path, name, folder, size: source.size, kind: named.kind, byContent: guessed,
         baseOffset: named.baseOffset, topic, partition: home?.partition ?? null,
-        internal: topic !== null && FACTS.topics.includes(topic), siblings: [], docPage: named.docPage,
+        internal: topic !== null && FACTS.topics.includes(topic), siblings: [], edits: 0, docPage: named.docPage,
       };
-      const file = { info, source, log: isLog(info.kind) ? new Log(source) : null, scanning: null, index: null };
+      const file = { info, source, log: isLog(info.kind) ? new Log(source) : null, scanning: null, index: null, before: [] };
       this.files.set(info.id, file);
       found.push(file);
     }
@@ -71,9 +77,13 @@ export class LocalEngine implements Engine {
   close(files: FileId[]): Promise<void> {
     for (const id of files) {
       this.files.delete(id);
-      for (const key of this.opened.keys()) if (key.startsWith(`${id}:`)) this.opened.delete(key);
+      this.forget(id);
     }
     return Promise.resolve();
+  }
+
+  private forget(id: FileId): void {
+    for (const key of this.opened.keys()) if (key.startsWith(`${id}:`)) this.opened.delete(key);
   }
 
   private file(id: FileId): OpenFile {
@@ -306,38 +316,39 @@ export class LocalEngine implements Engine {
     });
   }
 
-  private async batchTree(file: OpenFile, target: Exclude<TreeTarget, { what: 'file' | 'entry' }>, made: FieldTree): Promise<void> {
+  private async batchTree(file: OpenFile, target: BatchTarget, made: FieldTree): Promise<void> {
     if (target.what === 'row' && this.logOf(file.info.id).log.rows.column('row')[target.row] !== ROW.BATCH) {
       await this.damagedTree(file, target.row, made);
       return;
     }
     const batch = await this.batch(file, target.row);
-    if (target.what === 'row') {
-      made.root = treeOf(batch.entry, batch.bytes, batch.position, 'entry');
-      return;
-    }
-    const record = this.record(batch, target.index);
-    if (batch.isCompressed) {
+    if (target.what !== 'row' && batch.isCompressed) {
       made.space = 'row';
       made.row = target.row;
     }
+    made.root = this.rootOf(file, batch, target);
+  }
+
+  private rootOf(file: OpenFile, batch: Batch, target: BatchTarget): FieldNode {
+    if (target.what === 'row') return treeOf(batch.entry, batch.bytes, batch.position, 'entry');
+    const record = this.record(batch, target.index);
     if (target.what === 'record') {
       const base = batch.isSet || batch.isCompressed ? batch.decompressed() : batch.bytes;
       const shift = batch.isCompressed ? 0 : batch.isSet ? batch.payloadPosition : batch.position;
       const own = batch.isWrapper ? base.subarray(record.start, record.end) : base;
       const name = batch.isSet ? `record ${target.index}` : `message ${target.index}`;
-      made.root = treeOf(record.made, own, batch.isWrapper ? record.start : shift, name);
-      made.root.start = record.start;
-      made.root.end = record.end;
-      return;
+      const root = treeOf(record.made, own, batch.isWrapper ? record.start : shift, name);
+      root.start = record.start;
+      root.end = record.end;
+      return root;
     }
     const slice = record[target.what];
     const decoded = this.decoded(file, batch, record, target.what);
     if (slice === null || decoded === null) throw unreadable('there is nothing in it that is decoded', 'invalid_value');
-    made.root = treeOf(decoded.made, slice.bytes, slice.start, decoded.name);
+    return treeOf(decoded.made, slice.bytes, slice.start, decoded.name);
   }
 
-  private decoded(file: OpenFile, batch: Batch, record: RawRecord, what: 'key' | 'value'): { made: unknown; name: string } | null {
+  private decoded(file: OpenFile, batch: Batch, record: RawRecord, what: 'key' | 'value'): { made: Made; name: string } | null {
     const [key, value] = [record.key?.bytes ?? null, record.value?.bytes ?? null];
     if (batch.isControl) {
       const found = decodeControl(record.offset, key, value);
@@ -364,6 +375,96 @@ export class LocalEngine implements Engine {
       return;
     }
     made.root = leaf('bytes', '', position, position + size);
+  }
+
+  // -- edits ---------------------------------------------------------------------------------
+
+  written(id: FileId, target: TreeTarget, path: string): Promise<string> {
+    return guard(async () => {
+      const file = this.file(id);
+      const { made, keys } = await this.editable(file, target, path);
+      const { field, value } = find(made, keys);
+      if (!isPlain(field) || (field.repeated && Array.isArray(value))) {
+        throw unencodable(`${field.id} is no value: edit what is in it`);
+      }
+      return writtenValue(field, value);
+    });
+  }
+
+  edit(id: FileId, target: TreeTarget, path: string, text: string): Promise<FileInfo> {
+    return guard(async () => {
+      const file = this.file(id);
+      const value = readValue(text);
+      const part = await this.editable(file, target, path);
+      const found = find(part.made, part.keys);
+      if (follows(found) && !value.forced) {
+        throw unencodable(`${found.field.id} follows from the rest; ! after the value forces it`);
+      }
+      const bytes = part.write(value);
+      if (!value.forced && !value.raw) {
+        let wrong: string | null;
+        try {
+          wrong = difference(shapeOf(part.root(null)), shapeOf(part.root(bytes)));
+        } catch (error) {
+          wrong = asEngineError(error).data.detail;
+        }
+        if (wrong !== null) throw unencodable(`a reader finds other fields then: ${wrong}; ! after the value keeps it`);
+      }
+      file.before.push(file.source);
+      this.replace(file, new EditedSource(file.source, part.start, part.end, bytes));
+      return { ...file.info };
+    });
+  }
+
+  undo(id: FileId): Promise<FileInfo> {
+    return guard(async () => {
+      const file = this.file(id);
+      const before = file.before.pop();
+      if (before === undefined) throw unreadable('there is no edit to take back', 'invalid_value');
+      this.replace(file, before);
+      return { ...file.info };
+    });
+  }
+
+  /** Read a file from other bytes from now on. */
+  private replace(file: OpenFile, source: Source): void {
+    this.forget(file.info.id);
+    file.source = source;
+    file.info.size = source.size;
+    file.info.edits = file.before.length;
+    file.log = file.log === null ? null : new Log(source);
+    file.scanning = null;
+    file.index = null;
+  }
+
+  /** What an edit of a field changes: the bytes from `start` to `end` of the file. */
+  private async editable(file: OpenFile, target: TreeTarget, path: string): Promise<Editable> {
+    const keys = path.split('/').slice(1);
+    if (target.what === 'file' || target.what === 'entry') {
+      return editableEntry(file.info.kind, file.source, file.info.baseOffset, target, keys);
+    }
+    if (target.row >= this.logOf(file.info.id).log.rows.count) await this.scanned(file.info.id);
+    const batch = await this.batch(file, target.row);
+    const range = { start: batch.position, end: batch.position + batch.bytes.length };
+    const root = (bytes: Uint8Array | null): FieldNode =>
+      this.rootOf(file, bytes === null ? batch : new Batch(bytes, batch.position), target);
+    if (target.what === 'row') {
+      return { ...range, made: batch.entry, keys, root, write: (value) => editedHeader(batch, keys, value) };
+    }
+    refuseCompressed(batch);
+    const record = this.record(batch, target.index);
+    if (target.what === 'record') {
+      return { ...range, made: record.made, keys, root, write: (value) => editedRecord(batch, record, { path: keys, value }) };
+    }
+    const what = target.what;
+    const slice = record[what];
+    const decoded = this.decoded(file, batch, record, what);
+    if (slice === null || decoded === null) throw unreadable('there is nothing in it that is decoded', 'invalid_value');
+    const write = (value: Written): Uint8Array => {
+      const made = rebuilt(decoded.made, slice.bytes, 0, slice.bytes.length, { path: keys, value });
+      return editedRecord(batch, record, { path: [what], value: { made } });
+    };
+    return { ...range, made: decoded.made, keys, root, write };
   }
 
   table(id: FileId, first: number, count: number): Promise<Table> {

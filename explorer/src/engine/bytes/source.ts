@@ -67,6 +67,33 @@ class RangeSource implements Source {
   }
 }
 
+/** A file of which a part has other bytes. */
+export class EditedSource implements Source {
+  readonly name: string;
+  readonly size: number;
+
+  constructor(
+    private readonly before: Source, private readonly start: number, private readonly end: number,
+    private readonly bytes: Uint8Array,
+  ) {
+    this.name = before.name;
+    this.size = before.size - (end - start) + bytes.length;
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const end = Math.min(this.size, offset + length);
+    const last = this.start + this.bytes.length;
+    const parts: Uint8Array[] = [];
+    if (offset < this.start) parts.push(await this.before.read(offset, Math.min(end, this.start) - offset));
+    if (offset < last && end > this.start) {
+      parts.push(this.bytes.subarray(Math.max(0, offset - this.start), Math.min(end, last) - this.start));
+    }
+    const from = Math.max(offset, last);
+    if (end > from) parts.push(await this.before.read(from - last + this.end, end - from));
+    return parts.length === 1 ? parts[0]! : joined(parts);
+  }
+}
+
 export function openSource(input: FileInput): Source {
   if (input.bytes) return new MemorySource(input.path, input.bytes);
   if (input.blob) return new BlobSource(input.path, input.size, input.blob);

@@ -10,4 +10,6 @@ export interface OpenFile {
   log: Log | null;
   scanning: Promise<ScanResult> | null;
   index: Index | null;
+  /** The file before each edit, the oldest first. */
+  before: Source[];
 }

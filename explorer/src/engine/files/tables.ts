@@ -6,6 +6,7 @@ import { javaText } from '../messages/json';
 import { finding } from '../log/log';
 import { parse, Refused, valueOf, type Made, type Place } from '../specification/runtime';
 import { unreadable, type Source } from '../bytes/source';
+import { rebuilt, unencodable, type Editable } from './edit';
 import { leaf, shownBytes, treeOf } from './tree';
 
 /** Such files are small; a larger one is read to here. */
@@ -57,8 +58,11 @@ export class Index {
   }
 
   entry(number: number): Made {
-    const data = this.data.subarray(number * this.size, (number + 1) * this.size);
-    return parse(this.key, data, typeFacts(this.key).parameters ? [this.base] : []);
+    return this.read(this.data.subarray(number * this.size, (number + 1) * this.size));
+  }
+
+  read(entry: Uint8Array): Made {
+    return parse(this.key, entry, typeFacts(this.key).parameters ? [this.base] : []);
   }
 
   range(number: number): [number, number] {
@@ -234,6 +238,34 @@ export async function entryTree(kind: FileKind, source: Source, base: bigint | n
   node.value = javaText(data.subarray(line[0], line[1]));
   node.type = 'text';
   return node;
+}
+
+/** What an edit in a file that is not a log changes: an entry of an index, or all of a snapshot. */
+export async function editableEntry(
+  kind: FileKind, source: Source, base: bigint | null, target: { what: 'file' } | { what: 'entry'; index: number }, keys: string[],
+): Promise<Editable> {
+  const data = await readAll(source);
+  const number = target.what === 'entry' ? target.index : -1;
+  const editable = (start: number, read: (bytes: Uint8Array) => Made, bytes: Uint8Array, path: string[]): Editable => {
+    const made = read(bytes);
+    return {
+      start, end: start + bytes.length, made, keys: path,
+      root: (other) => treeOf(other === null ? made : read(other), other ?? bytes, 0, ''),
+      write: (value) => rebuilt(made, bytes, 0, bytes.length, { path, value }),
+    };
+  };
+  const index = entryType(kind) ? new Index(kind, data, base ?? 0n) : null;
+  if (index !== null) {
+    if (number < 0 || number >= index.count) throw unencodable('choose the entry that has the field');
+    const [start, end] = index.range(number);
+    return editable(start, (bytes) => index.read(bytes), data.subarray(start, end), keys);
+  }
+  if (kind === 'producer_snapshot') {
+    return editable(0, (bytes) => parse(SNAPSHOT, bytes), data, number < 0 ? keys : ['entries', String(number), ...keys]);
+  }
+  const type = kind === 'segment_0_7' ? undefined : fileFacts(kind)?.type;
+  if (type === undefined) throw unencodable('files of this kind are not edited here; kafkaspec explain --format assembly lists them');
+  return editable(0, (bytes) => parse(type, bytes, typeFacts(type).parameters ? [base ?? 0n] : []), data, keys);
 }
 
 export async function fileTree(kind: FileKind, source: Source, base: bigint | null, name: string): Promise<FieldNode> {

@@ -1,6 +1,7 @@
 /** The tree of fields of anything that a compiled class has parsed, with the bytes of each field. */
 import type { FieldNode, FieldValue } from '../api';
 import { camel, FACTS, typeFacts, type FieldFacts } from '../specification/facts';
+import { isPlain } from './edit';
 import { utf8 } from '../messages/json';
 import { keyOf, valueOf, type Made, type Place } from '../specification/runtime';
 
@@ -25,7 +26,7 @@ export function treeOf(made: Made, base: Uint8Array, shift: number, id: string, 
 export function leaf(id: string, path: string, start: number, end: number): FieldNode {
   return {
     id, path, start, end, type: '', value: null, enumName: null, kafkaName: null, doc: null,
-    docLink: null, bits: null, computed: false, children: [], more: 0,
+    docLink: null, bits: null, computed: false, editable: false, children: [], more: 0,
   };
 }
 
@@ -71,6 +72,7 @@ function membersOf(made: Made, context: Context, path: string): FieldNode[] {
       node.end = bits.start + ((bits.used + width + 7) >> 3);
       bits.used += width;
     }
+    node.editable = isPlain(field) && !Array.isArray(made[name]);
     fill(node, field, made[name], place, context);
     nodes.push(node);
   }
@@ -105,6 +107,7 @@ function fill(node: FieldNode, field: FieldFacts, value: Made, place: Place, con
       const at = place.arr?.[index] ?? place;
       const [start, end] = placed(at, context);
       const child = leaf(`[${index}]`, `${node.path}/${index}`, start, end);
+      child.editable = isPlain(field);
       fillOne(child, field, item, context);
       return child;
     });

@@ -27,6 +27,8 @@ export interface RawRecord {
   end: number;
   /** The parsed record or message, and the type of it. */
   made: Made;
+  /** What has it and its size, null for a message. */
+  framed: Made | null;
 }
 
 interface Wrapped {
@@ -213,7 +215,7 @@ export class Batch {
       }
       const start = at;
       at = endOf(framed);
-      if (index >= first) yield this.record(framed.body, payload, index, start, at);
+      if (index >= first) yield this.record(framed, payload, index, start, at);
     }
     if (at !== payload.length) {
       const error = new Refused('trailing_bytes', `${payload.length - at} bytes are left after the last record`, at, '/end', null);
@@ -221,7 +223,8 @@ export class Batch {
     }
   }
 
-  private record(made: Made, payload: Uint8Array, index: number, start: number, end: number): RawRecord {
+  private record(framed: Made, payload: Uint8Array, index: number, start: number, end: number): RawRecord {
+    const made = framed.body;
     return {
       index,
       offset: valueOf(made, 'offset')!,
@@ -233,6 +236,7 @@ export class Batch {
       start: this.shift + start,
       end: this.shift + end,
       made,
+      framed,
     };
   }
 
@@ -250,7 +254,7 @@ export class Batch {
     return {
       index, offset, timestamp, sequence: -1,
       key: nullable(content.key, data, shift), value: nullable(content.value, data, shift),
-      headers: [], start: shift + start, end: shift + end, made: content,
+      headers: [], start: shift + start, end: shift + end, made: content, framed: null,
     };
   }
 

@@ -15,6 +15,8 @@ export interface FieldFacts {
   since?: number;
   derive?: string;
   derive_from?: string;
+  /** Number that is added to a length or count; for null these are -1. */
+  derive_plus?: number;
   /** Field of the items of an array by which they ascend. */
   ascending?: string;
   default?: string;
@@ -87,6 +89,10 @@ interface AllFacts {
       bits: Record<string, [number, number, number, number]>;
     }
   >;
+  /** Names in a header that say how what may be compressed is read. */
+  readBy: string[];
+  /** Fields that number the records of a batch: of a record, and of the last one. */
+  numbered: [string, string];
   codecs: string[];
   timestampTypes: string[];
   noTimestampType: string;

@@ -218,7 +218,7 @@ function show(file: Open | null): void {
     part.value = 'batch';
     pages.clear();
     page.value = tree.value = lookUp.value = comparison.value = search.value = null;
-    lit.value = pinned.value = caret.value = beside.value = null;
+    lit.value = pinned.value = caret.value = beside.value = editing.value = null;
   });
 }
 
@@ -332,6 +332,56 @@ export async function chooseEntry(wanted: number): Promise<void> {
   });
 }
 
+/** The field that is being edited, with the text that it has; null for none. */
+export const editing = signal<{ path: string; text: string } | null>(null);
+
+/** Begin to edit a field of the tree. */
+export async function beginEdit(node: FieldNode): Promise<void> {
+  const file = current.value;
+  if (!file || !node.editable) return;
+  await attempt(async () => {
+    const text = await engine().written(file.info.id, target(file), node.path);
+    if (current.value === file && tree.value) editing.value = { path: node.path, text };
+  });
+}
+
+/** Give a field another value, and show the file as it then is. What is wrong with it is said. */
+export async function edit(path: string, text: string): Promise<void> {
+  const file = current.value;
+  if (!file) return;
+  await attempt(async () => {
+    await showEdited(file, await engine().edit(file.info.id, target(file), path, text));
+    said.value = 'Edited: lengths and checksums follow. The file itself stays as it is.';
+  });
+}
+
+export async function undo(): Promise<void> {
+  const file = current.value;
+  if (!file?.info.edits) return;
+  await attempt(async () => {
+    await showEdited(file, await engine().undo(file.info.id));
+    said.value = 'The last edit is undone.';
+  });
+}
+
+/** Read a file again, and show the place that was shown. */
+async function showEdited(file: Open, info: FileInfo): Promise<void> {
+  const [at, index, wanted, entryAt] = [row.value, record.value, part.value, entry.value];
+  const again = new Open(info);
+  batch(() => {
+    files.value = files.value.map((one) => (one === file ? again : one));
+    show(again);
+    editing.value = null;
+  });
+  await again.until(() => again.columns.count > at);
+  if (current.value !== again) return;
+  if (!again.isLog) await chooseEntry(entryAt);
+  else if (at >= 0 && at < again.columns.count) {
+    await chooseRow(at, index);
+    if (index >= 0 && wanted !== 'record') await choosePart(wanted);
+  }
+}
+
 function target(file: Open): TreeTarget {
   if (!file.isLog) return entry.value < 0 ? { what: 'file' } : { what: 'entry', index: entry.value };
   if (record.value < 0 || part.value === 'batch') return { what: 'row', row: row.value };
@@ -343,7 +393,7 @@ async function readTree(file: Open, own: number): Promise<void> {
   if (own !== newest) return;
   batch(() => {
     tree.value = found;
-    lit.value = pinned.value = null;
+    lit.value = pinned.value = editing.value = null;
   });
 }
 

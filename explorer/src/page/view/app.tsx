@@ -23,6 +23,7 @@ import {
   search,
   stopSearch,
   trouble,
+  undo,
   type Open,
 } from '../state/store';
 import { dark, singleKeys, switchTheme } from '../state/theme';
@@ -36,7 +37,7 @@ import { GoTo, Hits, KeyFilter, Steps } from './going';
 import { Help, helping } from './help';
 import { FileMap } from './map';
 import { OneRecord, Records } from './records';
-import { Json, saveAll, showJson } from './saving';
+import { Json, saveAll, saveEdited, showJson } from './saving';
 import { Entries } from './table';
 
 const dragging = signal(false);
@@ -160,6 +161,21 @@ function Summary({ file }: { file: Open }): JSX.Element {
   );
 }
 
+function Edits({ file }: { file: Open }): JSX.Element | null {
+  if (!file.info.edits) return null;
+  return (
+    <span class="right">
+      <span class="facts">{many(file.info.edits, 'edit')}</span>
+      <button class="small" id="undo" onClick={() => void undo()}>
+        Undo
+      </button>
+      <button class="small" id="save-file" onClick={() => void saveEdited()}>
+        Save file
+      </button>
+    </span>
+  );
+}
+
 function Panels({ file }: { file: Open }): JSX.Element {
   const log = file.isLog;
   const tabs = log
@@ -207,6 +223,7 @@ function Panels({ file }: { file: Open }): JSX.Element {
           <div class="bar">
             <h2>Fields</h2>
             <Parts />
+            <Edits file={file} />
           </div>
           <Fields />
           <FieldFacts />

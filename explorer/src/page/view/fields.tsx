@@ -5,7 +5,9 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { FieldNode } from '../../engine/api';
 import { hex, many, printable } from '../state/format';
 import { pageAddress } from '../state/input';
-import { caret, chosen, choosePart, current, lit, part, pinned, record, tree, type Part } from '../state/store';
+import {
+  beginEdit, caret, chosen, choosePart, current, edit, editing, lit, part, pinned, record, tree, type Part,
+} from '../state/store';
 import { leaves, TONES } from '../state/tones';
 import { focus } from './bytes';
 
@@ -73,6 +75,35 @@ export function Parts(): JSX.Element | null {
   );
 }
 
+/** Where a person writes another value of a field. */
+function ValueInput({ path, text }: { path: string; text: string }): JSX.Element {
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    box.current?.focus();
+    box.current?.select();
+  }, []);
+  return (
+    <input
+      id="edit"
+      ref={box}
+      class="edit"
+      aria-label={`Value of ${path}`}
+      defaultValue={text}
+      spellcheck={false}
+      onClick={(event) => event.stopPropagation()}
+      onDblClick={(event) => event.stopPropagation()}
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.key === 'Enter') void edit(path, event.currentTarget.value);
+        else if (event.key === 'Escape') {
+          editing.value = null;
+          document.getElementById('tree')?.focus();
+        }
+      }}
+    />
+  );
+}
+
 export function Fields(): JSX.Element {
   const found = tree.value;
   const box = useRef<HTMLDivElement>(null);
@@ -109,7 +140,8 @@ export function Fields(): JSX.Element {
     } else if (event.key === 'ArrowLeft') {
       if (isNow) toggle(line.node.path);
       else if (line.parent >= 0) choose(line.parent);
-    } else if ((event.key === 'Enter' || event.key === ' ') && opens) toggle(line.node.path);
+    } else if (event.key === 'Enter' && line.node.editable) void beginEdit(line.node);
+    else if ((event.key === 'Enter' || event.key === ' ') && opens) toggle(line.node.path);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -162,9 +194,17 @@ export function Fields(): JSX.Element {
               </span>
               <span class={`swatch ${tone === undefined ? '' : `tone${tone % TONES}`}`} aria-hidden="true" />
               <span class="id">{printable(node.id)}</span>
-              <span class="value">
-                <bdi>{valueText(node)}</bdi>
-              </span>
+              {editing.value?.path === node.path ? (
+                <ValueInput path={node.path} text={editing.value.text} />
+              ) : (
+                <span
+                  class="value"
+                  title={node.editable ? 'Edit' : undefined}
+                  onClick={() => void beginEdit(node)}
+                >
+                  <bdi>{valueText(node)}</bdi>
+                </span>
+              )}
               <span class="size">{node.computed ? 'follows' : node.end - node.start}</span>
             </div>
           );

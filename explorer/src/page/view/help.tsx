@@ -26,7 +26,7 @@ const KEYS: [string, string][] = [
   ['↑ ↓ j k', 'in a list or tree: one up, one down'],
   ['PgUp PgDn', 'a screen up, down'],
   ['Home End', 'first, last'],
-  ['Enter', 'on to the next part'],
+  ['Enter', 'on to the next part; in the tree: edit the value'],
   ['← →', 'in the tree: close, open; in the bytes: a byte'],
   ['n p', 'in the bytes: next field, field before'],
   ['Esc', 'close what was opened last'],

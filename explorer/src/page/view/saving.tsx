@@ -1,4 +1,4 @@
-/** Records as JSON lines, as `kafkaspec dump --format json` prints them: to see, copy or save. */
+/** Edited files, and records as JSON lines, as `kafkaspec dump --format json` prints them: to see, copy or save. */
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -8,8 +8,8 @@ import { attempt, busy, current, engine, row, said } from '../state/store';
 const MOST = 1 << 20;
 const text = signal<string | null>(null);
 
-function save(parts: BlobPart[], name: string): void {
-  const address = URL.createObjectURL(new Blob(parts, { type: 'application/x-ndjson' }));
+function save(parts: BlobPart[], name: string, type = 'application/x-ndjson'): void {
+  const address = URL.createObjectURL(new Blob(parts, { type }));
   const link = document.createElement('a');
   link.href = address;
   link.download = name;
@@ -33,6 +33,27 @@ export async function saveAll(): Promise<void> {
       });
       save(parts, `${file.info.name}.jsonl`);
       said.value = `${bytes(size)} of JSON lines saved`;
+    });
+  } finally {
+    busy.value = '';
+  }
+}
+
+const PIECE = 4 << 20;
+
+/** Save the file as it is after the edits: as a new one, which the browser names. */
+export async function saveEdited(): Promise<void> {
+  const file = current.value;
+  if (!file || busy.value) return;
+  busy.value = 'Writing the file …';
+  try {
+    await attempt(async () => {
+      const parts: Blob[] = [];
+      for (let at = 0; at < file.info.size; at += PIECE) {
+        parts.push(new Blob([new Uint8Array(await engine().bytes(file.info.id, at, Math.min(file.info.size, at + PIECE)))]));
+      }
+      save(parts, file.info.name, 'application/octet-stream');
+      said.value = `${bytes(file.info.size)} saved`;
     });
   } finally {
     busy.value = '';

@@ -1,0 +1,181 @@
+"""Edits in the explorer give the bytes that ``assemble`` gives for the same edit of the text."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.assembly import assemble, listing
+from kafkaspec.assembly.bytes import STORED
+from kafkaspec.assembly.grammar import REST, Node, Word, read
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.messages.lookup import EMBEDDED
+from tests.cli.helpers import golden
+from tests.explorer.testee import Engine, needs_build
+
+pytestmark = needs_build
+
+_RECORDS = "/message/content/records/records/"
+_RECORD = re.compile(rf"{_RECORDS}(\d+)/body")
+_MESSAGE = re.compile(r"(?:/message/content)?/(key|value)")
+
+
+class Field(NamedTuple):
+    """A field with a value, and where the explorer has it."""
+
+    node: Node
+    target: dict[str, Any]
+    path: str
+
+
+def _fields(node: Node, path: str, target: dict[str, Any]) -> Iterator[Field]:
+    """Yield the fields below a node of the text."""
+    number = 0
+    for part in node.parts or ():
+        here, own = f"{path}/{part.name or number}", target
+        number += not part.name
+        if found := _RECORD.fullmatch(here):
+            here, own = "", {"what": "record", "row": target["row"], "index": int(found[1])}
+        elif part.type and (found := _MESSAGE.fullmatch(here)):
+            here, own = "", {"index": 0, **target, "what": found[1]}
+        elif here == "/body" and node.type.startswith("control_record."):
+            here = ""  # the explorer shows what the type in the key makes of the value
+        if here.startswith(_RECORDS) and part.parts is None:
+            continue  # the size of a record, which the explorer does not show
+        if part.parts is None:
+            yield Field(part, own, here)
+        elif part.name not in EMBEDDED:  # which the explorer shows as bytes
+            yield from _fields(part, here, own)
+
+
+def _other(value: str | bytes | Word | None, luck: random.Random) -> str:
+    """Another value of the same kind, as a person writes it."""
+    match value:
+        case Word("true" | "false"):
+            return "false" if value == "true" else "true"
+        case Word("null"):
+            return luck.choice(('"no longer null"', "hex", "null"))
+        case Word():
+            return luck.choice(("0", "1", "7", "-1", "300", "0x1ff", "2147483648", "9000000000"))
+        case str():
+            return luck.choice(
+                ('""', '"another text, and a longer one \\u00e9"', "hex 00 ff", "null")
+            )
+    size = len(value or b"")
+    return luck.choice((f"hex {luck.randbytes(size).hex(' ')}", '"ab"'))
+
+
+class Part(NamedTuple):
+    """An entry, or a whole file: where it is, its text, and what the explorer calls it."""
+
+    start: int
+    end: int
+    lines: list[str]
+    target: dict[str, Any]
+
+
+def _parts(path: Path, luck: random.Random) -> list[Part]:
+    if path.suffix == ".log":
+        with ks.open(path) as log:
+            batches = list(enumerate(log.batches()))
+        return [
+            Part(b.position, b.end, list(listing(path, b.position)), {"what": "row", "row": row})
+            for row, b in luck.sample(batches, min(8, len(batches)))
+        ]
+    lines = list(listing(path))
+    whole = Part(0, path.stat().st_size, lines, {"what": "file"})
+    if path.suffix == ".snapshot":
+        return [whole]
+    size = whole.end // len(read("\n".join(lines), ""))
+    return [
+        Part(at, at + size, list(listing(path, at)), {"what": "entry", "index": at // size})
+        for at in range(0, whole.end, size)
+    ]
+
+
+def _edited(path: Path, part: Part, node: Node, text: str) -> bytes | KafkaSpecError:
+    """The file after an edit of the text."""
+    line = part.lines[node.line - 1]
+    head = re.match(r" *(?:-|[\w.]+:)", line)
+    assert head
+    after = [*part.lines[: node.line - 1], f"{head[0]} {text}", *part.lines[node.line :]]
+    try:
+        made = assemble("\n".join(after))[0]
+    except KafkaSpecError as error:
+        return error
+    data = path.read_bytes()
+    return data[: part.start] + made + data[part.end :]
+
+
+def _bytes(answer: dict[str, Any]) -> bytes:
+    return bytes(map(int, answer["result"]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("version", "partition", "name"),
+    [
+        ("4.3.1", "headers-0", "*.log"),
+        ("4.3.1", "codec-gzip-0", "*.log"),
+        ("4.3.1", "__consumer_offsets-0", "*.log"),
+        ("4.3.1", "__cluster_metadata-0", "*.log"),
+        ("4.3.1", "transactions-0", "*.log"),
+        ("4.3.1", "transactions-0", "*.snapshot"),
+        ("4.3.1", "segments-0", "*.timeindex"),
+        ("0.10.2.2", "plain-0", "*.log"),
+        ("0.10.2.2", "__consumer_offsets-0", "*.log"),
+        ("0.9.0.1", "plain-0", "*.log"),
+    ],
+)
+def test_an_edit_is_that_of_the_text(
+    engine: Engine, version: str, partition: str, name: str
+) -> None:
+    luck = random.Random(f"{version} {partition} {name}")
+    path = min(golden(version, partition).glob(name), key=lambda each: -each.stat().st_size)
+    found = [
+        (part, field)
+        for part in _parts(path, luck)
+        for node in read("\n".join(part.lines), "")
+        for field in _fields(node, "", part.target)
+        if field.node.name not in (REST, STORED)
+    ]
+    tried = []
+    for part, field in luck.sample(found, min(40, len(found))):
+        text = _other(field.node.value, luck) + luck.choice(("", "", " !"))
+        tried.append((field, text, _edited(path, part, field.node, text)))
+    calls = [
+        call
+        for field, text, _ in tried
+        for call in (
+            ["written", 1, field.target, field.path],
+            ["edit", 1, field.target, field.path, text],
+            ["bytes", 1, 0, 1 << 24],
+            ["undo", 1],
+        )
+    ]
+    _, *answers = engine.call([path], *calls)
+    same = 0
+    for number, (field, text, expected) in enumerate(tried):
+        written, edit, data, _ = answers[4 * number : 4 * number + 4]
+        where = (str(path), field.target, field.path, text, edit.get("error"), str(expected)[:200])
+        assert "result" in written or written["error"] == edit["error"], (*where, written)
+        if "error" in edit:
+            assert edit["error"]["reason"] == "unencodable", where
+            assert _bytes(data) == path.read_bytes()
+            detail = edit["error"]["detail"]
+            if "follows from the rest" in detail:
+                as_it_was = field.node.forced or expected == path.read_bytes()
+                assert isinstance(expected, KafkaSpecError) or as_it_was, where
+            elif "a reader finds" not in detail and "compress" not in detail:
+                assert isinstance(expected, KafkaSpecError), where
+            continue
+        assert not isinstance(expected, KafkaSpecError), where
+        assert _bytes(data) == expected, where
+        same += 1
+    assert same > len(tried) // 10, same
