@@ -436,6 +436,16 @@ FileFormat = Annotated[
 ]
 """The type of a file that ends with log entries."""
 MaxOutput = Annotated[int | None, library_option("max_output", **_MAX_OUTPUT)]
+Seed = Annotated[
+    int,
+    click.option(
+        "--seed",
+        type=int,
+        default=0,
+        show_default=True,
+        help="Seed of what is random: the same one gives the same bytes.",
+    ),
+]
 States = Annotated[
     tuple[Path, ...],
     click.option(

@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kafkaspec import compression
+from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordType
+from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.conformance.cases import Case, Items, Refusal
 from kafkaspec.conformance.protocol import RequestKind, record_of
 from kafkaspec.conformance.written import WrittenRecords
 from kafkaspec.errors import Reason
-from kafkaspec.layout.framing import LOG_FRAMING
+from kafkaspec.layout.framing import LOG_FRAMING, checksum_of, field_of, field_position
 from kafkaspec.layout.kinds import CURRENT, KINDS, MAGICS
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.encoding import encode, encode_marker
@@ -83,6 +85,21 @@ def _codecs(magic: int) -> list[str]:
     ]  # fmt: skip
 
 
+def sized(data: bytearray, *, sealed: bool = True) -> bytes:
+    """Return the bytes as one entry: with the size, and the checksum, that belong to it."""
+    start = LOG_FRAMING.size
+    LOG_FRAMING.set_message_size(data, len(data) - start)
+    has_magic = len(data) >= LOG_FRAMING.up_to_magic
+    kind = KINDS.get(data[LOG_FRAMING.up_to_magic - 1]) if has_magic else None
+    if sealed and kind is not None:
+        checksum = checksum_of(kind.key)
+        at, size = start + checksum.position, field_of(kind.key, checksum.field).size
+        value = CHECKSUMS[checksum.algorithm](bytes(data[start + checksum.start :]))
+        if at + size <= len(data):
+            data[at : at + size] = value.to_bytes(size, "big")
+    return bytes(data)
+
+
 def _framing() -> Iterator[Case]:
     log = RequestKind.LOG
     yield Case(f"{MADE}framing/empty", log, b"", Items([]), "An empty segment.", framed=True)
@@ -101,6 +118,15 @@ def _framing() -> Iterator[Case]:
             Refusal(frozenset({Reason.CHECKSUM_MISMATCH})), "The last bit is flipped.",
             checksum=True,
         )  # fmt: skip
+        kind = KINDS[magic]
+        if kind.has_record_sets:
+            whole, layout = bytearray(encode([], magic=magic, base_offset=0)), LAYOUTS[kind.key]
+            start = LOG_FRAMING.size + field_position(layout, kind.count)
+            whole[start : start + field_of(kind.key, kind.count).size] = b"\xff" * 4
+            yield Case(
+                f"{MADE}framing/{magic}.negative_count", log, sized(whole), Refusal(),
+                "The number of records is -1, and there is none (quirk Q9).", framed=True,
+            )  # fmt: skip
     place = LOG_FRAMING.up_to_magic - 1
     unknown = data[:place] + bytes([max(MAGICS) + 100]) + data[place + 1 :]
     yield Case(

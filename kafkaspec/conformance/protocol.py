@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from kafkaspec.conformance.dump_text import shown
 from kafkaspec.model import Record
 
 PROTOCOL: Final = 2
@@ -21,6 +23,10 @@ PROTOCOLS: Final = (1, PROTOCOL)
 
 HELLO: Final = "hello"
 """Kind and id of the first request, which asks for the testee's name and abilities."""
+
+
+_DIGITS: Final = 16
+"""Hexadecimal digits of a digest."""
 
 
 class RequestKind(StrEnum):
@@ -34,6 +40,8 @@ class RequestKind(StrEnum):
     """The log entries of a partition; the answer has what a consumer with read_committed gets."""
     ENCODE = "encode"
     """Records to write; the answer has the bytes."""
+    BATCH = "batch"
+    """Many logs; the answer has a digest of what each is decoded to."""
     OFFSET_INDEX = "offset_index"
     TIME_INDEX = "time_index"
     TRANSACTION_INDEX = "transaction_index"
@@ -47,6 +55,7 @@ ANSWERS: Final = {
     RequestKind.CONTROL_RECORDS: "control_records",
     RequestKind.COMMITTED_RECORDS: "records",
     RequestKind.ENCODE: "bytes",
+    RequestKind.BATCH: "digests",
     RequestKind.OFFSET_INDEX: "entries",
     RequestKind.TIME_INDEX: "entries",
     RequestKind.TRANSACTION_INDEX: "entries",
@@ -195,6 +204,10 @@ def check_answer(message: dict[str, Any], kind: RequestKind) -> None:
     if kind is RequestKind.ENCODE:
         decode_bytes(found)
         return
+    if kind is RequestKind.BATCH:
+        if not isinstance(found, list) or not all(isinstance(i, str | None) for i in found):
+            raise ProtocolError("digests is not a list of strings and nulls")
+        return
     objects = isinstance(found, list) and all(isinstance(item, dict) for item in found)
     if kind is not RequestKind.TYPE and not objects:
         raise ProtocolError(f"{ANSWERS[kind]} is not a list of objects")
@@ -221,3 +234,21 @@ def record(
         "value": encode_bytes(value),
         "headers": [[encode_bytes(name), encode_bytes(content)] for name, content in headers],
     }
+
+
+def digest(answer: dict[str, Any]) -> str | None:
+    """Return the digest of the records of an answer, None for an error.
+
+    ``docs/guide/conform.md`` says how it is made. Bytes of a header's key that are not UTF-8 are
+    one U+FFFD, as clients have texts there.
+    """
+    if ANSWERS[RequestKind.LOG] not in answer:
+        return None
+    made = hashlib.sha256()
+    for item in answer[ANSWERS[RequestKind.LOG]]:
+        time = -1 if item["timestamp"] is None else item["timestamp"]
+        parts = [str(item["offset"]), str(time), item["key"], item["value"]]
+        for key, value in item["headers"]:
+            parts += [encode_bytes(shown(decode_bytes(key) or b"").encode()), value]
+        made.update(("\t".join("-" if part is None else part for part in parts) + "\n").encode())
+    return made.hexdigest()[:_DIGITS]

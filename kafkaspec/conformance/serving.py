@@ -12,6 +12,7 @@ from kafkaspec.conformance.protocol import (
     PROTOCOL,
     RequestKind,
     decode_bytes,
+    digest,
     encode_bytes,
     line,
     parse_line,
@@ -56,7 +57,8 @@ def serve(
         "protocol": PROTOCOL,
         "name": name,
         "version": version,
-        "kinds": [kind.value for kind in handlers],
+        "kinds": [kind.value for kind in handlers]
+        + [RequestKind.BATCH.value] * (RequestKind.LOG in handlers),
         "compression": list(compression),
         "checksums": checksums,
     }
@@ -76,6 +78,13 @@ def answered(
     """Return the answer to a request, whose bytes may be given as they are."""
     answer: dict[str, Any] = {"id": request["id"]}
     kind = RequestKind(request["kind"])
+    if kind is RequestKind.BATCH:
+        asked = {"id": "", "kind": request["of"]}
+        return answer | {
+            ANSWERS[kind]: [
+                digest(answered(asked | {"data": item}, handlers)) for item in request["items"]
+            ]
+        }
     try:
         if data is None:
             data = decode_bytes(request.get("data")) or b""

@@ -1,6 +1,7 @@
 """Our codec as a testee with one fault, which the argument names; ``none`` has none."""
 
 import base64
+import os
 import sys
 from typing import Any
 
@@ -40,6 +41,8 @@ def spoil(request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
                 item["position"] = 77
         case "version" if "value" in answer:
             answer["end"] += 1
+        case "dies_in_batch" if request["kind"] == "batch":
+            os._exit(3)
         case "swallow":
             KEPT.append(bytearray(b"x") * (128 << 20))
     return answer

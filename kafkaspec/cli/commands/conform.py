@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -16,10 +17,11 @@ import click
 from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import TableColumn, count_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import CodecName
+from kafkaspec.cli.options import CodecName, Seed
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.conformance.badge import write_badge
 from kafkaspec.conformance.cases import Case
+from kafkaspec.conformance.differential import Difference, DifferenceSums, LogComparison
 from kafkaspec.conformance.goldens import GoldenError, committed_cases, golden_cases, is_golden
 from kafkaspec.conformance.levels import CaseLevel
 from kafkaspec.conformance.made import made_cases
@@ -33,6 +35,7 @@ from kafkaspec.conformance.runner import (
     LevelState,
     LevelSums,
     Run,
+    RunSums,
     read_expected,
 )
 from kafkaspec.conformance.stored import LIST, StoredError, read_cases
@@ -49,7 +52,12 @@ OUTPUT = Output(
         detail=str,
         why=str,
     ),
-    summary=line("kafkaspec.conformance.runner:RunSums"),
+    difference=line("kafkaspec.conformance.differential:Difference"),
+    summary=line(
+        "kafkaspec.conformance.runner:RunSums",
+        "kafkaspec.conformance.differential:DifferenceSums",
+        optional=(*RunSums.__annotations__, *DifferenceSums.__annotations__),
+    ),
 )
 _EPILOG = """
 Protocol of a testee: docs/guide/conform.md. A testee passes a level if it passes all cases
@@ -84,6 +92,9 @@ A list of expected failures has lines of a pattern of case ids, how they fail
 oversized, memory) and why. Each case that a pattern matches must fail in this way. A
 pattern that matches nothing is an error too, unless --only, or no --cases,
 leaves cases out. Lines about resource/ are read with --resource only.
+
+With --against CMD, both testees get --logs logs that follow from --seed: mutations of the
+cases, with right sizes. A line of type difference has the smallest log that shows one.
 
 Exit codes: 0 all as expected, 1 not as expected, 2 wrong usage or a testee that does not
 start.
@@ -124,6 +135,15 @@ def conform_command(
     timeout: float = option(
         "Seconds for one answer.", type=click.FloatRange(0.01, 3600), default=10.0
     ),
+    against: str | None = option(
+        "Command of a second testee. Both get logs that are made by chance, instead of cases, and"
+        " each log about which they differ is a finding.",
+        metavar="CMD",
+    ),
+    logs: int = option(
+        "Number of such logs.", type=click.IntRange(1), default=10_000, show_default=True
+    ),
+    seed: Seed,
     badge: Path | None = option(
         "Write a badge with the levels passed: SVG, or JSON of shields.io if FILE ends in .json.",
         metavar="FILE",
@@ -136,6 +156,10 @@ def conform_command(
     it crashes, hangs or answers nonsense, the case fails, and it is started again for the next.
     """
     command = _command(testee, codec)
+    if against is not None:
+        if cases or levels or only or resource or expected_file or badge:
+            raise click.UsageError("--against takes no cases, levels, expected failures or badge")
+        _compare(report, command, _command(against, None), timeout, logs, seed)
     resource = resource or CaseLevel.RESOURCE in levels
     try:
         expected = read_expected(expected_file) if expected_file else []
@@ -157,6 +181,37 @@ def conform_command(
     failed = sum(result.outcome is CaseOutcome.FAILED for result in run.results)
     tally = Tally(CLEAN if run.as_expected else FINDINGS, findings=failed + len(run.stale))
     report.finish(tally, **run.summary())
+
+
+def _compare(
+    report: Reporter, first: list[str], second: list[str], timeout: float, count: int, seed: int
+) -> None:
+    """Compare two testees, and report the differences by what both say."""
+    groups: dict[tuple[str, str], list[Difference]] = {}
+    begin = time.monotonic()
+    try:
+        with Testee(first, timeout=timeout) as one, Testee(second, timeout=timeout) as other:
+            comparison = LogComparison(one, other, seed)
+            for found in comparison.run(count):
+                report.line("difference", found)
+                groups.setdefault(found.group, []).append(found)
+            names = [testee.hello.name for testee in (one, other)]
+            sums = comparison.sums
+    except StartError as error:
+        raise click.UsageError(str(error)) from None
+    for group in sorted(groups.values(), key=len, reverse=True):
+        shown = min(group, key=lambda item: len(item.data))
+        report.say(f"{count_text(len(group), 'difference')}, such as {shown.case}: {shown.data}")
+        for name, said in zip(names, (shown.first, shown.second), strict=True):
+            report.say(f"    {name}: {said}")
+    seconds = time.monotonic() - begin
+    report.say(
+        f"{' and '.join(names)}: {count_text(sums['cases'], 'log')} of seed {seed}"
+        f" in {seconds:.1f} s, {sums['accepted']:,} read the same,"
+        f" {sums['refused']:,} refused by both, {sums['differences']:,} different"
+    )
+    bad = sums["differences"]
+    report.finish(Tally(FINDINGS if bad else CLEAN, findings=bad), **sums)
 
 
 def _command(testee: str | None, codec: str | None) -> list[str]:

@@ -12,7 +12,7 @@ from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile
 from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import TableColumn, count_text, size_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import Timestamp
+from kafkaspec.cli.options import Seed, Timestamp
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.conformance.stored import write_cases
 from kafkaspec.conformance.vectors import vector_cases
@@ -63,7 +63,7 @@ def generate_command(
         Path,
         click.argument("output", metavar="OUT", type=click.Path(path_type=Path, file_okay=False)),
     ],
-    seed: int = option("Seed of what the specification leaves open.", default=0),
+    seed: Seed,
     scenarios: tuple[str, ...] = option(
         "--scenario",
         "Write log directories instead, about this, or all. Can be repeated.",

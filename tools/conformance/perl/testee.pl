@@ -65,7 +65,7 @@ sub inflated {
     return decode_base64($given) if defined $given;
     return $data if $codec == 0;
     die "cannot decompress codec $codec\n" if $codec != 1;
-    my $stream = IO::Uncompress::Gunzip->new(\$data, MultiStream => 1) or die "no gzip\n";
+    my $stream = IO::Uncompress::Gunzip->new(\$data, MultiStream => 1, Transparent => 0) or die "no gzip\n";
     my ($whole, $part) = ('', '');
     while ((my $size = $stream->read($part, 1 << 16)) > 0) {
         $whole .= $part;
@@ -118,6 +118,7 @@ sub batch {
     my ($epoch, $magic, $crc, $flags, $delta, $first, $last, $producer, $own, $sequence, $count)
         = unpack 'l>CNnl>q>q>q>s>l>l>', $body;
     die "the checksum is wrong\n" if crc32c(substr $body, 9) != $crc;
+    die "the number of records is negative\n" if $count < 0;
     my ($payload, @found) = [inflated(substr($body, 49), $flags & 7, $given), 0];
     for (1 .. $count) {
         my $record = [take($payload, varint($payload, 32)), 0];
@@ -135,7 +136,7 @@ sub batch {
         push @found, { offset => $offset, timestamp => $flags & 8 ? $last : $time,
             key => $key, value => $value, headers => \@headers };
     }
-    die "something follows the records\n" if $count > 0 && more($payload);
+    die "something follows the records\n" if $count && more($payload);
     return { records => \@found, producer => $producer, flags => $flags };
 }
 

@@ -1,0 +1,239 @@
+"""Compare two testees on very many logs: mutations of the cases, many of them in one request.
+
+Answers are digests, and only a log about which they differ is asked for again alone. The logs
+follow from a seed: sizes are always right, and checksums mostly, so that what is compared is how
+records are read.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, Final, TypedDict
+
+from kafkaspec.conformance.cases import Case, Items
+from kafkaspec.conformance.made import made_cases, sized
+from kafkaspec.conformance.process import BreakdownError, Testee
+from kafkaspec.conformance.protocol import ANSWERS, RequestKind, digest, encode_bytes
+from kafkaspec.conformance.vectors import vector_cases
+from kafkaspec.layout.framing import LOG_FRAMING
+
+AT_ONCE: Final = 2_000
+"""Logs in a request."""
+_LARGEST: Final = 2_000
+"""Bytes of a log that is mutated; more would say the same more slowly."""
+_SEALED: Final = 0.9
+"""Part of the logs whose checksum is made right again."""
+SMALLEST: Final = LOG_FRAMING.size + LOG_FRAMING.minimum_message
+"""Bytes of the smallest log: readers of files and of buffers see less in two ways (Q8)."""
+_TRIES: Final = 200
+"""Questions for the smallest log that shows a difference."""
+_BYTES: Final = (0, 1, 0x7F, 0x80, 0xFF)
+"""Bytes at which numbers and varints change."""
+
+
+class DifferenceSums(TypedDict):
+    """The sums of a comparison.
+
+    Attributes:
+        against: name of the second testee.
+        seed: of the logs.
+        cases: number of logs.
+        accepted: number of logs that both decode to the same.
+        refused: number of logs that both refuse.
+        differences: number of logs about which they differ.
+    """
+
+    against: str
+    seed: int
+    cases: int
+    accepted: int
+    refused: int
+    differences: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A log that two testees read in two ways.
+
+    Attributes:
+        case: ``seed/number``, which makes the same log again.
+        data: the log in hexadecimal, made smaller where it still shows the difference.
+        first: what the first testee says.
+        second: what the second one says.
+    """
+
+    case: str
+    data: str
+    first: str
+    second: str
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """The texts of both without numbers: a group has one cause, most likely."""
+        first, second = (_without_numbers(text) for text in (self.first, self.second))
+        return first, second
+
+
+def _without_numbers(text: str) -> str:
+    return "".join("#" if char.isdigit() else char for char in text)[:60].replace("##", "#")
+
+
+def mutations(seed: int) -> Iterator[bytes]:
+    """Yield logs without end; a seed gives the same ones in each run of a version."""
+    cases = (*vector_cases(), *made_cases())
+    corpus = [c.data for c in cases if c.kind is RequestKind.LOG and 0 < len(c.data) <= _LARGEST]
+    chance = random.Random(seed)  # no secret
+    while True:
+        data = bytearray(chance.choice(corpus))
+        for _ in range(chance.choice((1, 1, 1, 2, 3, 5))):
+            _mutate(data, corpus, chance)
+        made = sized(data, sealed=chance.random() < _SEALED)
+        if len(made) >= SMALLEST:
+            yield made
+
+
+def _mutate(data: bytearray, corpus: Sequence[bytes], chance: random.Random) -> None:
+    """Change some bytes after the framing of the first entry."""
+    start = LOG_FRAMING.size
+    if len(data) <= start:
+        return
+    place = chance.randrange(start, len(data))
+    match chance.randrange(6):
+        case 0:
+            data[place] ^= 1 << chance.randrange(8)
+        case 1:
+            data[place] = chance.choice(_BYTES)
+        case 2:
+            data[place] = (data[place] + chance.choice((-2, -1, 1, 2))) & 0xFF
+        case 3:
+            del data[place : place + chance.randint(1, 4)]
+        case 4:
+            data[place:place] = bytes(chance.choice(_BYTES) for _ in range(chance.randint(1, 4)))
+        case _:
+            other = chance.choice(corpus)
+            begin = chance.randrange(len(other))
+            data[place : place + 8] = other[begin : begin + chance.randint(1, 12)]
+
+
+class LogComparison:
+    """Two testees that get the same logs.
+
+    Args:
+        first: a testee.
+        second: another one.
+        seed: of the logs.
+    """
+
+    def __init__(self, first: Testee, second: Testee, seed: int) -> None:
+        self._both = first, second
+        self._seed = seed
+        self._counts = {"cases": 0, "accepted": 0, "refused": 0, "differences": 0}
+
+    @property
+    def sums(self) -> DifferenceSums:
+        """The sums so far."""
+        counts = self._counts
+        return {
+            "against": self._both[1].hello.name,
+            "seed": self._seed,
+            "cases": counts["cases"],
+            "accepted": counts["accepted"],
+            "refused": counts["refused"],
+            "differences": counts["differences"],
+        }
+
+    def run(self, count: int) -> Iterator[Difference]:
+        """Compare this many logs, and yield the differences.
+
+        Raises:
+            StartError: a testee does not start.
+        """
+        logs = enumerate(islice(mutations(self._seed), count))
+        with ThreadPoolExecutor(len(self._both)) as pool:
+            while some := list(islice(logs, AT_ONCE)):
+                data = [log for _, log in some]
+                first, second = pool.map(partial(digests, logs=data), self._both)
+                for (number, log), one, other in zip(some, first, second, strict=True):
+                    yield from self._judged(number, log, one, other)
+
+    def _judged(
+        self, number: int, log: bytes, one: str | None, other: str | None
+    ) -> Iterator[Difference]:
+        self._counts["cases"] += 1
+        if one == other and one != _BROKEN:
+            self._counts["refused" if one is None else "accepted"] += 1
+            return
+        if self._differ(log):
+            self._counts["differences"] += 1
+            small = self._smallest(log)
+            first, second = (_said(_asked(testee, small)) for testee in self._both)
+            yield Difference(f"{self._seed}/{number}", small.hex(), first, second)
+        else:  # a digest says less than an answer
+            self._counts["accepted"] += 1
+
+    def _differ(self, log: bytes) -> bool:
+        first, second = (_asked(testee, log) for testee in self._both)
+        if _FAILED in first or _FAILED in second:
+            return True
+        if "error" in first or "error" in second:
+            return ("error" in first) != ("error" in second)
+        return Items(first["records"]).failure(second, RequestKind.LOG) is not None
+
+    def _smallest(self, log: bytes) -> bytes:
+        """Return the log with bytes taken out while both still differ."""
+        left, size = _TRIES, max(1, (len(log) - LOG_FRAMING.up_to_magic) // 2)
+        while size and left > 0:
+            place = LOG_FRAMING.up_to_magic
+            while place < len(log) and left > 0:
+                less = sized(bytearray(log[:place] + log[place + size :]), sealed=True)
+                left -= 1
+                if len(less) >= SMALLEST and self._differ(less):
+                    log = less
+                else:
+                    place += size
+            size //= 2
+        return log
+
+
+_FAILED: Final = "failed"
+"""Member of what stands for an answer that did not come."""
+_BROKEN: Final = "broken"
+
+
+def digests(testee: Testee, logs: Sequence[bytes]) -> list[str | None]:
+    """Return the digest of each log, as a testee reads it, None for those that it refuses."""
+    if RequestKind.BATCH in testee.hello.kinds:
+        request = {
+            "id": "batch",
+            "kind": RequestKind.BATCH.value,
+            "of": RequestKind.LOG.value,
+            "items": [encode_bytes(log) for log in logs],
+        }
+        try:
+            found: list[str | None] = testee.ask(request)[ANSWERS[RequestKind.BATCH]]
+        except BreakdownError:  # which of them did it is found alone
+            pass
+        else:
+            if len(found) == len(logs):
+                return found
+    answers = [_asked(testee, log) for log in logs]
+    return [_BROKEN if _FAILED in answer else digest(answer) for answer in answers]
+
+
+def _asked(testee: Testee, log: bytes) -> dict[str, Any]:
+    case = Case("log", RequestKind.LOG, log, Items(None))
+    try:
+        return testee.ask(case.request(testee.hello))
+    except BreakdownError as error:
+        return {_FAILED: f"{error.failure}: {error}"}
+
+
+def _said(answer: dict[str, Any]) -> str:
+    if "records" in answer:
+        return f"decodes {len(answer['records'])}: {str(answer['records'])[:300]}"
+    return str(answer.get("error") or answer.get("skipped") or answer.get(_FAILED))[:300]

@@ -1,0 +1,129 @@
+"""Two testees on the same mutations: a fault is found and made small, a seed gives one answer."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafkaspec.checksum import crc32c
+from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
+from kafkaspec.codecs import get_codec
+from kafkaspec.conformance.cases import Items
+from kafkaspec.conformance.differential import SMALLEST, LogComparison, digests, mutations
+from kafkaspec.conformance.process import Testee
+from kafkaspec.conformance.protocol import RequestKind, digest
+from kafkaspec.conformance.serving import answered
+from kafkaspec.conformance.testee import handlers_of
+from kafkaspec.layout.framing import LOG_FRAMING
+from tests.cli.helpers import lines, run
+from tests.pages import ROOT
+
+FAULTY = Path(__file__).parent / "faulty_testee.py"
+PERL = ROOT / "tools" / "conformance" / "perl" / "testee.pl"
+OURS = [sys.executable, "-m", "kafkaspec.conformance.testee", "python"]
+
+
+def read(log: bytes, codec: str = "native") -> dict[str, Any]:
+    request = {"id": "", "kind": RequestKind.LOG.value}
+    return answered(request, handlers_of(get_codec(codec)), log)
+
+
+def test_a_seed_gives_the_same_logs_and_others_give_others() -> None:
+    first, again, other = (list(islice(mutations(seed), 300)) for seed in (3, 3, 4))
+    assert first == again
+    assert len(set(first) & set(other)) < len(set(first)) // 10
+    assert all(len(log) >= SMALLEST for log in first)
+    sizes = [LOG_FRAMING.message_size(log, 0) for log in first]
+    assert sizes == [len(log) - LOG_FRAMING.size for log in first]
+    sealed = sum(
+        len(log) > 21 and int.from_bytes(log[17:21], "big") == crc32c(log[21:]) for log in first
+    )
+    assert sealed > 100, "records are compared, and not only checksums"
+
+
+@pytest.mark.slow
+def test_digests_are_equal_where_answers_are() -> None:
+    answers = [read(log) for log in islice(mutations(5), 2_000)]
+    decoded = [answer for answer in answers if "records" in answer]
+    assert len(decoded) > 200
+    assert all(digest(answer) is None for answer in answers if "error" in answer)
+    for one, other in pairwise(decoded):
+        same = Items(one["records"]).failure(other, RequestKind.LOG) is None
+        assert same or digest(one) != digest(other)
+
+
+def test_a_digest_is_the_documented_one() -> None:
+    record = {
+        "offset": 7,
+        "timestamp": None,
+        "key": None,
+        "value": "eA==",
+        "headers": [["/w==", None]],
+    }
+    # printf '7\t-1\t-\teA==\t77+9\t-\n' | sha256sum
+    assert digest({"records": [record]}) == "c316ecd9a258270f"
+
+
+@pytest.mark.slow
+def test_codecs_agree_and_a_fault_is_found_and_made_small() -> None:
+    with Testee(OURS) as ours:
+        for fault, found in (("none", False), ("key", True)):
+            with Testee([sys.executable, str(FAULTY), fault]) as other:
+                comparison = LogComparison(ours, other, 2)
+                differences = list(comparison.run(400))
+            sums = comparison.sums
+            assert bool(differences) is found
+            assert sums["cases"] == 400
+            assert sums["accepted"] + sums["refused"] + len(differences) == 400
+            assert sums["refused"] > 100
+    small = [bytes.fromhex(item.data) for item in differences]
+    assert min(map(len, small)) < 40
+    for log in small:
+        assert any(item["key"] is not None for item in read(log)["records"])
+
+
+@pytest.mark.slow
+def test_a_testee_without_batches_and_one_that_breaks_down_are_asked_one_by_one() -> None:
+    logs = list(islice(mutations(6), 30))
+    with Testee([sys.executable, str(FAULTY), "dies_in_batch"]) as other, Testee(OURS) as ours:
+        assert digests(other, logs) == digests(ours, logs)
+
+
+@pytest.mark.slow
+def test_a_decoder_in_another_language_reads_the_same() -> None:
+    """It shares no code with ours. What it does not decompress it gets decompressed."""
+    perl = shutil.which("perl")
+    if perl is None:
+        pytest.skip("there is no Perl")
+    done = run(
+        "conform", "--codec", "native", "--against", shlex.join([perl, str(PERL)]),
+        "--logs", "400", "--seed", "11", "--format", "json",
+    )  # fmt: skip
+    assert done.exit_code == CLEAN, done.output
+    assert lines(done)[-1]["accepted"] > 40
+
+
+@pytest.mark.slow
+def test_the_command_reports_differences() -> None:
+    other = f"{sys.executable} {FAULTY} key"
+    arguments = ("conform", "--codec", "native", "--against", other, "--logs", "150")
+    done = run(*arguments)
+    assert done.exit_code == FINDINGS
+    assert "difference" in done.output
+    *differences, summary = lines(run(*arguments, "--format", "json"))
+    assert summary["differences"] == len(differences) > 0
+    assert summary["against"] == "kafkaspec native"
+    same = run("conform", "--codec", "python", "--against", shlex.join(OURS), "--logs", "50")
+    assert same.exit_code == CLEAN
+
+
+def test_options_of_cases_do_not_go_with_a_comparison() -> None:
+    done = run("conform", "--codec", "python", "--against", "x", "--only", "record/*")
+    assert done.exit_code == USAGE
+    assert "--against takes no cases" in done.output
