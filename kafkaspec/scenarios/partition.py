@@ -41,6 +41,7 @@ class MadeBatch:
         count: number of records in it.
         epoch: leader epoch, -1 for none.
         max_timestamp: of its records, ms.
+        control: whether they are control records.
     """
 
     data: bytes
@@ -49,6 +50,7 @@ class MadeBatch:
     count: int
     epoch: int
     max_timestamp: int
+    control: bool
 
 
 @dataclass(slots=True)
@@ -156,9 +158,10 @@ class MadePartition:
         if most is None:
             most = max((record.timestamp for record in records), default=NO_TIMESTAMP)
         most = milliseconds(most, "max_timestamp")
-        made = MadeBatch(data, first, last, len(records), epoch, most)
+        control = options.get("control", False)
+        made = MadeBatch(data, first, last, len(records), epoch, most, control)
         self._append(made)
-        if not options.get("control"):
+        if not control:
             if options.get("timestamp_type") == LOG_APPEND_TIME:
                 records = [item._replace(timestamp=made.max_timestamp) for item in records]
             self.records += records

@@ -255,7 +255,8 @@ def _segment(base: int, end: int, batches: list[MadeBatch]) -> dict[str, Any]:
         "base_offset": base,
         "end_offset": end,
         "size": sum(len(batch.data) for batch in batches),
-        "records": sum(batch.count for batch in batches),
+        "records": sum(batch.count for batch in batches if not batch.control),
+        "control_records": sum(batch.count for batch in batches if batch.control),
         "max_timestamp": max((batch.max_timestamp for batch in batches), default=NO_TIMESTAMP),
     }
 
