@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import kafkaspec as ks
-from tests.kafka.partitions import INDEX_INTERVAL_BYTES
+from kafkaspec.scenarios.partition import INDEX_INTERVAL_BYTES
 from tests.spark.writing import rows, without, write
 from tools.brokers.versions import Version
 

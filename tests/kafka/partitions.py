@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import random
-import struct
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import kafkaspec as ks
+from kafkaspec.scenarios.partition import INDEX_INTERVAL_BYTES, MadePartition
 from tools.brokers.versions import Version
 
 START_MS = 1_700_000_000_000
 FILE_MS = START_MS + 500_000
 """Modification time of the segments: brokers take it for that of records without one."""
-INDEX_INTERVAL_BYTES = 400
 _PRODUCER, _OTHER = 4001, 4002
 _DELETE_HORIZON = (3, 1)  # KIP-534
 _READS_ON = (0, 8, 1)
@@ -24,90 +23,29 @@ _READS_ON = (0, 8, 1)
 not get past offsets that are missing at the end of a segment. It has no cleaner to make such."""
 
 
-@dataclass
-class Log:
-    """One partition in the making.
+def write_plain(log: MadePartition, directory: Path) -> Path:
+    """Write the segments as plain ``.log`` files."""
+    directory.mkdir(parents=True)
+    for base, batches in log.entries.items():
+        path = directory / f"{base:020}.log"
+        path.write_bytes(b"".join(batch.data for batch in batches))
+        _set_time(path)
+    return directory
 
-    Attributes:
-        topic: its name.
-        entries: of each segment, by base offset; each entry or batch on its own.
-        records: what ``read_uncommitted`` delivers.
-        hidden: offsets that ``read_committed`` does not deliver.
-        stable: the last stable offset; the end of the log if None.
-    """
 
-    topic: str
-    entries: dict[int, list[bytes]] = field(default_factory=dict)
-    records: list[ks.Record] = field(default_factory=list)
-    hidden: set[int] = field(default_factory=set)
-    stable: int | None = None
-    end: int = 0
-
-    def roll(self, base_offset: int | None = None) -> None:
-        """Begin a segment."""
-        self.end = self.end if base_offset is None else base_offset
-        self.entries[self.end] = []
-
-    def add(self, records: Sequence[ks.Record], *, control: bool = False, **options: Any) -> None:
-        """Append records as one batch."""
-        if not self.entries:
-            self.roll()
-        magic = options.setdefault("magic", 2)
-        if magic == 2:
-            options.setdefault("partition_leader_epoch", 0)
-        data = ks.encode(records, control=control, **options)
-        self.entries[max(self.entries)].append(data)
-        if not control:
-            if options.get("timestamp_type") == "LogAppendTime":
-                records = [r._replace(timestamp=options["max_timestamp"]) for r in records]
-            self.records += records
-        last = options.get("last_offset")
-        self.end = (records[-1].offset if last is None else last) + 1
-
-    def marker(self, producer: int, *, commit: bool) -> None:
-        """Append the end of a transaction."""
-        key, value = struct.pack(">hh", 0, int(commit)), struct.pack(">hi", 0, 0)
-        record = ks.Record(self.end, START_MS + self.end, key, value)
-        self.add([record], control=True, producer_id=producer, producer_epoch=0, transactional=True)
-
-    def write(self, directory: Path) -> Path:
-        """The segments as plain ``.log`` files."""
-        directory.mkdir(parents=True)
-        for base, entries in self.entries.items():
-            path = directory / f"{base:020}.log"
-            path.write_bytes(b"".join(entries))
-            _set_time(path)
-        return directory
-
-    def write_whole(self, directory: Path, version: Version) -> Path:
-        """The segments with all files beside them, rolled where they are small."""
-        first = min(self.entries)
-        options: dict[str, Any] = {
-            "segment_bytes": 4000,
-            "index_interval_bytes": INDEX_INTERVAL_BYTES,
-        }
-        with ks.SegmentWriter(directory, first, version.name, **options, sync=False) as writer:
-            for entries in self.entries.values():
-                for data in entries:
-                    writer.append(data)
-        for path in directory.iterdir():
-            _set_time(path)
-        return directory
-
-    @property
-    def uncommitted(self) -> list[ks.Record]:
-        """The records for a consumer that reads all."""
-        return list(self.records)
-
-    @property
-    def committed(self) -> list[ks.Record]:
-        """The records for a consumer that reads committed ones only."""
-        end = self.end if self.stable is None else self.stable
-        return [
-            record
-            for record in self.records
-            if record.offset not in self.hidden and record.offset < end
-        ]
+def write_whole(log: MadePartition, directory: Path, version: Version) -> Path:
+    """Write the segments with all files beside them, rolled where they are small."""
+    first = min(log.entries)
+    options: dict[str, Any] = {
+        "segment_bytes": 4000,
+        "index_interval_bytes": INDEX_INTERVAL_BYTES,
+    }
+    with ks.SegmentWriter(directory, first, version.name, **options, sync=False) as writer:
+        for batch in log.batches:
+            writer.append(batch.data)
+    for path in directory.iterdir():
+        _set_time(path)
+    return directory
 
 
 def _set_time(path: Path) -> None:
@@ -132,18 +70,18 @@ def some(start: int, count: int, magic: int, *, step: int = 1) -> list[ks.Record
     return found
 
 
-def logs(version: Version) -> Iterator[Log]:
+def logs(version: Version) -> Iterator[MadePartition]:
     """Every magic, codec and feature that this release can serve."""
     for magic in range(version.native_magic + 1):
         for codec in version.codecs:
             if codec == "zstd" and magic < 2:
                 continue
-            log = Log(f"magic-{magic}-{codec}")
+            log = MadePartition(f"magic-{magic}-{codec}")
             for number in range(4):
                 log.add(some(number * 12, 12, magic), magic=magic, compression=codec)
             yield log
         if magic:
-            log = Log(f"magic-{magic}-append-time")
+            log = MadePartition(f"magic-{magic}-append-time")
             for number, codec in enumerate(("none", "gzip", "none")):
                 log.add(
                     some(number * 8, 8, magic), magic=magic, compression=codec,
@@ -193,7 +131,7 @@ class Conversion:
             _set_time(path)
         return target
 
-    def result(self, log: Log) -> Log:
+    def result(self, log: MadePartition) -> MadePartition:
         """The records that a consumer gets of it."""
         records = [
             record._replace(
@@ -225,15 +163,15 @@ def conversions(version: Version) -> list[Conversion]:
     return found
 
 
-def _compacted(magic: int) -> Log:
-    log = Log(f"compacted-{magic}")
+def _compacted(magic: int) -> MadePartition:
+    log = MadePartition(f"compacted-{magic}")
     for number, codec in enumerate(("none", "gzip", "none", "gzip")):
         log.add(some(number * 30 + 3, 6, magic, step=4), magic=magic, compression=codec)
     return log
 
 
-def _segments(magic: int, gap: int) -> Log:
-    log = Log(f"segments-{magic}")
+def _segments(magic: int, gap: int) -> MadePartition:
+    log = MadePartition(f"segments-{magic}")
     log.roll(100)
     for number in range(8):
         if number and number % 2 == 0:
@@ -242,16 +180,16 @@ def _segments(magic: int, gap: int) -> Log:
     return log
 
 
-def _mixed(newest: int) -> Log:
-    log = Log("mixed")
+def _mixed(newest: int) -> MadePartition:
+    log = MadePartition("mixed")
     for magic in range(newest + 1):
         for codec in ("none", "gzip"):
             log.add(some(log.end, 7, magic), magic=magic, compression=codec)
     return log
 
 
-def _transactions() -> Log:
-    log = Log("transactions")
+def _transactions() -> MadePartition:
+    log = MadePartition("transactions")
     sequences = {_PRODUCER: 0, _OTHER: 0}
 
     def add(producer: int, count: int, codec: str = "none") -> None:
@@ -262,25 +200,22 @@ def _transactions() -> Log:
         sequences[producer] += count
 
     add(_PRODUCER, 3)
-    log.marker(_PRODUCER, commit=True)
-    start = log.end
+    log.marker(_PRODUCER, 0, START_MS + log.end, commit=True)
     add(_PRODUCER, 4, "lz4")
-    log.hidden |= set(range(start, log.end))
     add(_OTHER, 2)  # between the others, and committed
-    log.marker(_PRODUCER, commit=False)
-    log.marker(_OTHER, commit=True)
+    log.marker(_PRODUCER, 0, START_MS + log.end, commit=False)
+    log.marker(_OTHER, 0, START_MS + log.end, commit=True)
     log.add(some(log.end, 5, 2))
     log.roll()
     add(_OTHER, 3, "gzip")
-    log.marker(_OTHER, commit=True)
-    log.stable = log.end
+    log.marker(_OTHER, 0, START_MS + log.end, commit=True)
     add(_PRODUCER, 2)  # left open
     log.add(some(log.end, 2, 2))
     return log
 
 
-def _idempotent() -> Log:
-    log = Log("idempotent")
+def _idempotent() -> MadePartition:
+    log = MadePartition("idempotent")
     for number in range(5):
         log.add(
             some(log.end, 6, 2), compression="snappy" if number % 2 else "none",
@@ -289,23 +224,21 @@ def _idempotent() -> Log:
     return log
 
 
-def _emptied() -> Log:
+def _emptied() -> MadePartition:
     """Batches of which compaction kept the header only, and one whose last record is gone."""
-    log = Log("emptied")
+    log = MadePartition("emptied")
     log.add(some(0, 4, 2), producer_id=_PRODUCER, producer_epoch=0, base_sequence=0)
-    data = ks.encode(
-        [], base_offset=4, last_offset=9, partition_leader_epoch=0, max_timestamp=START_MS + 90,
+    log.add(
+        [], base_offset=4, last_offset=9, max_timestamp=START_MS + 90,
         producer_id=_PRODUCER, producer_epoch=0, base_sequence=4,
     )  # fmt: skip
-    log.entries[0].append(data)
-    log.end = 10
     log.add(some(12, 3, 2), base_offset=10, last_offset=20)
     log.add(some(21, 3, 2), compression="gzip")
     return log
 
 
-def _with_delete_horizon() -> Log:
-    log = Log("delete-horizon")
+def _with_delete_horizon() -> MadePartition:
+    log = MadePartition("delete-horizon")
     records = [r._replace(value=None) for r in some(0, 5, 2)]
     log.add(records, delete_horizon=START_MS * 2, max_timestamp=max(r.timestamp for r in records))
     log.add(some(5, 3, 2))

@@ -16,17 +16,11 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.files import names
+from kafkaspec.scenarios.partition import INDEX_INTERVAL_BYTES, MadePartition
 from kafkaspec.writing.comparison import Comparison
 from tests.kafka import by_spark
 from tests.kafka.chosen import VERSIONS
-from tests.kafka.partitions import (
-    FILE_MS,
-    INDEX_INTERVAL_BYTES,
-    Log,
-    conversions,
-    logs,
-    some,
-)
+from tests.kafka.partitions import FILE_MS, conversions, logs, some, write_plain, write_whole
 from tools.brokers.client import Client
 from tools.brokers.maven import ToolError
 from tools.brokers.versions import Version
@@ -70,7 +64,7 @@ class Judged:
     """The runs of one release, with and without the clean-shutdown file."""
 
     version: Version
-    topics: dict[str, tuple[Log, Path]]
+    topics: dict[str, tuple[MadePartition, Path]]
     spark_topics: dict[str, tuple[Path, list[ks.Record]]]
     runs: dict[bool, Run]
     produced: Run
@@ -93,7 +87,7 @@ def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return Judged(version, topics, spark_topics, runs, produced)
 
 
-def _write(version: Version, target: Path) -> dict[str, tuple[Log, Path]]:
+def _write(version: Version, target: Path) -> dict[str, tuple[MadePartition, Path]]:
     """The same logs as plain ``.log`` files, with all that belongs beside them, and converted.
 
     Plain ones for a broker that refuses them get indexes by ``rebuild_indexes``.
@@ -101,10 +95,10 @@ def _write(version: Version, target: Path) -> dict[str, tuple[Log, Path]]:
     found = {}
     for log in logs(version):
         plain, whole = f"plain-{log.topic}", f"whole-{log.topic}"
-        found[plain] = log, log.write(target / f"{plain}-0")
+        found[plain] = log, write_plain(log, target / f"{plain}-0")
         if version.release < _RECOVERS_ALL:
             _add_indexes(target / f"{plain}-0", version)
-        found[whole] = log, log.write_whole(target / f"{whole}-0", version)
+        found[whole] = log, write_whole(log, target / f"{whole}-0", version)
     for conversion in conversions(version):
         log, source = found[f"plain-{conversion.source}"]
         topic = f"converted-{conversion.source}"
@@ -137,7 +131,7 @@ def _produced_topic(magic: int, codec: str) -> str:
 
 def _run(
     template: Template,
-    topics: dict[str, tuple[Log, Path]],
+    topics: dict[str, tuple[MadePartition, Path]],
     spark_topics: dict[str, tuple[Path, list[ks.Record]]],
     produced: Run,
     *,
@@ -194,7 +188,9 @@ def _compare_indexes(run: Run, directory: Path, placed: Path) -> None:
                 run.different.append(f"{directory.name}/{file.name}: {file.comparison} {file.why}")
 
 
-def _ask(run: Run, client: Client, topic: str, log: Log, path: Path, *, clean: bool) -> None:
+def _ask(
+    run: Run, client: Client, topic: str, log: MadePartition, path: Path, *, clean: bool
+) -> None:
     start = min(log.entries)
     bare = topic.startswith("plain-")
     trusted = bare and clean and _TRUSTING[0] <= run.version.release < _TRUSTING[1]
@@ -204,11 +200,10 @@ def _ask(run: Run, client: Client, topic: str, log: Log, path: Path, *, clean: b
     run.served[topic] = len(got.records)
     if run.version.release >= _TRANSACTIONS:
         got = client.consume(topic, COMMITTED)
-        unbounded = trusted or log.stable is None
         run.expect(
             f"{topic} {COMMITTED}", got.records, log.uncommitted if trusted else log.committed
         )
-        run.expect(f"{topic} last stable offset", got.end, log.end if unbounded else log.stable)
+        run.expect(f"{topic} last stable offset", got.end, log.end if trusted else log.stable)
     with ks.open(_with_empty_indexes(path) if trusted else path) as partition:
         assert isinstance(partition, ks.Partition)
         _look_up(run, client, topic, log, partition)
@@ -224,7 +219,9 @@ def _with_empty_indexes(path: Path) -> Path:
     return copy
 
 
-def _look_up(run: Run, client: Client, topic: str, log: Log, partition: ks.Partition) -> None:
+def _look_up(
+    run: Run, client: Client, topic: str, log: MadePartition, partition: ks.Partition
+) -> None:
     offsets = [r.offset for r in log.records]
     wanted = sorted({partition.log_start_offset or 0, *offsets[::7], offsets[-1], offsets[-1] - 1})
     for offset, answer in zip(wanted, client.seek(topic, wanted), strict=True):

@@ -16,10 +16,10 @@ import kafkaspec as ks
 from kafkaspec.broker.actions import Recovery
 from kafkaspec.broker.profiles import get_profile
 from kafkaspec.files import names
+from kafkaspec.scenarios.partition import INDEX_INTERVAL_BYTES
 from kafkaspec.writing.rebuilt import RebuiltSegment
 from tests.kafka import cases, loader_answers, loader_cases
 from tests.kafka.chosen import SAMPLE, VERSIONS
-from tests.kafka.partitions import INDEX_INTERVAL_BYTES
 from tools.brokers.versions import Version
 from tools.kafka import loader
 from tools.kafka.loader import Loaded

@@ -16,8 +16,9 @@ from kafkaspec.files.names import LOG
 from kafkaspec.forensics.salvage import Fate, SalvagedPartition, salvage
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.scenarios.partition import INDEX_INTERVAL_BYTES, MadePartition
 from tests.kafka.chosen import SAMPLE, VERSIONS
-from tests.kafka.partitions import INDEX_INTERVAL_BYTES, Log, logs
+from tests.kafka.partitions import logs, write_plain
 from tools.brokers.broker import Broker
 from tools.brokers.client import Client, Record
 from tools.brokers.versions import Version
@@ -59,8 +60,8 @@ def _cases(version: Version, work: Path) -> dict[str, Case]:
     return dict(islice(found.items(), _TOPICS if SAMPLE == 1 else 16))
 
 
-def _case(log: Log, accidents: object, work: Path, topic: str, version: Version) -> Case:
-    source = log.write(work / "damaged" / f"{topic}-0")
+def _case(log: MadePartition, accidents: object, work: Path, topic: str, version: Version) -> Case:
+    source = write_plain(log, work / "damaged" / f"{topic}-0")
     name = ""
     for path, accident in zip(sorted(source.glob(f"*{LOG}")), accidents, strict=False):  # type: ignore[call-overload]
         data = path.read_bytes()
