@@ -76,6 +76,14 @@ def _npm(name: str, title: str) -> Adapter:
     return Adapter(name, title, partial(clients.npm, folder), "JavaScript", folder)
 
 
+def _go(name: str, title: str) -> Adapter:
+    return Adapter(name, title, partial(clients.go, name), "Go", f"go/{name}", always=False)
+
+
+def _rust(name: str, title: str) -> Adapter:
+    return Adapter(name, title, partial(clients.rust, name), "Rust", f"rust/{name}", always=False)
+
+
 def _kaitai(language: str, command: Callable[[], list[str]], *, always: bool = False) -> Adapter:
     name = language.lower().replace("c++", "cpp").replace("c#", "csharp")
     title = f"Kaitai Struct, {language}"
@@ -95,6 +103,12 @@ ADAPTERS: Final = (
     Adapter("librdkafka", "librdkafka", clients.librdkafka, "C", "librdkafka", always=False),
     _npm("kafkajs", "KafkaJS"),
     _npm("platformatic", "@platformatic/kafka"),
+    _go("franz-go", "franz-go"),
+    _go("sarama", "Sarama"),
+    _go("kafka-go", "kafka-go"),
+    _rust("kafka-protocol", "kafka-protocol"),
+    _rust("krabka", "krabka-protocol (crabka)"),
+    _rust("rskafka", "rskafka"),
     _kaitai("Java", kaitai.java, always=True),
     _kaitai("JavaScript", kaitai.javascript, always=True),
     _kaitai("Go", kaitai.go),

@@ -62,3 +62,25 @@ def librdkafka() -> list[str]:
         "--requirement", str(_HERE / "librdkafka" / "requirements.txt"),
     )  # fmt: skip
     return [sys.executable, "-m", "tools.conformance.librdkafka.testee", str(site)]
+
+
+def go(name: str) -> list[str]:
+    """Build one of the testees in Go. Needs Go."""
+    program = BUILD / "go" / name
+    run(
+        find_tool("go", "Go"), "build", "-mod=readonly", "-o", str(program), f"./{name}",
+        cwd=_HERE / "go",
+    )  # fmt: skip
+    return [str(program)]
+
+
+def rust(name: str) -> list[str]:
+    """Build one of the testees in Rust. Needs Cargo."""
+    target = BUILD / "rust"
+    run(
+        find_tool("cargo", "Rust"), "build", "--quiet", "--release", "--locked",
+        # krabka-protocol asks for a newer compiler than it needs.
+        "--ignore-rust-version", "--target-dir", str(target), "--bin", name,
+        cwd=_HERE / "rust",
+    )  # fmt: skip
+    return [str(target / "release" / name)]
