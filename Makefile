@@ -133,6 +133,14 @@ conformance:  ## Run the conformance kit on our codecs, clients, Java and JavaSc
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.conformance $(OPTIONS)
 
+.PHONY: generate-cases
+generate-cases:  ## Cases that cover the specification, put to our codecs, and what they cover (COUNT=1000 SEED=7)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@rm -rf build/cases && mkdir -p build
+	@$(BIN)/kafkaspec generate build/cases --count $(or $(COUNT),0) --seed $(or $(SEED),0)
+	@for codec in native python; do \
+	  $(BIN)/kafkaspec conform --codec $$codec --cases build/cases || exit 1; done
+
 golden:  ## Make the golden segments again with real brokers (Java, Maven, minutes)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.golden make

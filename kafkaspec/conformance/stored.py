@@ -25,6 +25,7 @@ _TOGETHER: Final = frozenset({RequestKind.TYPE})
 _SUFFIXES: Final = {
     RequestKind.LOG: "log",
     RequestKind.CONTROL_RECORDS: "log",
+    RequestKind.COMMITTED_RECORDS: "log",
     RequestKind.OFFSET_INDEX: "index",
     RequestKind.TIME_INDEX: "timeindex",
     RequestKind.TRANSACTION_INDEX: "txnindex",

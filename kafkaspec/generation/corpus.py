@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from random import Random
+from typing import Final
 
-from kafkaspec.conformance.cases import Case, CaseValue, Items
+from kafkaspec.conformance.cases import Case, CaseValue, Items, Refusal
 from kafkaspec.conformance.protocol import RequestKind
 from kafkaspec.conformance.vectors import vector_cases
+from kafkaspec.errors import Reason
 from kafkaspec.generation.entries import MadeEntry, entry
 from kafkaspec.generation.features import FACTORS, FORBIDDEN, goals_of
-from kafkaspec.generation.pairs import Row, covering
+from kafkaspec.generation.pairs import LevelPair, Row, covering, possible_pairs, random_row
+from kafkaspec.generation.quirks import broken_cases, quirk_cases, quirks_of
 from kafkaspec.log.control import VALUE
+
+MOST_RANDOM: Final = 1_000_000
+"""Number of random cases, at most."""
 
 
 def corpus(seed: int) -> Iterator[Case]:
     """Yield the smallest cases that cover all, the same for the same seed."""
     vectors = [case for case in vector_cases() if case.category == "structure"]
     covered: set[str] = set()
-    for case in chain(vectors, _pairs(vectors, Random(seed))):
+    chance = Random(seed)
+    marked = (replace(each, covers=(*each.covers, *quirks_of(each))) for each in vectors)
+    made = (_pairs(vectors, chance), quirk_cases(vectors, chance), broken_cases(chance))
+    for case in chain(marked, *made):
         new = [goal for goal in case.covers if goal not in covered]
         covered.update(new)
-        if new or case.category != "structure":
+        if new or case.kind is not RequestKind.TYPE:
             yield replace(case, covers=tuple(new))
 
 
@@ -50,3 +60,38 @@ def row_cases(case_id: str, row: Row, made: MadeEntry) -> Iterator[Case]:
     if made.controls is not None:
         name = case_id.replace("log/", "log_control/", 1)
         yield Case(name, RequestKind.CONTROL_RECORDS, made.data, Items(made.controls), why)
+
+
+def random_cases(count: int, seed: int) -> Iterator[Case]:
+    """Yield random cases, in which what is rare so far is more likely."""
+    chance = Random(seed)
+    bodies = control_bodies(list(vector_cases()))
+    possible = frozenset(possible_pairs(FACTORS, FORBIDDEN))
+    times: Counter[LevelPair] = Counter()
+    for number in range(count):
+        entries = [
+            entry(random_row(FACTORS, possible, times, chance), chance, bodies)
+            for _ in range(chance.choice((1, 1, 2, 3)))
+        ]
+        yield _random(f"random/{number:06}", entries, chance)
+
+
+def _random(case_id: str, entries: list[MadeEntry], chance: Random) -> Case:
+    """Return a case of a log: whole, with a wrong checksum, or with an end that is cut."""
+    data = b"".join(each.data for each in entries)
+    before = [record for each in entries[:-1] for record in each.records]
+    last = entries[-1]
+    way = chance.choice(("whole", "whole", "checksum", "cut", "control"))
+    if way == "control" and any(each.controls for each in entries):
+        items = Items([item for each in entries for item in each.controls or ()])
+        return Case(case_id, RequestKind.CONTROL_RECORDS, data, items, "Control records.")
+    if way == "checksum":
+        # Fields that are read first may be wrong too (quirk Q18).
+        refusal = Refusal(frozenset({Reason.CHECKSUM_MISMATCH, Reason.OVERRUN, Reason.TRUNCATED}))
+        why = "The last bit is flipped."
+        flipped = data[:-1] + bytes([data[-1] ^ 1])
+        return Case(case_id, RequestKind.LOG, flipped, refusal, why, checksum=True)
+    if way == "cut" and not last.apart:
+        end = len(data) - chance.randrange(1, len(last.data))
+        return Case(case_id, RequestKind.LOG, data[:end], Items(before), "The last entry is cut.")
+    return Case(case_id, RequestKind.LOG, data, Items(before + last.records), "A log.")

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, Final
 
 from kafkaspec import compression
+from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.codecs import get_codec
 from kafkaspec.conformance.payloads import changed, entry_of
@@ -35,11 +36,13 @@ class MadeEntry:
         data: its bytes.
         records: the data records in it, as an answer has them.
         controls: the control records in it, likewise; None for an entry of data.
+        apart: whether each record is an entry, as messages are that are not compressed.
     """
 
     data: bytes
     records: list[dict[str, Any]]
     controls: list[dict[str, Any]] | None = None
+    apart: bool = False
 
 
 def entry(row: Row, chance: Random, bodies: dict[int, bytes]) -> MadeEntry:
@@ -61,7 +64,7 @@ def entry(row: Row, chance: Random, bodies: dict[int, bytes]) -> MadeEntry:
         if row["control"] == of.DATA:
             key, value = _bytes(row["key"], chance), _bytes(row["value"], chance)
         else:
-            key, value, said = _control(row["control"], chance, bodies)
+            key, value, said = control_content(row["control"], chance, bodies)
             controls.append({"offset": offset} | said)
         records.append(Record(offset, time, key, value, _headers(row["headers"], chance)))
     options: dict[str, Any] = {}
@@ -88,7 +91,8 @@ def entry(row: Row, chance: Random, bodies: dict[int, bytes]) -> MadeEntry:
         for item in records
     ]
     if row["control"] == of.DATA:
-        return MadeEntry(data, seen)
+        apart = not kind.has_record_sets and row["compression"] == of.NONE
+        return MadeEntry(data, seen, apart=apart)
     return MadeEntry(data, [], controls)
 
 
@@ -184,7 +188,7 @@ def _headers(level: str, chance: Random) -> tuple[tuple[str, bytes | None], ...]
     return (("a name", chance.randbytes(4)),)
 
 
-def _control(
+def control_content(
     level: str, chance: Random, bodies: dict[int, bytes]
 ) -> tuple[bytes, bytes, dict[str, Any]]:
     """Return key and value of a control record, and what an answer says of it."""
@@ -192,7 +196,8 @@ def _control(
     number = _UNKNOWN if level == of.UNKNOWN else int(ControlRecordType[level])
     key = python.serialize(KEY, new_value(KEY, {"version": 0, "type": number, "unused": b""}))
     said: dict[str, Any] = {"type": number}
-    if level not in ("ABORT", "COMMIT"):
+    (body,) = LAYOUTS[VALUE].fields
+    if dict(body.cases).get(number) != _MARKER:
         return key, bodies.get(number, b"x"), said
     epoch = chance.randrange(1 << 20)
     marker = new_value(_MARKER, {"version": 0, "coordinator_epoch": epoch, "unused": b""})

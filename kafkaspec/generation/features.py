@@ -19,6 +19,8 @@ NULL, EMPTY, LONG, GAPS, HIGH = "null", "empty", "long", "gaps", "high"
 EMPTY_KEY, NULL_VALUE, EMPTY_VALUE, NOT_TEXT = "empty key", "null value", "empty value", "not text"
 ABSOLUTE, KEYED, OLDER = "absolute", "keyed", "older inside"
 
+ABORT, COMMIT = "ABORT", "COMMIT"
+
 FACTORS: Final = {
     "magic": (str(CURRENT), *(str(magic) for magic in KINDS if magic != CURRENT)),
     "compression": compression.NAMES,

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from kafkaspec._generated.layout import ENUMS, LAYOUTS
 from kafkaspec.conformance.cases import Case
 from kafkaspec.generation.features import pair_goals
+from kafkaspec.generation.quirks import quirk_goals
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def goals(vectors: Iterable[Case]) -> list[str]:
     """Return all goals: nodes and pairs, and the bounds and refusals of the vectors."""
     found = dict.fromkeys(nodes())
     found |= dict.fromkeys(goal for case in vectors for goal in case.covers)
-    return [*found, *pair_goals()]
+    return [*found, *pair_goals(), *quirk_goals()]
 
 
 def coverage(wanted: Iterable[str], cases: Iterable[Case]) -> list[GoalCoverage]:

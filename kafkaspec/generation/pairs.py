@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from random import Random
@@ -58,25 +59,47 @@ def complete(
     row: Row,
     factors: Factors,
     possible: Collection[LevelPair],
-    wanted: Mapping[LevelPair, object],
+    wanted: Collection[LevelPair],
     chance: Random,
 ) -> Row:
     """Return a row with a level of each factor, chosen for the wanted pairs that it adds."""
     for name in factors:
         if name not in row:
-            levels = [
-                level
-                for level in factors[name]
-                if all(frozenset({item, (name, level)}) in possible for item in row.items())
-            ]
+            levels = _levels(row, name, factors, possible)
             chance.shuffle(levels)
             row[name] = max(
-                levels,
-                key=lambda level: sum(
-                    frozenset({item, (name, level)}) in wanted for item in row.items()
-                ),
+                levels, key=lambda level: sum(pair in wanted for pair in _pairs(row, name, level))
             )
     return {name: row[name] for name in factors}
+
+
+def random_row(
+    factors: Factors, possible: Collection[LevelPair], times: Counter[LevelPair], chance: Random
+) -> Row:
+    """Return a row of which each level is the more likely the rarer its pairs are, and count it."""
+    row: Row = {}
+    for name in factors:
+        levels = _levels(row, name, factors, possible)
+        weights = [
+            1 + sum(100 / (1 + times[pair]) for pair in _pairs(row, name, level))
+            for level in levels
+        ]
+        row[name] = chance.choices(levels, weights)[0]
+    times.update(pairs_of(row))
+    return row
+
+
+def _levels(row: Row, name: str, factors: Factors, possible: Collection[LevelPair]) -> list[str]:
+    """Return the levels of a factor that go with those of a row."""
+    return [
+        level
+        for level in factors[name]
+        if all(pair in possible for pair in _pairs(row, name, level))
+    ]
+
+
+def _pairs(row: Row, name: str, level: str) -> list[LevelPair]:
+    return [frozenset({item, (name, level)}) for item in row.items()]
 
 
 def _goes(row: Mapping[str, str], level: FeatureLevel, forbidden: Collection[LevelPair]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -19,10 +20,12 @@ from kafkaspec.conformance.process import Testee
 from kafkaspec.conformance.runner import Run
 from kafkaspec.conformance.stored import LIST, StoredError, read_cases, write_cases
 from kafkaspec.conformance.vectors import vector_cases
-from kafkaspec.generation.corpus import corpus
+from kafkaspec.generation.corpus import corpus, random_cases
+from kafkaspec.generation.features import FACTORS, FORBIDDEN
 from kafkaspec.generation.goals import coverage, goals
-from kafkaspec.generation.pairs import covering, pairs_of, possible_pairs
-from tests.cli.helpers import run
+from kafkaspec.generation.pairs import LevelPair, covering, pairs_of, possible_pairs, random_row
+from kafkaspec.generation.quirks import ELSEWHERE, quirk_goals
+from tests.cli.helpers import ROOT, run
 
 MOST_FILES, MOST_BYTES = 2000, 2 << 20
 
@@ -49,6 +52,37 @@ def test_codecs_agree_with_every_verdict(cases: list[Case], codec: str) -> None:
     assert [(result.case.id, result.detail) for result in failed] == []
 
 
+@pytest.mark.parametrize("codec", ["native", "python"])
+def test_codecs_agree_with_random_cases(codec: str) -> None:
+    cases = list(random_cases(300, 7))
+    assert cases == list(random_cases(300, 7)) != list(random_cases(300, 8))
+    with started(codec) as process:
+        failed = [result for result in Run(process).all(cases) if result.failure]
+    assert [(result.case.id, result.detail) for result in failed] == []
+
+
+def test_random_rows_have_what_is_rare() -> None:
+    possible = frozenset(possible_pairs(FACTORS, FORBIDDEN))
+    reached = []
+    for forget in (False, True):
+        seen, times, chance = set[LevelPair](), Counter[LevelPair](), Random(5)
+        for _ in range(200):
+            seen.update(pairs_of(random_row(FACTORS, possible, times, chance)))
+            if forget:
+                times.clear()
+        assert seen <= possible
+        reached.append(len(seen))
+    assert reached[0] > reached[1]
+
+
+def test_every_quirk_is_a_goal_or_elsewhere() -> None:
+    text = (ROOT / "docs" / "quirks.md").read_text(encoding="utf-8")
+    numbers = sorted(map(int, re.findall(r"^### .*Q(\d+): ", text, re.MULTILINE)))
+    goals = {int(goal.removeprefix("quirk Q")) for goal in quirk_goals()}
+    assert sorted(goals | ELSEWHERE.keys()) == numbers
+    assert not goals & ELSEWHERE.keys()
+
+
 def wrong(case: Case) -> Iterator[Case]:
     """The case with each part of its verdict changed."""
     expected = case.expected
@@ -58,6 +92,8 @@ def wrong(case: Case) -> Iterator[Case]:
             yield replace(case, expected=replace(expected, path=f"{expected.path}/other"))
             place = expected.position or 0
             yield replace(case, expected=replace(expected, position=place + 1))
+        elif expected.position is not None:
+            yield replace(case, expected=replace(expected, position=expected.position + 1))
         if expected.reasons:
             yield replace(case, expected=replace(expected, reasons=frozenset({"unencodable"})))
     elif isinstance(expected, CaseValue):
@@ -153,7 +189,7 @@ def test_the_command_writes_a_folder_that_conform_takes(tmp_path: Path) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert lines[-1]["files"] == len(files)
     assert lines[-1]["bytes"] == sum(path.stat().st_size for path in files)
-    assert all(line["covered"] == line["total"] for line in lines[:-1])
+    assert all(line["covered"] == line["total"] for line in lines if line["type"] == "coverage")
     judged = run("conform", "--codec", "native", "--cases", folder, "--only", "log/*")
     assert judged.exit_code == 0, judged.output
     again = run("generate", folder)

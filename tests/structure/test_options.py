@@ -21,6 +21,7 @@ from tests.structure.test_policy import enumerations
 from tools import options as options_tables
 
 OTHER_TYPE = {
+    "--count: partitions": "any number of partitions, where generate bounds what it writes",
     "--format: dump": "it has the formats of Kafka's tool and of kcat too",
     "--format: explain": "it has the text that assemble reads too",
     "--format: conform, verify, spark verify": "they have forms for other programs too",
@@ -37,6 +38,7 @@ OTHER_TYPE = {
 
 OTHER_WORDS = {
     "--clock: generate": "when the brokers stopped that it makes up, the same in every run",
+    "--count: partitions": "what is counted: partitions, not random logs",
     "--codec: conform": "the codec reads vectors, where a program does by default",
     "--codec: explain, verify, spark verify": "several codecs are compared",
     "--complete: transactions": "the topic whose partitions are all there",

@@ -16,8 +16,9 @@ from kafkaspec.cli.options import Seed, Timestamp
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.conformance.stored import write_cases
 from kafkaspec.conformance.vectors import vector_cases
-from kafkaspec.generation.corpus import corpus
+from kafkaspec.generation.corpus import MOST_RANDOM, corpus, random_cases
 from kafkaspec.generation.goals import GoalCoverage, coverage, goals
+from kafkaspec.generation.quirks import ELSEWHERE
 from kafkaspec.output.atomic import DirectoryAside
 from kafkaspec.scenarios.making import (
     LEAST_RECORDS,
@@ -34,6 +35,7 @@ OUTPUT = Output(
     scenario=line(
         name=str, file=str, seed=int, logs=int, partitions=int, records=int, findings=int
     ),
+    elsewhere=line(quirk=int, why=str),
     summary={"cases": int, "files": int, "bytes": int, "seed": int},
 )
 _EPILOG = """
@@ -64,6 +66,11 @@ def generate_command(
         click.argument("output", metavar="OUT", type=click.Path(path_type=Path, file_okay=False)),
     ],
     seed: Seed,
+    count: int = option(
+        "Number of random logs to write as well, which have more of what is rare.",
+        type=click.IntRange(0, MOST_RANDOM),
+        default=0,
+    ),
     scenarios: tuple[str, ...] = option(
         "--scenario",
         "Write log directories instead, about this, or all. Can be repeated.",
@@ -87,9 +94,11 @@ def generate_command(
 ) -> None:
     """Write the cases that cover the specification, valid and invalid, each with its verdict.
 
-    They cover every type, field, case of a switch, enumeration and bound, and every pair of
-    features of a log entry.
+    They cover every type, field, case of a switch, enumeration and bound, every pair of
+    features of a log entry, and every quirk of Kafka that bytes can show.
     """
+    if scenarios and count:
+        raise click.UsageError("--count is about cases, not about a --scenario")
     if scenarios:
         try:
             rules = scenario_rules(profile or DEFAULT_PROFILE)
@@ -108,7 +117,7 @@ def generate_command(
         return
     if (max_records, clock, profile) != (None, None, None):
         raise click.UsageError("--max-records, --clock and --profile are about a --scenario")
-    cases = list(corpus(seed))
+    cases = [*corpus(seed), *random_cases(count, seed)]
     sizes: list[int] = []
     with DirectoryAside(output, sync=False) as aside:
 
@@ -126,6 +135,9 @@ def generate_command(
             report.say(f"not covered: {item.goal} {name}")
         if len(item.missing) > _SHOWN:
             report.say(f"... {len(item.missing) - _SHOWN:,} more; --format json shows all")
+    for number, why in ELSEWHERE.items():
+        report.line("elsewhere", quirk=number, why=why)
+        report.say(f"not in the bytes of one file: quirk Q{number}, {why}")
     report.say(
         f"{output}: {count_text(len(cases), 'case')} in {count_text(files, 'file')}, "
         f"{size_text(sum(sizes))}"
