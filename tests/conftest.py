@@ -64,11 +64,17 @@ def codec(request: pytest.FixtureRequest) -> Codec:
 
 
 HAS_LIBRARIES: Final = bool(compression.native and compression.native.CODECS)
-"""Whether a library in C serves; otherwise PyPI's are not left to the slow tests."""
-PYPI: Final = pytest.param("PyPI", marks=pytest.mark.slow if HAS_LIBRARIES else ())
+"""Whether a library in C serves; otherwise all tests of compression run with those of PyPI, and
+``test_libraries.py`` names what is missing."""
 
 
-@pytest.fixture(scope="module", params=["C", PYPI])
+def providers(*names: str) -> list[Any]:
+    """Return who compresses in turn; all but the first are slow."""
+    others = [pytest.param(name, marks=pytest.mark.slow) for name in names[1:]]
+    return [names[0], *others] if HAS_LIBRARIES else ["PyPI"]
+
+
+@pytest.fixture(scope="module", params=providers("C", "PyPI"))
 def libraries(request: pytest.FixtureRequest) -> Iterator[str]:
     """Compression by the libraries in C that the extension has, and without them."""
     with served_by(request.param):
@@ -78,8 +84,6 @@ def libraries(request: pytest.FixtureRequest) -> Iterator[str]:
 @contextmanager
 def served_by(provider: str) -> Iterator[None]:
     """Compress by ``C``: as always; ``loaded``: none is linked; ``PyPI``: not in C."""
-    if provider != "PyPI" and not HAS_LIBRARIES:
-        pytest.skip(" ".join(missing_libraries()) or "the extension was not built")
     native = compression.native if provider == "loaded" else None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compression, "in_c", provider != "PyPI")

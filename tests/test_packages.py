@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kafkaspec.libraries import libraries
 from tests.codecs.compilers import unoptimised
 
 pytestmark = pytest.mark.slow
@@ -20,17 +21,17 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[1]
 _BUILD = "import sys; from setuptools import build_meta; getattr(build_meta, sys.argv[1])('.')"
 _USE = """
-import importlib, sys
+import sys
 import kafkaspec as ks, kafkaspec._generated.layout as layout
 from importlib.resources import files
+from pathlib import Path
 print(ks.__version__)
 print(*ks.spec_files())
 print(ks.decode(ks.encode([ks.Record(0, 1, None, b"v")], codec="native"), codec="native")[0].value)
 print(len(list(files("kafkaspec._generated.vectors").iterdir())))
 for module in (ks, layout): print(module.__file__)
-# Libraries that the native codec is linked with, not those of the packages of PyPI.
-native = importlib.import_module("kafkaspec._native")
-names = [library.split()[0] for _, library, _ in native.CODECS] if sys.platform == "linux" else []
+# The libraries in the wheel serve, and no others of the same name.
+names = [path.name.split("-")[0] for path in Path(ks.__file__).parents[1].glob("kafkaspec.libs/*")]
 mapped = {line.split()[-1] for line in open("/proc/self/maps")} if names else set()
 loaded = [path for path in mapped if path.split("/")[-1].startswith(tuple(names))]
 assert len(loaded) == len(names), (names, mapped)
@@ -123,8 +124,11 @@ def test_the_wheel_works_in_an_environment_of_its_own(
     }  # fmt: skip
     # What it brings is named, with its licences.
     assert [name for name in names if name.endswith(".dist-info/licenses/licenses/BUNDLED.txt")]
+    brought = {name.split("/")[1].split("-")[0] for name in names if ".libs/lib" in name}
+    if sys.platform == "linux":
+        assert brought == {f"lib{library.name}" for library in libraries(["cc"])}
     lists = [name for name in names if ".dist-info/sboms/" in name]
-    assert bool(lists) == any(name.startswith("kafkaspec.libs/") for name in names)
+    assert bool(lists) == bool(brought)
     # What it depends on comes from this environment, but no .pth file: not the checkout.
     (place / "base.pth").write_text("\n".join(p for p in sys.path if "site-packages" in p))
     (python,) = (tmp_path / "venv").glob("*/python")

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import PYPI, served_by
+from tests.conftest import providers, served_by
 
 
-@pytest.fixture(
-    scope="module", autouse=True, params=["C", pytest.param("loaded", marks=pytest.mark.slow), PYPI]
-)
+@pytest.fixture(scope="module", autouse=True, params=providers("C", "loaded", "PyPI"))
 def served(request: pytest.FixtureRequest) -> Iterator[str]:
     """Return who serves."""
     with served_by(request.param):

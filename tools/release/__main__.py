@@ -3,15 +3,20 @@
     python -m tools.release DIRECTORY
 
 An sdist, twice; from the unpacked sdist a wheel, twice; the SBOMs. Judged are equal bytes, texts,
-the ABI, the libraries in the wheel, an installation in a separate environment, and with
-``--bare`` one in the smallest Debian (needs root and debootstrap). The workflow makes
-wheels for other systems with the same scripts.
+the ABI, the version of glibc, the libraries in the wheel, an installation in a separate
+environment, and with ``--bare`` one in the smallest Debian (needs root and debootstrap).
+
+Zig's compiler builds for the glibc of the policy manylinux_2_28. Libraries of this machine that
+need no newer one are put into the wheel; the extension loads others where it is used. The workflow
+makes wheels for other systems with the same scripts.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +26,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kafkaspec.libraries import LIBRARIES
 from tools.release.normal import normalise
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +34,8 @@ GOLDEN = "tests/golden/4.4.0"
 _LOCK = ROOT / "requirements" / "construct.txt"
 _QUIET = ("--quiet", "--disable-pip-version-check")
 _SUITE = "bookworm"  # Debian 12, whose Python is 3.11
+_GLIBC = 28  # 2.28, of RHEL 8; Ubuntu 20.04 has 2.31
+_HEADERS = Path("/usr/include")
 
 
 def main() -> None:
@@ -38,10 +46,10 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ.setdefault("SOURCE_DATE_EPOCH", _epoch())
     os.environ["KAFKASPEC_NATIVE"] = "required"
-    os.environ["CFLAGS"] = "-g0"
     into = arguments.into.resolve()
     into.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
+        os.environ.update(_compiler(Path(folder) / "found"))
         sdist, wheel = _build(Path(folder), into)
         _judge(sdist, wheel)
         _sboms(into, wheel)
@@ -51,7 +59,7 @@ def main() -> None:
     _say("made")
     for path in sorted(into.iterdir()):
         print(f"{path.stat().st_size:>12,} B  {path.name}")
-    print("Left to the workflow: musl, aarch64, macOS, Windows, older versions of glibc.")
+    print("Left to the workflow: musl, aarch64, macOS, Windows.")
 
 
 def _epoch() -> str:
@@ -77,6 +85,29 @@ def _output(*command: str) -> str:
 def _tool(name: str) -> str:
     """Return a command of the environment that runs this."""
     return str(Path(sys.executable).parent / name)
+
+
+def _compiler(found: Path) -> dict[str, str]:
+    """Return the environment of a build for an older glibc.
+
+    Args:
+        found: a directory for headers and libraries of this machine, without those of its glibc.
+    """
+    found.mkdir()
+    for library in LIBRARIES:
+        for header in _HEADERS.glob(f"*{library.name}*.h"):
+            shutil.copy(header, found)
+        file = f"lib{library.name}.so"
+        place = Path(_output("cc", f"-print-file-name={file}").strip())
+        if place.is_absolute():
+            (found / file).symlink_to(place)
+    target = f"{platform.machine()}-linux-gnu.2.{_GLIBC}"
+    return {
+        "CC": f"{sys.executable} -m ziglang cc -target {target}",
+        "CFLAGS": f"-g0 -I{found} -L{found}",
+        # The features of the CPU, which Zig's own library does not tell.
+        "LDFLAGS": _output("cc", "-print-libgcc-file-name").strip(),
+    }
 
 
 def _build(folder: Path, into: Path) -> tuple[Path, Path]:
@@ -126,6 +157,9 @@ def _judge(sdist: Path, wheel: Path) -> None:
     _run(_tool("twine"), "check", "--strict", sdist, wheel)
     _run(_tool("abi3audit"), "--strict", "--summary", wheel)
     _run(sys.executable, "-m", "auditwheel", "show", wheel)
+    needs = re.search(r"-manylinux_2_(\d+)_", wheel.name)
+    if not needs or int(needs[1]) > _GLIBC:
+        sys.exit(f"{wheel.name} is not for glibc 2.{_GLIBC}")
 
 
 def _sboms(into: Path, wheel: Path) -> None:
