@@ -83,9 +83,14 @@ def _without_numbers(text: str) -> str:
     return "".join("#" if char.isdigit() else char for char in text)[:60].replace("##", "#")
 
 
-def mutations(seed: int) -> Iterator[bytes]:
-    """Yield logs without end; a seed gives the same ones in each run of a version."""
-    cases = (*vector_cases(), *made_cases())
+def mutations(seed: int, more: Sequence[Case] = ()) -> Iterator[bytes]:
+    """Yield logs without end; a seed gives the same ones in each run of a version.
+
+    Args:
+        seed: of all that is random.
+        more: cases whose logs are mutated, too.
+    """
+    cases = (*vector_cases(), *made_cases(), *more)
     corpus = [c.data for c in cases if c.kind is RequestKind.LOG and 0 < len(c.data) <= _LARGEST]
     chance = random.Random(seed)  # no secret
     while True:
@@ -127,10 +132,12 @@ class LogComparison:
         first: a testee.
         second: another one.
         seed: of the logs.
+        more: as for ``mutations``.
     """
 
-    def __init__(self, first: Testee, second: Testee, seed: int) -> None:
+    def __init__(self, first: Testee, second: Testee, seed: int, more: Sequence[Case] = ()) -> None:
         self._both = first, second
+        self._more = more
         self._seed = seed
         self._counts = {"cases": 0, "accepted": 0, "refused": 0, "differences": 0}
 
@@ -153,7 +160,7 @@ class LogComparison:
         Raises:
             StartError: a testee does not start.
         """
-        logs = enumerate(islice(mutations(self._seed), count))
+        logs = enumerate(islice(mutations(self._seed, self._more), count))
         with ThreadPoolExecutor(len(self._both)) as pool:
             while some := list(islice(logs, AT_ONCE)):
                 data = [log for _, log in some]

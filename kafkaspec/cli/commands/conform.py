@@ -40,6 +40,7 @@ from kafkaspec.conformance.runner import (
 )
 from kafkaspec.conformance.stored import LIST, StoredError, read_cases
 from kafkaspec.conformance.vectors import vector_cases
+from kafkaspec.generation.corpus import corpus
 
 OUTPUT = Output(
     forms={"junit": "kafkaspec.cli.forms:JUnit", "sarif": "kafkaspec.cli.forms:Sarif"},
@@ -94,7 +95,8 @@ pattern that matches nothing is an error too, unless --only, or no --cases,
 leaves cases out. Lines about resource/ are read with --resource only.
 
 With --against CMD, both testees get --logs logs that follow from --seed: mutations of the
-cases, with right sizes. A line of type difference has the smallest log that shows one.
+cases and of what `generate` makes, with right sizes. A line of type difference has the
+smallest log that shows one.
 
 Exit codes: 0 all as expected, 1 not as expected, 2 wrong usage or a testee that does not
 start.
@@ -191,7 +193,7 @@ def _compare(
     begin = time.monotonic()
     try:
         with Testee(first, timeout=timeout) as one, Testee(second, timeout=timeout) as other:
-            comparison = LogComparison(one, other, seed)
+            comparison = LogComparison(one, other, seed, list(corpus(seed)))
             for found in comparison.run(count):
                 report.line("difference", found)
                 groups.setdefault(found.group, []).append(found)

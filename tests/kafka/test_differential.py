@@ -1,0 +1,43 @@
+"""Kafka's own classes read mutated logs as our codec does, but for two quirks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec.conformance.differential import Difference, LogComparison
+from kafkaspec.conformance.process import Testee
+from kafkaspec.generation.corpus import corpus
+from tests.extent import examples
+from tools.conformance import clients
+
+pytestmark = pytest.mark.kafka
+
+RELEASE = "4.4.0"
+LOGS = 5_000
+SEED = 20
+
+
+@pytest.fixture(scope="module")
+def kafka() -> Iterator[Testee]:
+    with Testee(clients.kafka(RELEASE), timeout=60) as testee:
+        yield testee
+
+
+def is_known(found: Difference) -> bool:
+    """Return whether it is that of a compressed batch without records (Q9), or of memory (Q5)."""
+    (batch,) = ks.Segment(bytes.fromhex(found.data), crc="ignore").batches()
+    empty = batch.is_compressed and not getattr(batch.message, batch.kind.count, 1)
+    return empty or "OutOfMemoryError" in found.second or "crashed" in found.second
+
+
+def test_kafka_reads_mutated_logs_as_our_codec_does(kafka: Testee) -> None:
+    ours = [sys.executable, "-m", "kafkaspec.conformance.testee", "native"]
+    with Testee(ours, timeout=60) as testee:
+        comparison = LogComparison(testee, kafka, SEED, list(corpus(SEED)))
+        differences = list(comparison.run(examples(LOGS)))
+    assert [item for item in differences if not is_known(item)] == []
+    assert comparison.sums["accepted"] > comparison.sums["cases"] // 10
