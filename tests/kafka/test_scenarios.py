@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka import KafkaAdminClient  # type: ignore[import-untyped]
+from kafka.errors import CoordinatorLoadInProgressError  # type: ignore[import-untyped]
 
 import kafkaspec as ks
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import offset_checkpoint
 from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
-from kafkaspec.scenarios.making import SCENARIOS, scenario_plan
+from kafkaspec.scenarios.making import SCENARIOS, scenario, scenario_plan
 from kafkaspec.scenarios.scenario_plan import ScenarioPlan
 from tests.kafka.chosen import VERSIONS
 from tools.brokers.client import Client
@@ -78,3 +83,44 @@ def test_a_broker_serves_what_the_scenario_says(version: Version, tmp_path: Path
     assert len(topics) >= len(SEEDS) * len(UNDAMAGED)
     with ks.LogDirectory(template.logs) as logs:
         assert len(logs) >= len(topics)
+
+
+def _once_loaded(ask: Callable[[], Any]) -> Any:
+    """Ask until the coordinator has read its log."""
+    for _ in range(100):
+        try:
+            return ask()
+        except CoordinatorLoadInProgressError:
+            time.sleep(0.1)
+    return ask()
+
+
+@pytest.mark.parametrize(
+    "version", [each for each in VERSIONS if each.release >= _SINCE], ids=lambda each: each.name
+)
+def test_a_coordinator_knows_the_groups_of_the_scenario(version: Version, tmp_path: Path) -> None:
+    made = scenario("groups", tmp_path / "groups", seed=7, profile=version.name)
+    (facts,) = made["logs"]["logs"].values()
+    (tmp_path / "run").mkdir()
+    template = Template(version, tmp_path / "run", [Topic.CONSUMER_OFFSETS], {})
+    partition = tmp_path / "groups" / "logs" / f"{Topic.CONSUMER_OFFSETS}-0"
+    template.place([(Topic.CONSUMER_OFFSETS, partition)], clean=True)
+    groups = {each["group"] for each in facts["offsets"]} | set(facts["groups"])
+    with template.running():
+        admin = KafkaAdminClient(bootstrap_servers=template.bootstrap)
+        try:
+            listed = _once_loaded(admin.list_groups)
+            offsets = admin.list_group_offsets(dict.fromkeys(sorted(groups)))
+            described = admin.describe_groups(sorted(facts["groups"]))
+        finally:
+            admin.close()
+    assert {each["group_id"] for each in listed} == groups
+    assert {
+        (group, place.topic, place.partition, found.offset)
+        for group, places in offsets.items()
+        for place, found in places.items()
+    } == {tuple(each.values()) for each in facts["offsets"]}
+    assert {
+        name: (each["group_state"], sorted(member["member_id"] for member in each["members"]))
+        for name, each in described.items()
+    } == {name: (each["state"], each["members"]) for name, each in facts["groups"].items()}
