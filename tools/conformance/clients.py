@@ -68,10 +68,10 @@ def go(name: str) -> list[str]:
     """Build one of the testees in Go. Needs Go."""
     program = BUILD / "go" / name
     run(
-        find_tool("go", "Go"), "build", "-mod=readonly", "-o", str(program), f"./{name}",
-        cwd=_HERE / "go",
+        find_tool("go", "Go"), "build", "-mod=readonly", "-trimpath",
+        "-o", str(program), f"./{name}", cwd=_HERE / "go",
     )  # fmt: skip
-    return [str(program)]
+    return _brief(program)
 
 
 def rust(name: str) -> list[str]:
@@ -83,4 +83,10 @@ def rust(name: str) -> list[str]:
         "--ignore-rust-version", "--target-dir", str(target), "--bin", name,
         cwd=_HERE / "rust",
     )  # fmt: skip
-    return [str(target / "release" / name)]
+    return _brief(target / "release" / name)
+
+
+def _brief(program: Path) -> list[str]:
+    """Return the command of a program of whose errors the first line is shown: why, not where."""
+    script = '"$0" 2>"$0.errors"; code=$?; head -n 1 "$0.errors" >&2; exit $code'
+    return [find_tool("sh", "a shell"), "-c", script, str(program)]
