@@ -533,3 +533,25 @@ def test_records_of_a_compressed_batch_are_not_edited(page: Explorer) -> None:
     ).click()
     page.page.wait_for_selector(".trouble:has-text('kafkaspec assemble compresses them again')")
     assert page.page.locator("#edit").count() == 0
+
+
+def test_an_edited_commit_is_what_groups_says(page: Explorer, tmp_path: Path) -> None:
+    """A field of a message, which the folder of the log says that its records have."""
+    home = tmp_path / "__consumer_offsets-0"
+    shutil.copytree(golden("4.3.1", home.name), home)
+    page.page.set_input_files("#folder-input", home)
+    page.ready()
+    page.page.locator("#files .row:not(.folder)", has_text=".log").first.click()
+    page.ready()
+    page.choose("batches", 9)
+    page.page.wait_for_selector("#records-0")
+    page.choose("records", 0)
+    page.page.click(".switch >> text=Value")
+    page.page.wait_for_selector("#tree .field .id:text-is('commit_timestamp')")
+    assert _edit(page, "offset", "7") == "12"
+    page.page.wait_for_selector("#save-file")
+    name, data = _saved_file(page)
+    (home / name).write_bytes(data)
+    found = objects(run("groups", home, "--group", "group-b", "--format", "json").stdout)
+    assert [line["offset"] for line in found if line["type"] == "offset"] == [7]
+    assert run("verify", home / name).exit_code == 0

@@ -210,3 +210,24 @@ def test_what_was_forced_stays(engine: Engine, tmp_path: Path) -> None:
     _, *answers = engine.call([path], *calls)
     assert [_bytes(answer) for answer in answers[1::2]] == expected
     assert [answer["result"]["edits"] for answer in answers[::2]] == [1, 2, 3, 4, 5]
+
+
+def test_the_bytes_of_a_key_alone(engine: Engine, tmp_path: Path) -> None:
+    """The explorer shows a key and the bytes in it: both can be edited, with the same result."""
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(ks.encode([ks.Record(0, 0, b"key", b"value")]))
+    record = {"what": "record", "row": 0, "index": 0}
+    _, _, whole, _, _, inner, _, refused = engine.call(
+        [path],
+        ["edit", 1, record, "/key", '"longer key"'],
+        ["bytes", 1, 0, 1 << 20],
+        ["undo", 1],
+        ["edit", 1, record, "/key/value", '"longer key"'],
+        ["bytes", 1, 0, 1 << 20],
+        ["undo", 1],
+        ["edit", 1, record, "/key/len_value", "4"],
+    )
+    assert _bytes(whole) == _bytes(inner)
+    (found,) = ks.decode(_bytes(inner))
+    assert found.key == b"longer key"
+    assert "len_value follows from the rest" in refused["error"]["detail"]
