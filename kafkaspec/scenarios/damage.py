@@ -14,12 +14,16 @@ from typing import Any, Final
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.files import names
 from kafkaspec.files.arrays import entry_struct
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.results import OffsetRange
 from kafkaspec.scenarios.partition import MadeBatch, MadePartition
 from kafkaspec.scenarios.scenario_plan import DAY_MS, LOGS, ExpectedFinding, ScenarioPlan
 
 CRASHED: Final = "crashed"
 _SEGMENTS: Final = 4
+_PRODUCER_ID: Final = 900
+_PRODUCER: Final[dict[str, Any]] = {"producer_id": _PRODUCER_ID, "producer_epoch": 0}
 _INDEXES: Final = {
     names.OFFSET_INDEX: "index.offset_index_entry",
     names.TIME_INDEX: "index.time_index_entry",
@@ -207,6 +211,41 @@ def _missing_snapshot(place: _Place) -> Iterator[ExpectedFinding]:
     yield last.found("missing_snapshot")
 
 
+def _missing_aborts(place: _Place) -> Iterator[ExpectedFinding]:
+    place.remove(names.TRANSACTION_INDEX)
+    last = len(place.batches) - 1
+    yield place.found("transaction_missing", about=place.offsets(last, last + 1))
+
+
+def _stale_epochs(place: _Place) -> Iterator[ExpectedFinding]:
+    """Write the checkpoint as it was before the last epoch began."""
+    *kept, (_, start) = place.made.epochs
+    file = f"{place.directory}/{place.made.name}/{names.LEADER_EPOCHS}"
+    data = leader_epoch_checkpoint.serialize(EpochEntry(*each) for each in kept)
+
+    def apply(top: Path) -> None:
+        (top / file).write_bytes(data)
+
+    place.plan.damage.append(apply)
+    yield ExpectedFinding(
+        file=file, reason="leader_epoch_missing", offsets=OffsetRange(start, place.made.end)
+    )
+
+
+def _checkpoint_beyond(place: _Place) -> Iterator[ExpectedFinding]:
+    end = place.made.end
+    beyond = place.made.high_watermark = end + place.plan.chance.randint(1, 50)
+    gone = OffsetRange(end, beyond)
+    place.lose(gone)
+    last = replace(place, base=max(place.made.entries))
+    yield last.found("missing_offsets", about=gone)
+    yield ExpectedFinding(
+        file=f"{place.directory}/{names.HIGH_WATERMARKS}",
+        reason="checkpoint_beyond_log",
+        offsets=OffsetRange(beyond, beyond + 1),
+    )
+
+
 _Kind = Callable[[_Place], Iterator[ExpectedFinding]]
 KINDS: Final[Mapping[str, tuple[str, _Kind]]] = {
     "flipped-bit": (LOGS, _flipped_bit),
@@ -215,6 +254,9 @@ KINDS: Final[Mapping[str, tuple[str, _Kind]]] = {
     "wrong-index": (LOGS, _wrong_index),
     "wrong-time-index": (LOGS, _wrong_time_index),
     "missing-snapshot": (LOGS, _missing_snapshot),
+    "missing-aborts": (LOGS, _missing_aborts),
+    "stale-epochs": (LOGS, _stale_epochs),
+    "checkpoint-beyond": (LOGS, _checkpoint_beyond),
     "duplicated-batch": (LOGS, _duplicated_batch),
     "hole": (LOGS, _hole),
     "torn-tail": (CRASHED, _torn_tail),
@@ -232,18 +274,26 @@ def damage(plan: ScenarioPlan) -> None:
         made.crashed = directory == CRASHED
     for topic, (directory, kind) in KINDS.items():
         made = plan.partition(topic, directory=directory)
-        _write(plan, made, idempotent=kind is _missing_snapshot)
+        _write(plan, made, kind)
         made.crashed = directory == CRASHED
         bases = list(made.entries)
         base = bases[-1] if directory == CRASHED else plan.chance.choice(bases[1:-1])
         plan.findings += kind(_Place(plan, directory, made, base))
 
 
-def _write(plan: ScenarioPlan, made: MadePartition, *, idempotent: bool = False) -> None:
-    for _ in range(_SEGMENTS):
+def _write(plan: ScenarioPlan, made: MadePartition, kind: _Kind | None = None) -> None:
+    """Append segments, with what the kind of damage is about."""
+    for number in range(_SEGMENTS):
         made.roll()
         for size in plan.sizes(plan.most // _SEGMENTS, 6):
             options: dict[str, Any] = {"compression": plan.compression()}
-            if idempotent:
-                options |= {"producer_id": 900, "producer_epoch": 0, "base_sequence": made.end}
+            if kind is _missing_snapshot:
+                options |= {**_PRODUCER, "base_sequence": made.end}
             made.add(plan.records(made.end, size), **options)
+        if kind is _missing_aborts:
+            made.add(
+                plan.records(made.end, 1), **_PRODUCER, transactional=True, base_sequence=number
+            )
+            made.marker(_PRODUCER_ID, 0, plan.tick(), commit=False)
+        if kind is _stale_epochs:
+            made.epoch += 1
