@@ -129,7 +129,7 @@ sanitize:  ## Run tests on a build with address and undefined-behaviour sanitize
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.native.sanitize $(if $(filter thread,$(SANITIZER)),--thread,$(if $(ALL),tests))
 
-conformance:  ## Run the conformance kit on our codecs, clients, Java and JavaScript; write the page (OPTIONS=--check)
+conformance:  ## Run the conformance kit on our codecs, clients, Java and JavaScript; write the page (OPTIONS='--all --check')
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.conformance $(OPTIONS)
 

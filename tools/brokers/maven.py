@@ -26,6 +26,10 @@ class ToolError(RuntimeError):
     """Something outside Python failed: Maven, the compiler, a broker, the dump tool."""
 
 
+class MissingToolError(ToolError):
+    """A program is not installed."""
+
+
 def cache_root() -> Path:
     """Return ``$KAFKASPEC_CACHE`` or ``~/.cache/kafkaspec``."""
     configured = os.environ.get("KAFKASPEC_CACHE")
@@ -37,7 +41,7 @@ def java_tool(name: str) -> str:
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
     if found is None:
-        raise ToolError(f"{name} not found: install a JDK 17 or set JAVA_HOME")
+        raise MissingToolError(f"{name} not found: install a JDK 17 or set JAVA_HOME")
     return found
 
 
@@ -165,10 +169,10 @@ def compile_java(version: Version, *names: str) -> Path:
 
 
 def find_tool(name: str, what: str) -> str:
-    """Return the path of a program; raise :class:`ToolError` with what to install."""
+    """Return the path of a program; raise :class:`MissingToolError` with what to install."""
     found = shutil.which(name)
     if found is None:
-        raise ToolError(f"{name} is not on the PATH: install {what}")
+        raise MissingToolError(f"{name} is not on the PATH: install {what}")
     return found
 
 
