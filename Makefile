@@ -121,6 +121,12 @@ bench-spark:  ## Compare the data source with Spark's Parquet and Kafka sources 
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m benchmarks.spark $(OPTIONS)
 
+.PHONY: proof
+proof:  ## Prove bounds of the C core with Frama-C, refuse planted faults, and check docs/proof.md (OPTIONS=--write)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@tools/setup/frama-c.sh
+	@$(BIN)/python -m tools.native.prove $(OPTIONS)
+
 fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with libFuzzer)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.native.fuzz.run --seconds $(or $(SECONDS),600)

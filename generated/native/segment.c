@@ -22,6 +22,16 @@ struct legacy_message {
     uint64_t present;
 };
 
+/*@ requires ks_readable(p, end) && ks_between(base, p, end) && \valid(h);
+    requires \separated(h, p + (0 .. end - p - 1));
+    assigns *h;
+    ensures \result != \null ==> ks_between(p, \result, end) && end - p >= 14;
+    ensures \result != \null ==> p - base <= h->key_position <= end - base && h->key_size >= -1;
+    ensures \result != \null ==> h->key_position + h->key_size <= end - base;
+    ensures \result != \null ==> p - base <= h->value_position <= end - base && h->value_size >= -1;
+    ensures \result != \null ==> h->value_position + h->value_size <= end - base;
+    ensures \result != \null ==> p - base <= h->unused_position <= end - base && h->unused_size >= -1;
+    ensures \result != \null ==> h->unused_position + h->unused_size <= end - base; */
 static const uint8_t *read_legacy_message(const uint8_t *p, const uint8_t *end,
         const uint8_t *base, int64_t offset, struct legacy_message *h)
 {
@@ -128,6 +138,12 @@ struct record_batch {
     uint64_t present;
 };
 
+/*@ requires ks_readable(p, end) && ks_between(base, p, end) && \valid(h);
+    requires \separated(h, p + (0 .. end - p - 1));
+    assigns *h;
+    ensures \result != \null ==> ks_between(p, \result, end) && end - p >= 49;
+    ensures \result != \null ==> p - base <= h->records_position <= end - base && h->records_size >= -1;
+    ensures \result != \null ==> h->records_position + h->records_size <= end - base; */
 static const uint8_t *read_record_batch(const uint8_t *p, const uint8_t *end,
         const uint8_t *base, int64_t base_offset, struct record_batch *h)
 {
@@ -202,6 +218,10 @@ struct frame {
     const uint8_t *end;
 };
 
+/*@ requires ks_readable(p, end) && \valid(h) && \separated(h, p + (0 .. end - p - 1));
+    assigns *h;
+    ensures \result == KS_OK ==> ks_between(p, h->body, h->end);
+    ensures \result == KS_OK ==> p < h->end && ks_between(h->body, h->end, end); */
 static int read_frame(const uint8_t *p, const uint8_t *end, struct frame *h)
 {
     if (end - p < 12)
@@ -964,6 +984,14 @@ static int encode_legacy_message(const int64_t *header, const ks_in *in,
     return KS_OK;
 }
 
+/*@ requires 0 <= start <= end && ks_readable(bytes + start, bytes + end);
+    requires 0 <= capacity <= INT64_MAX / 272;
+    requires \valid(columns + (0 .. 34 * capacity - 1));
+    requires \valid(present + (0 .. capacity - 1));
+    requires \valid(count) && \valid(position) && \separated(count, position);
+    assigns columns[0 .. 34 * capacity - 1], present[0 .. capacity - 1];
+    assigns *count, *position;
+    ensures 0 <= *count <= capacity && start <= *position <= end; */
 int ks_scan(const uint8_t *bytes, int64_t start, int64_t end, int64_t *columns,
             int64_t capacity, uint64_t *present, int64_t *count,
             int64_t *position)
@@ -972,6 +1000,10 @@ int ks_scan(const uint8_t *bytes, int64_t start, int64_t end, int64_t *columns,
     const uint8_t *const stop = bytes + end;
     int64_t i = 0;
     int status = KS_OK;
+    /*@ loop invariant 0 <= i <= capacity && ks_between(bytes + start, p, stop);
+        loop assigns i, p, status, columns[0 .. 34 * capacity - 1];
+        loop assigns present[0 .. capacity - 1];
+        loop variant stop - p; */
     for (; p < stop; i++) {
         if (i == capacity) {
             status = KS_GROW;

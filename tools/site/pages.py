@@ -92,6 +92,7 @@ def _listed() -> Nav:
                 "docs/why.md",
                 "docs/stability.md",
                 "docs/platforms.md",
+                "docs/proof.md",
                 "docs/shell-completion.md",
                 "docs/architecture.md",
                 "CONTRIBUTING.md",

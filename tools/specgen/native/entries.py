@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tools.specgen.facts.segments import KIND, Batch, Segment, members
 from tools.specgen.model import Type
+from tools.specgen.native.contracts import contract
 from tools.specgen.native.decode import Numbers
 from tools.specgen.native.headers import cases_of, checksum, kind_arguments, structure_name
 from tools.specgen.writer import CodeWriter
@@ -27,6 +28,18 @@ class EntryEmitter:
     def _scan(self) -> None:
         out = self.out
         names = self.segment.scan_columns
+        width = len(names)
+        contract(
+            out,
+            "requires 0 <= start <= end && ks_readable(bytes + start, bytes + end);",
+            f"requires 0 <= capacity <= INT64_MAX / {8 * width};",
+            f"requires \\valid(columns + (0 .. {width} * capacity - 1));",
+            "requires \\valid(present + (0 .. capacity - 1));",
+            "requires \\valid(count) && \\valid(position) && \\separated(count, position);",
+            f"assigns columns[0 .. {width} * capacity - 1], present[0 .. capacity - 1];",
+            "assigns *count, *position;",
+            "ensures 0 <= *count <= capacity && start <= *position <= end;",
+        )
         out.line("int ks_scan(const uint8_t *bytes, int64_t start, int64_t end, int64_t *columns,")
         with out.block(
             "            int64_t capacity, uint64_t *present, int64_t *count,\n"
@@ -37,6 +50,13 @@ class EntryEmitter:
             out.line("const uint8_t *const stop = bytes + end;")
             out.line("int64_t i = 0;")
             out.line("int status = KS_OK;")
+            contract(
+                out,
+                "loop invariant 0 <= i <= capacity && ks_between(bytes + start, p, stop);",
+                f"loop assigns i, p, status, columns[0 .. {width} * capacity - 1];",
+                "loop assigns present[0 .. capacity - 1];",
+                "loop variant stop - p;",
+            )
             with out.block("for (; p < stop; i++) {", "}"):
                 with out.block("if (i == capacity) {", "}"):
                     out.lines("status = KS_GROW;", "break;")

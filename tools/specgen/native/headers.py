@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tools.specgen.expression import Int
 from tools.specgen.facts.segments import Segment, members
-from tools.specgen.facts.sizes import checksum_of
+from tools.specgen.facts.sizes import checksum_of, minimum_size
 from tools.specgen.model import Field, IntegerType, Model, Type, TypeReference
 from tools.specgen.native.columns import c_name
+from tools.specgen.native.contracts import contract
 from tools.specgen.native.expressions import CTranslator, bare, checks
 from tools.specgen.native.walk import Scope, Walk
 from tools.specgen.writer import CodeWriter, CWriter
@@ -42,6 +43,7 @@ def emit_structure(model: Model, type_: Type, out: CodeWriter) -> None:
 def emit_reader(model: Model, type_: Type, out: CodeWriter) -> None:
     """Write ``read_<type>``, which reads a message or batch; NULL if it is irregular."""
     parameters = [p.id for p in type_.parameters if isinstance(p.type, IntegerType)]
+    _emit_contract(model, type_, out)
     with out.block(f"{reader_head(type_)}\n{{", "}"):
         scope = Scope(type_)
         for name in parameters:
@@ -52,6 +54,25 @@ def emit_reader(model: Model, type_: Type, out: CodeWriter) -> None:
         _emit_meaning(model, type_, scope, out)
         out.line("return p;")
     out.line()
+
+
+def _emit_contract(model: Model, type_: Type, out: CodeWriter) -> None:
+    """Write what ``read_<type>`` needs, and where the bytes are that it names."""
+    inside = [f"ks_between(p, \\result, end) && end - p >= {minimum_size(model, type_)}"]
+    for member in members(model, type_):
+        if member.identifier.endswith("_position"):
+            size = f"{member.identifier.removesuffix('_position')}_size"
+            inside += [
+                f"p - base <= h->{member.identifier} <= end - base && h->{size} >= -1",
+                f"h->{member.identifier} + h->{size} <= end - base",
+            ]
+    contract(
+        out,
+        "requires ks_readable(p, end) && ks_between(base, p, end) && \\valid(h);",
+        "requires \\separated(h, p + (0 .. end - p - 1));",
+        "assigns *h;",
+        *(f"ensures \\result != \\null ==> {text};" for text in inside),
+    )
 
 
 def reader_head(type_: Type) -> str:
@@ -102,6 +123,13 @@ def emit_frame_structure(segment: Segment, out: CodeWriter) -> None:
 def emit_entry(segment: Segment, out: CodeWriter) -> None:
     """Write ``read_frame``, which reads the framing of one entry and the number of its kind."""
     model, entry = segment.model, segment.entry
+    contract(
+        out,
+        "requires ks_readable(p, end) && \\valid(h) && \\separated(h, p + (0 .. end - p - 1));",
+        "assigns *h;",
+        "ensures \\result == KS_OK ==> ks_between(p, h->body, h->end);",
+        "ensures \\result == KS_OK ==> p < h->end && ks_between(h->body, h->end, end);",
+    )
     with out.block(f"{FRAME_HEAD}\n{{", "}"):
         walk = _HeaderWalk(model, out)
         scope = Scope(entry)
