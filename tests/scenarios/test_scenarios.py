@@ -235,6 +235,20 @@ def test_stats_count_what_is_there(made: dict[str, Made], name: str) -> None:
     })  # fmt: skip
 
 
+def test_gaps_are_what_was_compacted_away(made: dict[str, Made]) -> None:
+    ((path, facts),) = made["compaction"].partitions()
+    gaps = rows("gap", "gaps", path)
+    assert {gap["why"] for gap in gaps} == {"compaction"}
+    assert sum(gap["missing"] for gap in gaps) == len(facts["compacted"])
+    emptied = [gap["first_offset"] for gap in gaps if gap["kind"] == "emptied"]
+    assert emptied == facts["empty_batches"]
+    assert emptied
+    there = {record["offset"] for record in facts["records"]}
+    gone = {each["offset"] for each in facts["compacted"]}
+    assert there | gone == set(range(facts["log_end_offset"]))
+    assert not there & gone
+
+
 def test_the_next_pass_of_the_cleaner(made: dict[str, Made]) -> None:
     ((path, facts),) = made["compaction"].partitions()
     found = compaction(LogView(ks.Partition(path)), Settings(), NOW)
