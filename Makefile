@@ -147,6 +147,11 @@ generate-cases:  ## Cases that cover the specification, put to our codecs, and w
 	@for codec in native python; do \
 	  $(BIN)/kafkaspec conform --codec $$codec --cases build/cases || exit 1; done
 
+.PHONY: core-coverage
+core-coverage:  ## Branches of the native core that the generated cases take (gcc, gcov; OPTIONS=--list: all others)
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.native.coverage $(OPTIONS)
+
 golden:  ## Make the golden segments again with real brokers (Java, Maven, minutes)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.golden make

@@ -1,4 +1,4 @@
-"""Kafka's readers about every generated log of magic 0 to 2: the verdict, or a quirk that says why."""
+"""Kafka's readers about every generated log of magic 0 to 2: as its verdict says, or by a quirk."""
 
 from __future__ import annotations
 
