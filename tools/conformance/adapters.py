@@ -109,6 +109,7 @@ ADAPTERS: Final = (
     _rust("kafka-protocol", "kafka-protocol"),
     _rust("krabka", "krabka-protocol (crabka)"),
     _rust("rskafka", "rskafka"),
+    Adapter("ruby-kafka", "ruby-kafka", clients.ruby_kafka, "Ruby", "ruby_kafka", always=False),
     _kaitai("Java", kaitai.java, always=True),
     _kaitai("JavaScript", kaitai.javascript, always=True),
     _kaitai("Go", kaitai.go),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from tools.brokers.maven import (
     JAVA_SOURCES,
+    ToolError,
     cache_root,
     find_tool,
     java_tool,
@@ -21,6 +23,7 @@ from tools.brokers.versions import by_name
 from tools.conformance.kaitai import BUILD, GSON
 
 _HERE: Final = Path(__file__).parent
+_GEMS: Final = {"ruby-kafka": "1.5.0", "digest-crc": "0.7.0"}
 _HEAP: Final = ("-XX:+UseSerialGC", "-Xmn8m", "-Xms32m", "-Xmx512m", "-XX:TieredStopAtLevel=1")
 """A small young generation, so that the memory of the JVM is what a case takes."""
 
@@ -90,3 +93,19 @@ def _brief(program: Path) -> list[str]:
     """Return the command of a program of whose errors the first line is shown: why, not where."""
     script = '"$0" 2>"$0.errors"; code=$?; head -n 1 "$0.errors" >&2; exit $code'
     return [find_tool("sh", "a shell"), "-c", script, str(program)]
+
+
+def ruby_kafka() -> list[str]:
+    """Return the command of ruby-kafka's testee. Needs Ruby, and ``gem`` or ``RUBYLIB``."""
+    ruby, testee = find_tool("ruby", "Ruby"), str(_HERE / "ruby_kafka" / "testee.rb")
+    with suppress(ToolError):
+        run(ruby, "-e", "require 'kafka'")
+        return [ruby, testee]
+    gems = BUILD / "ruby_kafka"
+    for name, release in _GEMS.items():
+        run(
+            find_tool("gem", "Ruby"), "install", "--silent", "--no-document",
+            "--ignore-dependencies", "--install-dir", str(gems), name, "--version", release,
+        )  # fmt: skip
+    paths = (gems / "gems" / f"{name}-{release}" / "lib" for name, release in _GEMS.items())
+    return [ruby, *(part for path in paths for part in ("-I", str(path))), testee]

@@ -45,6 +45,10 @@ decoder does not read such files or does not verify checksums. `structure` asks 
 the specification, without decompression and checksums; client libraries have no interface for that.
 The Kaitai decoders do not decompress: they are given the decompressed payload and parse that.
 `resource` bounds [memory and time](guide/conform.md).
+
+Some decoders are not here. NuGet, RubyGems, Packagist, CPAN and Hex were out of reach where this
+page was made: no client in C#, PHP, Perl or Erlang was judged, and ruby-kafka came from its
+repository.
 """
 
 _FAULTS = """\
