@@ -21,8 +21,10 @@ from kafkaspec.cli.exits import USAGE
 from kafkaspec.conformance.runner import CaseOutcome
 
 _SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-_SAYS: Final = ("message", "detail", "problem")
+_SAYS: Final = ("message", "detail", "problem", "first", "second")
 """Members of lines that say in words what is wrong, in order."""
+_NAMES: Final = ("id", "pattern", "case")
+"""Members of lines that name a case, in order."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -65,6 +67,14 @@ def is_expected(content: Mapping[str, Any]) -> bool:
     return content.get("outcome") == CaseOutcome.EXPECTED_FAILURE
 
 
+def _said(content: Mapping[str, Any]) -> str:
+    return " ".join(str(content[name]) for name in _SAYS if content.get(name))
+
+
+def _name(content: Mapping[str, Any]) -> str | None:
+    return next((content[name] for name in _NAMES if content.get(name) is not None), None)
+
+
 def _level(content: Mapping[str, Any]) -> str:
     """Return the level of SARIF, which has a note for what is worth knowing."""
     severity = content.get("severity", Severity.ERROR)
@@ -73,7 +83,7 @@ def _level(content: Mapping[str, Any]) -> str:
 
 def _result(kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
     rule = content.get("reason") or content.get("failure") or kind
-    text = " ".join(str(content[name]) for name in (*_SAYS, "why") if content.get(name))
+    text = " ".join((_said(content), content.get("why") or "")).strip()
     result: dict[str, Any] = {
         "ruleId": rule,
         "level": _level(content),
@@ -85,8 +95,7 @@ def _result(kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         location["physicalLocation"] = {"artifactLocation": {"uri": _uri(content["file"])}}
         if content.get("position") is not None:
             location["physicalLocation"]["region"] = {"byteOffset": content["position"]}
-    name = content.get("id") or content.get("pattern")
-    if name is not None:
+    if (name := _name(content)) is not None:
         location["logicalLocations"] = [{"fullyQualifiedName": name}]
     if location:
         result["locations"] = [location]
@@ -118,7 +127,7 @@ class JUnit:
         suite = ElementTree.Element("testsuite", name=name, tests=str(len(self._cases)))
         counts = {"failures": 0, "skipped": 0}
         for case in self._cases:
-            identity = str(case.get("id") or case.get("pattern") or case["kind"])
+            identity = str(_name(case) or case["kind"])
             category = identity.partition("/")[0] if case["kind"] == "case" else case["kind"]
             element = ElementTree.SubElement(
                 suite,
@@ -126,7 +135,7 @@ class JUnit:
                 classname=_xml(f"kafkaspec.{summary['command']}.{category}"),
                 name=_xml(identity),
             )
-            said = _xml(" ".join(str(case[name]) for name in _SAYS if case.get(name)))
+            said = _xml(_said(case))
             if is_fine(case) and not said:
                 continue
             word = "skipped" if is_fine(case) or is_expected(case) else "failure"

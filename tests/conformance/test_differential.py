@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import sys
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -119,6 +121,11 @@ def test_the_command_reports_differences() -> None:
     *differences, summary = lines(run(*arguments, "--format", "json"))
     assert summary["differences"] == len(differences) > 0
     assert summary["against"] == "kafkaspec native"
+    (once,) = json.loads(run(*arguments, "--format", "sarif").stdout)["runs"]
+    said = [each["message"]["text"] for each in once["results"]]
+    assert said == [f"{each['first']} {each['second']}" for each in differences]
+    suite = ElementTree.fromstring(run(*arguments, "--format", "junit").stdout)[0]
+    assert [case.get("name") for case in suite] == [each["case"] for each in differences]
     same = run("conform", "--codec", "python", "--against", shlex.join(OURS), "--logs", "50")
     assert same.exit_code == CLEAN
 
