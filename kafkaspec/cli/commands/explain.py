@@ -65,9 +65,8 @@ Of a directory, stderr says which files are left out: empty ones, those that are
 not Kafka's, and partitions that are being deleted or moved.
 
 Exit codes: 0 explained, 1 some field does not follow the specification, a checksum
-is wrong (of --format assembly: or a length or count; of --codec: or a codec
-disagrees), or one of several files cannot be read, 2 wrong usage or nothing can be
-read.
+is wrong (with --format assembly also a length or count), a codec of --codec disagrees,
+or one of several files cannot be read, 2 wrong usage or nothing can be read.
 """
 
 
