@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from kafkaspec.conformance.cases import Case, CaseValue, Expectation, Items, Refusal
 from kafkaspec.conformance.protocol import RequestKind
+from kafkaspec.errors import Reason
 
 LIST: Final = "cases.jsonl"
 """Name of the list."""
@@ -102,10 +103,13 @@ def read_cases(folder: Path) -> Iterator[Case]:
     """Yield the cases of a folder.
 
     Raises:
-        StoredError: the list or a file is not there, or not valid; the text says why.
+        StoredError: the list or a file is not there, empty or not valid; the text says why.
     """
     files: dict[str, bytes] = {}
-    for number, text in enumerate(_bytes(folder / LIST).splitlines(), 1):
+    lines = _bytes(folder / LIST).splitlines()
+    if not lines:
+        raise StoredError(f"{folder / LIST} lists no case")
+    for number, text in enumerate(lines, 1):
         where = f"{folder / LIST}, line {number}"
         try:
             line = json.loads(text)
@@ -141,13 +145,15 @@ def _bytes(path: Path) -> bytes:
 def _case(line: dict[str, Any], data: bytes) -> Case:
     expected: Expectation
     if line["verdict"] == "reject":
-        reasons = frozenset(map(str, line["reasons"]))
+        reasons = frozenset(map(Reason, line["reasons"]))
         expected = Refusal(reasons, line.get("path", ""), line.get("failing"))
     elif line["verdict"] != "accept":
         raise ValueError(f"verdict is {line['verdict']!r}, not accept or reject")
     elif "end" in line:
         expected = CaseValue(line["end"], line["members"])
     else:
+        if not isinstance(line["items"], list | None):
+            raise ValueError(f"items is {line['items']!r:.80}, not a list")
         expected = Items(line["items"])
     return Case(
         line["id"],

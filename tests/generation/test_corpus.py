@@ -168,6 +168,8 @@ def test_covering_has_every_possible_pair() -> None:
         ({"position": -1}, "has no 1 bytes at -1"),
         ({"verdict": "perhaps"}, "not accept or reject"),
         ({"kind": "song"}, "'song' is not a valid RequestKind"),
+        ({"reasons": ["too_long"]}, "'too_long' is not a valid Reason"),
+        ({"verdict": "accept", "items": 7}, "items is 7, not a list"),
     ],
 )
 def test_a_wrong_list_is_refused(tmp_path: Path, change: dict[str, object], text: str) -> None:
@@ -178,6 +180,12 @@ def test_a_wrong_list_is_refused(tmp_path: Path, change: dict[str, object], text
     (tmp_path / "x.log").write_bytes(b"x")
     (tmp_path / LIST).write_text(json.dumps(line | change), encoding="utf-8")
     with pytest.raises(StoredError, match=text):
+        list(read_cases(tmp_path))
+
+
+def test_an_empty_list_is_refused(tmp_path: Path) -> None:
+    (tmp_path / LIST).touch()
+    with pytest.raises(StoredError, match="lists no case"):
         list(read_cases(tmp_path))
 
 
