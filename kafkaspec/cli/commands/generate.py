@@ -19,7 +19,7 @@ from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.generation.corpus import MOST_RANDOM, corpus, random_cases
 from kafkaspec.generation.goals import GoalCoverage, coverage, goals
 from kafkaspec.generation.quirks import ELSEWHERE
-from kafkaspec.output.atomic import DirectoryAside
+from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.scenarios.making import (
     LEAST_RECORDS,
     NOW,
@@ -99,6 +99,7 @@ def generate_command(
     """
     if scenarios and count:
         raise click.UsageError("--count is about cases, not about a --scenario")
+    require_new(output)
     if scenarios:
         try:
             rules = scenario_rules(profile or DEFAULT_PROFILE)
