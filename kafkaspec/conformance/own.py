@@ -25,13 +25,14 @@ from kafkaspec.log.segment import Segment
 PIECE: Final = 1 << 20
 """Bytes of a case, at most: a larger segment is several, each of whole entries."""
 
-_KINDS: Final = {
+KINDS: Final = {
     names.LOG: RequestKind.LOG,
     names.OFFSET_INDEX: RequestKind.OFFSET_INDEX,
     names.TIME_INDEX: RequestKind.TIME_INDEX,
     names.TRANSACTION_INDEX: RequestKind.TRANSACTION_INDEX,
     names.PRODUCER_SNAPSHOT: RequestKind.PRODUCER_SNAPSHOT,
 }
+"""What the files of a suffix are."""
 _CATEGORIES: Final = {
     RequestKind.LOG: "segment",
     RequestKind.CONTROL_RECORDS: "control",
@@ -66,7 +67,7 @@ def own_cases(path: Path) -> Iterator[Case]:
 def _kind_of(path: Path) -> RequestKind | None:
     segment = names.parse_segment(path.name)
     if segment is not None:
-        return None if segment.state else _KINDS.get(segment.kind)
+        return None if segment.state else KINDS.get(segment.kind)
     return RequestKind.LOG if names.parse_checkpoint(path.name) else None
 
 

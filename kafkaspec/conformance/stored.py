@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafkaspec.conformance.cases import Case, CaseValue, Expectation, Items, Refusal
+from kafkaspec.conformance.own import KINDS
 from kafkaspec.conformance.protocol import RequestKind
 from kafkaspec.errors import Reason
+from kafkaspec.files import names
 
 LIST: Final = "cases.jsonl"
 """Name of the list."""
@@ -23,15 +25,7 @@ LIST: Final = "cases.jsonl"
 _TOGETHER: Final = frozenset({RequestKind.TYPE})
 """Kinds whose cases of one type share a file, one after the other: most have a few bytes."""
 
-_SUFFIXES: Final = {
-    RequestKind.LOG: "log",
-    RequestKind.CONTROL_RECORDS: "log",
-    RequestKind.COMMITTED_RECORDS: "log",
-    RequestKind.OFFSET_INDEX: "index",
-    RequestKind.TIME_INDEX: "timeindex",
-    RequestKind.TRANSACTION_INDEX: "txnindex",
-    RequestKind.PRODUCER_SNAPSHOT: "snapshot",
-}
+_SUFFIXES: Final = {kind: suffix for suffix, kind in KINDS.items()}
 _MOST: Final = 64 << 20
 """Bytes of a list, and of a file, that are read."""
 
@@ -49,7 +43,6 @@ def write_cases(cases: Iterable[Case], write: Callable[[str, bytes], None]) -> i
     """
     together: dict[str, bytearray] = defaultdict(bytearray)
     alone: dict[tuple[str, bytes], str] = {}
-    taken: set[str] = set()
     lines = []
     for case in cases:
         position = 0
@@ -58,9 +51,8 @@ def write_cases(cases: Iterable[Case], write: Callable[[str, bytes], None]) -> i
             position = len(together[name])
             together[name] += case.data
         else:
-            suffix = _SUFFIXES[case.kind]
-            name = alone.setdefault((suffix, case.data), f"{case.id.replace('=', '-')}.{suffix}")
-            taken.add(name)
+            suffix = _SUFFIXES.get(case.kind, names.LOG)
+            name = alone.setdefault((suffix, case.data), f"{case.id.replace('=', '-')}{suffix}")
         place = {"file": name, "position": position, "size": len(case.data)}
         lines.append(json.dumps(_line(case, place), separators=(",", ":")))
     for (_, data), name in alone.items():
