@@ -152,8 +152,7 @@ class ScenarioPlan:
         Raises:
             KafkaSpecError: ``unreadable``: it is not empty, or cannot be written.
         """
-        aside = DirectoryAside(out, sync=False)
-        try:
+        with DirectoryAside(out, sync=False) as aside:
             for node, (name, partitions) in enumerate(self.logs.items()):
                 directory = aside.path / name
                 directory.mkdir()
@@ -167,10 +166,6 @@ class ScenarioPlan:
                 os.utime(path, (self.now / 1000, self.now / 1000))
             text = json.dumps(self.expected(), ensure_ascii=False, indent=1) + "\n"
             aside.write(EXPECTED, text.encode())
-            aside.commit()
-        except BaseException:
-            aside.discard()
-            raise
         return out / EXPECTED
 
     def _texts(self, node: int, partitions: list[MadePartition]) -> dict[str, bytes]:
