@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from kafkaspec import compression
 from kafkaspec.layout.kinds import KINDS, require_kind
 from kafkaspec.log.batch import LOG_APPEND_TIME
 from kafkaspec.scenarios.partition import MadePartition
 from kafkaspec.scenarios.scenario_plan import ScenarioPlan
 
-_CODECS = ("none", "gzip", "snappy", "lz4")
+_CODECS = [name for number, name in enumerate(compression.NAMES)
+           if compression.is_allowed(number, min(KINDS))]  # fmt: skip
 
 
 def legacy(plan: ScenarioPlan) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+from kafkaspec import compression
 from kafkaspec.broker.profiles import Profile
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import (
@@ -31,8 +32,8 @@ from kafkaspec.scenarios.partition import MadeBatch, MadePartition
 
 EXPECTED: Final = "expected.json"
 LOGS: Final = "logs"
-CODECS: Final = ("none", "none", "gzip", "snappy", "lz4", "zstd")
-"""Compressions to choose from; half of the batches have none or the first one."""
+CODECS: Final = (compression.NAMES[0], *compression.NAMES)
+"""Compressions to choose from; ``none`` is there twice."""
 DAY_MS: Final = 86_400_000
 _HISTORY_MS: Final = 4 * DAY_MS
 """From the first record to the time when the broker stopped."""
