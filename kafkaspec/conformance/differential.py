@@ -8,17 +8,20 @@ records are read.
 from __future__ import annotations
 
 import random
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import partial
 from itertools import islice
 from typing import Any, Final, TypedDict
 
 from kafkaspec.conformance.cases import Case, Items
 from kafkaspec.conformance.made import made_cases, sized
-from kafkaspec.conformance.process import BreakdownError, Testee
-from kafkaspec.conformance.protocol import ANSWERS, RequestKind, digest, encode_bytes
+from kafkaspec.conformance.process import BreakdownError, StartError, Testee
+from kafkaspec.conformance.protocol import ANSWERS, SKIPPED, RequestKind, digest, encode_bytes
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.layout.framing import LOG_FRAMING
 
@@ -45,6 +48,7 @@ class DifferenceSums(TypedDict):
         cases: number of logs.
         accepted: number of logs that both decode to the same.
         refused: number of logs that both refuse.
+        skipped: number of logs that a testee does not support.
         differences: number of logs about which they differ.
     """
 
@@ -53,6 +57,7 @@ class DifferenceSums(TypedDict):
     cases: int
     accepted: int
     refused: int
+    skipped: int
     differences: int
 
 
@@ -81,7 +86,7 @@ class Difference:
 
 
 def _without_numbers(text: str) -> str:
-    return "".join("#" if char.isdigit() else char for char in text)[:60].replace("##", "#")
+    return re.sub(r"\d+", "#", text)[:60]
 
 
 def mutations(seed: int, more: Sequence[Case] = ()) -> Iterator[bytes]:
@@ -126,6 +131,15 @@ def _mutate(data: bytearray, corpus: Sequence[bytes], chance: random.Random) -> 
             data[place : place + 8] = other[begin : begin + chance.randint(1, 12)]
 
 
+class _Outcome(Enum):
+    """How two testees read a log."""
+
+    ACCEPTED = auto()
+    REFUSED = auto()
+    SKIPPED = auto()
+    DIFFERENT = auto()
+
+
 class LogComparison:
     """Two testees that get the same logs.
 
@@ -140,7 +154,7 @@ class LogComparison:
         self._both = first, second
         self._more = more
         self._seed = seed
-        self._counts = {"cases": 0, "accepted": 0, "refused": 0, "differences": 0}
+        self._counts: Counter[_Outcome] = Counter()
 
     @property
     def sums(self) -> DifferenceSums:
@@ -149,18 +163,22 @@ class LogComparison:
         return {
             "against": self._both[1].hello.name,
             "seed": self._seed,
-            "cases": counts["cases"],
-            "accepted": counts["accepted"],
-            "refused": counts["refused"],
-            "differences": counts["differences"],
+            "cases": counts.total(),
+            "accepted": counts[_Outcome.ACCEPTED],
+            "refused": counts[_Outcome.REFUSED],
+            "skipped": counts[_Outcome.SKIPPED],
+            "differences": counts[_Outcome.DIFFERENT],
         }
 
     def run(self, count: int) -> Iterator[Difference]:
         """Compare this many logs, and yield the differences.
 
         Raises:
-            StartError: a testee does not start.
+            StartError: a testee does not start, or does not read logs.
         """
+        for testee in self._both:
+            if RequestKind.LOG not in testee.hello.kinds:
+                raise StartError(f"{testee.hello.name} does not read {RequestKind.LOG}")
         logs = enumerate(islice(mutations(self._seed, self._more), count))
         with ThreadPoolExecutor(len(self._both)) as pool:
             while some := list(islice(logs, AT_ONCE)):
@@ -172,26 +190,29 @@ class LogComparison:
     def _judged(
         self, number: int, log: bytes, one: str | None, other: str | None
     ) -> Iterator[Difference]:
-        self._counts["cases"] += 1
-        if one == other and one != _BROKEN:
-            self._counts["refused" if one is None else "accepted"] += 1
+        if one == other and one not in (_BROKEN, SKIPPED):
+            self._counts[_Outcome.REFUSED if one is None else _Outcome.ACCEPTED] += 1
             return
-        if self._differ(log):
-            self._counts["differences"] += 1
+        outcome = self._outcome(log)
+        self._counts[outcome] += 1
+        if outcome is _Outcome.DIFFERENT:
             broken = any(_FAILED in _asked(testee, log) for testee in self._both)
             small = log if broken else self._smallest(log)  # each try would start it again
             first, second = (_said(_asked(testee, small)) for testee in self._both)
             yield Difference(f"{self._seed}/{number}", small.hex(), first, second)
-        else:  # a digest says less than an answer
-            self._counts["accepted"] += 1
 
-    def _differ(self, log: bytes) -> bool:
-        first, second = (_asked(testee, log) for testee in self._both)
-        if _FAILED in first or _FAILED in second:
-            return True
-        if "error" in first or "error" in second:
-            return ("error" in first) != ("error" in second)
-        return Items(first["records"]).failure(second, RequestKind.LOG) is not None
+    def _outcome(self, log: bytes) -> _Outcome:
+        """Ask both alone: a digest says less than an answer."""
+        first, second = answers = [_asked(testee, log) for testee in self._both]
+        if any(_FAILED in answer for answer in answers):
+            return _Outcome.DIFFERENT
+        if any(SKIPPED in answer for answer in answers):
+            return _Outcome.SKIPPED
+        refusals = sum("error" in answer for answer in answers)
+        if refusals:
+            return _Outcome.REFUSED if refusals == len(answers) else _Outcome.DIFFERENT
+        same = Items(first["records"]).failure(second, RequestKind.LOG) is None
+        return _Outcome.ACCEPTED if same else _Outcome.DIFFERENT
 
     def _smallest(self, log: bytes) -> bytes:
         """Return the log with bytes taken out while both still differ."""
@@ -201,7 +222,7 @@ class LogComparison:
             while place < len(log) and left > 0:
                 less = sized(bytearray(log[:place] + log[place + size :]), sealed=True)
                 left -= 1
-                if len(less) >= SMALLEST and self._differ(less):
+                if len(less) >= SMALLEST and self._outcome(less) is _Outcome.DIFFERENT:
                     log = less
                 else:
                     place += size
@@ -215,7 +236,7 @@ _BROKEN: Final = "broken"
 
 
 def digests(testee: Testee, logs: Sequence[bytes]) -> list[str | None]:
-    """Return the digest of each log, as a testee reads it, None for those that it refuses."""
+    """Return the digest of each log, as ``digest`` does for the answers of a testee."""
     if RequestKind.BATCH in testee.hello.kinds:
         request = {
             "id": "batch",
@@ -224,7 +245,7 @@ def digests(testee: Testee, logs: Sequence[bytes]) -> list[str | None]:
             "items": [encode_bytes(log) for log in logs],
         }
         try:
-            found: list[str | None] = testee.ask(request)[ANSWERS[RequestKind.BATCH]]
+            found: list[str | None] = testee.ask(request).get(ANSWERS[RequestKind.BATCH], [])
         except BreakdownError:  # which of them did it is found alone
             pass
         else:
@@ -245,4 +266,4 @@ def _asked(testee: Testee, log: bytes) -> dict[str, Any]:
 def _said(answer: dict[str, Any]) -> str:
     if "records" in answer:
         return f"decodes {len(answer['records'])}: {str(answer['records'])[:300]}"
-    return str(answer.get("error") or answer.get("skipped") or answer.get(_FAILED))[:300]
+    return str(answer.get("error") or answer.get(SKIPPED) or answer.get(_FAILED))[:300]

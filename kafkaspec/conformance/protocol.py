@@ -25,6 +25,9 @@ HELLO: Final = "hello"
 """Kind and id of the first request, which asks for the testee's name and abilities."""
 
 
+SKIPPED: Final = "skipped"
+"""Member of an answer to what a testee does not support, and its digest."""
+
 _DIGITS: Final = 16
 """Hexadecimal digits of a digest."""
 
@@ -192,11 +195,11 @@ def check_answer(message: dict[str, Any], kind: RequestKind) -> None:
     Raises:
         ProtocolError: it does not; the text says why.
     """
-    members = [name for name in ("error", "skipped", ANSWERS[kind]) if name in message]
+    members = [name for name in ("error", SKIPPED, ANSWERS[kind]) if name in message]
     if len(members) != 1:
         wanted = f"one of error, skipped, {ANSWERS[kind]}"
         raise ProtocolError(f"expected {wanted}, found {', '.join(members) or 'none'}")
-    if members[0] in ("error", "skipped"):
+    if members[0] in ("error", SKIPPED):
         if not isinstance(message[members[0]], str):
             raise ProtocolError(f"{members[0]} is not a string")
         return
@@ -237,13 +240,13 @@ def record(
 
 
 def digest(answer: dict[str, Any]) -> str | None:
-    """Return the digest of the records of an answer, None for an error.
+    """Return the digest of the records of an answer, None for an error, or ``SKIPPED``.
 
     ``docs/guide/conform.md`` says how it is made. Bytes of a header's key that are not UTF-8 are
     one U+FFFD, as clients have texts there.
     """
     if ANSWERS[RequestKind.LOG] not in answer:
-        return None
+        return SKIPPED if SKIPPED in answer else None
     made = hashlib.sha256()
     for item in answer[ANSWERS[RequestKind.LOG]]:
         time = -1 if item["timestamp"] is None else item["timestamp"]

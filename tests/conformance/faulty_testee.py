@@ -7,6 +7,7 @@ from typing import Any
 
 from kafkaspec.codecs import get_codec
 from kafkaspec.conformance import protocol, serving, testee
+from kafkaspec.layout.framing import LOG_FRAMING
 
 FAULT = sys.argv.pop(1)
 CODEC = get_codec()
@@ -41,6 +42,9 @@ def spoil(request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
                 item["position"] = 77
         case "version" if "value" in answer:
             answer["end"] += 1
+        case "skips" if request["kind"] == "log":
+            if base64.b64decode(request["data"])[LOG_FRAMING.up_to_magic - 1] == 0:
+                return {"id": answer["id"], "skipped": "magic 0"}
         case "dies_in_batch" if request["kind"] == "batch":
             os._exit(3)
         case "swallow":

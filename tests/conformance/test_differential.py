@@ -22,6 +22,7 @@ from kafkaspec.conformance.process import Testee
 from kafkaspec.conformance.protocol import RequestKind, digest
 from kafkaspec.conformance.serving import answered
 from kafkaspec.conformance.testee import handlers_of
+from kafkaspec.generation.corpus import corpus
 from kafkaspec.layout.framing import LOG_FRAMING
 from tests.cli.helpers import lines, run
 from tests.pages import ROOT
@@ -134,3 +135,27 @@ def test_options_of_cases_do_not_go_with_a_comparison() -> None:
     done = run("conform", "--codec", "python", "--against", "x", "--only", "record/*")
     assert done.exit_code == USAGE
     assert "--against takes no cases" in done.output
+
+
+@pytest.mark.slow
+def test_logs_that_a_testee_skips_are_counted_and_no_difference() -> None:
+    other = shlex.join([sys.executable, str(FAULTY), "skips"])
+    arguments = ("--against", other, "--logs", "150", "--format", "json")
+    done = run("conform", "--codec", "native", *arguments)
+    (summary,) = lines(done)
+    assert done.exit_code == CLEAN
+    magics = [
+        log[LOG_FRAMING.up_to_magic - 1] for log in islice(mutations(0, list(corpus(0))), 150)
+    ]
+    assert summary["skipped"] == magics.count(0) > 5
+    assert summary["accepted"] + summary["refused"] == 150 - magics.count(0)
+
+
+def test_a_testee_that_reads_no_logs_is_an_error() -> None:
+    hello = {"id": "hello", "protocol": 2, "name": "deaf", "kinds": ["type"]}
+    code = f"input(); print({json.dumps(hello)!r}, flush=True); input()"
+    done = run(
+        "conform", "--codec", "native", "--against", shlex.join([sys.executable, "-c", code])
+    )
+    assert done.exit_code == USAGE
+    assert "deaf does not read log" in done.output

@@ -210,7 +210,8 @@ def _compare(
     report.say(
         f"{' and '.join(names)}: {count_text(sums['cases'], 'log')} of seed {seed}"
         f" in {seconds:.1f} s, {sums['accepted']:,} read the same,"
-        f" {sums['refused']:,} refused by both, {sums['differences']:,} different"
+        f" {sums['refused']:,} refused by both, {sums['skipped']:,} skipped by one,"
+        f" {sums['differences']:,} different"
     )
     bad = sums["differences"]
     report.finish(Tally(FINDINGS if bad else CLEAN, findings=bad), **sums)
