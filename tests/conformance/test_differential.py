@@ -159,3 +159,10 @@ def test_a_testee_that_reads_no_logs_is_an_error() -> None:
     )
     assert done.exit_code == USAGE
     assert "deaf does not read log" in done.output
+
+
+@pytest.mark.parametrize("text", ["", '"'])
+def test_a_second_command_that_is_none_is_named_as_given(text: str) -> None:
+    done = run("conform", "--codec", "python", "--against", text)
+    assert done.exit_code == USAGE
+    assert "Error: --against" in done.output

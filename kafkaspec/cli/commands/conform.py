@@ -161,7 +161,7 @@ def conform_command(
     if against is not None:
         if cases or levels or only or resource or expected_file or badge:
             raise click.UsageError("--against takes no cases, levels, expected failures or badge")
-        _compare(report, command, _command(against, None), timeout, logs, seed)
+        _compare(report, command, _words("--against", against), timeout, logs, seed)
     resource = resource or CaseLevel.RESOURCE in levels
     try:
         expected = read_expected(expected_file) if expected_file else []
@@ -222,13 +222,18 @@ def _command(testee: str | None, codec: str | None) -> list[str]:
         raise click.UsageError("give either --testee or --codec")
     if codec is not None:
         return [sys.executable, "-m", "kafkaspec.conformance.testee", codec]
+    return _words("--testee", testee or "")
+
+
+def _words(name: str, text: str) -> list[str]:
+    """Return the words of a command that an option gives."""
     try:
-        command = shlex.split(testee or "")
+        words = shlex.split(text)
     except ValueError as error:
-        raise click.UsageError(f"--testee: {error}") from None
-    if not command:
-        raise click.UsageError("--testee is empty")
-    return command
+        raise click.UsageError(f"{name}: {error}") from None
+    if not words:
+        raise click.UsageError(f"{name} is empty")
+    return words
 
 
 def _chosen(
