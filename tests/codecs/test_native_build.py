@@ -204,6 +204,20 @@ def test_libraries_that_are_not_as_expected_are_named_and_not_used(
     assert _run(unlinked, _CODECS).stdout.splitlines() == ["", "00000"]
 
 
+@pytest.mark.parametrize("start", ["", "a"])
+def test_a_library_in_a_directory_with_any_name_is_named(
+    unlinked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
+) -> None:
+    """One of the two reasons is cut inside a letter."""
+    place = tmp_path / (start + "é" * 100)
+    place.mkdir()
+    (place / "libsnappy.so.1").write_text("not a library")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(place))
+    done = _run(unlinked, _VERSION)
+    assert done.stdout.splitlines()[0].endswith(", codec native")
+    assert "libsnappy (/" in done.stdout
+
+
 def test_the_core_does_not_know_python() -> None:
     for path in (ROOT / "generated" / "native").glob("*.[ch]"):
         assert "Python.h" not in path.read_text(encoding="utf-8"), path

@@ -2,6 +2,7 @@
 #include "glue.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "compression.h"
 
@@ -298,7 +299,9 @@ static PyObject *missing(void)
     for (int i = 0; tuple && i < KS_LIBRARIES; i++) {
         if (!ks_libraries[i].why[0])
             continue;
-        PyObject *item = Py_BuildValue("ss", ks_libraries[i].name, ks_libraries[i].why);
+        const char *why = ks_libraries[i].why; /* with a path perhaps, and cut anywhere */
+        PyObject *text = PyUnicode_DecodeUTF8(why, (Py_ssize_t)strlen(why), "replace");
+        PyObject *item = text ? Py_BuildValue("sN", ks_libraries[i].name, text) : NULL;
         if (!item || PyTuple_SetItem(tuple, at++, item) < 0)
             Py_CLEAR(tuple);
     }
