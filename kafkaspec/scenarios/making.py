@@ -33,6 +33,8 @@ RECORDS: Final = 200
 """Most records in a partition, unless it is said."""
 LEAST_RECORDS: Final = 100
 """Fewer do not show all that a scenario is about."""
+MOST_RECORDS: Final = 100_000
+"""More do not fit into the memory of a small machine: a scenario is made before it is written."""
 NOW: Final = 1_767_225_600_000
 """2026-01-01T00:00:00Z in ms: when the brokers of a scenario stopped, unless it is said."""
 
@@ -54,7 +56,7 @@ def scenario(
         name: one of ``SCENARIOS``.
         out: directory to write. It need not exist, but that above it has to; it must be empty.
         seed: all that is random follows from it.
-        records: most records in a partition, at least ``LEAST_RECORDS``.
+        records: most records in a partition, ``LEAST_RECORDS`` to ``MOST_RECORDS``.
         now: when the brokers stopped; all that happened is older.
         profile: version of Kafka whose files to write, from 3.1 on.
 
@@ -63,7 +65,7 @@ def scenario(
 
     Raises:
         KafkaSpecError: ``unreadable``: the directory is not empty, or cannot be written.
-        ValueError: no such scenario or profile, or too few records.
+        ValueError: no such scenario or profile, or too few or too many records.
     """
     plan = scenario_plan(name, seed=seed, records=records, now=now, profile=profile)
     plan.write(Path(out))
@@ -93,8 +95,8 @@ def scenario_plan(
     """Return a scenario that is not written yet; for the arguments see ``scenario``."""
     if name not in SCENARIOS:
         raise one_of("scenario", name, SCENARIOS)
-    if records < LEAST_RECORDS:
-        raise ValueError(f"a scenario needs at least {LEAST_RECORDS} records, not {records}")
+    if not LEAST_RECORDS <= records <= MOST_RECORDS:
+        raise ValueError(f"records must be {LEAST_RECORDS} to {MOST_RECORDS}, not {records}")
     rules = scenario_rules(profile)
     plan = ScenarioPlan(name, seed, milliseconds(now, "now"), records, rules)
     SCENARIOS[name](plan)

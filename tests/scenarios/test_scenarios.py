@@ -21,7 +21,7 @@ from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.forensics.transactions import open_transactions
 from kafkaspec.intact.division import judge
 from kafkaspec.log.missing import missing
-from kafkaspec.scenarios.making import LEAST_RECORDS, NOW, SCENARIOS, scenario
+from kafkaspec.scenarios.making import LEAST_RECORDS, MOST_RECORDS, NOW, SCENARIOS, scenario
 from kafkaspec.scenarios.partition import INDEX_INTERVAL_BYTES
 from kafkaspec.state.groups import read_groups
 from kafkaspec.state.transactions import read_transactions
@@ -292,8 +292,10 @@ def test_the_same_seed_gives_the_same_bytes(made: dict[str, Made], tmp_path: Pat
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="scenario"):
         scenario("weather", tmp_path / "out")
-    with pytest.raises(ValueError, match="at least"):
+    with pytest.raises(ValueError, match="100 to 100000, not 99"):
         scenario("legacy", tmp_path / "out", records=LEAST_RECORDS - 1)
+    with pytest.raises(ValueError, match="100 to 100000, not 100001"):
+        scenario("legacy", tmp_path / "out", records=MOST_RECORDS + 1)
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(ks.KafkaSpecError):
         scenario("legacy", tmp_path)
@@ -322,6 +324,7 @@ def test_the_command_writes_scenarios(tmp_path: Path) -> None:
     [
         (["--max-records", "200"], "--scenario"),
         (["--scenario", "legacy", "--max-records", "1"], "100"),
+        (["--scenario", "legacy", "--max-records", "100001"], "100000"),
         (["--scenario", "legacy", "--profile", "2.8"], "3.1"),
         (["--scenario", "weather"], "damage"),
     ],

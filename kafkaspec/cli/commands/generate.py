@@ -22,6 +22,7 @@ from kafkaspec.generation.quirks import ELSEWHERE
 from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.scenarios.making import (
     LEAST_RECORDS,
+    MOST_RECORDS,
     NOW,
     RECORDS,
     SCENARIOS,
@@ -79,7 +80,7 @@ def generate_command(
     ),
     max_records: int | None = option(
         f"Most records in a partition of a scenario; {RECORDS} if not given.",
-        type=click.IntRange(min=LEAST_RECORDS),
+        type=click.IntRange(LEAST_RECORDS, MOST_RECORDS),
         metavar="N",
     ),
     clock: int | None = option(
@@ -164,8 +165,7 @@ def _write_scenarios(
                             profile=profile))
             for name in names
         ]  # fmt: skip
-        files = [path for path in aside.path.rglob("*") if path.is_file()]
-        size = sum(path.stat().st_size for path in files)
+        sizes = [path.stat().st_size for path in aside.path.rglob("*") if path.is_file()]
     for name, expected in found:
         partitions = [each for one in expected["logs"].values() for each in one.values()]
         numbers = {
@@ -179,7 +179,7 @@ def _write_scenarios(
             f"{output / name}: {count_text(numbers['partitions'], 'partition')} with "
             f"{count_text(numbers['records'], 'record')}; what is true of them is in {EXPECTED}"
         )
-    report.finish(Tally(CLEAN), cases=0, files=len(files), bytes=size, seed=seed)
+    report.finish(Tally(CLEAN), cases=0, files=len(sizes), bytes=sum(sizes), seed=seed)
 
 
 _COLUMNS: Final[dict[str, TableColumn]] = {
