@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from enum import Enum, auto
 from functools import partial
 from itertools import islice
 from typing import Any, Final, TypedDict
@@ -131,15 +130,6 @@ def _mutate(data: bytearray, corpus: Sequence[bytes], chance: random.Random) -> 
             data[place : place + 8] = other[begin : begin + chance.randint(1, 12)]
 
 
-class _Outcome(Enum):
-    """How two testees read a log."""
-
-    ACCEPTED = auto()
-    REFUSED = auto()
-    SKIPPED = auto()
-    DIFFERENT = auto()
-
-
 class LogComparison:
     """Two testees that get the same logs.
 
@@ -154,21 +144,17 @@ class LogComparison:
         self._both = first, second
         self._more = more
         self._seed = seed
-        self._counts: Counter[_Outcome] = Counter()
+        self._counts: Counter[str] = Counter()
 
     @property
     def sums(self) -> DifferenceSums:
         """The sums so far."""
-        counts = self._counts
+        counts, name = self._counts, self._both[1].hello.name
         return {
-            "against": self._both[1].hello.name,
-            "seed": self._seed,
-            "cases": counts.total(),
-            "accepted": counts[_Outcome.ACCEPTED],
-            "refused": counts[_Outcome.REFUSED],
-            "skipped": counts[_Outcome.SKIPPED],
-            "differences": counts[_Outcome.DIFFERENT],
-        }
+            "against": name, "seed": self._seed, "cases": counts.total(),
+            "accepted": counts["accepted"], "refused": counts["refused"],
+            "skipped": counts["skipped"], "differences": counts["differences"],
+        }  # fmt: skip
 
     def run(self, count: int) -> Iterator[Difference]:
         """Compare this many logs, and yield the differences.
@@ -176,9 +162,8 @@ class LogComparison:
         Raises:
             StartError: a testee does not start, or does not read logs.
         """
-        for testee in self._both:
-            if RequestKind.LOG not in testee.hello.kinds:
-                raise StartError(f"{testee.hello.name} does not read {RequestKind.LOG}")
+        if deaf := [each.hello for each in self._both if RequestKind.LOG not in each.hello.kinds]:
+            raise StartError(f"{deaf[0].name} does not read {RequestKind.LOG}")
         logs = enumerate(islice(mutations(self._seed, self._more), count))
         with ThreadPoolExecutor(len(self._both)) as pool:
             while some := list(islice(logs, AT_ONCE)):
@@ -191,28 +176,27 @@ class LogComparison:
         self, number: int, log: bytes, one: str | None, other: str | None
     ) -> Iterator[Difference]:
         if one == other and one not in (_BROKEN, SKIPPED):
-            self._counts[_Outcome.REFUSED if one is None else _Outcome.ACCEPTED] += 1
+            self._counts["refused" if one is None else "accepted"] += 1
             return
         outcome = self._outcome(log)
         self._counts[outcome] += 1
-        if outcome is _Outcome.DIFFERENT:
+        if outcome == "differences":
             broken = any(_FAILED in _asked(testee, log) for testee in self._both)
             small = log if broken else self._smallest(log)  # each try would start it again
             first, second = (_said(_asked(testee, small)) for testee in self._both)
             yield Difference(f"{self._seed}/{number}", small.hex(), first, second)
 
-    def _outcome(self, log: bytes) -> _Outcome:
+    def _outcome(self, log: bytes) -> str:
         """Ask both alone: a digest says less than an answer."""
         first, second = answers = [_asked(testee, log) for testee in self._both]
         if any(_FAILED in answer for answer in answers):
-            return _Outcome.DIFFERENT
+            return "differences"
         if any(SKIPPED in answer for answer in answers):
-            return _Outcome.SKIPPED
-        refusals = sum("error" in answer for answer in answers)
-        if refusals:
-            return _Outcome.REFUSED if refusals == len(answers) else _Outcome.DIFFERENT
+            return "skipped"
+        if refusals := sum("error" in answer for answer in answers):
+            return "refused" if refusals == len(answers) else "differences"
         same = Items(first["records"]).failure(second, RequestKind.LOG) is None
-        return _Outcome.ACCEPTED if same else _Outcome.DIFFERENT
+        return "accepted" if same else "differences"
 
     def _smallest(self, log: bytes) -> bytes:
         """Return the log with bytes taken out while both still differ."""
@@ -222,7 +206,7 @@ class LogComparison:
             while place < len(log) and left > 0:
                 less = sized(bytearray(log[:place] + log[place + size :]), sealed=True)
                 left -= 1
-                if len(less) >= SMALLEST and self._outcome(less) is _Outcome.DIFFERENT:
+                if len(less) >= SMALLEST and self._outcome(less) == "differences":
                     log = less
                 else:
                     place += size
@@ -239,11 +223,9 @@ def digests(testee: Testee, logs: Sequence[bytes]) -> list[str | None]:
     """Return the digest of each log, as ``digest`` does for the answers of a testee."""
     if RequestKind.BATCH in testee.hello.kinds:
         request = {
-            "id": "batch",
-            "kind": RequestKind.BATCH.value,
-            "of": RequestKind.LOG.value,
+            "id": "batch", "kind": RequestKind.BATCH.value, "of": RequestKind.LOG.value,
             "items": [encode_bytes(log) for log in logs],
-        }
+        }  # fmt: skip
         try:
             found: list[str | None] = testee.ask(request).get(ANSWERS[RequestKind.BATCH], [])
         except BreakdownError:  # which of them did it is found alone
