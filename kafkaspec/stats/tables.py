@@ -178,7 +178,8 @@ def _gathered(given: Sequence[StatsTables]) -> StatsTables:
     found = {}
     for name, shape in TABLES.items():
         tables = [part[name] for part in given if name in part and len(part[name])]
-        table = pa.concat_tables(tables) if tables else shape.schema.empty_table()
+        # In one piece: many small ones take far more memory than their rows.
+        table = pa.concat_tables(tables or [shape.schema.empty_table()]).combine_chunks()
         found[name] = grouped(table, shape, LOG) if len(table) > _LOOSE else table
     times = found["times"]
     if len(times) > MOST_BUCKETS or pc.count_distinct(times["width"]).as_py() > 1:

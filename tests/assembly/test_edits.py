@@ -98,7 +98,6 @@ def test_a_wrapper_is_compressed_anew(tmp_path: Path) -> None:
         ("is_control: false", "is_control: maybe", "is_control takes true or false, not maybe"),
         ('key: "single"', 'key: "single', "not a text in quotes"),
         ('key: "single"', "key: 5", 'key takes a "text", hex or null, not 5'),
-        ('key: "k0"', "key: null", 'key takes a "text" or hex, not null'),
         ('key: "single"', "key: hex abc", "an odd number of hexadecimal digits"),
         ("magic: 2", "magic: 2 3", "neither a value, nor `!`, nor a comment"),
         ("magic: 2", "magic 2", "neither `name:` nor `-`"),
@@ -120,6 +119,13 @@ def test_refused(old: str, new: str, said: str) -> None:
     line = text[: text.index(old)].count("\n") + 1
     near = {f"line {number}, column " for number in range(1, line + 3)}
     assert any(caught.value.detail.startswith(each) for each in near), caught.value.detail
+
+
+def test_a_header_key_cannot_be_null() -> None:
+    text = _text("headers-0")
+    assert text.count('key: "name"') > 0
+    with pytest.raises(KafkaSpecError, match='key takes a "text" or hex, not null'):
+        assemble(text.replace('key: "name"', "key: null", 1))
 
 
 def test_hostile_text() -> None:
