@@ -65,7 +65,7 @@ sub inflated {
     return decode_base64($given) if defined $given;
     return $data if $codec == 0;
     die "cannot decompress codec $codec\n" if $codec != 1;
-    my $stream = IO::Uncompress::Gunzip->new(\$data, MultiStream => 1, Transparent => 0) or die "no gzip\n";
+    my $stream = IO::Uncompress::Gunzip->new(\$data, MultiStream => 1, Strict => 1, Transparent => 0) or die "no gzip\n";
     my ($whole, $part) = ('', '');
     while ((my $size = $stream->read($part, 1 << 16)) > 0) {
         $whole .= $part;
@@ -81,6 +81,7 @@ sub entries {
     my ($data, $given, $depth) = @_;
     my ($log, @found) = [$data, 0];
     while (more($log)) {
+        last if $depth && length($data) - $log->[1] < 12;    # Kafka stops at the end of the stream
         my ($offset, $size) = (number($log, 'q>'), number($log, 'l>'));
         my $body = take($log, $size);
         die "an entry is too small\n" if $size < 14;
@@ -119,7 +120,7 @@ sub batch {
         = unpack 'l>CNnl>q>q>q>s>l>l>', $body;
     die "the checksum is wrong\n" if crc32c(substr $body, 9) != $crc;
     die "the number of records is negative\n" if $count < 0;
-    my ($payload, @found) = [inflated(substr($body, 49), $flags & 7, $given), 0];
+    my ($payload, @found) = [$count ? inflated(substr($body, 49), $flags & 7, $given) : '', 0];
     for (1 .. $count) {
         my $record = [take($payload, varint($payload, 32)), 0];
         take($record, 1);
