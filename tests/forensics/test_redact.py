@@ -475,7 +475,8 @@ def test_a_pin_cannot_be_guessed(way: str, compression: str, tmp_path: Path) -> 
 
     candidates = [b"%04d" % n for n in range(0, 10_000, 10_000 // some(400))]
     assert not any(map(told, [PIN, *candidates]))
-    assert PIN not in re.sub(rb"card=4711|[0-9a-f]{16,}", b"", reports.encode())
+    # Digits in a checksum, which the secret makes random, tell nothing.
+    assert PIN not in re.sub(rb'card=4711|"new_crc": \d+|[0-9a-f]{16,}', b"", reports.encode())
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
