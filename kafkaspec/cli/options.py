@@ -101,6 +101,11 @@ class Words(click.Choice):  # type: ignore[type-arg]  # takes none before click 
         return super().convert(value, param, ctx)
 
 
+def is_given(ctx: click.Context, name: str) -> bool:
+    """Return whether the command line has an option, by the name of its parameter."""
+    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
 def format_option_with(forms: Iterable[str] = ()) -> Callable[[Command], Command]:
     """Add ``--format`` as ``output_format``, with further words for forms of other programs."""
     return click.option(

@@ -135,6 +135,10 @@ def test_options_of_cases_do_not_go_with_a_comparison() -> None:
     done = run("conform", "--codec", "python", "--against", "x", "--only", "record/*")
     assert done.exit_code == USAGE
     assert "--against takes no cases" in done.output
+    for option in ("--logs", "--seed"):
+        done = run("conform", "--codec", "python", option, "3")
+        assert done.exit_code == USAGE
+        assert f"{option} is for --against" in done.output
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ import click
 from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import TableColumn, count_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
-from kafkaspec.cli.options import CodecName, Seed
+from kafkaspec.cli.options import CodecName, Seed, is_given
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.conformance.badge import write_badge
 from kafkaspec.conformance.cases import Case
@@ -162,6 +162,9 @@ def conform_command(
         if cases or levels or only or resource or expected_file or badge:
             raise click.UsageError("--against takes no cases, levels, expected failures or badge")
         _compare(report, command, _words("--against", against), timeout, logs, seed)
+    for name in ("logs", "seed"):
+        if is_given(click.get_current_context(), name):
+            raise click.UsageError(f"--{name} is for --against")
     resource = resource or CaseLevel.RESOURCE in levels
     try:
         expected = read_expected(expected_file) if expected_file else []

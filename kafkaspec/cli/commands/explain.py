@@ -33,7 +33,7 @@ from kafkaspec.cli.console import (
 )
 from kafkaspec.cli.exits import USAGE
 from kafkaspec.cli.inputs import Inputs
-from kafkaspec.cli.options import CodecName, Decode, LogFormat, PathsOrUrls
+from kafkaspec.cli.options import CodecName, Decode, LogFormat, PathsOrUrls, is_given
 from kafkaspec.codecs import Origin, codec_names, get_codec
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition
@@ -178,7 +178,7 @@ def _print_assembly(
     size: int | None,
 ) -> int:
     """Print the lines of one file, and return the exit code."""
-    given = {name for name in _NOT_OF_ASSEMBLY if _is_given(ctx, name)}
+    given = {name for name in _NOT_OF_ASSEMBLY if is_given(ctx, name)}
     if given:
         options = {parameter.name: parameter.opts[0] for parameter in ctx.command.params}
         raise click.UsageError(f"{options[min(given)]} is not for --format {ASSEMBLY}")
@@ -208,10 +208,6 @@ def _print_assembly(
         what = count_text(found.wrong, "value does", "values do")
         inputs.found(f"{file}: {what} not follow from the rest: see ! and raw")
     return inputs.exit_code
-
-
-def _is_given(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 def _entry(file: Path, offset: int | None, position: int | None) -> int | None:
