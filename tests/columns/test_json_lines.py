@@ -132,6 +132,7 @@ def test_every_sequence_of_bytes_that_utf8_may_refuse(core: Core, column: Any) -
     st.booleans(),
     st.integers(0, 3),
 )
+@pytest.mark.slow
 def test_lines(
     core: Core,
     rows: list[tuple[bytes | None, int, list[tuple[bytes, bytes | None]]]],

@@ -87,6 +87,7 @@ def test_the_same_specification_reads_the_segments_of_brokers_in_other_languages
             assert counts["passed"] == sum(counts.values()) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", JUDGED, ids=lambda adapter: adapter.name)
 def test_each_failure_has_a_fault_or_choice_with_bytes(
     adapter: Adapter, cases: dict[str, Case]
@@ -108,6 +109,7 @@ def test_each_failure_has_a_fault_or_choice_with_bytes(
     "name",
     [*OURS[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in KAFKA)],
 )
+@pytest.mark.slow
 def test_our_codecs_and_kafka_answer_each_of_those_bytes(name: str, cases: dict[str, Case]) -> None:
     if name in KAFKA and not (cache_root() / "brokers" / name.partition("-")[2] / "jars").is_dir():
         pytest.skip(f"the jars of {name} are not there")

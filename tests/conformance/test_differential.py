@@ -155,6 +155,7 @@ def test_logs_that_a_testee_skips_are_counted_and_no_difference() -> None:
     assert summary["accepted"] + summary["refused"] == 150 - magics.count(0)
 
 
+@pytest.mark.slow
 def test_a_testee_that_reads_no_logs_is_an_error() -> None:
     hello = {"id": "hello", "protocol": 2, "name": "deaf", "kinds": ["type"]}
     code = f"input(); print({json.dumps(hello)!r}, flush=True); input()"

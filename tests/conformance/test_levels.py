@@ -95,6 +95,7 @@ def test_help_with_compressed_payloads_and_kinds_that_are_not_read_do_not_pass()
     assert states[CaseLevel.INDEXES] == LevelState.NOT_SUPPORTED
 
 
+@pytest.mark.slow
 def test_a_badge_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     only = ("--only-level", "records", "--only", "record/*/key.*")
     picture, endpoint = tmp_path / "badge.svg", tmp_path / "badge.json"

@@ -78,6 +78,7 @@ def test_codecs_that_disagree_are_an_error(tmp_path: Path, monkeypatch: pytest.M
         list(own_cases(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["none", "key"])
 def test_the_command_takes_a_segment(fault: str) -> None:
     path = LOGS / "plain-0" / f"{0:020}.log"
@@ -90,6 +91,7 @@ def test_the_command_takes_a_segment(fault: str) -> None:
     assert "No broker says so" in str(case["why"])
 
 
+@pytest.mark.slow
 def test_a_path_without_files_of_logs_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     done = run("conform", "--codec", "python", "--cases", str(tmp_path))

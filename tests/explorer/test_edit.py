@@ -19,7 +19,7 @@ from kafkaspec.messages.lookup import EMBEDDED
 from tests.cli.helpers import golden
 from tests.explorer.testee import Engine, needs_build
 
-pytestmark = needs_build
+pytestmark = [needs_build, pytest.mark.slow]
 
 _RECORDS = "/message/content/records/records/"
 _RECORD = re.compile(rf"{_RECORDS}(\d+)/body")

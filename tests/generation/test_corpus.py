@@ -52,6 +52,7 @@ def test_codecs_agree_with_every_verdict(cases: list[Case], codec: str) -> None:
     assert [(result.case.id, result.detail) for result in failed] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["native", "python"])
 def test_codecs_agree_with_random_cases(codec: str) -> None:
     cases = list(random_cases(300, 7))
@@ -110,6 +111,7 @@ def wrong(case: Case) -> Iterator[Case]:
             yield replace(case, expected=Items([{**items[0], name: "no such"}, *items[1:]]))
 
 
+@pytest.mark.slow
 def test_each_change_of_a_verdict_is_noticed(cases: list[Case]) -> None:
     changed = [each for case in cases[::7] for each in wrong(case)]
     with started("native") as process:
@@ -117,6 +119,7 @@ def test_each_change_of_a_verdict_is_noticed(cases: list[Case]) -> None:
     assert passed == []
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(cases: list[Case]) -> None:
     assert list(corpus(0)) == cases
     other = list(corpus(1))
@@ -189,6 +192,7 @@ def test_an_empty_list_is_refused(tmp_path: Path) -> None:
         list(read_cases(tmp_path))
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_folder_that_conform_takes(tmp_path: Path) -> None:
     folder = tmp_path / "corpus"
     made = run("generate", folder, "--format", "json")
@@ -205,6 +209,7 @@ def test_the_command_writes_a_folder_that_conform_takes(tmp_path: Path) -> None:
     assert "exists already" in again.stderr
 
 
+@pytest.mark.slow
 def test_conform_names_a_damaged_list(tmp_path: Path) -> None:
     (tmp_path / LIST).write_text("{}\n", encoding="utf-8")
     result = run("conform", "--codec", "native", "--cases", tmp_path)

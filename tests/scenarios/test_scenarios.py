@@ -107,6 +107,7 @@ def shown(record: ks.Record) -> dict[str, Any]:
 
 @pytest.mark.parametrize("codec", ["native", "python"])
 @pytest.mark.parametrize("name", [n for n in UNDAMAGED if n != "groups"])
+@pytest.mark.slow
 def test_readers_deliver_the_records(made: dict[str, Made], name: str, codec: str) -> None:
     if codec not in codec_names():
         pytest.skip(f"{codec} is not built")
@@ -131,6 +132,7 @@ def test_readers_deliver_the_records(made: dict[str, Made], name: str, codec: st
 
 
 @pytest.mark.parametrize("name", UNDAMAGED)
+@pytest.mark.slow
 def test_nothing_is_lost(made: dict[str, Made], name: str) -> None:
     for directory in made[name].expected["logs"]:
         with ks.open(made[name].path / directory) as log:
@@ -164,6 +166,7 @@ def rows(kind: str, *arguments: str | Path) -> list[dict[str, Any]]:
     return [row for row in map(json.loads, output) if row["type"] == kind]
 
 
+@pytest.mark.slow
 def test_every_transaction_is_listed(made: dict[str, Made]) -> None:
     here = made["transactions"]
     keys = ("producer_id", "producer_epoch", "first_offset", "marker", "outcome")
@@ -222,6 +225,7 @@ def test_the_stale_replica_has_to_truncate(made: dict[str, Made]) -> None:
 
 
 @pytest.mark.parametrize("name", UNDAMAGED)
+@pytest.mark.slow
 def test_stats_count_what_is_there(made: dict[str, Made], name: str) -> None:
     here = made[name]
     counted: Counter[Path] = Counter()
@@ -235,6 +239,7 @@ def test_stats_count_what_is_there(made: dict[str, Made], name: str) -> None:
     })  # fmt: skip
 
 
+@pytest.mark.slow
 def test_gaps_are_what_was_compacted_away(made: dict[str, Made]) -> None:
     ((path, facts),) = made["compaction"].partitions()
     gaps = rows("gap", "gaps", path)
@@ -301,6 +306,7 @@ def test_refusals(tmp_path: Path) -> None:
         scenario("legacy", tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_writes_scenarios(tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run(

@@ -60,6 +60,7 @@ def test_a_bad_one_is_found(tmp_path: Path, part: str, problem: str) -> None:
     assert found.endswith(problem)
 
 
+@pytest.mark.slow
 def test_hosts_are_asked_for_what_the_site_links() -> None:
     answers = {"/there": "200 OK", "/closed": "403 Forbidden", "/gone": "404 Not Found"}
 

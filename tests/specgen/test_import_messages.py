@@ -166,6 +166,7 @@ def test_sentences_and_enumerations_stay(tmp_path: Path) -> None:
     assert later.count("TODO: say what step is.") == 1
 
 
+@pytest.mark.slow
 def test_the_first_release_that_knows_a_key_stays_and_is_compared(tmp_path: Path) -> None:
     imported(tmp_path, ROSTER_KEY, ROSTER)
     path = tmp_path / "spec/messages/consumer_offsets/roster_key.ksy"
