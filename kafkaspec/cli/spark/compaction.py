@@ -20,7 +20,7 @@ from kafkaspec.writing.carried import Carried
 
 OUTPUT = Output(
     compaction=line(
-        "kafkaspec.spark.jobs.compaction:CleanedLog",
+        "kafkaspec.spark.jobs.cleaned:CleanedLog",
         removed=dict[str, int],
         without=("notes", "error", "missing", "checkpoints"),
     ),

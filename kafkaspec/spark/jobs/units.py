@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.spark.paths import SegmentFile
+from kafkaspec.spark.schema import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -102,8 +103,6 @@ def rows_of(
     tasks: int | None = None,
 ) -> DataFrame:
     """Return the record batches of ``function`` for the units as a DataFrame; see ``computed``."""
-    from kafkaspec.spark.schema import spark_schema  # needs PySpark, which --help does not
-
     kinds = spark_schema(schema)
     if not units:
         return spark.createDataFrame([], kinds)
