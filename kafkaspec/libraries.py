@@ -41,7 +41,7 @@ LIBRARIES: Final = (
 )
 """Libraries that the extension uses where they are; none of them is required."""
 LOADER: Final = ("dl",) if sys.platform == "linux" else ()
-"""What else the extension is linked with, as the linker takes it."""
+"""Libraries with which the extension loads those that it was not linked with."""
 _INSTALL: Final = ("apt-get install", "dnf install", "apk add")
 
 

@@ -55,7 +55,7 @@ _ABSENT: Final = frozenset({"None", "OptionalLong.empty"})
 
 _OPEN: Final = "open"
 _DELIVERED: Final = (None, "committed")
-"""What producers say about the transactions of the records that ``read_committed`` delivers."""
+"""Producer outcomes of a transaction whose records ``read_committed`` delivers."""
 
 MAX_EVIDENCE: Final = 1 << 28
 """Limit for the decompressed texts of a version in bytes; the largest has a hundredth of that."""

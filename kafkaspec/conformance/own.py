@@ -32,7 +32,7 @@ KINDS: Final = {
     names.TRANSACTION_INDEX: RequestKind.TRANSACTION_INDEX,
     names.PRODUCER_SNAPSHOT: RequestKind.PRODUCER_SNAPSHOT,
 }
-"""What the files of a suffix are."""
+"""Kinds of request by the suffix of a file."""
 _CATEGORIES: Final = {
     RequestKind.LOG: "segment",
     RequestKind.CONTROL_RECORDS: "control",

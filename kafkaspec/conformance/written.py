@@ -26,7 +26,7 @@ WRITTEN: Final = (
     "magic", "compression", "producer_id", "producer_epoch", "base_sequence", "transactional",
     "partition_leader_epoch",
 )  # fmt: skip
-"""What a request says about the entries to write, by the names of ``kafkaspec.encode``."""
+"""Members of a request about the entries to write, named as in ``kafkaspec.encode``."""
 
 _JUDGES: Final = ("native", "python")
 
