@@ -14,6 +14,7 @@ from kafkaspec.assembly.values import (
     encoded_node,
     given,
     holds_bytes,
+    integer,
     is_null,
     is_plain,
     takes,
@@ -352,9 +353,8 @@ class Assembler:
 
     def _followed(self, node: Node, number: int) -> int:
         """Set a number that follows from others; return what the node then has."""
-        try:
-            written = int(str(node.value), 0)
-        except ValueError:
+        written = integer(str(node.value))
+        if written is None:
             return number
         if written == number or node.forced:
             return written

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any, Final
 
@@ -15,6 +16,17 @@ from kafkaspec.options import did_you_mean
 NULL: Final = Word("null")
 _TRUTH: Final = {"false": 0, "true": 1}
 _FLOATS: Final = {4: ">f", 8: ">d"}
+INTEGER: Final = (
+    r"[-+]?(?:0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+"
+    r"|0(?:_?0)*|[1-9](?:_?[0-9])*)"
+)
+"""How a whole number is written, for the explorer too: as in Python."""
+DECIMAL: Final = (
+    r"[nN][aA][nN]|[-+]?(?:[iI][nN][fF](?:[iI][nN][iI][tT][yY])?"
+    r"|(?:[0-9](?:_?[0-9])*(?:\.(?:[0-9](?:_?[0-9])*)?)?|\.[0-9](?:_?[0-9])*)"
+    r"(?:[eE][-+]?[0-9](?:_?[0-9])*)?)"
+)
+"""How a number with a point is written, for the explorer too: as in Python."""
 
 
 def is_plain(field: FieldLayout) -> bool:
@@ -140,9 +152,16 @@ def _number(field: FieldLayout, word: Word) -> int | float | None:
     for number, (name, _) in ENUMS.get(field.enum, {}).items():
         if word == name:
             return number
+    if field.kind is Kind.FLOAT:
+        return float(word) if re.fullmatch(DECIMAL, word) else None
+    return integer(word)
+
+
+def integer(word: str) -> int | None:
+    """Return the whole number that a word is, None for none."""
     try:
-        return float(word) if field.kind is Kind.FLOAT else int(word, 0)
-    except ValueError:
+        return int(word, 0) if re.fullmatch(INTEGER, word) else None
+    except ValueError:  # more digits than Python reads, and no field holds
         return None
 
 

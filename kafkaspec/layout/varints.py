@@ -8,6 +8,9 @@ from typing import Final
 BITS: Final = {"varint32": 32, "varint64": 64, "unsigned_varint32": 32}
 """Bits of an integer, by the name of its scalar type."""
 
+SIGNED: Final = frozenset({"varint32", "varint64"})
+"""The scalar types whose integers are stored as zig-zag codes, which have a sign."""
+
 MORE: Final = 0x80
 """The bit of a byte that another one follows."""
 

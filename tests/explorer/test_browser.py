@@ -525,6 +525,31 @@ def test_what_follows_is_edited_by_force(page: Explorer) -> None:
     assert _saved_file(page)[1] == assemble("\n".join(text))[0]
 
 
+def test_records_are_added_copied_and_removed(page: Explorer) -> None:
+    """What is saved is what the commands read; the page shows where one is."""
+    source = log("codec-none-0")
+    with ks.open(source) as opened:
+        first = next(iter(opened.batches())).num_records
+    page.open(source)
+    total = page.rows("records")
+    assert total == first
+    page.choose("records", 0)
+    page.page.click("#duplicate-record")
+    page.until("document.querySelector('#records').ariaRowCount", str(total + 2))
+    page.page.wait_for_selector("#records-1[aria-selected=true]")
+    page.page.click("#add-record")
+    page.until("document.querySelector('#records').ariaRowCount", str(total + 3))
+    page.page.wait_for_selector("#records-2[aria-selected=true]")
+    page.choose("records", 0)
+    page.page.click("#remove-record")
+    page.until("document.querySelector('#records').ariaRowCount", str(total + 2))
+    assert page.page.locator("#damage li").count() == 0
+    data = _saved_file(page)[1]
+    found = list(ks.decode(data))[: total + 1]
+    assert [record.key for record in found[:2]] == [b"single", None]
+    assert found[1].value is None
+
+
 def test_records_of_a_compressed_batch_are_not_edited(page: Explorer) -> None:
     page.open(log("codec-gzip-0"))
     page.choose("records", 0)
@@ -533,6 +558,9 @@ def test_records_of_a_compressed_batch_are_not_edited(page: Explorer) -> None:
     ).click()
     page.page.wait_for_selector(".trouble:has-text('kafkaspec assemble compresses them again')")
     assert page.page.locator("#edit").count() == 0
+    page.page.click(".trouble .close")
+    page.page.click("#duplicate-record")
+    page.page.wait_for_selector(".trouble:has-text('kafkaspec assemble compresses them again')")
 
 
 def test_an_edited_commit_is_what_groups_says(page: Explorer, tmp_path: Path) -> None:

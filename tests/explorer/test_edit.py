@@ -15,7 +15,7 @@ from kafkaspec.assembly import assemble, listing
 from kafkaspec.assembly.bytes import STORED
 from kafkaspec.assembly.grammar import REST, Node, Word, read
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.messages.lookup import EMBEDDED
+from kafkaspec.messages.lookup import EMBEDDED, MESSAGES
 from tests.cli.helpers import golden
 from tests.explorer.testee import Engine, needs_build
 
@@ -231,3 +231,184 @@ def test_the_bytes_of_a_key_alone(engine: Engine, tmp_path: Path) -> None:
     (found,) = ks.decode(_bytes(inner))
     assert found.key == b"longer key"
     assert "len_value follows from the rest" in refused["error"]["detail"]
+
+
+_CHANGES = ("add", "duplicate", "remove")
+_EMPTY = """\
+-
+  len_body: 0
+  body:
+    attributes: 0
+    timestamp_delta: 0
+    offset_delta: 0
+    key: null
+    value: null
+    num_headers: 0
+    headers: []"""
+
+
+def _changed(text: str, index: int, change: str) -> str:
+    """The text of a batch with a record more or less."""
+    lines = text.split("\n")
+    (top,) = read(text, "")
+    place: Node | None = top
+    for name in ("message", "content", "records", "records"):
+        assert place
+        place = place.part(name)
+    assert place
+    starts = [item.line - 1 for item in place.parts or ()]
+    if not starts:
+        assert lines[place.line - 1].endswith(": []")
+        lines[place.line - 1] = lines[place.line - 1].removesuffix(" []")
+        starts = [place.line]
+    starts.append(len(lines))
+    item = lines[starts[index] : starts[index + 1]] if index >= 0 else []
+    after = starts[index + 1]
+    if change == "remove":
+        if len(starts) == 2:
+            lines[place.line - 1] += " []"
+        return "\n".join([*lines[: starts[index]], *lines[after:]])
+    own = item
+    if change == "add":
+        indent = " " * (2 + len(lines[place.line - 1]) - len(lines[place.line - 1].lstrip()))
+        own = [indent + line for line in _EMPTY.split("\n")]
+    return "\n".join([*lines[:after], *own, *lines[after:]])
+
+
+def test_records_are_added_and_removed_as_in_the_text(engine: Engine, tmp_path: Path) -> None:
+    """One change after the other, with numbers that follow and numbers that were forced."""
+    luck = random.Random(7)
+    path = tmp_path / f"{0:020}.log"
+    records = [ks.Record(n, n, b"key %d" % n, b"value", (("h", b"x"),)) for n in range(4)]
+    path.write_bytes(ks.encode(records))
+    for edit in (
+        None,
+        ("offset_delta: 2", "offset_delta: 70 !"),
+        ("num_records: 4", "num_records: 4 !"),
+    ):
+        text = "\n".join(listing(path))
+        if edit is not None:
+            path.write_bytes(assemble(text.replace(*edit, 1))[0])
+        given = path.read_bytes()
+        calls: list[list[Any]] = []
+        expected = []
+        size = 4
+        for number in range(40):
+            change = luck.choice(_CHANGES if number > 8 else ("remove",)) if size else "add"
+            index = luck.randrange(size) if size else -1
+            text = _changed("\n".join(listing(path)), index, change)
+            made = assemble(text)[0]
+            calls += [["changeRecords", 1, 0, index, change], ["bytes", 1, 0, 1 << 20]]
+            expected.append(made)
+            size += -1 if change == "remove" else 1
+            path.write_bytes(made)
+        path.write_bytes(given)
+        _, *answers = engine.call([path], *calls)
+        for call, edited, data, bytes_ in zip(
+            calls[::2], answers[::2], answers[1::2], expected, strict=True
+        ):
+            assert "result" in edited, (edit, call, edited)
+            assert _bytes(data) == bytes_, (edit, call)
+
+
+@pytest.mark.parametrize("partition", ["codec-gzip-0", "headers-0"])
+def test_records_of_golden_batches(engine: Engine, partition: str) -> None:
+    """Batches of a broker, one change each; compressed ones say why not."""
+    path = next(iter(golden("4.3.1", partition).glob("*.log")))
+    with ks.open(path) as log:
+        batches = list(log.batches())
+    calls: list[list[Any]] = []
+    for row, batch in enumerate(batches):
+        change = _CHANGES[row % 3]
+        assert batch.num_records is not None
+        index = row % batch.num_records
+        calls += [["changeRecords", 1, row, index, change], ["bytes", 1, 0, 1 << 24], ["undo", 1]]
+    _, *answers = engine.call([path], *calls)
+    data = path.read_bytes()
+    for row, batch in enumerate(batches):
+        edited, found, _ = answers[3 * row : 3 * row + 3]
+        if batch.compression:
+            assert "kafkaspec assemble compresses them" in edited["error"]["detail"]
+            assert _bytes(found) == data
+            continue
+        text = "\n".join(listing(path, batch.position))
+        made, _ = assemble(_changed(text, calls[3 * row][3], calls[3 * row][4]))
+        assert _bytes(found) == data[: batch.position] + made + data[batch.end :], row
+
+
+_NUMERALS = (
+    "0", "00", "0_0", "010", "1_000", "1__000", "_1", "1_", "+7", "-7", "--7", "0x1F", "0X1f",
+    "0x_f", "0x", "0o17", "0O17", "017", "0b101", "0b2", "1e3", "1.0", "\u0661\u0662", "\uff11",
+    "1 000", "0x1_f",
+)  # fmt: skip
+
+
+def test_numerals_are_read_by_one_rule(engine: Engine, tmp_path: Path) -> None:
+    """What is a number for ``assemble`` is that number in the explorer, and nothing else is."""
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(ks.encode([ks.Record(0, 0, b"key", b"value")]))
+    text = "\n".join(listing(path))
+    assert "  base_offset: 0\n" in text
+    row: dict[str, Any] = {"what": "row", "row": 0}
+    calls: list[list[Any]] = []
+    for word in _NUMERALS:
+        calls += [
+            ["edit", 1, row, "/base_offset", word],
+            ["bytes", 1, 0, 1 << 20],
+            ["undo", 1],
+        ]
+    _, *answers = engine.call([path], *calls)
+    numbers = 0
+    for word, edited, data in zip(_NUMERALS, answers[::3], answers[1::3], strict=True):
+        try:
+            made = assemble(text.replace("base_offset: 0", f"base_offset: {word}", 1))[0]
+        except KafkaSpecError:
+            assert "error" in edited, word
+            continue
+        numbers += 1
+        assert _bytes(data) == made, (word, edited)
+    assert 10 < numbers < len(_NUMERALS)
+
+
+_DECIMALS = (
+    "0", "010", "1_000.5", "1__0", "1.", ".5", ".", "+1e3", "-1E-3", "1e", "inf", "-Infinity",
+    "nan", "NaN", "-nan", "infinit", "0x10", "\u0661", "1e999", "5e-324", "0.1",
+)  # fmt: skip
+
+_QUOTA = "client_quota_record.client_quota_record"
+_RATE = f"""\
+{_QUOTA}:
+  frame_version: 1
+  api_key: {next(each.number for each in MESSAGES if each.key == _QUOTA)}
+  schema_version: 0
+  entity: []
+  key: "rate"
+  value: {{}}
+  remove: 0
+  tagged_fields:
+    num_fields: 0
+    fields: []"""
+
+
+def test_decimals_are_read_by_one_rule(engine: Engine, tmp_path: Path) -> None:
+    """The same for a field that holds a number with a point, in a record of the metadata log."""
+
+    def log_of(word: str) -> bytes:
+        value, _ = assemble(_RATE.format(word))
+        return ks.encode([ks.Record(0, 0, None, value)])
+
+    path = tmp_path / "__cluster_metadata-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(log_of("2.5"))
+    calls: list[list[Any]] = []
+    for word in _DECIMALS:
+        target = {"what": "value", "row": 0, "index": 0}
+        calls += [["edit", 1, target, "/value", word], ["bytes", 1, 0, 1 << 20], ["undo", 1]]
+    _, *answers = engine.call([path], *calls)
+    for word, edited, data in zip(_DECIMALS, answers[::3], answers[1::3], strict=True):
+        try:
+            made = log_of(word)
+        except KafkaSpecError:
+            assert "error" in edited, word
+            continue
+        assert _bytes(data) == made, (word, edited)

@@ -14,10 +14,11 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.headers import KINDS
 from kafkaspec.analysis.consequences import CONSEQUENCES, consequence_of, of_message
 from kafkaspec.analysis.reasons import Area, Consequence, FindingReason
+from kafkaspec.assembly.values import DECIMAL, INTEGER
 from kafkaspec.compression import DEFAULT_MAX_OUTPUT, NAMES
 from kafkaspec.conversion.fields import has_values, own_fields
 from kafkaspec.files import names as files
-from kafkaspec.layout import EntryKind, FieldLayout, FileLayout, TypeLayout, names
+from kafkaspec.layout import EntryKind, FieldLayout, FileLayout, TypeLayout, names, varints
 from kafkaspec.layout.framing import LOG_FRAMING, MESSAGE_PATH, checksum_of
 from kafkaspec.log.batch import NO_TIMESTAMP_TYPE, TIMESTAMP_TYPES
 from kafkaspec.log.legacy import has_relative_offsets
@@ -57,6 +58,8 @@ def facts() -> dict[str, Any]:
             for header in KINDS
         },
         "readBy": [names.MAGIC, names.COMPRESSION],
+        "varints": {name: [n, name in varints.SIGNED] for name, n in varints.BITS.items()},
+        "numerals": {"integer": INTEGER, "decimal": DECIMAL},
         "numbered": [names.OFFSET_DELTA, names.LAST_OFFSET_DELTA],
         "codecs": list(NAMES),
         "timestampTypes": list(TIMESTAMP_TYPES),

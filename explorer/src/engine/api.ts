@@ -263,6 +263,9 @@ export interface FieldTree {
   error: ErrorData | null;
 }
 
+/** What is done with a record as a whole. */
+export type RecordChange = 'add' | 'duplicate' | 'remove';
+
 /** What a tree is wanted of. */
 export type TreeTarget =
   | { what: 'row'; row: number } // header and, without compression, nothing of the records
@@ -455,6 +458,11 @@ export interface Engine {
    * would be; `bytes` gives what to save.
    */
   edit(file: FileId, target: TreeTarget, path: string, text: string): Promise<FileInfo>;
+  /**
+   * Add an empty record after one (-1 for before the first), put a copy of it after it, or remove it.
+   * Numbers, counts, lengths and the checksum follow as `kafkaspec assemble` writes them.
+   */
+  changeRecords(file: FileId, row: number, index: number, change: RecordChange): Promise<FileInfo>;
   /** Take the last edit back. */
   undo(file: FileId): Promise<FileInfo>;
   /** Entries of a file that is not a segment. */

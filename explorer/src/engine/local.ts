@@ -2,7 +2,7 @@
 import {
   EngineError, ROW, type Comparison, type Content, type Engine, type Facts, type FieldTree, type FileId,
   type FieldNode, type FileInfo, type FileInput, type Finding, type KeyProgress, type KeyQuery, type LookUp, type Options,
-  type RecordPage, type RecordView, type Rows, type ScanProgress, type ScanResult, type Table, type TreeTarget,
+  type RecordChange, type RecordPage, type RecordView, type Rows, type ScanProgress, type ScanResult, type Table, type TreeTarget,
 } from './api';
 import { Batch, type RawRecord, type Slice } from './log/batch';
 import { compareIndex, compareReplicas } from './files/compare';
@@ -13,7 +13,7 @@ import { Log, pause, stopIfAborted } from './log/log';
 import {
   difference, find, follows, isPlain, readValue, rebuilt, shapeOf, unencodable, writtenValue, type Editable, type Written,
 } from './files/edit';
-import { editedHeader, editedRecord, refuseCompressed } from './log/edit';
+import { changedRecords, editedHeader, editedRecord, refuseCompressed } from './log/edit';
 import { findOffset, findTime } from './files/lookup';
 import { controlJson, decodeControl, decodeRecord, messageJson } from './messages/messages';
 import { byContent, byName, isLog, partitionOf, split } from './files/names';
@@ -410,10 +410,25 @@ export class LocalEngine implements Engine {
         }
         if (wrong !== null) throw unencodable(`a reader finds other fields then: ${wrong}; ! after the value keeps it`);
       }
-      file.before.push(file.source);
-      this.replace(file, new EditedSource(file.source, part.start, part.end, bytes));
-      return { ...file.info };
+      return this.put(file, part.start, part.end, bytes);
     });
+  }
+
+  changeRecords(id: FileId, row: number, index: number, change: RecordChange): Promise<FileInfo> {
+    return guard(async () => {
+      const file = this.logOf(id);
+      if (row >= file.log.rows.count) await this.scanned(id);
+      const batch = await this.batch(file, row);
+      const bytes = changedRecords(batch, index, change);
+      return this.put(file, batch.position, batch.position + batch.bytes.length, bytes);
+    });
+  }
+
+  /** Read a part of a file from other bytes from now on. */
+  private put(file: OpenFile, start: number, end: number, bytes: Uint8Array): FileInfo {
+    file.before.push(file.source);
+    this.replace(file, new EditedSource(file.source, start, end, bytes));
+    return { ...file.info };
   }
 
   undo(id: FileId): Promise<FileInfo> {

@@ -14,7 +14,7 @@ export type Answer =
 
 /** Methods of `Engine` that take a callback, and which argument it is; `options` is the last one. */
 export const METHODS: Record<string, { callback?: number; options?: number }> = {
-  facts: {}, open: {}, close: {}, rows: {}, findings: {}, rowAt: {}, content: {}, bytes: {}, tree: {}, written: {}, edit: {}, undo: {},
+  facts: {}, open: {}, close: {}, rows: {}, findings: {}, rowAt: {}, content: {}, bytes: {}, tree: {}, written: {}, edit: {}, changeRecords: {}, undo: {},
   table: {}, findOffset: {}, findTime: {},
   scan: { callback: 1, options: 2 },
   records: { options: 5 },

@@ -82,14 +82,10 @@ export function isPlain(field: FieldFacts): boolean {
 
 // -- values to bytes ---------------------------------------------------------------------------
 
-const VARINTS: Record<string, [number, boolean]> = {
-  varint32: [32, true], unsigned_varint32: [32, false], varint64: [64, true],
-};
-
 /** Bits of a field that holds an integer, and whether it has a sign. */
 function widthOf(field: FieldFacts): [number, boolean] {
   if (field.kind === 'bits') return [field.width ?? 1, false];
-  return VARINTS[scalarOf(field) ?? ''] ?? [8 * (field.size ?? 0), field.signed ?? false];
+  return FACTS.varints[scalarOf(field) ?? ''] ?? [8 * (field.size ?? 0), field.signed ?? false];
 }
 
 function takes(field: FieldFacts): string {
@@ -102,15 +98,24 @@ function takes(field: FieldFacts): string {
   return `${names.length ? `${names.join(', ')}, or ` : ''}a number from ${signed ? -high - 1n : 0} to ${high}`;
 }
 
+const INTEGER = new RegExp(`^(?:${FACTS.numerals.integer})$`, 'u');
+const DECIMAL = new RegExp(`^(?:${FACTS.numerals.decimal})$`, 'u');
+
+/** A number with a point, as Python writes it; null for none. */
+function decimalOf(word: string): number | null {
+  if (!DECIMAL.test(word)) return null;
+  const plain = word.toLowerCase().replaceAll('_', '');
+  return Number(plain.replace(/inf(?:inity)?/u, 'Infinity').replace(/^nan$/u, 'NaN'));
+}
+
 export function numberOf(field: FieldFacts, word: string): bigint | null {
   if (field.boolean && (word === 'true' || word === 'false')) return word === 'true' ? 1n : 0n;
   for (const [number, [name]] of Object.entries(FACTS.enums[field.enum ?? ''] ?? {})) {
     if (name === word) return BigInt(number);
   }
-  const found = /^([-+]?)(0x[0-9a-f]+|[0-9]+)$/iu.exec(word);
-  if (!found) return null;
-  const size = BigInt(found[2]!);
-  return found[1] === '-' ? -size : size;
+  if (!INTEGER.test(word)) return null;
+  const size = BigInt(word.replace(/[-+_]/gu, ''));
+  return word.startsWith('-') ? -size : size;
 }
 
 function fits(field: FieldFacts, number: bigint): boolean {
@@ -146,6 +151,29 @@ export function bytesField(field: FieldFacts, bytes: Uint8Array | null): Uint8Ar
   return joined(bytes === null ? [length] : [length, bytes]);
 }
 
+/** A structure of zeros, nulls and no items, with the lengths that follow. */
+export function blank(key: string): Uint8Array {
+  const { fields } = typeFacts(key);
+  const made = new Map<string, Uint8Array>();
+  let bits = 0;
+  const own = fields.filter((field) => field.kind !== 'guard' && !field.repeated);
+  for (const field of own) {
+    if (field.kind === 'bits') {
+      bits += field.width ?? 1;
+      made.set(field.id, new Uint8Array(bits % 8 ? 0 : bits / 8));
+      if (bits % 8 === 0) bits = 0;
+    } else if (!isPlain(field)) made.set(field.id, blank(field.type!));
+    else if (holdsBytes(field)) made.set(field.id, bytesField(field, scalarOf(field) === 'nullable_bytes' ? null : new Uint8Array(0)));
+    else if (field.kind === 'float') made.set(field.id, new Uint8Array(field.size!));
+    else made.set(field.id, integer(field, BigInt(field.constant ?? 0)));
+  }
+  for (const field of own) {
+    if (field.derive !== 'len') continue;
+    made.set(field.id, integer(field, BigInt(made.get(field.derive_from!)!.length + (field.derive_plus ?? 0))));
+  }
+  return joined([...made.values()]);
+}
+
 /** The bytes that a person's value is in a field that is not in bits. */
 function encoded(field: FieldFacts, value: Written): Uint8Array {
   const refused = (): EngineError => {
@@ -162,10 +190,11 @@ function encoded(field: FieldFacts, value: Written): Uint8Array {
     return bytesField(field, null);
   }
   if (field.kind === 'float') {
-    if (value.bytes !== null || Number.isNaN(Number(value.word))) throw refused();
+    const number = value.bytes === null ? decimalOf(value.word) : null;
+    if (number === null) throw refused();
     const view = new DataView(new ArrayBuffer(field.size!));
-    if (field.size === 4) view.setFloat32(0, Number(value.word));
-    else view.setFloat64(0, Number(value.word));
+    if (field.size === 4) view.setFloat32(0, number);
+    else view.setFloat64(0, number);
     return new Uint8Array(view.buffer);
   }
   const number = value.bytes === null ? numberOf(field, value.word) : null;

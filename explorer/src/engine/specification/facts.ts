@@ -91,6 +91,10 @@ interface AllFacts {
   >;
   /** Names in a header that say how what may be compressed is read. */
   readBy: string[];
+  /** Bits of integers of variable length, and whether they have a sign. */
+  varints: Record<string, [number, boolean]>;
+  /** Patterns of numbers as a person writes them. */
+  numerals: { integer: string; decimal: string };
   /** Fields that number the records of a batch: of a record, and of the last one. */
   numbered: [string, string];
   codecs: string[];

@@ -14,6 +14,7 @@ import {
   type Finding,
   type KeyHit,
   type LookUp,
+  type RecordChange,
   type RecordPage,
   type RecordView,
   type ScanResult,
@@ -352,6 +353,20 @@ export async function edit(path: string, text: string): Promise<void> {
   await attempt(async () => {
     await showEdited(file, await engine().edit(file.info.id, target(file), path, text));
     said.value = 'Edited: lengths and checksums follow. The file itself stays as it is.';
+  });
+}
+
+/** Add an empty record after the chosen one (or the last), copy it, or remove it. */
+export async function changeRecord(change: RecordChange): Promise<void> {
+  const file = current.value;
+  const held = page.value;
+  if (!file?.isLog || row.value < 0 || !held) return;
+  const index = record.value >= 0 || change !== 'add' ? record.value : held.total - 1;
+  await attempt(async () => {
+    const info = await engine().changeRecords(file.info.id, row.value, index, change);
+    record.value = change === 'remove' ? Math.min(index, held.total - 2) : index + 1;
+    await showEdited(file, info);
+    said.value = 'Edited: numbers, lengths and checksums follow. The file itself stays as it is.';
   });
 }
 

@@ -8,6 +8,7 @@ import { chosen as chosenFiles, dropped, SERVED } from '../state/input';
 import {
   attempt,
   busy,
+  changeRecord,
   closeAll,
   current,
   files,
@@ -176,6 +177,32 @@ function Edits({ file }: { file: Open }): JSX.Element | null {
   );
 }
 
+const CHANGES = [
+  ['add', 'Add', 'Add an empty record after this one'],
+  ['duplicate', 'Duplicate', 'Put a copy of this record after it'],
+  ['remove', 'Remove', 'Remove this record from its batch'],
+] as const;
+
+/** What is done with whole records; why it is not, is said where it is tried. */
+function RecordEdits(): JSX.Element | null {
+  if (!page.value || page.value.error) return null;
+  return (
+    <span class="changes">
+      {CHANGES.map(([change, text, title]) => (
+        <button
+          class="small"
+          id={`${change}-record`}
+          title={title}
+          disabled={change !== 'add' && record.value < 0}
+          onClick={() => void changeRecord(change)}
+        >
+          {text}
+        </button>
+      ))}
+    </span>
+  );
+}
+
 function Panels({ file }: { file: Open }): JSX.Element {
   const log = file.isLog;
   const tabs = log
@@ -206,6 +233,7 @@ function Panels({ file }: { file: Open }): JSX.Element {
             <div class="bar">
               <h2>Records</h2>
               <span class="facts">{page.value ? many(page.value.total, 'record') : ''}</span>
+              <RecordEdits />
               <span class="right">
                 <button class="small" id="show-json" onClick={() => void showJson()}>
                   JSON
