@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from base64 import b64decode
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.columns.json_lines import bytes_value
+from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
 
@@ -57,6 +59,42 @@ def json_values(array: pa.Array, *, messages: bool = False) -> list[Any]:
     if messages and types.is_fixed_size_binary(kind) and kind.byte_width == kafka_uuid.SIZE:
         return [None if i is None else kafka_uuid.bytes_to_text(i) for i in array.to_pylist()]
     return _leaves(array)
+
+
+def array_of(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return the array of a message whose values ``json_values`` gives: its reverse.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a value is not one of that type.
+    """
+    try:
+        return pa.array([_of_json(value, kind) for value in values], kind)
+    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+        raise make_error(Reason.UNENCODABLE, str(error)) from None
+
+
+def _of_json(value: Any, kind: pa.DataType) -> Any:
+    types = pa.types
+    if value is None:
+        return None
+    if types.is_struct(kind):
+        names = {field.name for field in kind}
+        if unknown := sorted(value.keys() - names):
+            raise ValueError(f"unknown field {unknown[0]!r}; there are {', '.join(sorted(names))}")
+        value = dict.fromkeys(_SELDOM & names, ()) | value
+        return {field.name: _of_json(value.get(field.name), field.type) for field in kind}
+    if types.is_list(kind):
+        return [_of_json(item, kind.value_type) for item in value]
+    if types.is_fixed_size_binary(kind) and kind.byte_width == kafka_uuid.SIZE:
+        found = kafka_uuid.from_text(value)
+        if found is None:
+            raise ValueError(f"{value!r} is not an id")
+        return found.bytes
+    if types.is_binary(kind) or types.is_fixed_size_binary(kind):
+        if isinstance(value, dict):
+            return b64decode(value["base64"], validate=True)
+        return value.encode() if value else b""
+    return value
 
 
 def json_lines(batch: pa.RecordBatch, *, compact: bool) -> bytes:
