@@ -44,6 +44,8 @@ ARENA: int
 OTHER_FORM: int
 NO_ROOM: int
 MOST_BYTES: int
+LINE_PIECES: int
+LINE_DEPTH: int
 
 COLUMNS: tuple[tuple[str, int, int, int], ...]
 KINDS: tuple[tuple[str, tuple[str, ...], int, int, int, int], ...]
@@ -136,7 +138,7 @@ def json_lines(
     columns: tuple[tuple[Any, ...] | None, ...],
     first: int,
     rows: int,
-    base64: bool,
+    how: int,
     out: Buffer,
     /,
 ) -> tuple[int, int, int]: ...

@@ -72,6 +72,9 @@ class LineForm(IntEnum):
     """The size of a byte string in four bytes, big endian, -1 for null."""
     EQUATED = 7
     """Pairs as they are, ``a=b,c=NULL``."""
+    NESTED = 8
+    """The pieces that follow, ``lowest`` of them: of a structure, or for each item of a list. The
+    texts are that of null, and of a list its start, separator and end."""
 
 
 LinePiece = tuple[bytes, int, tuple[bytes, ...], LineForm]
@@ -108,11 +111,19 @@ class Lines:
         core: the extension.
         plan: the pieces.
         base64: whether bytes that are UTF-8 are base64 in JSON too.
+        compact: whether no blank is in the JSON of a value.
     """
 
-    def __init__(self, core: Core, plan: Iterable[LinePiece], *, base64: bool = False) -> None:
+    def __init__(
+        self,
+        core: Core,
+        plan: Iterable[LinePiece],
+        *,
+        base64: bool = False,
+        compact: bool = False,
+    ) -> None:
         self._core = core
-        self._base64 = base64
+        self._how = base64 | compact << 1
         self._plan = tuple(plan)
 
     def of(
@@ -130,7 +141,7 @@ class Lines:
         while first < rows:
             out = self._core.module.memory(size)
             first, used, needed = self._core.module.json_lines(
-                self._plan, given, first, rows, self._base64, out
+                self._plan, given, first, rows, self._how, out
             )
             size = needed + needed // 4 if needed else _AT_ONCE
             if used:
@@ -217,6 +228,23 @@ def pairs(
         at: number of the first row in ``offsets``.
     """
     return (at, offsets, items, keys, values)
+
+
+def nested(
+    validity: Buffer | None = None,
+    offsets: Buffer | None = None,
+    items: int = 0,
+    at: int = 0,
+) -> LineColumn:
+    """Return a column of structures, or of lists.
+
+    Args:
+        validity: a bit for each row, 0 for null; None if nothing is null.
+        offsets: of lists, where the items of each row begin, and where the last ones end.
+        items: number of items, which are the rows of the columns in the lists.
+        at: number of the first row in the buffers.
+    """
+    return (at, validity, offsets, items)
 
 
 def column_of(columns: Columns, name: str) -> LineColumn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from base64 import b64decode
+from collections.abc import Callable
 from typing import Any, Final
 
 import pyarrow as pa
@@ -15,10 +16,12 @@ from kafkaspec.errors import Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout.names import TAGGED_FIELDS, UNUSED
 
-_SELDOM: Final = frozenset({TAGGED_FIELDS, UNUSED})
+SELDOM: Final = frozenset({TAGGED_FIELDS, UNUSED})
 """Fields of messages that are left out where there is nothing in them."""
 
-_RECORD_TIME: Final = pa.timestamp("ms", "UTC")
+TIME: Final = "timestamp"
+HEADERS: Final = "headers"
+RECORD_TIME: Final = pa.timestamp("ms", "UTC")
 
 
 def json_rows(table: pa.Table) -> list[dict[str, Any]]:
@@ -53,7 +56,7 @@ def json_values(array: pa.Array, *, messages: bool = False) -> list[Any]:
     if types.is_map(kind):
         return _maps(array)
     if types.is_list(kind) or types.is_large_list(kind):
-        return _lists(array, json_values(array.flatten(), messages=messages))
+        return _lists(array, array.values, lambda items: json_values(items, messages=messages))
     if types.is_union(kind):
         return [_plain(item) for item in array.to_pylist()]
     if messages and types.is_fixed_size_binary(kind) and kind.byte_width == kafka_uuid.SIZE:
@@ -81,7 +84,7 @@ def _of_json(value: Any, kind: pa.DataType) -> Any:
         names = {field.name for field in kind}
         if unknown := sorted(value.keys() - names):
             raise ValueError(f"unknown field {unknown[0]!r}; there are {', '.join(sorted(names))}")
-        value = dict.fromkeys(_SELDOM & names, ()) | value
+        value = dict.fromkeys(SELDOM & names, ()) | value
         return {field.name: _of_json(value.get(field.name), field.type) for field in kind}
     if types.is_list(kind):
         return [_of_json(item, kind.value_type) for item in value]
@@ -98,7 +101,7 @@ def _of_json(value: Any, kind: pa.DataType) -> Any:
 
 
 def json_lines(batch: pa.RecordBatch, *, compact: bool) -> bytes:
-    """Return a JSON object for each row, a line each.
+    """Return a JSON object for each row, a line each; where there is no core to make them.
 
     The time of a record (``timestamp``) is in ms since the epoch, and headers are pairs, as
     wherever records are shown as JSON here.
@@ -114,23 +117,27 @@ def json_lines(batch: pa.RecordBatch, *, compact: bool) -> bytes:
         for name, array in zip(names, batch.columns, strict=True)
     ]
     rows = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+    return "".join(f"{dumped(row, compact=compact)}\n" for row in rows).encode()
+
+
+def dumped(value: Any, *, compact: bool) -> str:
+    """Return the text of a value of ``json_values``; ``compact`` as in ``json_lines``."""
     if not compact:
-        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+        return json.dumps(value, ensure_ascii=False)
     import orjson
 
-    return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+    return orjson.dumps(value).decode()
 
 
 def _column(name: str, array: pa.Array, *, messages: bool) -> list[Any]:
-    if name == "timestamp" and array.type == _RECORD_TIME:
+    if name == TIME and array.type == RECORD_TIME:
         return list(array.cast(pa.int64()).to_pylist())
-    if name == "headers" and _is_pairs(array.type):
-        pairs = json_values(array.flatten())
-        return _lists(array, [None if pair is None else list(pair.values()) for pair in pairs])
+    if name == HEADERS and is_pairs(array.type):
+        return _lists(array, array.values, _pairs)
     return json_values(array, messages=messages)
 
 
-def _is_pairs(kind: pa.DataType) -> bool:
+def is_pairs(kind: pa.DataType) -> bool:
     """Return whether a column has headers of records."""
     types = pa.types
     if not types.is_list(kind) or not types.is_struct(kind.value_type):
@@ -167,10 +174,11 @@ def _floats(array: pa.Array) -> list[Any]:
     finite = pc.all(pc.is_finite(array), skip_nulls=True).as_py()
     if finite is not False:
         return list(values)
-    return [value if value is None else _number(value) for value in values]
+    return [value if value is None else number(value) for value in values]
 
 
-def _number(value: float) -> float | str:
+def number(value: float) -> float | str:
+    """Return a number as JSON has it."""
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
@@ -186,35 +194,40 @@ def _structs(array: pa.StructArray, *, messages: bool) -> list[Any]:
         dict(zip(names, row, strict=True)) if is_there else None
         for row, is_there in zip(zip(*columns, strict=True), present, strict=True)
     ]
-    for name in _SELDOM.intersection(names) if messages else ():
+    for name in SELDOM.intersection(names) if messages else ():
         for row in rows:
             if row is not None and not row[name]:
                 del row[name]
     return rows
 
 
-def _lists(array: pa.Array, items: list[Any]) -> list[Any]:
-    """Return lists of the items of an array of lists, given all of them that are in rows."""
-    found: list[Any] = []
-    start = 0
-    for size in pc.list_value_length(array).to_pylist():
-        if size is None:
-            found.append(None)
-            continue
-        found.append(items[start : start + size])
-        start += size
-    return found
+def _pairs(array: pa.StructArray) -> list[Any]:
+    return [None if pair is None else list(pair.values()) for pair in json_values(array)]
+
+
+def _lists(array: pa.Array, values: pa.Array, shown: Callable[[pa.Array], list[Any]]) -> list[Any]:
+    """Return the items of each list or map of an array.
+
+    Args:
+        array: the array.
+        values: its items, also those before and after its rows.
+        shown: returns those of a part of ``values``.
+    """
+    ends = array.offsets.to_pylist()
+    items = shown(values.slice(ends[0], ends[-1] - ends[0])) if len(array) else []
+    return [
+        items[start - ends[0] : end - ends[0]] if is_there else None
+        for start, end, is_there in zip(ends, ends[1:], array.is_valid().to_pylist(), strict=False)
+    ]
 
 
 def _maps(array: pa.MapArray) -> list[Any]:
-    kind = array.type
-    entries = array.cast(pa.list_(pa.struct([kind.key_field, kind.item_field])))
-    flat = entries.flatten()
-    pairs = list(zip(json_values(flat.field(0)), json_values(flat.field(1)), strict=True))
-    rows = _lists(entries, pairs)
-    if pa.types.is_string(kind.key_type):
-        return [None if row is None else dict(row) for row in rows]
-    return rows
+    keys, items = (_lists(array, part, json_values) for part in (array.keys, array.items))
+    made = dict if pa.types.is_string(array.type.key_type) else list
+    return [
+        None if own is None else made(zip(own, values, strict=True))
+        for own, values in zip(keys, items, strict=True)
+    ]
 
 
 def _plain(value: Any) -> Any:
@@ -222,7 +235,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return bytes_value(value)
     if isinstance(value, float):
-        return _number(value)
+        return number(value)
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

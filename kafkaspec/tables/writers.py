@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
 
 from kafkaspec.arrow.nested import masked
 from kafkaspec.codecs import get_codec
-from kafkaspec.columns import json_lines
-from kafkaspec.columns.memory import Layout
 from kafkaspec.options import checked
 from kafkaspec.tables import TableFormat
-from kafkaspec.tables.json_values import json_lines as lines_of
+from kafkaspec.tables.json_plan import json_lines
 from kafkaspec.tables.shapes import (
     converted,
     flattened,
@@ -108,7 +105,7 @@ class _Fitted:
         )
         self._writer: TableWriter
         if to == "jsonl":
-            self._writer = JsonLinesWriter(file, None, compact=True)
+            self._writer = JsonLinesWriter(file, get_codec().core, compact=True)
         else:
             self._writer = writer_of(to, file, self._schema)
 
@@ -180,7 +177,13 @@ def _text(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 class JsonLinesWriter:
-    """Writes one JSON object per row; without the core, and for nested columns, in Python."""
+    """Writes one JSON object per row; without the core, in Python.
+
+    Args:
+        file: the file.
+        core: the extension.
+        compact: see ``json_values.json_lines``.
+    """
 
     def __init__(self, file: IO[bytes], core: Core | None, *, compact: bool = False) -> None:
         self._file = file
@@ -188,76 +191,8 @@ class JsonLinesWriter:
         self._compact = compact
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        if self._core is None or any(map(_is_beyond_core, batch.schema.types)):
-            self._file.write(lines_of(batch, compact=self._compact))
-            return
-        shown = [
-            _in_core(json.dumps(name), column)
-            for name, column in zip(batch.schema.names, batch.columns, strict=True)
-        ]
-        lines = json_lines.JsonLines(self._core, [field for field, _ in shown])
-        given = [column for _, column in shown if column is not None]
-        for text in lines.of(given, batch.num_rows):
+        for text in json_lines(self._core, batch, compact=self._compact):
             self._file.write(text)
 
     def close(self) -> None:
         """Do nothing: all lines are written already."""
-
-
-def _in_core(
-    name: str, array: pa.Array
-) -> tuple[json_lines.LineField, json_lines.LineColumn | None]:
-    """Return a field of a line, and its column as the core takes it."""
-    kind = array.type
-    if pa.types.is_null(kind):
-        return json_lines.LineField(name, json_lines.NULL), None
-    if pa.types.is_list(kind):
-        # Their children are those of the whole array, whatever part of it this is.
-        keys, values = (array.values.field(number) for number in range(2))
-        offsets = array.buffers()[1]
-        column = json_lines.pairs(
-            offsets, len(array.values), _strings(keys), _strings(values), array.offset
-        )
-        return json_lines.LineField(name), column
-    if _is_text(kind):
-        return json_lines.LineField(name), _strings(array)
-    shown: Sequence[str] = ()
-    if pa.types.is_dictionary(kind):
-        texts = array.dictionary.to_pylist()
-        shown = [json.dumps(text, ensure_ascii=False) for text in texts]
-        array = array.indices
-    elif pa.types.is_boolean(kind):
-        shown = json_lines.BOOLEANS
-    elif pa.types.is_timestamp(kind):
-        array = array.view(pa.int64())
-    array = array if array.type == pa.int64() else array.cast(pa.int64())
-    validity, integers = array.buffers()
-    return json_lines.LineField(name, shown=shown), json_lines.numbers(
-        integers, array.offset, validity
-    )
-
-
-def _strings(array: pa.Array) -> json_lines.LineColumn:
-    validity, main, *data = array.buffers()
-    binary = pa.types.is_binary(array.type) or pa.types.is_string(array.type)
-    layout = Layout.BINARY if binary else Layout.VIEW
-    present = [b"" if item is None else item for item in data]
-    if main is None:  # no rows
-        main = bytes(16)
-    return json_lines.strings(layout, main, present, array.offset, validity)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(
-        types.is_binary(kind)
-        or types.is_string(kind)
-        or types.is_binary_view(kind)
-        or types.is_string_view(kind)
-    )
-
-
-def _is_beyond_core(kind: pa.DataType) -> bool:
-    """Return whether the core makes no JSON of a type: structures, and what 64 bits cannot hold."""
-    tests = (pa.types.is_struct, pa.types.is_floating, pa.types.is_uint64)
-    return any(test(kind) for test in tests)

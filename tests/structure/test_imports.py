@@ -88,6 +88,7 @@ DEFERRED = (
     ("kafkaspec.tables.writers", "pyarrow.parquet", "long to import, and for one format of four"),
     ("kafkaspec.tables.writers", "pyarrow.csv", "as above"),
     ("kafkaspec.tables.json_values", "orjson", "of the extra for values, which records do without"),
+    ("kafkaspec.tables.json_plan", "orjson", "as above"),
     (
         "kafkaspec.files.checkpoints.meta_properties",
         "javaproperties",

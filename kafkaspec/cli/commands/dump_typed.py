@@ -16,15 +16,18 @@ from kafkaspec.cli.commands.value_text import bytes_text, in_short
 from kafkaspec.cli.console import iso
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import wrong_usage
+from kafkaspec.codecs import get_codec
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.options import LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.model import Buffer
 from kafkaspec.options import not_there
 from kafkaspec.shown import printable
-from kafkaspec.tables.json_values import json_lines, json_values
+from kafkaspec.tables.json_plan import json_lines
+from kafkaspec.tables.json_values import json_values
 from kafkaspec.values.framing.frames import SIDES
 from kafkaspec.values.reading.batches import SideReader, reader_of
 from kafkaspec.values.reading.request import ERROR, is_internal, registry_of
@@ -75,7 +78,7 @@ def typed_lines(
     *,
     as_json: bool,
     limit: int | None,
-) -> Iterator[str | bytes]:
+) -> Iterator[str | Buffer]:
     """Yield the lines of records with typed keys and values; control records are left out.
 
     Args:
@@ -90,6 +93,7 @@ def typed_lines(
     """
     readers = Readers(options)
     topic = options["topic"]
+    core = get_codec().core
     left = limit
     topics = set[str]()
     for name, log in inputs.logs():
@@ -105,7 +109,10 @@ def typed_lines(
             for batch in reader:
                 shown = batch if left is None else batch.slice(0, left)
                 left = None if left is None else left - shown.num_rows
-                yield json_lines(shown, compact=True) if as_json else "".join(_text_lines(shown))
+                if as_json:
+                    yield from json_lines(core, shown, compact=True)
+                else:
+                    yield "".join(_text_lines(shown))
                 if left == 0:
                     break
         except KafkaSpecError as error:

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /*
- * json_lines(plan, columns, first, rows, base64, out) -> (next, used, needed)
+ * json_lines(plan, columns, first, rows, how, out) -> (next, used, needed)
  *
  * Writes one line for each row from `first` up to `rows`, as many as there is room for. `next` is the
  * first row that was not written. If not even one was, `needed` is more room than there is.
@@ -23,6 +23,9 @@
  *   KS_SIZE32  its size in 4 bytes, big endian, -1 for null
  *   KS_EQUATED pairs as they are, "=" in each and "," between them, "NULL" for a second part that is
  *              null
+ *   KS_NESTED  the `lowest` pieces that follow: of a structure, the first of `names` instead of them
+ *              for null; of a list, once for each item, and `names` are what stands for null, the
+ *              start, the separator and the end
  * columns: for each piece one of
  *   None                                            nothing follows
  *   (at, validity, values, others, set)             64-bit integers; where the integer of `others`
@@ -31,10 +34,12 @@
  *   (at, validity, layout, main, sources)           byte strings: KS_VIEW with the buffers that views
  *                                                   point into, or KS_BINARY with that of the bytes
  *   (at, offsets, items, keys, values)              lists of pairs of byte strings
+ *   (at, validity, offsets, items)                  structures, without offsets, or lists; the rows of
+ *                                                   the pieces that follow are the items
  *   The first row is number `at` of the buffers. Validity is None where nothing is null.
- * base64: whether byte strings that are UTF-8 are shown as base64 too.
+ * how: IN_BASE64 and COMPACT, see json_values.h.
  */
-enum { NOTHING, NUMBER, STRING, PAIRS };
+enum { NOTHING, NUMBER, STRING, PAIRS, NESTED };
 enum {
     KS_JSON,
     KS_SIZE,
@@ -44,9 +49,10 @@ enum {
     KS_RAW,
     KS_SIZE32,
     KS_EQUATED,
+    KS_NESTED,
     KS_FORMS
 };
-enum { MOST_PIECES = 256 };
+enum { OF_NULL, AT_START, BETWEEN, AT_END, OF_LIST }; /* names of KS_NESTED */
 
 typedef struct {
     int layout;
@@ -151,7 +157,7 @@ static int string_of(const strings *s, int64_t row, const uint8_t **bytes, int64
 
 /* One string where there is room for it: the position after it, NULL if there is none. */
 static uint8_t *fit_string(uint8_t *out, const uint8_t *end, const strings *s, int64_t row,
-                           int base64, int64_t *needed)
+                           int how, int64_t *needed)
 {
     const uint8_t *bytes;
     int64_t size;
@@ -159,15 +165,15 @@ static uint8_t *fit_string(uint8_t *out, const uint8_t *end, const strings *s, i
         *needed = -1;
         return NULL;
     }
-    const int64_t room = bytes ? string_room(bytes, size, &base64) : 4;
+    const int64_t room = bytes ? string_room(bytes, size, &how) : 4;
     if (end - out < room) {
         *needed = room;
         return NULL;
     }
-    return bytes ? put_string(out, bytes, size, base64) : put_null(out);
+    return bytes ? put_string(out, bytes, size, how) : put_null(out);
 }
 
-static uint8_t *fit_pairs(uint8_t *out, const uint8_t *end, const piece *p, int64_t row, int base64,
+static uint8_t *fit_pairs(uint8_t *out, const uint8_t *end, const piece *p, int64_t row, int how,
                           int64_t *needed, uint8_t **reached)
 {
     const int64_t first = p->offsets[p->at + row], last = p->offsets[p->at + row + 1];
@@ -189,7 +195,7 @@ static uint8_t *fit_pairs(uint8_t *out, const uint8_t *end, const piece *p, int6
             if (!part)
                 *out++ = '[';
             *reached = out;
-            if (!(out = fit_string(out, end, part ? &p->second : &p->string, i, base64, needed)))
+            if (!(out = fit_string(out, end, part ? &p->second : &p->string, i, how, needed)))
                 return NULL;
         }
         *reached = out;
@@ -333,14 +339,45 @@ static int64_t left_out(const piece *p, int64_t row)
     return p->form == KS_FIRST && i > 0 && p->values[i] == p->values[i - 1] ? p->lowest : 0;
 }
 
-/* The line of a row; NULL if there is no room for it, or needed is -1 for an unsound column. */
-static uint8_t *line(lines *l, int64_t row, int base64, uint8_t *start, const uint8_t *end,
-                     int64_t *needed)
+static uint8_t *span(lines *l, Py_ssize_t from, Py_ssize_t to, int64_t row, int how, uint8_t *out,
+                     const uint8_t *end, int64_t *needed, uint8_t **reached);
+
+/* The items of a list, for each of them the pieces that follow, where there is room. */
+static uint8_t *fit_items(lines *l, Py_ssize_t k, int64_t row, int how, uint8_t *out,
+                          const uint8_t *end, int64_t *needed, uint8_t **reached)
 {
-    uint8_t *out = start;
-    for (Py_ssize_t k = 0; k < l->count; k++) {
+    const piece *p = &l->pieces[k];
+    const int64_t first = p->offsets[p->at + row], last = p->offsets[p->at + row + 1];
+    if (first < 0 || first > last || last > p->items) {
+        *needed = -1;
+        return NULL;
+    }
+    out = put(out, p->names[AT_START].bytes, p->names[AT_START].size);
+    for (int64_t i = first; i < last; i++) {
+        *reached = out;
+        *needed = p->most;
+        if (end - out < p->most)
+            return NULL;
+        if (i > first)
+            out = put(out, p->names[BETWEEN].bytes, p->names[BETWEEN].size);
+        if (!(out = span(l, k + 1, k + 1 + (Py_ssize_t)p->lowest, i, how, out, end, needed, reached)))
+            return NULL;
+    }
+    *reached = out;
+    *needed = p->most;
+    if (end - out < p->most)
+        return NULL;
+    return put(out, p->names[AT_END].bytes, p->names[AT_END].size);
+}
+
+/* Some pieces of a row; NULL if there is no room for them after `reached`, or needed is -1 for an
+ * unsound column. */
+static uint8_t *span(lines *l, Py_ssize_t from, Py_ssize_t to, int64_t row, int how, uint8_t *out,
+                     const uint8_t *end, int64_t *needed, uint8_t **reached)
+{
+    for (Py_ssize_t k = from; k < to; k++) {
         piece *p = &l->pieces[k];
-        uint8_t *reached = out;
+        *reached = out;
         if (p->form == KS_FIRST) {
             k += (Py_ssize_t)left_out(p, row);
             continue;
@@ -348,36 +385,50 @@ static uint8_t *line(lines *l, int64_t row, int base64, uint8_t *start, const ui
         *needed = p->most;
         if (p->form == KS_TEXT) {
             if (!(out = fit_text(out, end, &p->before, &p->string, row, needed)))
-                goto full;
+                return NULL;
             continue;
         }
         if (end - out < p->most)
-            out = NULL;
-        else
-            reached = out = put(out, p->before.bytes, p->before.size);
-        if (out && p->form == KS_SIZE)
+            return NULL;
+        *reached = out = put(out, p->before.bytes, p->before.size);
+        if (p->form == KS_NESTED) {
+            if (is_null(p->validity, p->at + row))
+                out = put(out, p->names[OF_NULL].bytes, p->names[OF_NULL].size);
+            else if (p->offsets)
+                out = fit_items(l, k, row, how, out, end, needed, reached);
+            else
+                continue;
+            k += (Py_ssize_t)p->lowest;
+        } else if (p->form == KS_SIZE)
             out = fit_size(out, p, row, needed);
-        else if (out && p->form == KS_KEYS)
-            out = fit_keys(out, end, p, row, needed, &reached);
-        else if (out && p->form == KS_RAW)
+        else if (p->form == KS_KEYS)
+            out = fit_keys(out, end, p, row, needed, reached);
+        else if (p->form == KS_RAW)
             out = fit_raw(out, end, &p->string, row, p->names_count ? p->names : NULL, needed);
-        else if (out && p->form == KS_SIZE32)
+        else if (p->form == KS_SIZE32)
             out = fit_size32(out, p, row, needed);
-        else if (out && p->form == KS_EQUATED)
-            out = fit_equated(out, end, p, row, needed, &reached);
-        else if (out && p->what == NUMBER)
+        else if (p->form == KS_EQUATED)
+            out = fit_equated(out, end, p, row, needed, reached);
+        else if (p->what == NUMBER)
             out = put_number(out, p, row);
-        else if (out && p->what == STRING)
-            out = fit_string(out, end, &p->string, row, base64, needed);
-        else if (out && p->what == PAIRS)
-            out = fit_pairs(out, end, p, row, base64, needed, &reached);
-        if (out)
-            continue;
-    full:
-        if (*needed >= 0)
-            *needed += reached - start;
-        return NULL;
+        else if (p->what == STRING)
+            out = fit_string(out, end, &p->string, row, how, needed);
+        else if (p->what == PAIRS)
+            out = fit_pairs(out, end, p, row, how, needed, reached);
+        if (!out)
+            return NULL;
     }
+    return out;
+}
+
+/* The line of a row; NULL if there is no room for it, or needed is -1 for an unsound column. */
+static uint8_t *line(lines *l, int64_t row, int how, uint8_t *start, const uint8_t *end,
+                     int64_t *needed)
+{
+    uint8_t *reached = start;
+    uint8_t *const out = span(l, 0, l->count, row, how, start, end, needed, &reached);
+    if (!out && *needed >= 0)
+        *needed += reached - start;
     return out;
 }
 
@@ -544,28 +595,64 @@ static int load_numbers(glue_pins *pins, PyObject *column, int64_t rows, piece *
     return p->values && (others == Py_None || p->others) ? 0 : -1;
 }
 
-static int load_columns(glue_pins *pins, lines *l, PyObject *columns, int64_t rows, ks_buffer *free)
+static int load_columns(glue_pins *pins, lines *l, PyObject *columns, Py_ssize_t from, Py_ssize_t to,
+                        int64_t rows, int depth, ks_buffer **free);
+
+/* A structure or a list, and the columns of the pieces in it. */
+static int load_nested(glue_pins *pins, lines *l, PyObject *columns, Py_ssize_t k, Py_ssize_t to,
+                       int64_t rows, int depth, ks_buffer **free)
 {
-    for (Py_ssize_t i = 0; i < l->count; i++) {
+    PyObject *at, *validity, *offsets;
+    long long items;
+    piece *p = &l->pieces[k];
+    if (!PyArg_ParseTuple(PyTuple_GetItem(columns, k), "OOOL", &at, &validity, &offsets, &items) ||
+        load_rows(pins, at, validity, rows, &p->at, &p->validity) < 0)
+        return -1;
+    const int64_t names = offsets == Py_None ? AT_START : OF_LIST;
+    if (p->form != KS_NESTED || p->lowest < 0 || p->lowest >= to - k || p->names_count < names ||
+        items < 0 || items > INT32_MAX || depth >= GLUE_LINE_DEPTH) {
+        PyErr_SetString(PyExc_ValueError, "no structure or list has such pieces or items");
+        return -1;
+    }
+    p->what = NESTED;
+    p->items = items;
+    if (offsets != Py_None && !(p->offsets = glue_pin_sized(pins, offsets, 0, 4 * (p->at + rows + 1))))
+        return -1;
+    return load_columns(pins, l, columns, k + 1, k + 1 + (Py_ssize_t)p->lowest,
+                        p->offsets ? items : rows, depth + 1, free);
+}
+
+/* The columns of some pieces that have so many rows; -1 with an exception set. */
+static int load_columns(glue_pins *pins, lines *l, PyObject *columns, Py_ssize_t from, Py_ssize_t to,
+                        int64_t rows, int depth, ks_buffer **free)
+{
+    for (Py_ssize_t i = from; i < to; i++) {
         PyObject *column = PyTuple_GetItem(columns, i);
         piece *p = &l->pieces[i];
         if (column == Py_None)
             continue;
+        if (PyTuple_Check(column) && PyTuple_Size(column) == 4) {
+            if (load_nested(pins, l, columns, i, to, rows, depth, free) < 0)
+                return -1;
+            i += (Py_ssize_t)p->lowest;
+            continue;
+        }
         if (!PyTuple_Check(column) || PyTuple_Size(column) != 5) {
-            PyErr_SetString(PyExc_TypeError, "a column is a tuple of five");
+            PyErr_SetString(PyExc_TypeError, "a column is a tuple of four or five");
             return -1;
         }
         const int pairs = PyTuple_Check(PyTuple_GetItem(column, 3));
-        if (pairs ? load_pairs(pins, column, rows, &free, p) < 0
+        if (pairs ? load_pairs(pins, column, rows, free, p) < 0
             : PyTuple_Check(PyTuple_GetItem(column, 4))
-                ? load_strings(pins, column, rows, &free, &p->string) < 0
+                ? load_strings(pins, column, rows, free, &p->string) < 0
                 : load_numbers(pins, column, rows, p) < 0)
             return -1;
         p->what = p->what ? p->what : STRING;
     }
-    for (Py_ssize_t i = 0; i < l->count; i++) {
+    for (Py_ssize_t i = from; i < to; i++) {
         const piece *p = &l->pieces[i];
         const int wanted = p->form == KS_FIRST                              ? NUMBER
+                           : p->form == KS_NESTED                        ? NESTED
                            : p->form == KS_KEYS || p->form == KS_EQUATED ? PAIRS
                            : p->form != KS_JSON                          ? STRING
                                                                          : p->what;
@@ -614,12 +701,12 @@ PyObject *glue_json_lines(PyObject *module, PyObject *args)
 {
     PyObject *plan, *columns, *target;
     long long first, rows;
-    int base64;
+    int how;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!LLpO", &PyTuple_Type, &plan, &PyTuple_Type, &columns, &first,
-                          &rows, &base64, &target))
+    if (!PyArg_ParseTuple(args, "O!O!LLiO", &PyTuple_Type, &plan, &PyTuple_Type, &columns, &first,
+                          &rows, &how, &target))
         return NULL;
-    if (first < 0 || rows < first || rows > INT32_MAX || PyTuple_Size(plan) > MOST_PIECES ||
+    if (first < 0 || rows < first || rows > INT32_MAX || PyTuple_Size(plan) > GLUE_LINE_PIECES ||
         PyTuple_Size(plan) != PyTuple_Size(columns))
         return PyErr_Format(PyExc_ValueError, "no such rows, or not a column for each piece");
     const Py_ssize_t buffers = leaves(columns, 0);
@@ -638,7 +725,7 @@ PyObject *glue_json_lines(PyObject *module, PyObject *args)
         ks_buffer *free = l.buffers;
         for (Py_ssize_t i = 0; i < l.count; i++)
             free += l.pieces[i].names_count;
-        if (load_columns(&pins, &l, columns, rows, free) == 0)
+        if (load_columns(&pins, &l, columns, 0, l.count, rows, 0, &free) == 0)
             out = start = glue_pin(&pins, target, 1, &size);
     }
     if (out) {
@@ -646,7 +733,7 @@ PyObject *glue_json_lines(PyObject *module, PyObject *args)
         const uint8_t *const end = start + (size > ROOM ? size - ROOM : 0);
         Py_BEGIN_ALLOW_THREADS
         for (; row < rows; row++) {
-            uint8_t *const after = line(&l, row, base64, out, end, &needed);
+            uint8_t *const after = line(&l, row, how, out, end, &needed);
             if (!after)
                 break;
             out = after;

@@ -15,8 +15,11 @@ enum {
 };
 
 static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-static const char BEFORE64[] = "{\"base64\": \"", AFTER64[] = "\"}";
+static const char BEFORE64[] = "{\"base64\": \"", CLOSE64[] = "{\"base64\":\"", AFTER64[] = "\"}";
 enum { AROUND64 = sizeof BEFORE64 - 1 + sizeof AFTER64 - 1 };
+
+/* How byte strings are shown: those that are UTF-8 as base64 too; without blanks. */
+enum { IN_BASE64 = 1, COMPACT = 2 };
 
 static uint8_t *put(uint8_t *out, const uint8_t *bytes, int64_t size)
 {
@@ -57,10 +60,11 @@ static int64_t digits_of(uint8_t *out, int64_t value)
 
 static int64_t base64_size(int64_t size) { return 4 * ((size + 2) / 3) + AROUND64; }
 
-static uint8_t *put_base64(uint8_t *out, const uint8_t *bytes, int64_t size)
+static uint8_t *put_base64(uint8_t *out, const uint8_t *bytes, int64_t size, int compact)
 {
-    memcpy(out, BEFORE64, sizeof BEFORE64 - 1);
-    out += sizeof BEFORE64 - 1;
+    const size_t before = compact ? sizeof CLOSE64 - 1 : sizeof BEFORE64 - 1;
+    memcpy(out, compact ? CLOSE64 : BEFORE64, before);
+    out += before;
     for (; size >= 3; size -= 3, bytes += 3) {
         const uint32_t bits = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
         *out++ = (uint8_t)BASE64[bits >> 18];
@@ -247,20 +251,20 @@ static int64_t text_size(const uint8_t *p, int64_t size)
 }
 
 /* Bytes that put_string needs at most. A long string is looked at, and base64 set if it must be. */
-static int64_t string_room(const uint8_t *bytes, int64_t size, int *base64)
+static int64_t string_room(const uint8_t *bytes, int64_t size, int *how)
 {
-    if (!*base64 && size <= SMALL)
+    if (!(*how & IN_BASE64) && size <= SMALL)
         return 6 * size + DIGITS;
-    const int64_t found = *base64 ? -1 : text_size(bytes, size);
-    *base64 = found < 0;
+    const int64_t found = *how & IN_BASE64 ? -1 : text_size(bytes, size);
+    *how |= found < 0 ? IN_BASE64 : 0;
     return found < 0 ? base64_size(size) : found;
 }
 
 /* A string if it is UTF-8 and base64 is not wanted, otherwise an object with base64. */
-static uint8_t *put_string(uint8_t *out, const uint8_t *bytes, int64_t size, int base64)
+static uint8_t *put_string(uint8_t *out, const uint8_t *bytes, int64_t size, int how)
 {
-    uint8_t *after = base64 ? NULL : put_text(out, bytes, size);
-    return after ? after : put_base64(out, bytes, size);
+    uint8_t *after = how & IN_BASE64 ? NULL : put_text(out, bytes, size);
+    return after ? after : put_base64(out, bytes, size, how & COMPACT);
 }
 
 #endif

@@ -274,6 +274,7 @@ static int prepare(PyObject *module)
         {"COMPRESSED", KS_S_COMPRESSED}, {"UNTIMED", KS_S_UNTIMED}, {"ENDED", KS_S_ENDED},
         {"OTHERWISE", KS_S_OTHERWISE}, {"MARKERS", KS_S_MARKERS},
         {"ARENA", GLUE_ARENA}, {"MOST_BYTES", KS_MOST_BYTES}, {"OTHER_FORM", KS_OTHER_FORM}, {"NO_ROOM", KS_NO_ROOM},
+        {"LINE_PIECES", GLUE_LINE_PIECES}, {"LINE_DEPTH", GLUE_LINE_DEPTH},
         {"USE_NONE", KS_USE_NONE}, {"USE_LOADED", KS_USE_LOADED}, {"USE_ALL", KS_USE_ALL},
     };
     int most = ks_bytes_count > ks_lists_count ? ks_bytes_count : ks_lists_count;

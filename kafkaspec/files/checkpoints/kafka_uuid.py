@@ -15,6 +15,9 @@ from kafkaspec.model import Buffer
 SIZE: Final = 16
 """Bytes of a UUID; a field of a message with so many is one."""
 
+CHARACTERS: Final = 22
+"""Characters of its text."""
+
 ZERO = UUID(int=0)
 """Kafka's "none"."""
 
