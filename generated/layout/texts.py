@@ -2,11 +2,11 @@
 # Source: spec/messages/cluster_metadata/, spec/chunk_index.ksy, spec/messages/consumer_offsets/, spec/messages/consumer_protocol/, spec/control_record.ksy, spec/enumeration.ksy, spec/flexible.ksy, spec/index.ksy, spec/message_set.ksy, spec/values/, spec/primitive.ksy, spec/producer_snapshot.ksy, spec/recordbatch.ksy, spec/messages/remote_log_metadata/, spec/messages/share_group_state/, spec/transaction_index.ksy, spec/messages/transaction_state/, spec/varint.ksy
 # Spec: sha256 9af5fc4f96796cd06c547338830b194e05b0934d9bcced9617029fcaec4c3d6b; generator 1
 
-"""Text files: which keys each of their versions has."""
+"""Text files: their formats, and which keys each of their versions has."""
 
 from __future__ import annotations
 
-from kafkaspec.layout import TextKey, TextLayout
+from kafkaspec.layout import TextFormat, TextKey, TextLayout
 
 TEXTS: dict[str, TextLayout] = {
     "meta.properties": TextLayout(
@@ -49,5 +49,161 @@ TEXTS: dict[str, TextLayout] = {
                 required=(1,),
             ),
         ),
+    ),
+    "leader-epoch-checkpoint": TextLayout(
+        name="leader-epoch-checkpoint",
+        versions=(0,),
+        keys=(
+            TextKey(key="epoch", attribute="epoch", type="s4", versions=(0,), required=()),
+            TextKey(
+                key="startOffset", attribute="start_offset", type="s8", versions=(0,), required=()
+            ),
+        ),
+        format=TextFormat.CHECKPOINT,
+    ),
+    "replication-offset-checkpoint": TextLayout(
+        name="replication-offset-checkpoint",
+        versions=(0,),
+        keys=(
+            TextKey(key="topic", attribute="topic", type="topic", versions=(0,), required=()),
+            TextKey(key="partition", attribute="partition", type="s4", versions=(0,), required=()),
+            TextKey(key="offset", attribute="offset", type="s8", versions=(0,), required=()),
+        ),
+        format=TextFormat.CHECKPOINT,
+    ),
+    "recovery-point-offset-checkpoint": TextLayout(
+        name="recovery-point-offset-checkpoint",
+        versions=(0,),
+        keys=(
+            TextKey(key="topic", attribute="topic", type="topic", versions=(0,), required=()),
+            TextKey(key="partition", attribute="partition", type="s4", versions=(0,), required=()),
+            TextKey(key="offset", attribute="offset", type="s8", versions=(0,), required=()),
+        ),
+        format=TextFormat.CHECKPOINT,
+    ),
+    "log-start-offset-checkpoint": TextLayout(
+        name="log-start-offset-checkpoint",
+        versions=(0,),
+        keys=(
+            TextKey(key="topic", attribute="topic", type="topic", versions=(0,), required=()),
+            TextKey(key="partition", attribute="partition", type="s4", versions=(0,), required=()),
+            TextKey(key="offset", attribute="offset", type="s8", versions=(0,), required=()),
+        ),
+        format=TextFormat.CHECKPOINT,
+    ),
+    "cleaner-offset-checkpoint": TextLayout(
+        name="cleaner-offset-checkpoint",
+        versions=(0,),
+        keys=(
+            TextKey(key="topic", attribute="topic", type="topic", versions=(0,), required=()),
+            TextKey(key="partition", attribute="partition", type="s4", versions=(0,), required=()),
+            TextKey(key="offset", attribute="offset", type="s8", versions=(0,), required=()),
+        ),
+        format=TextFormat.CHECKPOINT,
+    ),
+    "partition.metadata": TextLayout(
+        name="partition.metadata",
+        versions=(0,),
+        keys=(
+            TextKey(key="version", attribute="version", type="s4", versions=(0,), required=(0,)),
+            TextKey(
+                key="topic_id",
+                attribute="topic_id",
+                type="uuid",
+                versions=(0,),
+                required=(0,),
+                nonzero=True,
+            ),
+        ),
+        format=TextFormat.LINES,
+        newer=True,
+    ),
+    "quorum-state": TextLayout(
+        name="quorum-state",
+        versions=(
+            0,
+            1,
+        ),
+        keys=(
+            TextKey(
+                key="clusterId", attribute="cluster_id", type="str", versions=(0,), required=(0,)
+            ),
+            TextKey(
+                key="leaderId",
+                attribute="leader_id",
+                type="s4",
+                versions=(
+                    0,
+                    1,
+                ),
+                required=(
+                    0,
+                    1,
+                ),
+            ),
+            TextKey(
+                key="leaderEpoch",
+                attribute="leader_epoch",
+                type="s4",
+                versions=(
+                    0,
+                    1,
+                ),
+                required=(
+                    0,
+                    1,
+                ),
+            ),
+            TextKey(
+                key="votedId",
+                attribute="voted_id",
+                type="s4",
+                versions=(
+                    0,
+                    1,
+                ),
+                required=(
+                    0,
+                    1,
+                ),
+            ),
+            TextKey(
+                key="votedDirectoryId",
+                attribute="voted_directory_id",
+                type="uuid",
+                versions=(1,),
+                required=(1,),
+            ),
+            TextKey(
+                key="appliedOffset",
+                attribute="applied_offset",
+                type="s8",
+                versions=(0,),
+                required=(0,),
+            ),
+            TextKey(
+                key="currentVoters",
+                attribute="current_voters",
+                type="s4",
+                versions=(0,),
+                required=(0,),
+                item="voterId",
+                nullable=True,
+            ),
+            TextKey(
+                key="data_version",
+                attribute="version",
+                type="s2",
+                versions=(
+                    0,
+                    1,
+                ),
+                required=(
+                    0,
+                    1,
+                ),
+            ),
+        ),
+        format=TextFormat.JSON,
     ),
 }

@@ -32,8 +32,8 @@ CATEGORIES: Final = {
     "snapshot": "producer snapshots that brokers wrote",
     "checksum": "the same files with one bit changed",
 }
-"""Categories of cases by the first part of their ids. ``made``, ``resource``
-and, of generated ones, ``log`` and ``log_control`` are more."""
+"""Categories of cases by the first part of their ids. ``made``, ``text``,
+``resource`` and, of generated ones, ``log`` and ``log_control`` are more."""
 
 _LOGS: Final = frozenset(
     {RequestKind.LOG, RequestKind.CONTROL_RECORDS, RequestKind.COMMITTED_RECORDS}

@@ -30,7 +30,7 @@ class CaseLevel(StrEnum):
     TRANSACTIONS = "transactions"
     """Control records, and what a consumer with ``read_committed`` gets."""
     INDEXES = "indexes"
-    """Indexes and producer snapshots."""
+    """Indexes, producer snapshots and the text files of a log directory."""
     MESSAGES = "messages"
     """Kafka's own messages, and other types of the contents of records."""
     WRITING = "writing"
@@ -47,6 +47,7 @@ _BY_KIND: Final = {
     RequestKind.TIME_INDEX: CaseLevel.INDEXES,
     RequestKind.TRANSACTION_INDEX: CaseLevel.INDEXES,
     RequestKind.PRODUCER_SNAPSHOT: CaseLevel.INDEXES,
+    RequestKind.TEXT: CaseLevel.INDEXES,
 }
 
 

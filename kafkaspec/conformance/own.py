@@ -1,4 +1,4 @@
-"""Cases from any segments, indexes and snapshots: the answers are those of our codecs.
+"""Cases from any segments, indexes, snapshots and text files: the answers are those of our codecs.
 
 No producer and no dump tool says what is in them, so that the authority is two codecs of ours,
 which must agree. A case says so.
@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from kafkaspec._generated.layout.texts import TEXTS
 from kafkaspec.codecs import get_codec
 from kafkaspec.conformance.cases import Case, Items, Refusal
 from kafkaspec.conformance.protocol import ANSWERS, RequestKind
@@ -38,6 +39,7 @@ _CATEGORIES: Final = {
     RequestKind.CONTROL_RECORDS: "control",
     RequestKind.COMMITTED_RECORDS: "committed",
     RequestKind.PRODUCER_SNAPSHOT: "snapshot",
+    RequestKind.TEXT: "text",
 }
 
 
@@ -59,7 +61,9 @@ def own_cases(path: Path) -> Iterator[Case]:
             found = True
             yield from _File(path, each, kind).cases()
     if not found:
-        raise OwnCasesError(f"{path} holds no segment, index or snapshot, and no VERSION/logs")
+        raise OwnCasesError(
+            f"{path} holds no segment, index, snapshot or checkpoint, and no VERSION/logs"
+        )
     for folder in sorted({each.parent for each in paths if each.suffix == names.LOG}):
         yield from _committed(path, folder)
 
@@ -68,6 +72,8 @@ def _kind_of(path: Path) -> RequestKind | None:
     segment = names.parse_segment(path.name)
     if segment is not None:
         return None if segment.state else KINDS.get(segment.kind)
+    if path.name in TEXTS:
+        return RequestKind.TEXT
     return RequestKind.LOG if names.parse_checkpoint(path.name) else None
 
 
@@ -94,9 +100,11 @@ class _File:
 
     def cases(self) -> Iterator[Case]:
         """Yield a case for each piece, and one for control records in it."""
-        data, extra = _read(self.path), {}
+        data, extra = _read(self.path), dict[str, Any]()
         if self.kind in (RequestKind.OFFSET_INDEX, RequestKind.TIME_INDEX):
             extra = {"base_offset": names.offset_in(self.path.name) or 0}
+        if self.kind is RequestKind.TEXT:
+            extra = {"file": self.path.name}
         if self.kind is not RequestKind.LOG:
             yield case_of(self._name, self.kind, data, extra)
             return

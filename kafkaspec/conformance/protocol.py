@@ -49,6 +49,8 @@ class RequestKind(StrEnum):
     TIME_INDEX = "time_index"
     TRANSACTION_INDEX = "transaction_index"
     PRODUCER_SNAPSHOT = "producer_snapshot"
+    TEXT = "text"
+    """A text file of a log directory; its name says which."""
     TYPE = "type"
     """One type of the specification, without checksums and decompression."""
 
@@ -63,6 +65,7 @@ ANSWERS: Final = {
     RequestKind.TIME_INDEX: "entries",
     RequestKind.TRANSACTION_INDEX: "entries",
     RequestKind.PRODUCER_SNAPSHOT: "entries",
+    RequestKind.TEXT: "entries",
     RequestKind.TYPE: "value",
 }
 """The member of an answer that holds what was decoded."""

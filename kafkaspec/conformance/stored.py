@@ -25,7 +25,7 @@ LIST: Final = "cases.jsonl"
 _TOGETHER: Final = frozenset({RequestKind.TYPE})
 """Kinds whose cases of one type share a file, one after the other: most have a few bytes."""
 
-_SUFFIXES: Final = {kind: suffix for suffix, kind in KINDS.items()}
+_SUFFIXES: Final = {kind: suffix for suffix, kind in KINDS.items()} | {RequestKind.TEXT: ".txt"}
 _MOST: Final = 64 << 20
 """Bytes of a list, and of a file, that are read."""
 

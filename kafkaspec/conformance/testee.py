@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
+from kafkaspec._generated.layout.texts import TEXTS
 from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.conformance.protocol import (
     RequestKind,
@@ -18,12 +21,20 @@ from kafkaspec.conformance.protocol import (
     encode_bytes,
     record_of,
 )
-from kafkaspec.conformance.serving import Handler, serve
+from kafkaspec.conformance.serving import Handler, SkippedError, serve
 from kafkaspec.conformance.written import WRITTEN
-from kafkaspec.files.names import LOG
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import (
+    kafka_uuid,
+    leader_epoch_checkpoint,
+    meta_properties,
+    offset_checkpoint,
+    partition_metadata,
+    quorum_state,
+)
 from kafkaspec.files.snapshots import ABORTED_TRANSACTION, ProducerSnapshot
 from kafkaspec.layout import Kind as FieldKind
-from kafkaspec.layout import TypeLayout
+from kafkaspec.layout import TextLayout, TypeLayout
 from kafkaspec.log.control import ControlRecord
 from kafkaspec.log.encoding import encode
 from kafkaspec.log.partition import Partition
@@ -63,6 +74,7 @@ def handlers_of(codec: Codec) -> dict[RequestKind, Handler]:
         RequestKind.TIME_INDEX: partial(_index, codec),
         RequestKind.TRANSACTION_INDEX: partial(_transaction_index, codec),
         RequestKind.PRODUCER_SNAPSHOT: partial(_producer_snapshot, codec),
+        RequestKind.TEXT: _text,
         RequestKind.TYPE: partial(_type, codec),
     }
 
@@ -83,7 +95,7 @@ def _committed(codec: Codec, data: bytes, request: dict[str, Any]) -> list[dict[
     with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
         path = Path(folder) / "topic-0"
         path.mkdir()
-        (path / f"{first.base_offset:020}{LOG}").write_bytes(data)
+        (path / f"{first.base_offset:020}{names.LOG}").write_bytes(data)
         with Partition(path, codec=codec) as log:
             return list(map(record_of, log.records(isolation="read_committed")))
 
@@ -144,6 +156,45 @@ def _producer_snapshot(codec: Codec, data: bytes, request: dict[str, Any]) -> li
         return [_tree(entry) for entry in snapshot.entries]
 
 
+_PARSERS: dict[str, Callable[[bytes], Any]] = {
+    names.LEADER_EPOCHS: leader_epoch_checkpoint.parse,
+    names.PARTITION_METADATA: lambda data: [partition_metadata.parse(data)],
+    names.QUORUM_STATE: lambda data: [quorum_state.parse(data)],
+    names.META_PROPERTIES: lambda data: [meta_properties.parse(data)],
+}
+
+
+def _text(data: bytes, request: dict[str, Any]) -> list[dict[str, Any]]:
+    name = request["file"]
+    if name not in TEXTS:
+        raise SkippedError(f"does not know {name}")
+    if name in names.OFFSET_CHECKPOINTS:
+        listed = offset_checkpoint.by_partition(offset_checkpoint.parse(data))
+        entries: Iterable[Any] = (listed[place] for place in sorted(listed))
+    else:
+        entries = _PARSERS[name](data)
+    return [_said(TEXTS[name], each) for each in entries]
+
+
+def _said(layout: TextLayout, entry: Any) -> dict[str, Any]:
+    """Return what an entry has in its version."""
+    version = getattr(entry, "data_version", getattr(entry, "version", layout.versions[-1]))
+    last = min(version, layout.versions[-1])
+    found = {
+        key.attribute: getattr(entry, key.attribute, version)
+        for key in layout.keys
+        if last in key.versions
+    }
+    return {
+        name: kafka_uuid.to_text(value)
+        if isinstance(value, UUID)
+        else list(value)
+        if isinstance(value, tuple)
+        else value
+        for name, value in found.items()
+    }
+
+
 def _type(codec: Codec, data: bytes, request: dict[str, Any]) -> tuple[Any, int]:
     parameters = [_parameter(codec, item) for item in request["parameters"]]
     value, end = codec.parse(request["type"], data, parameters=parameters)
@@ -169,8 +220,8 @@ def _tree(value: Any) -> Any:
     if isinstance(value, int):
         return int(value)
     layout = _layouts()[type(value).__module__.rsplit(".", 1)[-1], type(value).__name__]
-    names = [item.id for item in layout.fields if item.kind is not FieldKind.GUARD]
-    return {name: _tree(getattr(value, name, None)) for name in [*names, *layout.instances]}
+    own = [item.id for item in layout.fields if item.kind is not FieldKind.GUARD]
+    return {name: _tree(getattr(value, name, None)) for name in [*own, *layout.instances]}
 
 
 @cache

@@ -17,6 +17,7 @@ from kafkaspec.generation.entries import MadeEntry, entry
 from kafkaspec.generation.features import FACTORS, FORBIDDEN, goals_of
 from kafkaspec.generation.pairs import LevelPair, Row, covering, possible_pairs, random_row
 from kafkaspec.generation.quirks import broken_cases, quirk_cases, quirks_of
+from kafkaspec.generation.texts import text_cases
 from kafkaspec.log.control import VALUE
 
 MOST_RANDOM: Final = 1_000_000
@@ -29,7 +30,10 @@ def corpus(seed: int) -> Iterator[Case]:
     covered: set[str] = set()
     chance = Random(seed)
     marked = (replace(each, covers=(*each.covers, *quirks_of(each))) for each in vectors)
-    made = (_pairs(vectors, chance), quirk_cases(vectors, chance), broken_cases(chance))
+    made = (
+        _pairs(vectors, chance), quirk_cases(vectors, chance), broken_cases(chance),
+        text_cases(chance),
+    )  # fmt: skip
     for case in chain(marked, *made):
         new = [goal for goal in case.covers if goal not in covered]
         covered.update(new)

@@ -3,7 +3,8 @@
 A goal is a word and a name. A ``type``, a ``field``, a ``case`` of a switch and a ``value`` of an
 enumeration are the nodes of the specification; a ``bound`` is a value at, below or above what a
 rule of a field allows, or another form of it; a ``refusal`` a field and the reason why it is
-refused; a ``pair`` two features of a log entry at once.
+refused; a ``pair`` two features of a log entry at once; a ``text`` a text file, a form of a value
+in it, or something that it is broken by.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kafkaspec._generated.layout import ENUMS, LAYOUTS
 from kafkaspec.conformance.cases import Case
 from kafkaspec.generation.features import pair_goals
 from kafkaspec.generation.quirks import quirk_goals
+from kafkaspec.generation.texts import text_goals
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def goals(vectors: Iterable[Case]) -> list[str]:
     """Return all goals: nodes and pairs, and the bounds and refusals of the vectors."""
     found = dict.fromkeys(nodes())
     found |= dict.fromkeys(goal for case in vectors for goal in case.covers)
-    return [*found, *pair_goals(), *quirk_goals()]
+    return [*found, *pair_goals(), *text_goals(), *quirk_goals()]
 
 
 def coverage(wanted: Iterable[str], cases: Iterable[Case]) -> list[GoalCoverage]:

@@ -380,7 +380,11 @@ class _Quirks:
             data = _value(
                 key, {"entries": [new_value(f"{key}_entry", row | _BASE) for row in rows]}, (100,)
             )
-            items = [row | {"offset": 100 + row["relative_offset"]} for row in rows]
+            items = [
+                {name: value for name, value in row.items() if name != "relative_offset"}
+                | {"offset": 100 + row["relative_offset"]}
+                for row in rows
+            ]
             yield _other(f"{kind}", kind, data, Items(items), why, numbers, {"base_offset": 100})
         entries = [
             {

@@ -370,16 +370,32 @@ class MessageLayout:
         return self.key.partition(".")[0]
 
 
+class TextFormat(StrEnum):
+    """How a text file says what its keys are."""
+
+    PROPERTIES = "properties"
+    """A file of Java properties."""
+    CHECKPOINT = "checkpoint"
+    """The version, the number of entries, and a line for each: values in the order of the keys."""
+    LINES = "lines"
+    """A line for each key, in their order: a name, which nobody reads, a colon and a value."""
+    JSON = "json"
+    """An object."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextKey:
-    """A key of a file of Java properties.
+    """A key of a text file, or a column of one.
 
     Attributes:
         key: as in the file, ``node.id``.
         attribute: what it is in programs; several keys can be the same in different versions.
-        type: ``s4``, ``str`` or ``uuid``.
+        type: ``s2``, ``s4``, ``s8``, ``str``, ``topic`` or ``uuid``.
         versions: of the file that have it.
         required: those of them that need it.
+        item: name of the value in each of several objects; "" for one value.
+        nullable: whether it can be null.
+        nonzero: whether readers refuse zero.
     """
 
     key: str
@@ -387,21 +403,32 @@ class TextKey:
     type: str
     versions: tuple[int, ...]
     required: tuple[int, ...]
+    item: str = ""
+    nullable: bool = False
+    nonzero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TextLayout:
-    """A file of Java properties; the first of its versions is that of a file that says none.
+    """A text file; the first of its versions is that of a file that says none.
 
     Attributes:
         name: of the file.
         versions: all of them, ascending.
         keys: in the order in which Kafka writes them.
+        format: how it says what they are.
+        newer: whether a later version is read as the last one.
     """
 
     name: str
     versions: tuple[int, ...]
     keys: tuple[TextKey, ...]
+    format: TextFormat = TextFormat.PROPERTIES
+    newer: bool = False
+
+    def knows(self, version: int) -> bool:
+        """Return whether readers take a version."""
+        return version in self.versions or (self.newer and version > self.versions[-1])
 
     def key_of(self, attribute: str, version: int) -> str:
         """Return the key of an attribute in a version."""

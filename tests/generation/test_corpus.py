@@ -89,7 +89,7 @@ def wrong(case: Case) -> Iterator[Case]:
     expected = case.expected
     if isinstance(expected, Refusal):
         yield replace(case, expected=Items(None))
-        if case.kind == "type":
+        if case.kind == "type" or (case.kind == "text" and expected.path):
             yield replace(case, expected=replace(expected, path=f"{expected.path}/other"))
             place = expected.position or 0
             yield replace(case, expected=replace(expected, position=place + 1))

@@ -1,25 +1,33 @@
-"""Kafka's readers about every generated log of magic 0 to 2: as its verdict says, or by a quirk."""
+"""Kafka's classes about every generated log of magic 0 to 2, index, snapshot and text file.
+
+They say what its verdict says, or a numbered quirk says why not.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from kafkaspec._generated.layout.texts import TEXTS
 from kafkaspec.conformance.cases import Case, Items
+from kafkaspec.conformance.process import Testee
 from kafkaspec.conformance.protocol import RequestKind
+from kafkaspec.conformance.runner import CaseOutcome, Run
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.generation.corpus import corpus, random_cases
+from kafkaspec.generation.texts import random_text
 from tests.kafka.chosen import READERS
+from tests.kafka.test_differential import RELEASE
 from tools.brokers.versions import Version
+from tools.conformance import clients
 from tools.kafka import quirks
 from tools.kafka.quirks import Reader
 from tools.kafka.reader import judge, ours
 
-pytestmark = [
-    pytest.mark.kafka,
-    pytest.mark.parametrize("version", READERS, ids=[version.name for version in READERS]),
-]
+pytestmark = pytest.mark.kafka
 
 RANDOM = 3000
 
@@ -31,6 +39,7 @@ def logs() -> list[Case]:
     return list({case.data: case for case in found if case.kind in kinds}.values())
 
 
+@pytest.mark.parametrize("version", READERS, ids=[version.name for version in READERS])
 def test_every_verdict_is_kafkas_or_a_named_quirk(version: Version, tmp_path: Path) -> None:
     cases = logs()
     assert len(cases) > RANDOM
@@ -44,3 +53,24 @@ def test_every_verdict_is_kafkas_or_a_named_quirk(version: Version, tmp_path: Pa
             if quirks.explanation(version, reader, mine, verdict) is None:
                 unexplained.append(f"{case.id}, {reader}:\n  ours   {mine}\n  Kafka  {verdict}")
     assert not unexplained, f"{len(unexplained)} differ:\n" + "\n".join(unexplained[:10])
+
+
+BESIDE = (
+    RequestKind.OFFSET_INDEX, RequestKind.TIME_INDEX, RequestKind.PRODUCER_SNAPSHOT,
+    RequestKind.TEXT,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("release", ["4.4.0", "3.9.2", "2.8.2"])
+def test_what_lies_beside_a_log_is_read_as_its_verdict_says(release: str) -> None:
+    made = [random_text(f"random/{n}", name, Random(n)) for n in range(200) for name in TEXTS]
+    cases = [case for case in (*corpus(0), *made) if case.kind in BESIDE]
+    with Testee(clients.kafka(release), timeout=60) as kafka:
+        results = list(Run(kafka).all(cases))
+        # The readers of text files are Scala before 4.0.
+        texts = RequestKind.TEXT in kafka.hello.kinds
+    assert texts == (release == RELEASE)
+    assert [(each.case.id, each.detail) for each in results if each.failure] == []
+    passed = Counter(each.case.kind for each in results if each.outcome is CaseOutcome.PASSED)
+    assert passed[RequestKind.TEXT] > (2_000 if texts else -1)
+    assert all(passed[kind] for kind in BESIDE if kind is not RequestKind.TEXT)

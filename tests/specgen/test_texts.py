@@ -22,9 +22,15 @@ _KEY = "  keys:\n    version: {attribute: version, type: s4}\n"
     ("text", "message"),
     [
         ("a: {versions: [0]}", "a: keys is missing; write it"),
-        (f"a:\n  version: [0]\n{_KEY}", "a: unknown key version; the keys are doc, doc-ref, keys"),
+        (
+            f"a:\n  version: [0]\n{_KEY}",
+            "a: unknown key version; the keys are also, doc, doc-ref, format",
+        ),
         (f"a:\n  versions: 0\n{_KEY}", "a/versions: write a list of numbers"),
-        (f"a:\n  versions: [0]\n{_KEY.replace('s4', 's5')}", "unknown type s5; the types are s4"),
+        (
+            f"a:\n  versions: [0]\n{_KEY.replace('s4', 's5')}",
+            "unknown type s5; the types are s2, s4",
+        ),
         (
             f"a:\n  versions: [0]\n{_KEY}    b: {{attribute: b, type: s4, versions: [1]}}\n",
             "b/versions: not among 0",
@@ -47,7 +53,7 @@ def _edited(tmp_path: Path, old: str, new: str) -> Path:
     spec = Path(shutil.copytree(SPEC, tmp_path / "spec"))
     text = (spec / FILE).read_text(encoding="utf-8")
     assert old in text
-    (spec / FILE).write_text(text.replace(old, new), encoding="utf-8")
+    (spec / FILE).write_text(text.replace(old, new, 1), encoding="utf-8")
     return spec
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
-from kafkaspec.layout import TextLayout
+from kafkaspec.layout import TextFormat, TextLayout
 from tools.specdiff.rules import RULES, Broken, Change
 from tools.specdiff.witness import Witness
 from tools.specgen.docs.text import expression_text
@@ -101,14 +101,23 @@ def _text_said(text: TextLayout | None) -> str:
     if text is None:
         return ""
     keys = (
-        f"{key.key} {key.type} in {key.versions}, needed in {key.required}" for key in text.keys
+        f"{key.key} {key.type} in {key.versions}, needed in {key.required}"
+        + "".join(f", {name}" for name in _MORE if getattr(key, name))
+        for key in text.keys
     )
-    return f"versions {text.versions}: {'; '.join(keys)}"
+    return f"{text.format} of versions {text.versions}: {'; '.join(keys)}"
+
+
+_MORE = ("item", "nullable", "nonzero")
+"""What else a key can be."""
 
 
 def _refused(reader: TextLayout | None, writer: TextLayout | None) -> Witness | None:
-    """Return the shortest file of a writer that a reader refuses, None if it reads all."""
-    if reader is None or writer is None:
+    """Return the shortest file of a writer that a reader refuses, None if it reads all.
+
+    Only properties have keys that a reader can lack.
+    """
+    if reader is None or writer is None or writer.format is not TextFormat.PROPERTIES:
         return None
     for version in writer.versions:
         known = {key.key: key.type for key in reader.keys if version in key.versions}
@@ -131,7 +140,14 @@ def _refused(reader: TextLayout | None, writer: TextLayout | None) -> Witness | 
     return None
 
 
-_SMALLEST = {"s4": "0", "str": "", "uuid": "AAAAAAAAAAAAAAAAAAAAAA"}
+_SMALLEST = {
+    "s2": "0",
+    "s4": "0",
+    "s8": "0",
+    "str": "",
+    "topic": "a",
+    "uuid": "AAAAAAAAAAAAAAAAAAAAAA",
+}
 """The shortest value of each type of a text file."""
 
 

@@ -1,20 +1,21 @@
-"""Read ``texts.yaml``: which keys the versions of text files have; and the table of them."""
+"""Read ``texts.yaml``: which keys the versions of text files have."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from kafkaspec.layout import TextKey, TextLayout
+from kafkaspec.layout import TextFormat, TextKey, TextLayout
 from tools.specgen.document import Node, file_text, parsed
 
 FILE = "texts.yaml"
 """The file, in the folder of the specification; a specification may have none."""
-TYPES = ("s4", "str", "uuid")
-"""A whole number of 32 bits, text, and an id as Kafka writes it."""
-_KEYS = {"doc", "doc-ref", "versions", "keys"}
-_OF_KEY = {"attribute", "type", "versions", "required"}
+TYPES = ("s2", "s4", "s8", "str", "topic", "uuid")
+"""Whole numbers of 16, 32 and 64 bits, text, the name of a topic, and an id as Kafka writes it."""
+_KEYS = {"doc", "doc-ref", "also", "format", "newer", "versions", "keys"}
+_OF_KEY = {"attribute", "type", "versions", "required", "item", "nullable", "nonzero"}
 VERSION = "version"
-"""The attribute that every file needs."""
+"""The attribute that every file needs, but a checkpoint, whose first line is one."""
 
 
 def texts_of(directory: Path) -> tuple[TextLayout, ...]:
@@ -27,7 +28,12 @@ def texts_of(directory: Path) -> tuple[TextLayout, ...]:
     if not path.exists():
         return ()
     top = Node(FILE, "", parsed(FILE, file_text(path, FILE)))
-    return tuple(_text(name, top.child(name)) for name in top.keys)
+    made = [(_text(name, top.child(name)), top.child(name)) for name in top.keys]
+    return tuple(
+        replace(layout, name=name)
+        for layout, node in made
+        for name in (layout.name, *node.texts("also"))
+    )
 
 
 def _text(name: str, node: Node) -> TextLayout:
@@ -35,14 +41,18 @@ def _text(name: str, node: Node) -> TextLayout:
     versions = _numbers(node, "versions")
     keys = node.child("keys")
     made = tuple(_key(key, keys.child(key), versions) for key in keys.keys)
-    layout = TextLayout(name, versions, made)
+    kind = node.text("format") if "format" in node.content else TextFormat.PROPERTIES
+    if kind not in set(TextFormat):
+        known = ", ".join(TextFormat)
+        raise node.fail(f"unknown format {kind}; the formats are {known}", "format")
+    layout = TextLayout(name, versions, made, TextFormat(kind), _flag(node, "newer"))
     for attribute in {key.attribute for key in made}:
         for version in versions:
             named = [k.key for k in made if k.attribute == attribute and version in k.versions]
             if len(named) > 1:
                 both = " and ".join(named)
                 raise node.fail(f"{both} are {attribute} in version {version}; leave out one")
-    if {VERSION} - {key.attribute for key in made}:
+    if layout.format is not TextFormat.CHECKPOINT and VERSION not in {k.attribute for k in made}:
         raise node.fail(f"no key is the {VERSION}; write one", "keys")
     return layout
 
@@ -57,7 +67,18 @@ def _key(key: str, node: Node, versions: tuple[int, ...]) -> TextKey:
     for name, given, known in (("versions", own, versions), ("required", required, own)):
         if set(given) - set(known):
             raise node.fail(f"not among {', '.join(map(str, known))}; write some of these", name)
-    return TextKey(key, node.text("attribute"), kind, own, required)
+    return TextKey(
+        key, node.text("attribute"), kind, own, required,
+        node.text("item") if "item" in node.content else "",
+        _flag(node, "nullable"), _flag(node, "nonzero"),
+    )  # fmt: skip
+
+
+def _flag(node: Node, key: str) -> bool:
+    found = node.content.get(key, False)
+    if not isinstance(found, bool):
+        raise node.fail("write true or false", key)
+    return found
 
 
 def _numbers(node: Node, key: str) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Final
 
 import click
@@ -41,6 +42,7 @@ from kafkaspec.conformance.runner import (
 from kafkaspec.conformance.stored import LIST, StoredError, read_cases
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.generation.corpus import corpus
+from kafkaspec.generation.texts import text_cases
 
 OUTPUT = Output(
     forms={"junit": "kafkaspec.cli.forms:JUnit", "sarif": "kafkaspec.cli.forms:Sarif"},
@@ -67,7 +69,7 @@ of it whose kind it reads:
   records       records and messages that are not compressed
   compression   those that are
   transactions  control records, and what a consumer with read_committed gets
-  indexes       indexes and producer snapshots
+  indexes       indexes, producer snapshots and text files of a log directory
   messages      Kafka's own messages, and other contents of records
   writing       the bytes that the testee writes for records
   resource      counts, lengths, bombs and depth that no decoder should follow,
@@ -78,6 +80,7 @@ Ids of cases begin with
   record     the vectors of records and messages, each in a separate log
   made       logs of each magic and compression, transactions, and records to
              write, which are made here
+  text       checkpoints, meta.properties, quorum-state, partition.metadata
   segment, control, index, snapshot, committed
              files that brokers wrote, compared with the producer's
              acknowledgements and the dump tool (with --cases); the files of
@@ -245,6 +248,7 @@ def _chosen(
     def all_of_them() -> Iterator[Case]:
         yield from vector_cases()
         yield from made_cases()
+        yield from text_cases(Random(0))
         if resource:
             yield from resource_cases()
         for path in paths:

@@ -6,16 +6,14 @@ has no entries; Kafka creates such a file when it starts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from typing import Generic, TypeVar
 
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.files.checkpoints.text import INT_BITS, Text, TextPiece, fields, shown
-
-VERSION = 0
-"""The only version."""
+from kafkaspec.files.checkpoints.text import INT_BITS, Text, fields, shown, value_text
+from kafkaspec.layout import TextLayout
 
 T = TypeVar("T")
 
@@ -25,14 +23,12 @@ class CheckpointFormat(Generic[T]):
     """A kind of checkpoint.
 
     Attributes:
-        width: number of fields of a line.
-        entry: makes an entry of the text, the fields of a line, and the path for errors.
-        line: makes the line of an entry, without its end.
+        layout: what the specification says of it.
+        entry: makes an entry of the values of a line, by their attributes, and of its position.
     """
 
-    width: int
-    entry: Callable[[Text, Sequence[TextPiece], str], T]
-    line: Callable[[T], str]
+    layout: TextLayout
+    entry: Callable[..., T]
 
     def parse(self, data: bytes, *, file: str | None = None) -> tuple[T, ...]:
         """Parse the entries of a checkpoint, in the order of the file.
@@ -77,8 +73,12 @@ class CheckpointFormat(Generic[T]):
         Raises:
             KafkaSpecError: ``unencodable``: a value does not fit.
         """
-        lines = [self.line(entry) for entry in entries]
-        return "".join(f"{line}\n" for line in (str(VERSION), str(len(lines)), *lines)).encode()
+        keys, version = self.layout.keys, str(self.layout.versions[-1])
+        lines = [
+            " ".join(value_text(key, getattr(entry, key.attribute)) for key in keys)
+            for entry in entries
+        ]
+        return "".join(f"{line}\n" for line in (version, str(len(lines)), *lines)).encode()
 
     def _scan(self, text: Text) -> Iterator[T | KafkaSpecError]:
         """Yield the entries in order, with the error of each malformed line."""
@@ -89,22 +89,27 @@ class CheckpointFormat(Generic[T]):
         if first is None:
             return
         version = text.number(first, INT_BITS, "/version")
-        if version != VERSION:
-            detail = f"version {version} is not {VERSION}"
+        if not self.layout.knows(version):
+            detail = f"version {version} is none of {', '.join(map(str, self.layout.versions))}"
             raise text.error(Reason.UNSUPPORTED_VERSION, detail, first, "/version")
         second = next(lines, None)
         if second is None:
             return
         announced = text.number(second, INT_BITS, "/count")
+        keys = self.layout.keys
         number = 0
         for number, line in enumerate(lines, 1):
             path = f"/entries/{number - 1}"
             found = fields(line)
             try:
-                if len(found) != self.width:
-                    detail = f"{shown(line.text)} has {len(found)} fields, not {self.width}"
+                if len(found) != len(keys):
+                    detail = f"{shown(line.text)} has {len(found)} fields, not {len(keys)}"
                     raise text.error(Reason.INVALID_VALUE, detail, line, path)
-                yield self.entry(text, found, path)
+                values = {
+                    key.attribute: text.value(key, piece, f"{path}/{key.attribute}")
+                    for key, piece in zip(keys, found, strict=True)
+                }
+                yield self.entry(**values, position=found[0].position)
             except KafkaSpecError as error:
                 yield error
         if number != announced:

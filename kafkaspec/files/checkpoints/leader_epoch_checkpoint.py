@@ -6,11 +6,11 @@ when it becomes leader, so the last epoch may not have a batch yet.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from kafkaspec._generated.layout.texts import TEXTS
+from kafkaspec.files import names
 from kafkaspec.files.checkpoints.checkpoint_file import CheckpointFormat
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, writable
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +28,5 @@ class EpochEntry:
     position: int | None = field(default=None, compare=False)
 
 
-def _entry(text: Text, found: Sequence[TextPiece], path: str) -> EpochEntry:
-    epoch, start_offset = found
-    return EpochEntry(
-        text.number(epoch, INT_BITS, f"{path}/epoch"),
-        text.number(start_offset, LONG_BITS, f"{path}/start_offset"),
-        epoch.position,
-    )
-
-
-def _line(entry: EpochEntry) -> str:
-    epoch = writable(entry.epoch, INT_BITS, "epoch")
-    return f"{epoch} {writable(entry.start_offset, LONG_BITS, 'start_offset')}"
-
-
-_FORMAT = CheckpointFormat(2, _entry, _line)
+_FORMAT = CheckpointFormat(TEXTS[names.LEADER_EPOCHS], EpochEntry)
 parse, read, scan, serialize = _FORMAT.parse, _FORMAT.read, _FORMAT.scan, _FORMAT.serialize

@@ -7,7 +7,6 @@ properties, read as ISO 8859-1.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
@@ -15,7 +14,6 @@ from uuid import UUID
 from kafkaspec._generated.layout.texts import TEXTS
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints import text as texts
 
 # javaproperties is imported where it is needed: it imports all of urllib.
@@ -72,7 +70,7 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
         piece = found[_VERSION_KEY]
         stripped = texts.TextPiece(piece.text.strip(_JAVA_TRIM), piece.position, piece.line)
         version = text.number(stripped, texts.INT_BITS, f"/{_VERSION_KEY}")
-        if version not in LAYOUT.versions:
+        if not LAYOUT.knows(version):
             detail = f"version {version} is none of {_versions()}"
             raise text.error(Reason.UNSUPPORTED_VERSION, detail, piece, f"/{_VERSION_KEY}")
     values: dict[str, Any] = {VERSION: version}
@@ -80,7 +78,7 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
         if version not in key.versions or key.attribute == VERSION:
             continue
         if key.key in found:
-            values[key.attribute] = _VALUES[key.type](text, found[key.key], f"/{key.key}")
+            values[key.attribute] = text.value(key, found[key.key], f"/{key.key}")
         elif version in key.required:
             raise text.error(Reason.INVALID_VALUE, f"{key.key} is missing", path=f"/{key.key}")
     own = {name: values.pop(name) for name in _OWN & values.keys()}
@@ -89,12 +87,6 @@ def parse(data: bytes, *, file: str | None = None) -> MetaProperties:
 
 
 _OWN: Final = frozenset({VERSION, "node_id", "cluster_id", "directory_id"})
-_VALUES: Final[dict[str, Callable[[texts.Text, texts.TextPiece, str], Any]]] = {
-    "s4": lambda text, piece, path: text.number(piece, texts.INT_BITS, path),
-    "str": lambda _, piece, __: piece.text,
-    "uuid": texts.Text.uuid,
-}
-"""How a value is read, by its type in the specification."""
 
 
 def _versions() -> str:
@@ -120,7 +112,7 @@ def serialize(properties: MetaProperties) -> bytes:
     for key in LAYOUT.keys:
         value = properties.value(key.attribute) if version in key.versions else None
         if value is not None:
-            values[key.key] = _TEXTS[key.type](value, key.key)
+            values[key.key] = texts.value_text(key, value)
         elif version in key.required:
             detail = f"version {version} needs {key.key}"
             raise make_error(Reason.UNENCODABLE, detail, path=f"/{key.key}")
@@ -131,14 +123,6 @@ def serialize(properties: MetaProperties) -> bytes:
     lines = [f"#{comment}" for comment in properties.comments]
     lines += [javaproperties.join_key_value(key, value) for key, value in values.items()]
     return "".join(f"{line}\n" for line in lines).encode("latin-1")
-
-
-_TEXTS: Final[dict[str, Callable[[Any, str], str]]] = {
-    "s4": lambda value, key: texts.writable(value, texts.INT_BITS, key),
-    "str": lambda value, _: str(value),
-    "uuid": lambda value, _: kafka_uuid.to_text(value),
-}
-"""How a value is written, by its type in the specification."""
 
 
 def is_reserved(directory_id: UUID) -> bool:

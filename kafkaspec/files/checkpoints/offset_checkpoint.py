@@ -13,13 +13,12 @@ Kafka: ``OffsetCheckpointFile``.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kafkaspec.errors import Reason, make_error
+from kafkaspec._generated.layout.texts import TEXTS
+from kafkaspec.files import names
 from kafkaspec.files.checkpoints.checkpoint_file import CheckpointFormat
-from kafkaspec.files.checkpoints.text import INT_BITS, LONG_BITS, Text, TextPiece, shown, writable
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,32 +38,10 @@ class PartitionOffset:
     position: int | None = field(default=None, compare=False)
 
 
-# Kafka's Topic.LEGAL_CHARS.
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
-
-
 def by_partition(entries: Iterable[PartitionOffset]) -> dict[tuple[str, int], PartitionOffset]:
     """Return the entries by topic and partition; as in Kafka, the last of duplicates counts."""
     return {(entry.topic, entry.partition): entry for entry in entries}
 
 
-def _line(entry: PartitionOffset) -> str:
-    if not _TOPIC.fullmatch(entry.topic):
-        detail = f"{shown(entry.topic)} is not the name of a topic"
-        raise make_error(Reason.UNENCODABLE, detail, path="/topic")
-    partition = writable(entry.partition, INT_BITS, "partition")
-    return f"{entry.topic} {partition} {writable(entry.offset, LONG_BITS, 'offset')}"
-
-
-def _entry(text: Text, found: Sequence[TextPiece], path: str) -> PartitionOffset:
-    topic, partition, offset = found
-    return PartitionOffset(
-        topic.text,
-        text.number(partition, INT_BITS, f"{path}/partition"),
-        text.number(offset, LONG_BITS, f"{path}/offset"),
-        topic.position,
-    )
-
-
-_FORMAT = CheckpointFormat(3, _entry, _line)
+_FORMAT = CheckpointFormat(TEXTS[names.HIGH_WATERMARKS], PartitionOffset)
 parse, read, scan, serialize = _FORMAT.parse, _FORMAT.read, _FORMAT.scan, _FORMAT.serialize

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Final
 from uuid import UUID
 
-from kafkaspec.errors import Reason, make_error
-from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.files.checkpoints.text import INT_BITS, Text, TextPiece, fields, reader, shown
+from kafkaspec._generated.layout.texts import TEXTS
+from kafkaspec.errors import Reason
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints.text import Text, TextPiece, fields, reader, shown, value_text
 
-VERSION = 0
+LAYOUT: Final = TEXTS[names.PARTITION_METADATA]
+VERSION: Final = LAYOUT.versions[-1]
 """The version that Kafka writes. 2.8 to 3.6 read no other, later releases all but negative ones."""
 
+_VERSION, _TOPIC_ID = LAYOUT.keys
 _SEPARATOR = re.compile(r":[ \t\n\x0b\f\r]+")
 
 
@@ -49,10 +53,7 @@ def parse(data: bytes, *, file: str | None = None) -> PartitionMetadata:
     """
     text = Text(data, file)
     version, second = _values(text)
-    topic_id = text.uuid(second, "/topic_id")
-    if topic_id == kafka_uuid.ZERO:
-        detail = f"{shown(second.text)} is zero, which no topic has"
-        raise text.error(Reason.INVALID_VALUE, detail, second, "/topic_id")
+    topic_id = text.value(_TOPIC_ID, second, f"/{_TOPIC_ID.attribute}")
     return PartitionMetadata(topic_id, version, second.position)
 
 
@@ -65,9 +66,8 @@ def serialize(topic_id: UUID) -> bytes:
     Raises:
         KafkaSpecError: ``unencodable``: Kafka refuses a topic id of zero when it reads the file.
     """
-    if topic_id == kafka_uuid.ZERO:
-        raise make_error(Reason.UNENCODABLE, "no topic has the id zero", path="/topic_id")
-    return f"version: {VERSION}\ntopic_id: {kafka_uuid.to_text(topic_id)}".encode("ascii")
+    lines = ((_VERSION, VERSION), (_TOPIC_ID, topic_id))
+    return "\n".join(f"{key.key}: {value_text(key, value)}" for key, value in lines).encode()
 
 
 def topic_id_text(text: Text) -> TextPiece:
@@ -83,8 +83,8 @@ def _values(text: Text) -> tuple[int, TextPiece]:
     """Return the version, and the text of the topic id."""
     lines = text.lines()
     first = _value(text, next(lines, None), "/version")
-    version = text.number(first, INT_BITS, "/version")
-    if version < VERSION:
+    version = text.value(_VERSION, first, "/version")
+    if not LAYOUT.knows(version):
         detail = f"version {version} is negative"
         raise text.error(Reason.UNSUPPORTED_VERSION, detail, first, "/version")
     return version, _value(text, next(lines, None), "/topic_id")

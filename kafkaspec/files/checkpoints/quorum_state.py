@@ -7,23 +7,25 @@ Kafka: ``FileQuorumStateStore``, ``QuorumStateData.json``; KIP-595, KIP-853. It 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
+from kafkaspec._generated.layout.texts import TEXTS
 from kafkaspec.errors import Reason, make_error
+from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints import text as texts
+from kafkaspec.layout import TextKey
 
-VERSIONS = (0, 1)
+LAYOUT: Final = TEXTS[names.QUORUM_STATE]
+VERSIONS: Final = LAYOUT.versions
 """0 for kraft.version 0, 1 since kraft.version 1."""
 
 NONE = -1
 """Kafka's "no node" and "no epoch"."""
 
-_SHORT_BITS = 16
-_VERSION = "data_version"
-_LEADER_EPOCH = "leaderEpoch"
-_VOTED_DIRECTORY_ID = "votedDirectoryId"
+_VERSION: Final = next(key for key in LAYOUT.keys if key.attribute == "version")
+_LEADER_EPOCH: Final = LAYOUT.key_of("leader_epoch", VERSIONS[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +75,17 @@ def parse(data: bytes, *, file: str | None = None) -> QuorumState:
     if line is None:
         raise text.error(Reason.TRUNCATED, "the file is empty")
     found = texts.JsonObject(text, line)
-    version = found.number(_VERSION, _SHORT_BITS)
-    if version not in VERSIONS:
-        place = texts.TextPiece("", found.position(_VERSION), line.line)
+    version = found.typed(_VERSION)
+    if not LAYOUT.knows(version):
+        place = texts.TextPiece("", found.position(_VERSION.key), line.line)
         detail = f"version {version} is neither 0 nor 1"
-        raise text.error(Reason.UNSUPPORTED_VERSION, detail, place, f"/{_VERSION}")
-    common: dict[str, Any] = {
-        "leader_id": found.number("leaderId", texts.INT_BITS),
-        "leader_epoch": found.number(_LEADER_EPOCH, texts.INT_BITS),
-        "voted_id": found.number("votedId", texts.INT_BITS),
-        "data_version": version,
-        "position": found.position(_LEADER_EPOCH),
+        raise text.error(Reason.UNSUPPORTED_VERSION, detail, place, f"/{_VERSION.key}")
+    values = {
+        key.attribute: found.typed(key)
+        for key in LAYOUT.keys
+        if version in key.versions and key is not _VERSION
     }
-    if version == 0:
-        return QuorumState(
-            **common,
-            cluster_id=found.string("clusterId"),
-            applied_offset=found.number("appliedOffset", texts.LONG_BITS),
-            current_voters=_voters(text, line, found),
-        )
-    place = texts.TextPiece(
-        found.string(_VOTED_DIRECTORY_ID), found.position(_VOTED_DIRECTORY_ID), line.line
-    )
-    return QuorumState(**common, voted_directory_id=text.uuid(place, f"/{_VOTED_DIRECTORY_ID}"))
+    return QuorumState(**values, data_version=version, position=found.position(_LEADER_EPOCH))
 
 
 read = texts.reader(parse)
@@ -110,35 +100,19 @@ def serialize(state: QuorumState) -> bytes:
     if state.data_version not in VERSIONS:
         detail = f"version {state.data_version} is neither 0 nor 1"
         raise make_error(Reason.UNENCODABLE, detail, path="/version")
-    for name in ("leader_id", "leader_epoch", "voted_id"):
-        texts.writable(getattr(state, name), texts.INT_BITS, name)
-    common: dict[str, Any] = {"leaderId": state.leader_id, _LEADER_EPOCH: state.leader_epoch}
-    common["votedId"] = state.voted_id
-    version = {_VERSION: state.data_version}
-    if state.data_version:
-        directory = {_VOTED_DIRECTORY_ID: kafka_uuid.to_text(state.voted_directory_id)}
-        return texts.written(common | directory | version)
-    texts.writable(state.applied_offset, texts.LONG_BITS, "applied_offset")
-    voters = state.current_voters
-    for voter in voters or ():
-        texts.writable(voter, texts.INT_BITS, "current_voters")
-    listed = None if voters is None else [{"voterId": voter} for voter in voters]
-    last = {"appliedOffset": state.applied_offset, "currentVoters": listed}
-    return texts.written({"clusterId": state.cluster_id} | common | last | version)
+    written: dict[str, Any] = {}
+    for key in LAYOUT.keys:
+        if state.data_version in key.versions:
+            value: Any = state.data_version if key is _VERSION else getattr(state, key.attribute)
+            if key.item:
+                listed = None if value is None else [_written(key, each) for each in value]
+                value = None if listed is None else [{key.item: each} for each in listed]
+            else:
+                value = _written(key, value)
+            written[key.key] = value
+    return texts.written(written)
 
 
-def _voters(
-    text: texts.Text, line: texts.TextPiece, found: texts.JsonObject
-) -> tuple[int, ...] | None:
-    value = found.value("currentVoters")
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(
-        isinstance(item, dict) and "voterId" in item for item in value
-    ):
-        place = texts.TextPiece("", found.position("currentVoters"), line.line)
-        detail = "it is not a list of voters"
-        raise text.error(Reason.INVALID_VALUE, detail, place, "/currentVoters")
-    return tuple(
-        found.checked_number("currentVoters", item["voterId"], texts.INT_BITS) for item in value
-    )
+def _written(key: TextKey, value: Any) -> Any:
+    text = texts.value_text(key, value)
+    return value if key.type in texts.BITS else text

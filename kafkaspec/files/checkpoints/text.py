@@ -12,23 +12,28 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 from uuid import UUID
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.io.local import read_beside
 from kafkaspec.io.remote import as_path
+from kafkaspec.layout import TextKey
 
 T = TypeVar("T")
 
 INT_BITS = 32
 LONG_BITS = 64
+BITS: Final = {"s2": 16, "s4": INT_BITS, "s8": LONG_BITS}
+"""Bits of a number, by its type in the specification."""
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 # Java's \s without UNICODE_CHARACTER_CLASS; Python's matches more.
 _WHITESPACE = re.compile(r"[ \t\n\x0b\f\r]+")
 _NUMBER = re.compile(r"[+-]?\d+")
+# Kafka's Topic.LEGAL_CHARS.
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_DIGITS = 400
 """Longer numbers are refused without conversion. Java allows any number of leading zeros."""
@@ -109,6 +114,22 @@ class Text:
             raise self.error(Reason.INVALID_VALUE, detail, piece, path)
         return found
 
+    def value(self, key: TextKey, piece: TextPiece, path: str) -> Any:
+        """Parse a value of a key of the specification.
+
+        Raises:
+            CorruptError: it is none of its type.
+        """
+        if key.type in BITS:
+            return self.number(piece, BITS[key.type], path)
+        if key.type != "uuid":
+            return piece.text
+        found = self.uuid(piece, path)
+        if key.nonzero and found == kafka_uuid.ZERO:
+            detail = f"{shown(piece.text)} is zero, which no {key.attribute} is"
+            raise self.error(Reason.INVALID_VALUE, detail, piece, path)
+        return found
+
     def number(self, piece: TextPiece, bits: int, path: str) -> int:
         """Parse a whole number like ``Integer.parseInt`` (32 bits) or ``Long.parseLong`` (64 bits).
 
@@ -171,6 +192,25 @@ def writable(value: int, bits: int, name: str) -> str:
     if not fits(value, bits):
         detail = f"{value} is not a whole number of {bits} bits"
         raise make_error(Reason.UNENCODABLE, detail, path=f"/{name}")
+    return str(value)
+
+
+def value_text(key: TextKey, value: Any) -> str:
+    """Return the text of a value of a key of the specification.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: it does not fit, or Kafka would refuse it.
+    """
+    if key.type in BITS:
+        return writable(value, BITS[key.type], key.attribute)
+    if key.type == "uuid":
+        if key.nonzero and value == kafka_uuid.ZERO:
+            detail = f"no {key.attribute} is zero"
+            raise make_error(Reason.UNENCODABLE, detail, path=f"/{key.attribute}")
+        return kafka_uuid.to_text(value)
+    if key.type == "topic" and not _TOPIC.fullmatch(value):
+        detail = f"{shown(value)} is not the name of a topic"
+        raise make_error(Reason.UNENCODABLE, detail, path=f"/{key.attribute}")
     return str(value)
 
 
@@ -238,6 +278,31 @@ class JsonObject:
             CorruptError: it is missing, something else, or too large.
         """
         return self.checked_number(name, self.value(name), bits)
+
+    def typed(self, key: TextKey) -> Any:
+        """Return the value of a field of the specification.
+
+        Raises:
+            CorruptError: it is missing, or none of its type.
+        """
+        value = self.value(key.key)
+        if value is None and key.nullable:
+            return None
+        if not key.item:
+            return self._typed(key, value)
+        if not isinstance(value, list) or not all(
+            isinstance(each, dict) and key.item in each for each in value
+        ):
+            self.refuse(key.key, f"it is not a list of objects with {key.item}")
+        return tuple(self._typed(key, each[key.item]) for each in value)
+
+    def _typed(self, key: TextKey, value: Any) -> Any:
+        if key.type in BITS:
+            return self.checked_number(key.key, value, BITS[key.type])
+        if not isinstance(value, str) or _SURROGATE.search(value):
+            self.refuse(key.key, "it is not text")
+        place = TextPiece(value, self.position(key.key), self._line.line)
+        return self._text.value(key, place, f"{self._path}/{key.key}")
 
     def checked_number(self, name: str, value: Any, bits: int) -> int:
         """Return ``value`` if it is a whole number.

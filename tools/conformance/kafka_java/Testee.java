@@ -20,7 +20,12 @@ import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Properties;
+import java.util.TreeMap;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.record.*;
 import org.apache.kafka.common.record.internal.*;
@@ -36,7 +41,9 @@ public final class Testee {
     private static final Gson GSON =
         new GsonBuilder().serializeNulls().disableHtmlEscaping().create();
     private static final String[] PACKAGES =
-        {"org.apache.kafka.storage.internals.log.", "kafka.log."};
+        {"org.apache.kafka.storage.internals.log.", "kafka.log.",
+            "org.apache.kafka.storage.internals.checkpoint.", "org.apache.kafka.raft.",
+            "org.apache.kafka.metadata.properties."};
     private static final String CODECS = "none gzip snappy lz4 zstd";
 
     public static void main(String[] arguments) throws Exception {
@@ -51,7 +58,7 @@ public final class Testee {
                 answer = decode(request, folder, arguments[0]);
             } catch (InvocationTargetException error) {
                 answer = object("error", error.getCause().toString());
-            } catch (Exception error) {
+            } catch (Exception | OutOfMemoryError | SnappyError error) {
                 answer = object("error", error.toString());
             }
             answer.put("id", request.get("id"));
@@ -72,9 +79,13 @@ public final class Testee {
             throws Exception {
         String kind = request.get("kind").getAsString();
         if (kind.equals("hello")) {
+            var kinds = new ArrayList<>(List.of("log", "control_records", "offset_index",
+                "time_index", "transaction_index", "producer_snapshot", "batch"));
+            if (hasTexts()) {
+                kinds.add("text");
+            }
             return object("protocol", 2, "name", "Kafka's Java classes", "version", release,
-                "kinds", List.of("log", "control_records", "offset_index", "time_index",
-                    "transaction_index", "producer_snapshot", "batch"),
+                "kinds", kinds,
                 "compression", CODECS.split(" "), "checksums", true);
         }
         if (kind.equals("batch")) {
@@ -100,6 +111,7 @@ public final class Testee {
                 case "time_index" ->
                     index("TimeIndex", file.toFile(), base, data.length, "timestamp", "offset");
                 case "transaction_index" -> transactions(file.toFile(), base);
+                case "text" -> texts(request.get("file").getAsString(), file.toFile());
                 default -> producers(file.toFile());
             });
         } finally {
@@ -247,6 +259,94 @@ public final class Testee {
                     : first instanceof OptionalLong java ? java.getAsLong() : get(first, "get")));
         }
         return found;
+    }
+
+    // -- text files, whose readers are all in Java from 4.0 on --------------------------------------
+
+    private static boolean hasTexts() {
+        try {
+            return named("OffsetCheckpointFile") != null && named("MetaProperties") != null;
+        } catch (ClassNotFoundException missing) {
+            return false;
+        }
+    }
+
+    private static List<Object> texts(String name, File file) throws Exception {
+        return switch (name) {
+            case "leader-epoch-checkpoint" -> epochs(file);
+            case "partition.metadata" -> {
+                Object found = get(make("PartitionMetadataFile", file, failures()), "read");
+                yield List.of(object("version", get(found, "version"),
+                    "topic_id", get(found, "topicId").toString()));
+            }
+            case "meta.properties" -> properties(file);
+            case "quorum-state" -> quorum(file);
+            default -> offsets(file);
+        };
+    }
+
+    private static Object failures() throws Exception {
+        return make("LogDirFailureChannel", 8);
+    }
+
+    private static List<Object> epochs(File file) throws Exception {
+        var found = new ArrayList<Object>();
+        Object read = get(make("LeaderEpochCheckpointFile", file, failures()), "read");
+        for (Object entry : list(read)) {
+            found.add(object("epoch", get(entry, "epoch"), "start_offset", get(entry, "startOffset")));
+        }
+        return found;
+    }
+
+    private static List<Object> offsets(File file) throws Exception {
+        var sorted = new TreeMap<String, Map<Integer, Object>>();
+        var read = (Map<?, ?>) get(make("OffsetCheckpointFile", file, failures()), "read");
+        for (var entry : read.entrySet()) {
+            var place = (TopicPartition) entry.getKey();
+            sorted.computeIfAbsent(place.topic(), topic -> new TreeMap<>()).put(place.partition(),
+                object("topic", place.topic(), "partition", place.partition(), "offset", entry.getValue()));
+        }
+        var found = new ArrayList<Object>();
+        sorted.values().forEach(each -> found.addAll(each.values()));
+        return found;
+    }
+
+    private static List<Object> properties(File file) throws Exception {
+        Object read = method(named("PropertiesUtils"), "readPropertiesFile", 1)
+            .invoke(null, file.getPath());
+        Object builder = Class.forName(named("MetaProperties").getName() + "$Builder")
+            .getConstructor(Properties.class).newInstance(read);
+        Object found = get(builder, "build");
+        var node = (OptionalInt) get(found, "nodeId");
+        var cluster = (Optional<?>) get(found, "clusterId");
+        var directory = (Optional<?>) get(found, "directoryId");
+        return List.of(object("version", get(get(found, "version"), "number"),
+            "node_id", node.isPresent() ? node.getAsInt() : null,
+            "cluster_id", cluster.orElse(null),
+            "directory_id", directory.map(Object::toString).orElse(null)));
+    }
+
+    private static List<Object> quorum(File file) throws Exception {
+        Object store = make("FileQuorumStateStore", file);
+        Object found = method(store.getClass(), "readStateFromFile", 1).invoke(store, file);
+        // Kafka's class does not keep the version by which it read the file.
+        var text = Files.readString(file.toPath(), StandardCharsets.ISO_8859_1);
+        int version = text.matches("(?s).*\"data_version\"\\s*:\\s*0.*") ? 0 : 1;
+        var said = object("version", version, "leader_id", get(found, "leaderId"),
+            "leader_epoch", get(found, "leaderEpoch"), "voted_id", get(found, "votedId"));
+        if (version > 0) {
+            said.put("voted_directory_id", get(found, "votedDirectoryId").toString());
+            return List.of(said);
+        }
+        Object voters = get(found, "currentVoters");
+        var ids = new ArrayList<Object>();
+        for (Object voter : voters == null ? List.of() : list(voters)) {
+            ids.add(get(voter, "voterId"));
+        }
+        said.put("cluster_id", get(found, "clusterId"));
+        said.put("applied_offset", get(found, "appliedOffset"));
+        said.put("current_voters", voters == null ? null : ids);
+        return List.of(said);
     }
 
     // -- the same by reflection, whichever release and language ----------------------------------

@@ -18,6 +18,7 @@ from kafkaspec.layout import (
     MessageLayout,
     PeekLayout,
     Role,
+    TextFormat,
     TextKey,
     TextLayout,
     TypeLayout,
@@ -226,7 +227,7 @@ def _module(model: Model, spec: Spec) -> str:
 
 def _literal(value: Any) -> str:
     """Return the source text of a value, without fields that have their default."""
-    if isinstance(value, Form | Kind | Role):
+    if isinstance(value, Form | Kind | Role | TextFormat):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, HeadField | EntrySource):
         return f"{type(value).__name__}{tuple(value)!r}"
@@ -329,11 +330,11 @@ def _topics(model: Model) -> Output:
     return Output("layout/topics.py", ids, _TOPICS + "".join(lines))
 
 
-_TEXTS = '''"""Text files: which keys each of their versions has."""
+_TEXTS = '''"""Text files: their formats, and which keys each of their versions has."""
 
 from __future__ import annotations
 
-from kafkaspec.layout import TextKey, TextLayout
+from kafkaspec.layout import TextFormat, TextKey, TextLayout
 
 '''
 
