@@ -223,8 +223,14 @@ def stdout_console() -> Console:
 
 
 @contextmanager
-def progress_bar(title: str, total: int) -> Iterator[Advance]:
-    """Show a progress bar on stderr if that is a terminal, nothing otherwise."""
+def progress_bar(title: str, total: int, *, counts: bool = False) -> Iterator[Advance]:
+    """Show a progress bar on stderr if that is a terminal, nothing otherwise.
+
+    Args:
+        title: what is done.
+        total: how many bytes or, with ``counts``, how many things.
+        counts: whether it counts things.
+    """
     if not sys.stderr.isatty():
         yield lambda _bytes, _name: None
         return
@@ -232,6 +238,7 @@ def progress_bar(title: str, total: int) -> Iterator[Advance]:
     from rich.progress import (
         BarColumn,
         DownloadColumn,
+        MofNCompleteColumn,
         Progress,
         TextColumn,
         TimeRemainingColumn,
@@ -241,8 +248,11 @@ def progress_bar(title: str, total: int) -> Iterator[Advance]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        DownloadColumn(binary_units=True),
-        TransferSpeedColumn(),
+        *(
+            (MofNCompleteColumn(),)
+            if counts
+            else (DownloadColumn(binary_units=True), TransferSpeedColumn())
+        ),
         TimeRemainingColumn(),
         TextColumn("{task.fields[name]}", markup=False),
     )

@@ -15,6 +15,8 @@ from kafkaspec.output.atomic import file_aside, writing
 _LABEL: Final = "kafkaspec"
 _ENDPOINT: Final = ".json"
 """Suffix of a file for the endpoint of shields.io, which draws the badge itself."""
+BADGES: Final = (".svg", _ENDPOINT)
+"""Suffixes of badges."""
 _COLOURS: Final = {True: "#2c7a3f", False: "#b3541e"}
 _NAMES: Final = {True: "green", False: "orange"}
 _A_LETTER: Final = 6.5

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -19,10 +19,14 @@ from typing import Any, Final, TypedDict
 
 from kafkaspec.conformance.cases import Case, Items
 from kafkaspec.conformance.made import made_cases, sized
+from kafkaspec.conformance.payloads import changed
 from kafkaspec.conformance.process import BreakdownError, StartError, Testee
 from kafkaspec.conformance.protocol import ANSWERS, SKIPPED, RequestKind, digest, encode_bytes
 from kafkaspec.conformance.vectors import vector_cases
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import names
 from kafkaspec.layout.framing import LOG_FRAMING
+from kafkaspec.log.segment import Segment
 
 AT_ONCE: Final = 2_000
 """Logs in a request."""
@@ -38,6 +42,13 @@ _BYTES: Final = (0, 1, 0x7F, 0x80, 0xFF)
 """Bytes at which numbers and varints change."""
 
 
+MEMORY: Final = "Q5"
+UNREAD: Final = "Q9"
+QUIRKS: Final = (MEMORY, UNREAD)
+"""Numbers of the quirks of Kafka that can explain a difference."""
+_NO_MEMORY: Final = "OutOfMemoryError"
+
+
 class DifferenceSums(TypedDict):
     """The sums of a comparison.
 
@@ -48,7 +59,9 @@ class DifferenceSums(TypedDict):
         accepted: number of logs that both decode to the same.
         refused: number of logs that both refuse.
         skipped: number of logs that a testee does not support.
-        differences: number of logs about which they differ.
+        differences: number of logs about which they differ in a way that is not known.
+        known: number of logs by the quirk of Kafka that explains the difference, of those that the
+            caller knows; one of 0 is stale.
     """
 
     against: str
@@ -58,6 +71,7 @@ class DifferenceSums(TypedDict):
     refused: int
     skipped: int
     differences: int
+    known: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -70,12 +84,14 @@ class Difference:
             testee breaks down.
         first: what the first testee says.
         second: what the second one says.
+        quirk: number of the quirk of Kafka that explains it, "" for none.
     """
 
     case: str
     data: str
     first: str
     second: str
+    quirk: str = ""
 
     @property
     def group(self) -> tuple[str, str]:
@@ -138,11 +154,20 @@ class LogComparison:
         second: another one.
         seed: of the logs.
         more: as for ``mutations``.
+        known: numbers of quirks whose differences are counted only, of ``QUIRKS``.
     """
 
-    def __init__(self, first: Testee, second: Testee, seed: int, more: Sequence[Case] = ()) -> None:
+    def __init__(
+        self,
+        first: Testee,
+        second: Testee,
+        seed: int,
+        more: Sequence[Case] = (),
+        known: Iterable[str] = (),
+    ) -> None:
         self._both = first, second
         self._more = more
+        self._known = dict.fromkeys(known, 0)
         self._seed = seed
         self._counts: Counter[str] = Counter()
 
@@ -151,13 +176,21 @@ class LogComparison:
         """The sums so far."""
         counts, name = self._counts, self._both[1].hello.name
         return {
-            "against": name, "seed": self._seed, "cases": counts.total(),
+            "against": name, "seed": self._seed,
+            "cases": counts.total() + sum(self._known.values()),
             "accepted": counts["accepted"], "refused": counts["refused"],
             "skipped": counts["skipped"], "differences": counts["differences"],
+            "known": dict(self._known),
         }  # fmt: skip
 
-    def run(self, count: int) -> Iterator[Difference]:
-        """Compare this many logs, and yield the differences.
+    def run(
+        self, count: int, advance: Callable[[int], None] = lambda _: None
+    ) -> Iterator[Difference]:
+        """Compare this many logs, and yield the differences; some thousands are in memory at once.
+
+        Args:
+            count: number of logs.
+            advance: is called with the number of logs that were compared since.
 
         Raises:
             StartError: a testee does not start, or does not read logs.
@@ -165,12 +198,15 @@ class LogComparison:
         if deaf := [each.hello for each in self._both if RequestKind.LOG not in each.hello.kinds]:
             raise StartError(f"{deaf[0].name} does not read {RequestKind.LOG}")
         logs = enumerate(islice(mutations(self._seed, self._more), count))
+        some = list(islice(logs, AT_ONCE))
         with ThreadPoolExecutor(len(self._both)) as pool:
-            while some := list(islice(logs, AT_ONCE)):
-                data = [log for _, log in some]
-                first, second = pool.map(partial(digests, logs=data), self._both)
-                for (number, log), one, other in zip(some, first, second, strict=True):
+            while some:
+                answers = pool.map(partial(digests, logs=[log for _, log in some]), self._both)
+                following = list(islice(logs, AT_ONCE))  # made while both are at work
+                for (number, log), one, other in zip(some, *answers, strict=True):
                     yield from self._judged(number, log, one, other)
+                advance(len(some))
+                some = following
 
     def _judged(
         self, number: int, log: bytes, one: str | None, other: str | None
@@ -179,12 +215,27 @@ class LogComparison:
             self._counts["refused" if one is None else "accepted"] += 1
             return
         outcome = self._outcome(log)
+        quirk = self._quirk(log) if outcome == "differences" else ""
+        if quirk in self._known:
+            self._known[quirk] += 1
+            return
         self._counts[outcome] += 1
         if outcome == "differences":
             broken = any(_FAILED in _asked(testee, log) for testee in self._both)
             small = log if broken else self._smallest(log)  # each try would start it again
             first, second = (_said(_asked(testee, small)) for testee in self._both)
-            yield Difference(f"{self._seed}/{number}", small.hex(), first, second)
+            yield Difference(f"{self._seed}/{number}", small.hex(), first, second, quirk)
+
+    def _quirk(self, log: bytes) -> str:
+        """Return the quirk that explains a difference, "" for none.
+
+        Without what Q9 is about there is none; the JVM says by itself that it ran out of memory.
+        """
+        other = _without_unread(log)
+        if other is not None and self._outcome(other) in ("accepted", "refused"):
+            return UNREAD
+        said = (str(_asked(testee, log).get("error")) for testee in self._both)
+        return MEMORY if any(_NO_MEMORY in text for text in said) else ""
 
     def _outcome(self, log: bytes) -> str:
         """Ask both alone: a digest says less than an answer."""
@@ -212,6 +263,19 @@ class LogComparison:
                     place += size
             size //= 2
         return log
+
+
+def _without_unread(log: bytes) -> bytes | None:
+    """Return a log whose batch without records has no payload; None for another log."""
+    try:
+        batches = list(Segment(log, crc="ignore").batches())
+    except KafkaSpecError:
+        return None
+    for batch in batches:
+        kind = batch.kind
+        if len(batches) == 1 and batch.is_compressed and not getattr(batch.message, kind.count, 1):
+            return changed(log, {names.COMPRESSION: 0, kind.payload: b""})
+    return None
 
 
 _FAILED: Final = "failed"

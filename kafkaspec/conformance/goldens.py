@@ -18,6 +18,7 @@ from typing import Any, Final
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.conformance import dump_text
 from kafkaspec.conformance.cases import Case, Items, Refusal
+from kafkaspec.conformance.payloads import flipped
 from kafkaspec.conformance.protocol import ProtocolError, RequestKind, decode_bytes, record
 from kafkaspec.errors import Reason
 from kafkaspec.files import names
@@ -227,7 +228,7 @@ class _Version:
         return True
 
     def _damaged(self, case: Case, path: Path) -> Case:
-        data = case.data[:-1] + bytes([case.data[-1] ^ 1])
+        data = flipped(case.data)
         refusal = Refusal(frozenset({Reason.CHECKSUM_MISMATCH}))
         why = "The last bit is flipped."
         return Case(f"checksum/{self._name(path)}", case.kind, data, refusal, why, checksum=True)

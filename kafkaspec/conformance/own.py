@@ -6,9 +6,10 @@ which must agree. A case says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,8 +48,13 @@ class OwnCasesError(Exception):
     """A path has no cases, or our codecs do not agree about it; the text says which file."""
 
 
-def own_cases(path: Path) -> Iterator[Case]:
+def own_cases(path: Path, left_out: Callable[[Path], None] = lambda _: None) -> Iterator[Case]:
     """Yield the cases of a file, or of all files of a directory and below.
+
+    Args:
+        path: the file or directory.
+        left_out: is called with each partition, or segment that was named alone, that has
+            transactions and is too large for a case about its committed records.
 
     Raises:
         OwnCasesError: there is none, one cannot be read, or our codecs do not agree about it.
@@ -64,8 +70,9 @@ def own_cases(path: Path) -> Iterator[Case]:
         raise OwnCasesError(
             f"{path} holds no segment, index, snapshot or checkpoint, and no VERSION/logs"
         )
-    for folder in sorted({each.parent for each in paths if each.suffix == names.LOG}):
-        yield from _committed(path, folder)
+    logs = [each for each in paths if each.suffix == names.LOG and _kind_of(each)]
+    for folder, group in groupby(sorted(logs, key=_folder), key=_folder):
+        yield from _committed(path, folder, list(group), left_out)
 
 
 def _kind_of(path: Path) -> RequestKind | None:
@@ -75,6 +82,10 @@ def _kind_of(path: Path) -> RequestKind | None:
     if path.name in TEXTS:
         return RequestKind.TEXT
     return RequestKind.LOG if names.parse_checkpoint(path.name) else None
+
+
+def _folder(path: Path) -> Path:
+    return path.parent
 
 
 def _read(path: Path) -> bytes:
@@ -131,18 +142,27 @@ def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
     yield start, len(data)
 
 
-def _committed(root: Path, folder: Path) -> Iterator[Case]:
-    """Yield a case of a partition with transactions that is not too large."""
-    paths = sorted(folder.glob(f"*{names.LOG}"))
-    if sum(path.stat().st_size for path in paths) <= PIECE:
+def _committed(
+    root: Path, folder: Path, paths: list[Path], left_out: Callable[[Path], None]
+) -> Iterator[Case]:
+    """Yield a case of the segments of a partition with transactions that are not too large."""
+    named = folder if root.is_dir() else root
+    if sum(path.stat().st_size for path in paths) > PIECE:
+        if any(map(_has_transactions, paths)):
+            left_out(named)
+        return
+    if any(map(_has_transactions, paths)):
         data = b"".join(map(_read, paths))
-        try:
-            if not any(batch.is_control for batch in Segment(data, crc="ignore").batches()):
-                return
-        except KafkaSpecError:  # the cases of its segments say so
-            return
-        name = folder.relative_to(root).as_posix() if root.is_dir() else folder.name
-        yield case_of(f"{root.name}/{name}", RequestKind.COMMITTED_RECORDS, data)
+        name = f"{root.name}/{folder.relative_to(root).as_posix()}" if root.is_dir() else root.name
+        yield case_of(name, RequestKind.COMMITTED_RECORDS, data)
+
+
+def _has_transactions(path: Path) -> bool:
+    """Return whether a segment has control batches; those that cannot be read are cases."""
+    try:
+        return any(batch.is_control for batch in Segment(_read(path), crc="ignore").batches())
+    except KafkaSpecError:
+        return False
 
 
 def case_of(name: str, kind: RequestKind, data: bytes, extra: dict[str, Any] | None = None) -> Case:

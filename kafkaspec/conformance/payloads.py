@@ -21,6 +21,11 @@ def entry_of(magic: int, codec: int, payload: bytes | None) -> bytes:
     return changed(data, values)
 
 
+def flipped(data: bytes) -> bytes:
+    """Return bytes whose last bit is the other one."""
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
 def changed(data: bytes, values: Mapping[str, Any]) -> bytes:
     """Return a log of one entry with other values in it, by their dotted names in its header."""
     python = get_codec("python")

@@ -107,19 +107,22 @@ def read_cases(folder: Path) -> Iterator[Case]:
             line = json.loads(text)
             name, position, size = line["file"], line["position"], line["size"]
             if name not in files:
-                files[name] = _bytes(_inside(folder, name, where))
+                files[name] = _bytes(_inside(folder, name))
             data = files[name][position : position + size]
             if position < 0 or len(data) != size:
-                raise StoredError(f"{where}: {name} has no {size} bytes at {position}")
-            yield _case(line, data)
+                raise StoredError(f"{name} has no {size} bytes at {position}")
+            case = _case(line, data)
+        except StoredError as error:
+            raise StoredError(f"{where}: {error}") from None
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise StoredError(f"{where}, is not valid: {error!r}") from None
+        yield case
 
 
-def _inside(folder: Path, name: str, where: str) -> Path:
+def _inside(folder: Path, name: str) -> Path:
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise StoredError(f"{where}: {name} is not in the folder")
+        raise StoredError(f"{name} is not in the folder")
     return path
 
 
@@ -134,7 +137,17 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
+_MEMBERS: Final = frozenset({
+    "id", "kind", "file", "position", "size", "request", "verdict", "reasons", "path", "failing",
+    "items", "end", "members", "why", "checksum", "needs", "framed", "covers", "most_memory",
+})  # fmt: skip
+"""Members of a line."""
+
+
 def _case(line: dict[str, Any], data: bytes) -> Case:
+    if unknown := sorted(line.keys() - _MEMBERS):
+        known = ", ".join(sorted(_MEMBERS))
+        raise StoredError(f"{', '.join(unknown)}: there is no such member; those are {known}")
     expected: Expectation
     if line["verdict"] == "reject":
         reasons = frozenset(map(Reason, line["reasons"]))

@@ -10,6 +10,7 @@ from random import Random
 from typing import Final
 
 from kafkaspec.conformance.cases import Case, CaseValue, Items, Refusal
+from kafkaspec.conformance.payloads import flipped
 from kafkaspec.conformance.protocol import RequestKind
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.errors import Reason
@@ -93,8 +94,7 @@ def _random(case_id: str, entries: list[MadeEntry], chance: Random) -> Case:
         # Fields that are read first may be wrong too (quirk Q18).
         refusal = Refusal(frozenset({Reason.CHECKSUM_MISMATCH, Reason.OVERRUN, Reason.TRUNCATED}))
         why = "The last bit is flipped."
-        flipped = data[:-1] + bytes([data[-1] ^ 1])
-        return Case(case_id, RequestKind.LOG, flipped, refusal, why, checksum=True)
+        return Case(case_id, RequestKind.LOG, flipped(data), refusal, why, checksum=True)
     if way == "cut" and not last.apart:
         end = len(data) - chance.randrange(1, len(last.data))
         return Case(case_id, RequestKind.LOG, data[:end], Items(before), "The last entry is cut.")

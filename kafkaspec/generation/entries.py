@@ -22,7 +22,8 @@ from kafkaspec.log.control import KEY, VALUE
 from kafkaspec.log.encoding import encode
 from kafkaspec.model import Record
 
-_TIME: Final = 1_600_000_000_000
+TIME: Final = 1_600_000_000_000
+"""Around which the times of records are, ms."""
 _UNKNOWN: Final = max(ControlRecordType) + 1
 _MARKER: Final = "control_record.end_transaction_marker"
 _COUNTS: Final = {of.ONE: 1, of.MANY: 3, of.NONE: 0}
@@ -58,7 +59,7 @@ def entry(row: Row, chance: Random, bodies: dict[int, bytes]) -> MadeEntry:
     count = _COUNTS[row["records"]]
     offsets = _offsets(row, count, chance)
     times = _times(row, count, chance)
-    append = chance.randrange(_TIME, 2 * _TIME) if row["timestamps"] == LOG_APPEND_TIME else None
+    append = chance.randrange(TIME, 2 * TIME) if row["timestamps"] == LOG_APPEND_TIME else None
     records, controls = [], []
     for offset, time in zip(offsets, times, strict=True):
         if row["control"] == of.DATA:
@@ -78,7 +79,7 @@ def entry(row: Row, chance: Random, bodies: dict[int, bytes]) -> MadeEntry:
         options["control"] = row["control"] != of.DATA
         options["partition_leader_epoch"] = chance.choice((-1, 0, 5))
     if row["horizon"] == of.YES:
-        options["delete_horizon"] = _TIME + 1
+        options["delete_horizon"] = TIME + 1
     data = _data(row, records, options)
     seen = [
         record(
@@ -159,7 +160,7 @@ def _offsets(row: Row, count: int, chance: Random) -> list[int]:
 def _times(row: Row, count: int, chance: Random) -> list[int]:
     if row["magic"] == "0" or row["timestamps"] not in (CREATE_TIME, LOG_APPEND_TIME):
         return [NO_TIMESTAMP] * count
-    return [_TIME + chance.randrange(-(1 << 36), 1 << 36) for _ in range(count)]
+    return [TIME + chance.randrange(-(1 << 36), 1 << 36) for _ in range(count)]
 
 
 def _bytes(level: str, chance: Random) -> bytes | None:

@@ -16,11 +16,11 @@ from kafkaspec._generated.layout import ENUMS, LAYOUTS
 from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import get_codec
 from kafkaspec.conformance.cases import Case, CaseValue, Expectation, Items, Refusal
-from kafkaspec.conformance.payloads import changed, entry_of
+from kafkaspec.conformance.payloads import changed, entry_of, flipped
 from kafkaspec.conformance.protocol import RequestKind, record_of
 from kafkaspec.errors import Reason
 from kafkaspec.generation import features as of
-from kafkaspec.generation.entries import control_content
+from kafkaspec.generation.entries import TIME, control_content
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import (
     ENTRY,
@@ -46,7 +46,7 @@ MOST: Final = 50
 """Number of the last quirk."""
 
 _SIZE: Final = next(field for field in LAYOUTS[ENTRY].fields if field.derive == "len")
-_TIME: Final = 1_600_000_000_000
+_CODECS: Final = "recordbatch.compression_type"
 _LOG: Final = RequestKind.LOG
 
 _VECTORS: Final = {
@@ -115,7 +115,7 @@ class _Quirks:
         self._chance = chance
 
     def _records(self, magic: int, count: int = 2, first: int = 7) -> list[Record]:
-        time = _TIME if KINDS[magic].has_timestamps else NO_TIMESTAMP
+        time = TIME if KINDS[magic].has_timestamps else NO_TIMESTAMP
         return [
             Record(first + place, time, self._chance.randbytes(3), self._chance.randbytes(24))
             for place in range(count)
@@ -131,7 +131,7 @@ class _Quirks:
         data = _encoded(records[:1] if not codec else records, magic, name)
         stored = FRAMING + checksum_of(kind.key).position
         yield _broken(
-            f"checksum.{where}", _flipped(data), {Reason.CHECKSUM_MISMATCH}, "a wrong checksum",
+            f"checksum.{where}", flipped(data), {Reason.CHECKSUM_MISMATCH}, "a wrong checksum",
             stored, checksum=True,
         )  # fmt: skip
         if kind.count:
@@ -158,8 +158,8 @@ class _Quirks:
 
     def codecs(self, kind: EntryKind) -> Iterator[Case]:
         """Yield logs whose compression there is not, or not in their magic."""
-        known = ENUMS["recordbatch.compression_type"]
-        for number in range(8):
+        known = ENUMS[_CODECS]
+        for number in range(_codec_ids()):
             if number not in known or not compression.is_allowed(number, kind.magic):
                 data = entry_of(kind.magic, number, b"some bytes")
                 if kind.count:
@@ -305,7 +305,7 @@ class _Quirks:
         for name, data, expected, why, numbers in cases:
             yield _quirk(f"wrapper_{name}.{magic}", data, expected, why, numbers)
         yield Case(
-            f"quirk/wrapper_checksum.{magic}", _LOG, wrapper(_flipped(inner[0])),
+            f"quirk/wrapper_checksum.{magic}", _LOG, wrapper(flipped(inner[0])),
             _refusal(Reason.CHECKSUM_MISMATCH), "A message with a wrong checksum.",
             checksum=True, covers=("quirk Q13",),
         )  # fmt: skip
@@ -322,7 +322,7 @@ class _Quirks:
         overflow = bytearray(2 * FRAMING)
         LOG_FRAMING.set_message_size(overflow, _SIZE.largest)
         unread = changed(data, {KINDS[CURRENT].count: 5})
-        wrong = _flipped(_negative_count(data, KINDS[CURRENT]))
+        wrong = flipped(_negative_count(data, KINDS[CURRENT]))
         for name, log, expected, why, numbers in (
             ("zeros", data + bytes(64), _items(first), "zeros at the end", [43]),
             ("size_overflow", data + overflow,
@@ -330,7 +330,7 @@ class _Quirks:
             ("short_tail", data + second[:17], _items(first), "17 bytes at the end", [8]),
             ("unread", unread, _refusal(Reason.TRUNCATED, Reason.OVERRUN),
              "a right checksum, and fewer records than it says", [23]),
-            ("damaged_first", _flipped(data) + second, _refusal(Reason.CHECKSUM_MISMATCH),
+            ("damaged_first", flipped(data) + second, _refusal(Reason.CHECKSUM_MISMATCH),
              "an intact batch after one that is damaged", [24]),
             ("two_header_faults", wrong,
              _refusal(Reason.CHECKSUM_MISMATCH, Reason.INVALID_VALUE),
@@ -339,7 +339,7 @@ class _Quirks:
              "offsets 2^31 apart", [25]),
             ("back", second + data, _items([*later, *first]), "offsets that go back", [26, 10]),
             ("repeated", data + data, _items([*first, *first]), "the same batch twice", [10]),
-            ("times", changed(data, {names.MAX_TIMESTAMP: _TIME + 999}), _items(first),
+            ("times", changed(data, {names.MAX_TIMESTAMP: TIME + 999}), _items(first),
              "a largest timestamp that no record has any more", [29, 10]),
         ):  # fmt: skip
             case = _quirk(f"log_{name}", log, expected, why, numbers)
@@ -357,7 +357,7 @@ class _Quirks:
             (of.ABORT, [], [31]),
         ):
             key, value, _ = control_content(level, self._chance, {})
-            marker = encode([Record(2, _TIME, key, value)], control=True, **options | later)
+            marker = encode([Record(2, TIME, key, value)], control=True, **options | later)
             yield Case(
                 f"quirk/transaction_{level.lower()}", RequestKind.COMMITTED_RECORDS, data + marker,
                 _items(wanted), "Two batches of sequence 0, and a marker of the next epoch.",
@@ -370,7 +370,7 @@ class _Quirks:
         """Yield indexes and snapshots."""
         spots = sorted(self._chance.sample(range(1 << 20), 3))
         offsets = [{"relative_offset": 7 * n, "position": at} for n, at in enumerate(spots)]
-        times = [{"timestamp": _TIME + n, "relative_offset": n} for n in range(3)]
+        times = [{"timestamp": TIME + n, "relative_offset": n} for n in range(3)]
         for kind, rows, why, numbers in (
             (RequestKind.OFFSET_INDEX, offsets, "A broker believes it, whatever the log has.",
              [22, 35]),
@@ -389,7 +389,7 @@ class _Quirks:
         entries = [
             {
                 "producer_id": number, "producer_epoch": 0, "last_sequence": 4, "last_offset": 9,
-                "offset_delta": 2, "timestamp": _TIME, "coordinator_epoch": 0,
+                "offset_delta": 2, "timestamp": TIME, "coordinator_epoch": 0,
                 "current_txn_first_offset": -1,
             }
             for number in (4002, 4000, 4001)
@@ -401,7 +401,7 @@ class _Quirks:
         yield _other("snapshot_order", snapshot, data, Items(entries), why, [36])
         why = "A snapshot with a wrong checksum, which a broker drops."
         refusal = _refusal(Reason.CHECKSUM_MISMATCH)
-        yield _other("snapshot_damaged", snapshot, _flipped(data), refusal, why, [27])
+        yield _other("snapshot_damaged", snapshot, flipped(data), refusal, why, [27])
 
     def types(self, vectors: Iterable[Case]) -> Iterator[Case]:
         """Yield structures that are put together from vectors."""
@@ -519,8 +519,17 @@ def _content(records: list[Record], magic: int) -> bytes:
     return bytes(getattr(entry.message, KINDS[magic].payload))
 
 
-def _flipped(data: bytes) -> bytes:
-    return data[:-1] + bytes([data[-1] ^ 1])
+def _codec_ids() -> int:
+    """Return how many compressions an entry can name: as many as its bits have values."""
+    file, _, _ = _CODECS.partition(".")
+    (width,) = {
+        field.width
+        for key in LAYOUTS
+        if key.startswith(f"{file}.")
+        for field in LAYOUTS[key].fields
+        if field.enum == _CODECS
+    }
+    return 1 << width
 
 
 def _signed(data: bytes, magic: int) -> bytes:

@@ -7,7 +7,9 @@ from typing import Any
 
 from kafkaspec.codecs import get_codec
 from kafkaspec.conformance import protocol, serving, testee
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout.framing import LOG_FRAMING
+from kafkaspec.log.segment import Segment
 
 FAULT = sys.argv.pop(1)
 CODEC = get_codec()
@@ -45,10 +47,26 @@ def spoil(request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
         case "skips" if request["kind"] == "log":
             if base64.b64decode(request["data"])[LOG_FRAMING.up_to_magic - 1] == 0:
                 return {"id": answer["id"], "skipped": "magic 0"}
+        case "opens" if request["kind"] == "log":  # payloads of batches without records, as Kafka's
+            return opened(request, answer)
         case "dies_in_batch" if request["kind"] == "batch":
             os._exit(3)
         case "swallow":
             KEPT.append(bytearray(b"x") * (128 << 20))
+    return answer
+
+
+def opened(request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """Return a refusal of a compressed batch whose payload cannot be decompressed."""
+    if "records" not in answer:
+        return answer
+    log = base64.b64decode(request["data"])
+    try:
+        for batch in Segment(log).batches():
+            if batch.is_compressed:
+                batch.decompressed()
+    except KafkaSpecError as error:
+        return {"id": answer["id"], "error": str(error)}
     return answer
 
 

@@ -131,12 +131,34 @@ def test_the_command_reports_differences() -> None:
     assert same.exit_code == CLEAN
 
 
+@pytest.mark.slow
+def test_differences_of_a_known_quirk_are_counted_and_others_stay() -> None:
+    """Kafka's consumer opens the payload of a batch without records, which our codecs do not."""
+    arguments = ("conform", "--codec", "native", "--logs", "800", "--format", "json", "--against")
+    opens = shlex.join([sys.executable, str(FAULTY), "opens"])
+    *differences, before = lines(run(*arguments, opens))
+    assert {each["quirk"] for each in differences} == {"Q9"}
+    assert before["differences"] == len(differences) > 3
+    assert before["known"] == {}
+    done = run(*arguments, opens, "--known", "Q9")
+    (sums,) = lines(done)
+    assert done.exit_code == CLEAN
+    assert sums["known"] == {"Q9": len(differences)}
+    assert (sums["cases"], sums["differences"]) == (800, 0)
+    key = shlex.join([sys.executable, str(FAULTY), "key"])
+    other = run(*arguments, key, "--known", "Q9")
+    *differences, stale, sums = lines(other)
+    assert other.exit_code == FINDINGS
+    assert {each["quirk"] for each in differences} == {""}
+    assert (stale["type"], stale["pattern"], sums["known"]) == ("stale", "Q9", {"Q9": 0})
+
+
 def test_options_of_cases_do_not_go_with_a_comparison() -> None:
     done = run("conform", "--codec", "python", "--against", "x", "--only", "record/*")
     assert done.exit_code == USAGE
     assert "--against takes no cases" in done.output
-    for option in ("--logs", "--seed"):
-        done = run("conform", "--codec", "python", option, "3")
+    for option, value in (("--logs", "3"), ("--seed", "3"), ("--known", "Q9")):
+        done = run("conform", "--codec", "python", option, value)
         assert done.exit_code == USAGE
         assert f"{option} is for --against" in done.output
 

@@ -109,6 +109,9 @@ def test_a_badge_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     run("conform", "--codec", "python", *only, "--badge", str(endpoint))
     assert json.loads(endpoint.read_text())["message"] == "1 of 8 levels"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["badge.json", "badge.svg"]
+    wrong = run("conform", "--codec", "python", *only, "--badge", str(tmp_path / "badge.png"))
+    assert wrong.exit_code == USAGE
+    assert "does not end in .svg or .json" in wrong.output
     nowhere = run("conform", "--codec", "python", *only, "--badge", str(tmp_path / "no" / "b.svg"))
     assert nowhere.exit_code == USAGE
     assert "there is no directory" in nowhere.output

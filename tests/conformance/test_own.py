@@ -54,6 +54,51 @@ def test_a_large_segment_is_several_cases(tmp_path: Path, monkeypatch: pytest.Mo
     assert [item for case in pieces for item in answers(case)] == answers(whole)
 
 
+def test_a_segment_that_is_named_is_all_that_is_read(tmp_path: Path) -> None:
+    source = LOGS / "transactions-0"
+    first, *_ = sorted(source.glob("*.log"))
+    shutil.copy(first, tmp_path)
+    # It is read as Kafka's log, and could not be.
+    (tmp_path / f"{1 << 40:020}.log").write_bytes(b"another log" * 20)
+    (case,) = (case for case in own_cases(tmp_path / first.name) if case.category == "committed")
+    assert case.data == first.read_bytes()
+    assert case.id == f"committed/{first.name}"
+
+
+def test_a_partition_that_is_too_large_for_its_committed_records_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("plain-0", "transactions-0"):
+        shutil.copytree(LOGS / name, tmp_path / name)
+    left_out: list[Path] = []
+    assert any(case.category == "committed" for case in own_cases(tmp_path, left_out.append))
+    assert left_out == []
+    monkeypatch.setattr(own, "PIECE", 300)
+    assert not any(case.category == "committed" for case in own_cases(tmp_path, left_out.append))
+    assert left_out == [tmp_path / "transactions-0"]
+
+
+def test_the_command_shows_what_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(LOGS / "transactions-0", tmp_path / "transactions-0")
+    monkeypatch.setattr(own, "PIECE", 300)
+    arguments = ("--cases", str(tmp_path), "--only", "control/*", "--format", "json")
+    found = lines(run("conform", "--codec", "native", *arguments))
+    (left_out,) = (line for line in found if line["type"] == "left_out")
+    assert left_out["file"] == str(tmp_path / "transactions-0")
+    assert "more than 300 B" in left_out["why"]
+
+
+def test_text_files_are_cases() -> None:
+    cases = {case.id: case for case in own_cases(LOGS) if case.category == "text"}
+    case = cases["text/logs/plain-0/partition.metadata"]
+    (entry,) = answers(case)
+    text = (LOGS / "plain-0" / "partition.metadata").read_text()
+    assert entry == {"version": 0, "topic_id": text.split()[-1]}
+    assert {"text/logs/meta.properties", "text/logs/cleaner-offset-checkpoint"} < cases.keys()
+
+
 def test_damaged_files_must_be_refused_for_the_reason_that_both_codecs_give(tmp_path: Path) -> None:
     path = tmp_path / f"{0:020}.log"
     data = bytearray((LOGS / "plain-0" / path.name).read_bytes())

@@ -173,6 +173,10 @@ def test_covering_has_every_possible_pair() -> None:
         ({"kind": "song"}, "'song' is not a valid RequestKind"),
         ({"reasons": ["too_long"]}, "'too_long' is not a valid Reason"),
         ({"verdict": "accept", "items": 7}, "items is 7, not a list"),
+        (
+            {"reason": "truncated"},
+            "line 1: reason: there is no such member; those are checksum, cov",
+        ),
     ],
 )
 def test_a_wrong_list_is_refused(tmp_path: Path, change: dict[str, object], text: str) -> None:

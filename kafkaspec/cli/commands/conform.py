@@ -16,17 +16,22 @@ from typing import Final
 import click
 
 from kafkaspec.cli.command import command, defined, option
-from kafkaspec.cli.console import TableColumn, count_text
+from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import CodecName, Seed, is_given
 from kafkaspec.cli.report import Output, Reporter, Tally, line
-from kafkaspec.conformance.badge import write_badge
+from kafkaspec.conformance.badge import BADGES, write_badge
 from kafkaspec.conformance.cases import Case
-from kafkaspec.conformance.differential import Difference, DifferenceSums, LogComparison
+from kafkaspec.conformance.differential import (
+    QUIRKS,
+    Difference,
+    DifferenceSums,
+    LogComparison,
+)
 from kafkaspec.conformance.goldens import GoldenError, committed_cases, golden_cases, is_golden
 from kafkaspec.conformance.levels import CaseLevel
 from kafkaspec.conformance.made import made_cases
-from kafkaspec.conformance.own import OwnCasesError, own_cases
+from kafkaspec.conformance.own import PIECE, OwnCasesError, own_cases
 from kafkaspec.conformance.process import StartError, Testee
 from kafkaspec.conformance.protocol import CaseFailure
 from kafkaspec.conformance.resource import RESOURCE, resource_cases
@@ -55,6 +60,7 @@ OUTPUT = Output(
         detail=str,
         why=str,
     ),
+    left_out=line(file=str, why=str),
     difference=line("kafkaspec.conformance.differential:Difference"),
     summary=line(
         "kafkaspec.conformance.runner:RunSums",
@@ -99,7 +105,8 @@ leaves cases out. Lines about resource/ are read with --resource only.
 
 With --against CMD, both testees get --logs logs that follow from --seed: mutations of the
 cases and of what `generate` makes, with right sizes. A line of type difference has the
-smallest log that shows one.
+smallest log that shows one. With --known Q9, logs about which the two differ by this
+quirk of Kafka are counted, and are not findings; one that no log shows is stale.
 
 Exit codes: 0 all as expected, 1 not as expected, 2 wrong usage or a testee that does not
 start.
@@ -149,6 +156,11 @@ def conform_command(
         "Number of such logs.", type=click.IntRange(1), default=10_000, show_default=True
     ),
     seed: Seed,
+    known: tuple[str, ...] = option(
+        "Quirk of Kafka in which the two may differ: such logs are counted. Can be repeated.",
+        multiple=True,
+        type=click.Choice([*QUIRKS]),
+    ),
     badge: Path | None = option(
         "Write a badge with the levels passed: SVG, or JSON of shields.io if FILE ends in .json.",
         metavar="FILE",
@@ -164,10 +176,12 @@ def conform_command(
     if against is not None:
         if cases or levels or only or resource or expected_file or badge:
             raise click.UsageError("--against takes no cases, levels, expected failures or badge")
-        _compare(report, command, _words("--against", against), timeout, logs, seed)
-    for name in ("logs", "seed"):
+        _compare(report, command, _words("--against", against), timeout, logs, seed, known)
+    for name in ("logs", "seed", "known"):
         if is_given(click.get_current_context(), name):
             raise click.UsageError(f"--{name} is for --against")
+    if badge is not None and badge.suffix not in BADGES:
+        raise click.UsageError(f"--badge: {badge} does not end in {' or '.join(BADGES)}")
     resource = resource or CaseLevel.RESOURCE in levels
     try:
         expected = read_expected(expected_file) if expected_file else []
@@ -175,9 +189,13 @@ def conform_command(
             expected = [item for item in expected if not item.pattern.startswith(RESOURCE)]
         with Testee(command, timeout=timeout) as process:
             run = Run(process, expected, partial=bool(only or levels) or not cases)
-            chosen = _chosen(cases, levels, only, resource=resource)
+            left_out: list[Path] = []
+            chosen = _chosen(cases, levels, only, left_out, resource=resource)
             for result in run.all(chosen):
                 report.line("case", result.case, result, level=result.case.level)
+            for path in left_out:
+                report.line("left_out", file=str(path), why=_TOO_LARGE)
+                report.say(f"{path}: {_TOO_LARGE}")
             if run.results:
                 show_run(report, run)
     except (ExpectedFailuresError, GoldenError, OwnCasesError, StoredError, StartError) as error:
@@ -192,26 +210,39 @@ def conform_command(
 
 
 def _compare(
-    report: Reporter, first: list[str], second: list[str], timeout: float, count: int, seed: int
-) -> None:
+    report: Reporter, first: list[str], second: list[str], timeout: float, count: int, seed: int,
+    known: tuple[str, ...],
+) -> None:  # fmt: skip
     """Compare two testees, and report the differences by what both say."""
-    groups: dict[tuple[str, str], list[Difference]] = {}
+    groups: Counter[tuple[str, str]] = Counter()
+    smallest: dict[tuple[str, str], Difference] = {}
     begin = time.monotonic()
     try:
         with Testee(first, timeout=timeout) as one, Testee(second, timeout=timeout) as other:
-            comparison = LogComparison(one, other, seed, list(corpus(seed)))
-            for found in comparison.run(count):
-                report.line("difference", found)
-                groups.setdefault(found.group, []).append(found)
+            comparison = LogComparison(one, other, seed, list(corpus(seed)), known)
+            with progress_bar("compare", count, counts=True) as advance:
+                for found in comparison.run(count, lambda done: advance(done, "")):
+                    report.line("difference", found)
+                    groups[found.group] += 1
+                    best = smallest.setdefault(found.group, found)
+                    if len(found.data) < len(best.data):
+                        smallest[found.group] = found
             names = [testee.hello.name for testee in (one, other)]
             sums = comparison.sums
     except StartError as error:
         raise click.UsageError(str(error)) from None
-    for group in sorted(groups.values(), key=len, reverse=True):
-        shown = min(group, key=lambda item: len(item.data))
-        report.say(f"{count_text(len(group), 'difference')}, such as {shown.case}: {shown.data}")
+    for group, number in groups.most_common():
+        shown = smallest[group]
+        why = f" ({shown.quirk}, see docs/quirks.md; --known {shown.quirk})" if shown.quirk else ""
+        report.say(f"{count_text(number, 'difference')}{why}, such as {shown.case}: {shown.data}")
         for name, said in zip(names, (shown.first, shown.second), strict=True):
             report.say(f"    {name}: {said}")
+    for quirk, number in sums["known"].items():
+        report.say(f"known: {quirk}, {count_text(number, 'log')}")
+    stale = [quirk for quirk, number in sums["known"].items() if not number]
+    for quirk in stale:
+        report.line("stale", line=0, pattern=quirk, problem="no log shows it")
+        report.say(f"stale: --known {quirk}: no log shows it")
     seconds = time.monotonic() - begin
     report.say(
         f"{' and '.join(names)}: {count_text(sums['cases'], 'log')} of seed {seed}"
@@ -219,7 +250,7 @@ def _compare(
         f" {sums['refused']:,} refused by both, {sums['skipped']:,} skipped by one,"
         f" {sums['differences']:,} different"
     )
-    bad = sums["differences"]
+    bad = sums["differences"] + len(stale)
     report.finish(Tally(FINDINGS if bad else CLEAN, findings=bad), **sums)
 
 
@@ -243,7 +274,12 @@ def _words(name: str, text: str) -> list[str]:
 
 
 def _chosen(
-    paths: tuple[Path, ...], levels: tuple[str, ...], only: tuple[str, ...], *, resource: bool
+    paths: tuple[Path, ...],
+    levels: tuple[str, ...],
+    only: tuple[str, ...],
+    left_out: list[Path],
+    *,
+    resource: bool,
 ) -> Iterator[Case]:
     def all_of_them() -> Iterator[Case]:
         yield from vector_cases()
@@ -258,7 +294,7 @@ def _chosen(
                 yield from golden_cases(path)
                 yield from committed_cases(path)
             else:
-                yield from own_cases(path)
+                yield from own_cases(path, left_out.append)
 
     seen: dict[str, bytes] = {}
     for case in all_of_them():
@@ -269,6 +305,7 @@ def _chosen(
             yield case
 
 
+_TOO_LARGE: Final = f"not asked for its committed records: more than {size_text(PIECE)}"
 _SHOWN: Final = 10
 """Number of cases shown for each level and failure."""
 _COUNTED: Final = {
