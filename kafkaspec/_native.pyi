@@ -245,6 +245,20 @@ def messages_decode(
 def messages_encode(
     columns: Buffer, lines: Buffer, values: tuple[Any, ...], /
 ) -> tuple[Memory, Memory] | tuple[int, int]: ...
+def messages_texts(
+    programs: tuple[tuple[Buffer, Buffer, int], ...],
+    plan: Buffer,
+    literals: bytes,
+    rows: int,
+    first: int,
+    layout: int,
+    validity: Buffer | None,
+    places: Buffer,
+    data: tuple[Buffer, ...],
+    views: Buffer,
+    number: int,
+    /,
+) -> tuple[Memory, Memory]: ...
 
 class Memory:
     def __buffer__(self, flags: int, /) -> memoryview: ...

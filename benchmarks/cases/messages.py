@@ -20,7 +20,11 @@ from benchmarks.java import MissingError, dump_command
 from benchmarks.outcome import Case, Figure, Outcome, Settings, Table, number, times
 from benchmarks.timing import Candidate, measure
 from kafkaspec.arrow.messages.arrays import array_type, decode_array, encode_array
+from kafkaspec.cli.commands.dump_columns import JsonMaker, read_lines
+from kafkaspec.cli.commands.dump_messages import MessageLines
 from kafkaspec.codecs.native import NativeCodec
+from kafkaspec.codecs.native.core import Core
+from kafkaspec.log.selection import Selection
 from kafkaspec.model import Record
 
 _SIZE = 64 * MIB
@@ -33,6 +37,7 @@ _RATE_GATE = 1.0
 _TOOL_GATE = 20.0
 _TABLE, _KEYS, _VALUES, _ENCODED = "topic_messages", "decode keys", "decode values", "encode values"
 _PYTHON = "decode values, without C"
+_LINES, _BYTES = "`dump --format json`", "`dump --format json --no-decode`"
 _OURS = "`topic_messages` into a table"
 _THEIRS = "Kafka's dump tool"
 _PROGRAM = """\
@@ -112,6 +117,8 @@ def _rates(path: Path, records: int, settings: Settings, outcome: Outcome) -> No
             lambda: ks.Segment(path).topic_messages("OffsetCommit").read_all().num_rows,
             records,
         ),
+        Candidate(_LINES, lambda: _lines(path, decode=True), records),
+        Candidate(_BYTES, lambda: _lines(path, decode=False), records),
         Candidate(_KEYS, lambda: len(decode_array("OffsetCommitKey", keys)), len(keys)),
         Candidate(_VALUES, lambda: len(decode_array("OffsetCommitValue", values)), len(keys)),
         Candidate(_ENCODED, lambda: len(encode_array("OffsetCommitValue", typed)), len(keys)),
@@ -128,6 +135,7 @@ def _rates(path: Path, records: int, settings: Settings, outcome: Outcome) -> No
         notes=[
             "`topic_messages` reads the segment, chooses the records by their type, and decodes"
             " keys and values, into structs of Arrow. Values have version 4, with a topic id."
+            " `dump`: the lines in memory, without the start of the command."
         ],
     )
     for candidate in candidates:
@@ -140,6 +148,27 @@ def _rates(path: Path, records: int, settings: Settings, outcome: Outcome) -> No
             1e3 / found.median(_TABLE), _RATE_GATE, unit="M records/s",
         )
     )  # fmt: skip
+    outcome.figures.append(
+        Figure(
+            "`dump --format json` of `__consumer_offsets` on one core",
+            1e3 / found.median(_LINES), _RATE_GATE, unit="M records/s",
+        )
+    )  # fmt: skip
+
+
+def _lines(path: Path, *, decode: bool) -> int:
+    """Make the lines of `dump`; return their number."""
+    messages = MessageLines("__consumer_offsets", "native") if decode else None
+
+    def maker(core: Core, segment: ks.Segment) -> JsonMaker:
+        rows = None if messages is None else messages.rows(core, segment, base64=False)
+        return JsonMaker(core, segment, base64=False, messages=rows)
+
+    count = 0
+    for part in read_lines(ks.Segment(path), Selection(), maker=maker, jobs=1):
+        assert isinstance(part, memoryview)
+        count += part.tobytes().count(b"\n")
+    return count
 
 
 def _spent(command: Sequence[str], output: Path) -> tuple[float, float]:

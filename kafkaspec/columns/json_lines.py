@@ -41,16 +41,18 @@ class LineField(NamedTuple):
     """A field of a line.
 
     Attributes:
-        name: its JSON, with quotes.
+        name: its JSON, with quotes; "" if the column says it too, and what separates it.
         text: the JSON that all lines have; None if a column says it.
         lowest: the number that the first of ``shown`` stands for.
         shown: JSON that stands for ``lowest``, ``lowest`` + 1 and so on, instead of the number.
+        raw: whether the column has JSON; the first of ``shown`` stands for null.
     """
 
     name: str
     text: str | None = None
     lowest: int = 0
     shown: Sequence[str] = ()
+    raw: bool = False
 
 
 class LineForm(IntEnum):
@@ -161,10 +163,11 @@ class JsonLines(Lines):
         plan: list[LinePiece] = []
         before = "{"
         for field in fields:
-            before += f"{field.name}: "
+            before = f"{before}{field.name}: " if field.name else before.removesuffix(", ")
             if field.text is None:
                 shown = tuple(text.encode() for text in field.shown)
-                plan.append((before.encode(), field.lowest, shown, LineForm.JSON))
+                form = LineForm.RAW if field.raw else LineForm.JSON
+                plan.append((before.encode(), field.lowest, shown, form))
                 before = ""
             else:
                 before += field.text

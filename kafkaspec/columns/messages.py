@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core
 from kafkaspec.columns.conditions import Compare, Marks
+from kafkaspec.columns.json_lines import LineColumn, strings
+from kafkaspec.columns.memory import INLINE_BYTES, VIEW_BYTES, BytesColumn, Layout
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.messages.lookup import HEADS, in_topic, key_says, may_have_key
 from kafkaspec.messages.tables import (
@@ -29,17 +32,18 @@ from kafkaspec.messages.tables import (
     MessageColumns,
     Step,
 )
+from kafkaspec.messages.text_plans import TextPlan, TextStyle, text_plan
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-    from kafkaspec.columns.memory import BytesColumn
 
 _VIEWS: Final = 2
 """Number of the engine for byte strings in Arrow's views."""
 _VALIDITY, _VALUES = 2, 3
 """Places of the buffers of a column, as the engine gives it."""
 _NUMBER: Final = "number"
+_SHORT, _LONG = Struct(f"<i{INLINE_BYTES}s"), Struct("<i4sii")
+"""Views of Arrow: of a value that they hold, and of one in a buffer."""
 _SET: Final = re.compile(rb"[^\0]")
 
 
@@ -95,6 +99,10 @@ def head_layout(topic: str) -> MessageColumns:
     return MessageColumns("", root, tuple(program))
 
 
+_Take = Callable[[Sequence[MessageLayout], "BytesColumn", int], int]
+"""Function that takes those of some rows whose bytes are one of some messages, and returns them."""
+
+
 class Decoding:
     """Says which records of a topic the engine does not decode.
 
@@ -122,6 +130,12 @@ class Decoding:
             sources: what the views point into.
         """
         batch = _Rows(self._core, rows, tuple(sources))
+        yield from self._others(batch, keys, values, batch.decoded)
+
+    def _others(
+        self, batch: _Rows, keys: BytesColumn, values: BytesColumn, take: _Take
+    ) -> Iterator[int]:
+        """Yield the numbers of the records that are not taken, key and value, in order."""
         has_key, has_value = batch.there(keys), batch.there(values)
         typed, numbers = batch.numbers(self._head, keys if self._has_keys else values)
         decoded = has_key & ~has_value if self._may_have_key else 0
@@ -132,13 +146,112 @@ class Decoding:
             if not self._has_keys:
                 records = in_topic(self._topic, Role.RECORD, number)
                 wanted = rows_of if self._may_have_key else rows_of & ~has_key
-                decoded |= batch.decoded(records, values, wanted)
+                decoded |= take(records, values, wanted)
                 continue
-            found = batch.decoded(in_topic(self._topic, Role.KEY, number), keys, rows_of)
+            found = take(in_topic(self._topic, Role.KEY, number), keys, rows_of)
             known = in_topic(self._topic, Role.VALUE, number)
             decoded |= found & ~has_value if known else 0
-            decoded |= batch.decoded(known, values, found & has_value)
-        yield from _places(batch.all & ~decoded, -(-rows // 8))
+            decoded |= take(known, values, found & has_value)
+        yield from _places(batch.all & ~decoded, -(-batch.rows // 8))
+
+
+class TextColumn:
+    """TextColumn of the rows of a byte column, which the engine and others add.
+
+    Args:
+        rows: number of rows.
+        column: the bytes: where they are null, so is the text. Without them, a text is "" that
+            nobody sets.
+    """
+
+    def __init__(self, rows: int, column: BytesColumn | None = None) -> None:
+        self.views = bytearray(VIEW_BYTES * rows)
+        self.validity = None if column is None else column.present
+        self.buffers: list[Buffer] = []
+        self._more = bytearray()
+
+    def put(self, row: int, text: bytes) -> None:
+        """Set the text of a row, after those of the engine."""
+        size = len(text)
+        if size <= INLINE_BYTES:
+            view = _SHORT.pack(size, text)
+        else:
+            view = _LONG.pack(size, text[:4], len(self.buffers), len(self._more))
+            self._more += text
+        self.views[VIEW_BYTES * row : VIEW_BYTES * (row + 1)] = view
+
+    def column(self) -> LineColumn:
+        """Return them as a column of lines."""
+        buffers = (*self.buffers, self._more)
+        return strings(Layout.VIEW, self.views, buffers, validity=self.validity)
+
+
+class MessageTexts(Decoding):
+    """Writes the messages of a topic as texts.
+
+    Args:
+        core: the extension.
+        topic: one of ``kafkaspec.messages.lookup.HEADS``.
+        style: returns how a message is shown.
+    """
+
+    def __init__(self, core: Core, topic: str, style: Callable[[MessageLayout], TextStyle]) -> None:
+        super().__init__(core, topic)
+        self._style = style
+        self._plans: dict[str, _TextProgram | None] = {}
+
+    def write(
+        self,
+        rows: int,
+        keys: BytesColumn,
+        values: BytesColumn,
+        sources: Sequence[Buffer],
+    ) -> tuple[TextColumn | None, TextColumn, list[int]]:
+        """Return the texts of keys and values, and the rows that have not both.
+
+        Keys have texts only where they say what the records are. The arguments are those of
+        ``refused``.
+        """
+        batch = _Rows(self._core, rows, tuple(sources))
+        texts = {id(column): TextColumn(rows, column) for column in (keys, values)}
+
+        def take(layouts: Sequence[MessageLayout], column: BytesColumn, wanted: int) -> int:
+            programs = (self._program(layout, len(layouts) > 1) for layout in layouts)
+            return batch.written(programs, column, wanted, texts[id(column)])
+
+        left = list(self._others(batch, keys, values, take))
+        return texts[id(keys)] if self._has_keys else None, texts[id(values)], left
+
+    def _program(self, layout: MessageLayout, several: bool) -> _TextProgram | None:
+        if layout.id not in self._plans:
+            style = replace(self._style(layout), whole=several)
+            plan = text_plan(layout, _TABLES, style)
+            self._plans[layout.id] = None if plan is None else _TextProgram.of(plan)
+        return self._plans[layout.id]
+
+
+class _Tables(dict[str, MessageColumns]):
+    """The tables of messages, by the ids of their files."""
+
+    def __missing__(self, name: str) -> MessageColumns:
+        return message_program(name).layout
+
+
+_TABLES: Final = _Tables()
+
+
+@dataclass(frozen=True)
+class _TextProgram:
+    """A plan of texts as the engine takes it."""
+
+    programs: tuple[tuple[Buffer, Buffer, int], ...]
+    lines: Buffer
+    literals: bytes
+
+    @classmethod
+    def of(cls, plan: TextPlan) -> Self:
+        found = [(*message_program(name).engine, source) for name, source in plan.tables]
+        return cls(tuple(found), plan.lines, plan.literals)
 
 
 class _Rows:
@@ -146,7 +259,7 @@ class _Rows:
 
     def __init__(self, core: Core, rows: int, sources: tuple[Buffer, ...]) -> None:
         self._core = core
-        self._rows = rows
+        self.rows = rows
         self._size = (rows + 7) // 8
         self._sources = sources
         self.all = (1 << rows) - 1
@@ -157,7 +270,7 @@ class _Rows:
 
     def equal(self, numbers: memoryview, number: int) -> int:
         """Return the rows that have a number."""
-        return _bits(_differing(number).of(self._core, lambda _: numbers, self._rows))
+        return _bits(_differing(number).of(self._core, lambda _: numbers, self.rows))
 
     def numbers(self, head: Program, column: BytesColumn) -> tuple[int, memoryview]:
         """Return the rows whose bytes begin as a head says, and the number in it of each row."""
@@ -171,19 +284,47 @@ class _Rows:
             if not left:
                 break
             refused, _ = self._decode(message_program(layout.id), column, left)
-            left = 0
-            if refused:
-                flags = bytearray(self._rows)
-                for row in memoryview(refused).cast("q"):
-                    flags[row] = 1
-                left = _bits(flags)
+            left = self._among(refused)
         return wanted & ~left
+
+    def written(
+        self,
+        programs: Iterable[_TextProgram | None],
+        column: BytesColumn,
+        wanted: int,
+        texts: TextColumn,
+    ) -> int:
+        """Return those of some rows of which one of the programs writes a text."""
+        left = wanted
+        for program in programs:
+            if not left:
+                break
+            if program is None:
+                continue
+            refused, text = self._core.module.messages_texts(
+                program.programs, program.lines, program.literals, self.rows, 0, _VIEWS,
+                left.to_bytes(self._size, "little"), column.main, self._sources, texts.views,
+                len(texts.buffers),
+            )  # fmt: skip
+            texts.buffers.append(text)
+            left = self._among(refused)
+        return wanted & ~left
+
+    def _among(self, rows: Buffer) -> int:
+        """Return the rows whose numbers are in a buffer."""
+        numbers = memoryview(rows).cast("B").cast("q")
+        if not numbers:
+            return 0
+        flags = bytearray(self.rows)
+        for row in numbers:
+            flags[row] = 1
+        return _bits(flags)
 
     def _decode(self, program: Program, column: BytesColumn, wanted: int) -> tuple[Any, Any]:
         columns, lines = program.engine
         validity = wanted.to_bytes(self._size, "little")
         found: tuple[Any, Any] = self._core.module.messages_decode(
-            columns, lines, self._rows, 0, _VIEWS, validity, column.main, self._sources
+            columns, lines, self.rows, 0, _VIEWS, validity, column.main, self._sources
         )
         return found
 
@@ -192,6 +333,21 @@ class _Rows:
             return self.all
         stored = memoryview(validity).cast("B")[: self._size]
         return int.from_bytes(stored, "little") & self.all
+
+
+def bytes_of(column: BytesColumn, row: int, sources: Sequence[Buffer]) -> bytes | None:
+    """Return the bytes of a row of a column of views."""
+    if (
+        column.present is not None
+        and not memoryview(column.present).cast("B")[row >> 3] >> (row & 7) & 1
+    ):
+        return None
+    view = memoryview(column.main).cast("B")[VIEW_BYTES * row : VIEW_BYTES * (row + 1)]
+    size, content = _SHORT.unpack(view)
+    if size <= INLINE_BYTES:
+        return bytes(content[:size])
+    _, _, source, place = _LONG.unpack(view)
+    return bytes(memoryview(sources[source]).cast("B")[place : place + size])
 
 
 @cache

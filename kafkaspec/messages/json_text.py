@@ -8,6 +8,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass
 from decimal import Decimal
+from enum import Enum, auto
 from functools import cache, partial
 from json import JSONEncoder
 from typing import Any, Final, NamedTuple
@@ -97,36 +98,60 @@ def _inserted(
         yield key, value
 
 
-class _Part(NamedTuple):
-    """A field of a type: its names in the model and in JSON, and what shows it or an item.
+class JsonForm(Enum):
+    """How JSON shows a field, or an item of it."""
 
-    ``may_miss``: whether None says that a version has no such field; from ``null_since``, it is
-    null all the same.
+    BOOLEAN = auto()
+    UUID = auto()
+    TEXT = auto()
+    NUMBER = auto()
+    FLOAT = auto()
+    STRUCTURE = auto()
+    DATA = auto()
+    """A number, or bytes in base64."""
+
+
+class JsonPart(NamedTuple):
+    """A field of a type that JSON shows, or what holds others of them.
+
+    Attributes:
+        id: its name in the model.
+        name: its name in JSON.
+        form: how it is shown; None if it holds other fields.
+        show: what shows it or an item; None if it holds other fields.
+        may_miss: whether None says that a version has no such field.
+        null_since: the version from which it is null all the same.
+        field: the field of the specification.
     """
 
     id: str
     name: str
+    form: JsonForm | None
     show: Callable[[Any], Any] | None
     may_miss: bool
     null_since: int | None
+    field: FieldLayout
 
 
 def field_names(key: str) -> dict[str, str]:
     """Return the fields of a message that JSON shows, with their ids, by the key of its type."""
-    return {part.name: part.id for part in _parts(key)}
+    return {part.name: part.id for part in parts_of(key)}
 
 
 @cache
-def _parts(key: str, unknown: bool = False) -> tuple[_Part, ...]:
+def parts_of(key: str, unknown: bool = False) -> tuple[JsonPart, ...]:
+    """Return the parts of a type; ``unknown`` is that of ``message_fields``."""
     layout = LAYOUTS[key]
     counted = {field.derive_from for field in layout.fields if field.derive}
     return tuple(
-        _Part(
+        JsonPart(
             field.id,
             json_name(field.id, field.original_id),
-            None if field.id in (TAGGED_FIELDS, BODY) else _shower(field, unknown),
+            form := None if field.id in (TAGGED_FIELDS, BODY) else _form(field),
+            None if form is None else _shower(form, field, unknown),
             field.optional and field.id not in counted,
             field.since if _nullable(field) else None,
+            field,
         )
         for field in layout.fields
         if not (field.id in _HIDDEN or field.derive or field.kind is Kind.GUARD)
@@ -151,7 +176,7 @@ def _key_of(value: Any) -> str:
 
 
 def _collect(value: Any, found: dict[str, Any], tagged: dict[str, Any], unknown: bool) -> None:
-    for part in _parts(_key_of(value), unknown):
+    for part in parts_of(_key_of(value), unknown):
         item = getattr(value, part.id)
         if part.show is None:
             if part.id == BODY:
@@ -208,38 +233,56 @@ def _is_default(field: FieldLayout, item: Any) -> bool:
     return field.default == "0" and not any(item)
 
 
-def _shower(field: FieldLayout, unknown: bool) -> Callable[[Any], Any]:
-    """Return the function that makes a value of JSON of a field, or of an item of it."""
+def _form(field: FieldLayout) -> JsonForm:
     if field.enum == TRUTH:
-        return bool
+        return JsonForm.BOOLEAN
     if field.kind is Kind.BYTES and field.size == kafka_uuid.SIZE:
-        return kafka_uuid.bytes_to_text
+        return JsonForm.UUID
     if field.kind is Kind.SCALAR and LAYOUTS[field.type].text:
-        return java_text
+        return JsonForm.TEXT
     if field.kind is Kind.INTEGER:
-        return int
+        return JsonForm.NUMBER
     if field.kind is Kind.FLOAT:
-        return _Double
-    if field.kind is Kind.TYPE:
+        return JsonForm.FLOAT
+    return JsonForm.STRUCTURE if field.kind is Kind.TYPE else JsonForm.DATA
+
+
+def _shower(form: JsonForm, field: FieldLayout, unknown: bool) -> Callable[[Any], Any]:
+    """Return the function that makes a value of JSON of a field, or of an item of it."""
+    if form is JsonForm.STRUCTURE:
         return partial(_structure, field.original_id, unknown)
-    return _number_or_bytes
+    return _SHOWERS[form]
 
 
 def _number_or_bytes(item: Any) -> Any:
     return item if isinstance(item, int) else b64encode(item).decode("ascii")
 
 
+def single_part(key: str, original_id: str, unknown: bool) -> JsonPart | None:
+    """Return what an array or identifier is that is a structure; None for other structures.
+
+    Args:
+        key: key of the structure's type.
+        original_id: Kafka's name of the field that is such a structure.
+        unknown: see ``message_fields``.
+    """
+    parts = parts_of(key, unknown)
+    if len(parts) != 1 or parts[0].form is None:
+        return None
+    (part,) = parts
+    is_it = part.id == "value" or part.field.original_id == original_id != ""
+    return part if is_it else None
+
+
 def _structure(original_id: str, unknown: bool, item: Any) -> Any:
     """Return what is in a structure; of an array or identifier that is one, this alone."""
-    key = _key_of(item)
-    parts = _parts(key, unknown)
-    if len(parts) == 1 and parts[0].show is not None:
-        (field,) = [field for field in LAYOUTS[key].fields if field.id == parts[0].id]
-        if field.id == "value" or field.original_id == original_id != "":
-            value = getattr(item, field.id)
-            if isinstance(value, list):
-                return list(map(parts[0].show, value))
-            return None if value is None else parts[0].show(value)
+    part = single_part(_key_of(item), original_id, unknown)
+    if part is not None:
+        assert part.show is not None
+        value = getattr(item, part.id)
+        if isinstance(value, list):
+            return list(map(part.show, value))
+        return None if value is None else part.show(value)
     fields: dict[str, Any] = {}
     _collect(item, fields, fields, unknown)
     return fields
@@ -315,3 +358,12 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(_HANDLER, _replace)
+
+_SHOWERS: Final[dict[JsonForm, Callable[[Any], Any]]] = {
+    JsonForm.BOOLEAN: bool,
+    JsonForm.UUID: kafka_uuid.bytes_to_text,
+    JsonForm.TEXT: java_text,
+    JsonForm.NUMBER: int,
+    JsonForm.FLOAT: _Double,
+    JsonForm.DATA: _number_or_bytes,
+}

@@ -72,6 +72,7 @@ from kafkaspec.policy import CrcPolicy, report
 if TYPE_CHECKING:
     from kafkaspec.arrow.where.condition import Where
     from kafkaspec.cli.commands.dump_messages import MessageLines
+    from kafkaspec.codecs.native.core import Core
 
 _WIDTH = 14
 """Of a name before its meaning in the help text."""
@@ -302,12 +303,14 @@ class _Dump:
 
     def json(self) -> Iterator[str | Buffer]:
         """Yield lines of JSON from columns, and those of other batches from their records."""
-        columns = self._columns(partial(JsonMaker, base64=self._base64))
 
-        def read(segment: Segment, wanted: Selection) -> Iterator[Any]:
-            reader = columns if self._messages(segment.name) is None else self._read
-            return reader(segment, wanted)
+        def maker(core: Core, segment: Segment) -> JsonMaker:
+            messages = self._messages(segment.name)
+            base64 = self._base64
+            rows = None if messages is None else messages.rows(core, segment, base64=base64)
+            return JsonMaker(core, segment, base64=base64, messages=rows)
 
+        read = self._columns(maker)
         for part, segment, wanted in self._inputs.parts(read):
             if isinstance(part, Batch):
                 self._inputs.reached(part)

@@ -43,6 +43,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import Selection, chosen, first_position, selected_batches
 
 if TYPE_CHECKING:
+    from kafkaspec.cli.commands.dump_messages import MessageRows
     from kafkaspec.codecs.native.core import Core
 
 
@@ -281,30 +282,58 @@ class JsonMaker:
         core: the extension.
         segment: the segment that has the records.
         base64: whether bytes that are UTF-8 are base64 too.
+        messages: of an internal topic, shows the messages in its records.
     """
 
     sources = _SOURCES
 
-    def __init__(self, core: Core, segment: Segment, *, base64: bool) -> None:
+    def __init__(
+        self,
+        core: Core,
+        segment: Segment,
+        *,
+        base64: bool,
+        messages: MessageRows | None = None,
+    ) -> None:
         self._core = core
-        texts = {_Key.FILE: json.dumps(segment.name or ""), _Key.CONTROL: NULL}
-        fields = [
-            LineField(key.json, text=texts[key])
-            if key in texts
-            else LineField(key.json, lowest=_SHOWN[key].lowest, shown=_SHOWN[key].shown)
-            for key in _Key
-            if key in texts or key in _SHOWN
-        ]
-        self._lines = JsonLines(core, fields, base64=base64)
+        self._file = json.dumps(segment.name or "")
+        self._base64 = base64
+        self._messages = messages
+        self._made: dict[frozenset[_Key], JsonLines] = {}
 
     def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
         """Yield the lines of some ranges of rows, many at a time."""
         if columns.start:
             positions = columns.integer_column(BATCH_POSITION)
             self._core.module.adjust(positions.values, 0, columns.rows, False, columns.start)
-        found = [_column(columns, item) for item in _SHOWN.values()]
+        others: dict[_Key, LineColumn] = {}
+        if self._messages is not None:
+            others = self._messages.of(columns)
+        found = [
+            others.get(key) or _column(columns, _SHOWN[key])
+            for key in _Key
+            if key in _SHOWN or key in others
+        ]
+        raw = frozenset(others)
+        lines = self._made[raw] = self._made.get(raw) or self._lines(raw)
         for first, stop in rows:
-            yield from self._lines.of(found, stop, first)
+            yield from lines.of(found, stop, first)
+
+    def _lines(self, raw: frozenset[_Key]) -> JsonLines:
+        """Return what makes lines, of which some fields are JSON already."""
+        texts = {_Key.FILE: self._file, _Key.CONTROL: NULL}
+        fields = []
+        for key in _Key:
+            if key in texts:
+                fields.append(LineField(key.json, text=texts[key]))
+            elif key is _Key.PROBLEM and key in raw:
+                fields.append(LineField("", raw=True))
+            elif key in raw:
+                fields.append(LineField(key.json, shown=(NULL,), raw=True))
+            elif key in _SHOWN:
+                lowest, shown = _SHOWN[key].lowest, _SHOWN[key].shown
+                fields.append(LineField(key.json, lowest=lowest, shown=shown))
+        return JsonLines(self._core, fields, base64=self._base64)
 
 
 def _column(columns: Columns, item: _Shown) -> LineColumn:

@@ -13,7 +13,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
 from kafkaspec.codecs import Origin
 from kafkaspec.columns.json_lines import bytes_json
@@ -23,9 +23,6 @@ from kafkaspec.layout.kinds import MAGICS
 from kafkaspec.log.batch import Batch, payload_path
 from kafkaspec.log.control import ControlRecord, decode_control
 from kafkaspec.model import Headers, Record
-
-if TYPE_CHECKING:
-    from kafkaspec.cli.commands.dump_messages import ShownMessage
 
 
 class _Key(StrEnum):
@@ -101,6 +98,20 @@ WRITERS: dict[str, BytesWriter] = {"text": bytes_json, "base64": partial(bytes_j
 """Values of ``--bytes``."""
 
 
+class ShownMessage(NamedTuple):
+    """A record as it is shown.
+
+    Attributes:
+        key: JSON of the message in its key, None to show the bytes.
+        value: the same of its value.
+        problem: why one of them could not be decoded, "" if both could.
+    """
+
+    key: str | None
+    value: str | None
+    problem: str = ""
+
+
 def headers_json(headers: Headers, write: BytesWriter) -> str:
     """Return JSON of the headers of a record: a list of pairs."""
     pairs = [
@@ -148,7 +159,8 @@ def record_lines(
             for record, each in zip(records, messages, strict=True)
         ]
         decoded = [
-            f"{control}{_problem(each)}" for control, each in zip(decoded, messages, strict=False)
+            f"{control}{problem_json(each)}"
+            for control, each in zip(decoded, messages, strict=False)
         ]
     return [
         line
@@ -167,7 +179,8 @@ def record_lines(
     ]
 
 
-def _problem(shown: ShownMessage) -> str:
+def problem_json(shown: ShownMessage) -> str:
+    """Return what follows the other fields of a line where a message cannot be shown."""
     return f", {_Key.PROBLEM.json}: {json.dumps(shown.problem)}" if shown.problem else ""
 
 

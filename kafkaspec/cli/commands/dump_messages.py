@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from kafkaspec.cli.commands.dump_json import WRITERS, ShownMessage, _Key, problem_json
 from kafkaspec.codecs import Codec, Origin, get_codec
+from kafkaspec.columns.json_lines import LineColumn
+from kafkaspec.columns.memory import Columns
+from kafkaspec.columns.messages import MessageTexts, TextColumn, bytes_of
+from kafkaspec.columns.wanted import BATCH_POSITION
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.layout import MessageLayout
+from kafkaspec.layout import MessageLayout, names
 from kafkaspec.layout.names import SCHEMA_VERSION
 from kafkaspec.log.batch import Batch, payload_path
+from kafkaspec.log.segment import Segment
 from kafkaspec.messages.decoding import decode_by, decode_message, layouts_of
 from kafkaspec.messages.json_text import expanded_fields, json_text
+from kafkaspec.messages.text_plans import VERSION, TextStyle
 from kafkaspec.model import Buffer, Record
 
+if TYPE_CHECKING:
+    from kafkaspec.codecs.native.core import Core
+
 _KEYS_KEPT: Final = 1 << 16
-"""Texts of keys that are kept."""
+"""TextColumn of keys that are kept."""
 
 
-class ShownMessage(NamedTuple):
-    """A record as it is shown.
-
-    Attributes:
-        key: JSON of the message in its key, None to show the bytes.
-        value: the same of its value.
-        problem: why one of them could not be decoded, "" if both could.
-    """
-
-    key: str | None
-    value: str | None
-    problem: str = ""
+def style_of(layout: MessageLayout) -> TextStyle:
+    """Return how a message is shown, with its type and version before Kafka's fields."""
+    return TextStyle((f'{{"type":{json_text(layout.name)}',), "}", versioned=True, unknown=True)
 
 
 class MessageLines:
@@ -66,6 +67,10 @@ class MessageLines:
                 problem = f"{error.reason}: {error.detail}{where}"
             yield ShownMessage(key, value, problem)
 
+    def rows(self, core: Core, segment: Segment, *, base64: bool) -> MessageRows:
+        """Return what shows the records of a segment in columns; see ``MessageRows``."""
+        return MessageRows(core, segment, self, self._topic, base64=base64)
+
     def _key(self, layouts: Sequence[MessageLayout], key: bytes, origin: Origin) -> str:
         """Return the text of a key, of which many come again and again."""
         text = self._keys.get(key)
@@ -81,6 +86,56 @@ class MessageLines:
         shown: dict[str, Any] = {"type": name}
         version = getattr(value, SCHEMA_VERSION, None)
         if version is not None:
-            shown["version"] = int(version)
+            shown[VERSION] = int(version)
         decode = partial(decode_message, codec=self._codec)
         return json_text(shown | expanded_fields(name, value, decode, unknown=True))
+
+
+class MessageRows:
+    """Makes columns of JSON of the keys and values of records, and of what is wrong with them.
+
+    Args:
+        core: the extension.
+        segment: the segment that has the records.
+        messages: shows the messages that the core does not.
+        topic: name of the topic.
+        base64: whether bytes that are UTF-8 are base64 too.
+    """
+
+    def __init__(
+        self, core: Core, segment: Segment, messages: MessageLines, topic: str, *, base64: bool
+    ) -> None:
+        self._segment = segment
+        self._messages = messages
+        self._texts = MessageTexts(core, topic, style_of)
+        self._write = WRITERS["base64" if base64 else "text"]
+
+    def of(self, columns: Columns) -> dict[_Key, LineColumn]:
+        """Return the columns of JSON that take the place of others."""
+        rows = columns.rows
+        key, value = (columns.bytes_column(name) for name in (names.KEY, names.VALUE))
+        keys, values, left = self._texts.write(rows, key, value, columns.sources)
+        problems = TextColumn(rows) if left else None
+        position, offset, time = (
+            columns.integer_column(name).integers
+            for name in (BATCH_POSITION, names.OFFSET, names.TIMESTAMP)
+        )
+        batch: Batch | None = None
+        for row in left:
+            if batch is None or batch.position != position[row]:
+                batch = self._segment.batch_at(position[row])
+            stored = [bytes_of(each, row, columns.sources) for each in (key, value)]
+            record = Record(offset[row], time[row], stored[0], stored[1])
+            (shown,) = self._messages.show(batch, [record])
+            if keys is not None:
+                keys.put(row, (shown.key or self._write(record.key)).encode())
+            values.put(row, (shown.value or self._write(record.value)).encode())
+            if shown.problem:
+                assert problems is not None
+                problems.put(row, problem_json(shown).encode())
+        found = {_Key.VALUE: values.column()}
+        if keys is not None:
+            found[_Key.KEY] = keys.column()
+        if problems is not None:
+            found[_Key.PROBLEM] = problems.column()
+        return found

@@ -13,7 +13,8 @@ from kafkaspec.model import Record
 from kafkaspec.shown import printable
 
 if TYPE_CHECKING:
-    from kafkaspec.cli.commands.dump_messages import MessageLines, ShownMessage
+    from kafkaspec.cli.commands.dump_json import ShownMessage
+    from kafkaspec.cli.commands.dump_messages import MessageLines
     from kafkaspec.log.batch import Batch
     from kafkaspec.log.control import ControlRecord
 

@@ -141,6 +141,9 @@ PyObject *glue_joined(PyObject *module, PyObject *args);
 PyObject *glue_encode_groups(PyObject *module, PyObject *args);
 PyObject *glue_messages_decode(PyObject *module, PyObject *args);
 PyObject *glue_messages_encode(PyObject *module, PyObject *args);
+PyObject *glue_messages_texts(PyObject *module, PyObject *args);
+/* Fill the tables of messages_texts, once. */
+void glue_messages_open(void);
 /* The type of the memory that they fill; a new reference. */
 PyObject *glue_memory_type(PyObject *module);
 

@@ -5,6 +5,72 @@
 
 #include <string.h>
 
+/* -- byte strings as JSON ---------------------------------------------------------------------- */
+
+enum { SMALL = 4096 }; /* bytes of a string that may take more room than it needs */
+static const char BEFORE64[] = "{\"base64\": \"", CLOSE64[] = "{\"base64\":\"", AFTER64[] = "\"}";
+enum { AROUND64 = sizeof BEFORE64 - 1 + sizeof AFTER64 - 1 };
+
+/* How byte strings are shown: those that are UTF-8 as base64 too; without blanks. */
+enum { IN_BASE64 = 1, COMPACT = 2 };
+
+static int64_t base64_size(int64_t size) { return 4 * ((size + 2) / 3) + AROUND64; }
+
+static uint8_t *put_base64(uint8_t *out, const uint8_t *bytes, int64_t size, int compact)
+{
+    const size_t before = compact ? sizeof CLOSE64 - 1 : sizeof BEFORE64 - 1;
+    memcpy(out, compact ? CLOSE64 : BEFORE64, before);
+    out = put_digits64(out + before, bytes, size, BASE64, '=');
+    memcpy(out, AFTER64, sizeof AFTER64 - 1);
+    return out + sizeof AFTER64 - 1;
+}
+
+/* Size of the text of a string; -1 where the bytes are not UTF-8. */
+static int64_t text_size(const uint8_t *p, int64_t size)
+{
+    const uint8_t *const end = p + size;
+    int64_t total = size + 2;
+    while (p < end) {
+        if (end - p >= 8) {
+            uint64_t word;
+            memcpy(&word, p, 8);
+            if (!odd(word) && !marks(word)) {
+                p += 8;
+                continue;
+            }
+        }
+        if (*p < 0x80) {
+            const uint8_t letter = ESCAPES[*p++];
+            total += letter == 'u' ? 5 : letter != 0;
+            continue;
+        }
+        const int count = utf8_character(p, end);
+        if (!count)
+            return -1;
+        p += count;
+    }
+    return total;
+}
+
+/* Bytes that put_string needs at most. A long string is looked at, and base64 set if it must be. */
+static int64_t string_room(const uint8_t *bytes, int64_t size, int *how)
+{
+    if (!(*how & IN_BASE64) && size <= SMALL)
+        return 6 * size + DIGITS;
+    const int64_t found = *how & IN_BASE64 ? -1 : text_size(bytes, size);
+    *how |= found < 0 ? IN_BASE64 : 0;
+    return found < 0 ? base64_size(size) : found;
+}
+
+/* A string if it is UTF-8 and base64 is not wanted, otherwise an object with base64. */
+static uint8_t *put_string(uint8_t *out, const uint8_t *bytes, int64_t size, int how)
+{
+    uint8_t *after = how & IN_BASE64 ? NULL : put_text(out, bytes, size, LOWER);
+    return after ? after : put_base64(out, bytes, size, how & COMPACT);
+}
+
+/* -- plans --------------------------------------------------------------------------------------- */
+
 /*
  * json_lines(plan, columns, first, rows, how, out) -> (next, used, needed)
  *
@@ -37,7 +103,7 @@
  *   (at, validity, offsets, items)                  structures, without offsets, or lists; the rows of
  *                                                   the pieces that follow are the items
  *   The first row is number `at` of the buffers. Validity is None where nothing is null.
- * how: IN_BASE64 and COMPACT, see json_values.h.
+ * how: IN_BASE64 and COMPACT.
  */
 enum { NOTHING, NUMBER, STRING, PAIRS, NESTED };
 enum {

@@ -1,10 +1,11 @@
 /* Messages to columns and back: what Python hands to the interpreter of messages.h. */
 #include "glue.h"
 #include "messages.h"
+#include "messages_text.h"
 
 #include <string.h>
 
-enum { COLUMN_NUMBERS = 5, LINE_NUMBERS = 8, MOST_BUFFERS = 1 << 20 };
+enum { COLUMN_NUMBERS = 5, LINE_NUMBERS = 8, MOST_BUFFERS = 1 << 20, MOST_TABLES = 8 };
 
 /* The table that two arrays of 64-bit numbers are; 0 with an exception set. */
 static int pin_table(glue_pins *pins, PyObject *columns, PyObject *lines, km_table *table)
@@ -143,6 +144,16 @@ static int pin_rows(glue_pins *pins, PyObject *validity, PyObject *places, PyObj
     return 1;
 }
 
+static void free_columns(const km_table *table, km_out *out)
+{
+    for (int64_t c = 0; out && c < table->columns_count; c++) {
+        km_free(&out[c].validity);
+        km_free(&out[c].values);
+        km_free(&out[c].data);
+    }
+    PyMem_Free(out);
+}
+
 /* Decode; the numbers of rows that were refused, and the columns. */
 static PyObject *decode(PyTypeObject *type, const km_table *table, const km_rows *rows)
 {
@@ -161,12 +172,7 @@ static PyObject *decode(PyTypeObject *type, const km_table *table, const km_rows
         result = PyTuple_Pack(2, numbers, found);
     Py_XDECREF(numbers);
     Py_XDECREF(found);
-    for (int64_t c = 0; c < table->columns_count; c++) {
-        km_free(&out[c].validity);
-        km_free(&out[c].values);
-        km_free(&out[c].data);
-    }
-    PyMem_Free(out);
+    free_columns(table, out);
     km_free(&refused);
     return result;
 }
@@ -207,6 +213,140 @@ PyObject *glue_messages_decode(PyObject *module, PyObject *args)
         pin_rows(&pins, validity, places, data, &rows, buffers))
         result = decode((PyTypeObject *)type, &table, &rows);
     glue_pins_close(&pins);
+    PyMem_Free(buffers);
+    Py_DECREF(type);
+    return result;
+}
+
+void glue_messages_open(void) { km_text_open(); }
+
+/* Tables, with their columns when they are decoded; what decodes them; a plan of their texts. */
+typedef struct {
+    km_table tables[MOST_TABLES];
+    km_out *columns[MOST_TABLES];
+    int64_t source[MOST_TABLES]; /* the column of the first table that has the bytes */
+    km_text plan;
+} texts;
+
+/* Pin tables and a plan; 0 with an exception set. */
+static int pin_texts(glue_pins *pins, PyObject *programs, PyObject *plan, PyObject *literals,
+                     texts *t)
+{
+    const Py_ssize_t count = PyTuple_Size(programs);
+    if (count < 1 || count > MOST_TABLES) {
+        PyErr_SetString(PyExc_ValueError, "not so many tables");
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *program = PyTuple_GetItem(programs, i), *columns, *lines;
+        long long source;
+        if (!PyTuple_Check(program) || !PyArg_ParseTuple(program, "OOL", &columns, &lines, &source) ||
+            !pin_table(pins, columns, lines, &t->tables[i]))
+            return PyErr_Occurred() ? 0 : (PyErr_SetString(PyExc_TypeError, "no program"), 0);
+        t->source[i] = source;
+        if (i && (source < 1 || source >= t->tables[0].columns_count ||
+                  t->tables[0].columns[source].kind != KM_BYTES)) {
+            PyErr_SetString(PyExc_ValueError, "no column has the bytes of a table");
+            return 0;
+        }
+    }
+    int64_t size = 0;
+    t->plan.lines = glue_pin(pins, plan, 0, &size);
+    t->plan.literals = t->plan.lines ? glue_pin(pins, literals, 0, &t->plan.literals_size) : NULL;
+    if (!t->plan.literals)
+        return 0;
+    t->plan.lines_count = size / (8 * LINE_NUMBERS);
+    t->plan.tables = t->tables;
+    t->plan.columns = t->columns;
+    t->plan.tables_count = count;
+    if (size % (8 * LINE_NUMBERS) == 0 && (uintptr_t)t->plan.lines % 8 == 0 && km_text_valid(&t->plan))
+        return 1;
+    PyErr_SetString(PyExc_ValueError, "no plan of texts");
+    return 0;
+}
+
+/* Decode rows into the first table, columns of that into the others, and write the texts. */
+static int write_texts(texts *t, const km_rows *rows, uint8_t *views, int buffer, km_memory *data,
+                       km_memory *refused)
+{
+    int status = km_decode(&t->tables[0], rows, t->columns[0], refused);
+    for (int64_t i = 1; !status && i < t->plan.tables_count; i++) {
+        const km_out *from = &t->columns[0][t->source[i]];
+        const km_bytes bytes = {from->data.bytes, from->data.used};
+        const km_rows inner = {from->length, from->nulls ? from->validity.bytes : NULL, 0, KM_NARROW,
+                               from->values.bytes, &bytes, 1};
+        km_memory others = {0};
+        status = km_decode(&t->tables[i], &inner, t->columns[i], &others);
+        km_free(&others);
+    }
+    return status ? status : km_text_write(&t->plan, views, buffer, data, refused);
+}
+
+/*
+ * messages_texts(programs, plan, literals, rows, first, layout, validity, places, data, views, number)
+ *     -> (refused, texts)
+ *
+ * Decode an array of bytes as messages_decode does, and write a text of each row by a plan. programs:
+ * (columns, lines, source) of each table; the first decodes the rows, another the bytes in column
+ * `source` of the first. views: of all rows, where those that have a text get a view into the buffer
+ * `number`, which is `texts`. refused: numbers of the rows that the reference has to look at.
+ */
+PyObject *glue_messages_texts(PyObject *module, PyObject *args)
+{
+    PyObject *programs, *plan, *literals, *validity, *places, *data, *views, *result = NULL;
+    long long count, first;
+    int number;
+    km_rows rows = {0};
+    if (!PyArg_ParseTuple(args, "O!OOLLiOOO!Oi", &PyTuple_Type, &programs, &plan, &literals, &count,
+                          &first, &rows.layout, &validity, &places, &PyTuple_Type, &data, &views,
+                          &number))
+        return NULL;
+    const Py_ssize_t buffers_count = PyTuple_Size(data);
+    if (buffers_count > MOST_BUFFERS || count < 0 || count > INT32_MAX)
+        return PyErr_Format(PyExc_ValueError, "rows out of range");
+    rows.rows = count;
+    rows.validity_offset = first;
+    PyObject *type = PyObject_GetAttrString(module, "Memory");
+    km_bytes *buffers = PyMem_Calloc((size_t)buffers_count + 1, sizeof *buffers);
+    texts *t = PyMem_Calloc(1, sizeof *t);
+    glue_pins pins;
+    if (!type || !buffers || !t ||
+        glue_pins_open(&pins, (int)buffers_count + 2 * MOST_TABLES + 5) < 0) {
+        if (type && (!buffers || !t))
+            PyErr_NoMemory();
+        PyMem_Free(t);
+        PyMem_Free(buffers);
+        Py_XDECREF(type);
+        return NULL;
+    }
+    uint8_t *target = NULL;
+    if (pin_texts(&pins, programs, plan, literals, t) &&
+        pin_rows(&pins, validity, places, data, &rows, buffers))
+        target = glue_pin_sized(&pins, views, 1, KS_VIEW_SIZE * count);
+    for (int64_t i = 0; target && i < t->plan.tables_count; i++)
+        if (!(t->columns[i] = PyMem_Calloc((size_t)t->tables[i].columns_count, sizeof **t->columns))) {
+            PyErr_NoMemory();
+            target = NULL;
+        }
+    if (target) {
+        km_memory text = {0}, refused = {0};
+        int status;
+        Py_BEGIN_ALLOW_THREADS
+        status = write_texts(t, &rows, target, number, &text, &refused);
+        Py_END_ALLOW_THREADS
+        PyObject *numbers = status ? failure(status) : taken((PyTypeObject *)type, &refused, 1);
+        PyObject *found = numbers ? taken((PyTypeObject *)type, &text, 1) : NULL;
+        if (found)
+            result = PyTuple_Pack(2, numbers, found);
+        Py_XDECREF(numbers);
+        Py_XDECREF(found);
+        km_free(&text);
+        km_free(&refused);
+    }
+    for (int64_t i = 0; i < MOST_TABLES; i++)
+        free_columns(&t->tables[i], t->columns[i]);
+    glue_pins_close(&pins);
+    PyMem_Free(t);
     PyMem_Free(buffers);
     Py_DECREF(type);
     return result;

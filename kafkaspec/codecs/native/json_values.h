@@ -10,16 +10,11 @@
 enum {
     ROOM = 64,    /* bytes after an output that copies may overwrite */
     LITERAL = 32, /* bytes that can be read from the start of any literal */
-    DIGITS = 20,  /* of a 64-bit integer with its sign */
-    SMALL = 4096  /* bytes of a string that may take more room than it needs */
+    DIGITS = 20   /* of a 64-bit integer with its sign */
 };
 
 static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-static const char BEFORE64[] = "{\"base64\": \"", CLOSE64[] = "{\"base64\":\"", AFTER64[] = "\"}";
-enum { AROUND64 = sizeof BEFORE64 - 1 + sizeof AFTER64 - 1 };
-
-/* How byte strings are shown: those that are UTF-8 as base64 too; without blanks. */
-enum { IN_BASE64 = 1, COMPACT = 2 };
+static const char LOWER[] = "0123456789abcdef", UPPER[] = "0123456789ABCDEF";
 
 static uint8_t *put(uint8_t *out, const uint8_t *bytes, int64_t size)
 {
@@ -58,29 +53,27 @@ static int64_t digits_of(uint8_t *out, int64_t value)
     return DIGITS - at;
 }
 
-static int64_t base64_size(int64_t size) { return 4 * ((size + 2) / 3) + AROUND64; }
-
-static uint8_t *put_base64(uint8_t *out, const uint8_t *bytes, int64_t size, int compact)
+/* The digits of bytes in an alphabet; what is not whole is filled up with `pad` unless that is 0. */
+static uint8_t *put_digits64(uint8_t *out, const uint8_t *bytes, int64_t size, const char *alphabet,
+                             uint8_t pad)
 {
-    const size_t before = compact ? sizeof CLOSE64 - 1 : sizeof BEFORE64 - 1;
-    memcpy(out, compact ? CLOSE64 : BEFORE64, before);
-    out += before;
     for (; size >= 3; size -= 3, bytes += 3) {
         const uint32_t bits = (uint32_t)bytes[0] << 16 | (uint32_t)bytes[1] << 8 | bytes[2];
-        *out++ = (uint8_t)BASE64[bits >> 18];
-        *out++ = (uint8_t)BASE64[bits >> 12 & 63];
-        *out++ = (uint8_t)BASE64[bits >> 6 & 63];
-        *out++ = (uint8_t)BASE64[bits & 63];
+        *out++ = (uint8_t)alphabet[bits >> 18];
+        *out++ = (uint8_t)alphabet[bits >> 12 & 63];
+        *out++ = (uint8_t)alphabet[bits >> 6 & 63];
+        *out++ = (uint8_t)alphabet[bits & 63];
     }
     if (size > 0) {
         const uint32_t bits = (uint32_t)bytes[0] << 16 | (size > 1 ? (uint32_t)bytes[1] << 8 : 0);
-        *out++ = (uint8_t)BASE64[bits >> 18];
-        *out++ = (uint8_t)BASE64[bits >> 12 & 63];
-        *out++ = (uint8_t)(size > 1 ? BASE64[bits >> 6 & 63] : '=');
-        *out++ = '=';
+        *out++ = (uint8_t)alphabet[bits >> 18];
+        *out++ = (uint8_t)alphabet[bits >> 12 & 63];
+        if (size > 1)
+            *out++ = (uint8_t)alphabet[bits >> 6 & 63];
+        for (int64_t left = size; pad && left < 3; left++)
+            *out++ = pad;
     }
-    memcpy(out, AFTER64, sizeof AFTER64 - 1);
-    return out + sizeof AFTER64 - 1;
+    return out;
 }
 
 /* The letter after the backslash; 0 for none, 'u' for four hexadecimal digits. */
@@ -98,9 +91,8 @@ static uint64_t zeros(uint64_t word) { return (word - EACH(1)) & ~word & TOP; }
 static uint64_t marks(uint64_t word) { return zeros(word ^ EACH('"')) | zeros(word ^ EACH('\\')); }
 static uint64_t odd(uint64_t word) { return ((word - EACH(0x20)) | word) & TOP; }
 
-static uint8_t *put_ascii(uint8_t *out, uint8_t c)
+static uint8_t *put_ascii(uint8_t *out, uint8_t c, const char *hexadecimal)
 {
-    static const char hexadecimal[] = "0123456789abcdef";
     const uint8_t letter = ESCAPES[c];
     if (!letter) {
         *out++ = c;
@@ -170,8 +162,8 @@ __attribute__((target("ssse3,popcnt"))) static uint8_t *put_plain(uint8_t *out, 
 }
 #endif
 
-/* A JSON string; NULL where the bytes are not UTF-8. */
-static uint8_t *put_text(uint8_t *out, const uint8_t *p, int64_t size)
+/* A JSON string, with the digits of escapes; NULL where the bytes are not UTF-8. */
+static uint8_t *put_text(uint8_t *out, const uint8_t *p, int64_t size, const char *hexadecimal)
 {
     const uint8_t *const end = p + size;
     *out++ = '"';
@@ -209,7 +201,7 @@ static uint8_t *put_text(uint8_t *out, const uint8_t *p, int64_t size)
         }
         while (p < stop) {
             if (*p < 0x80) {
-                out = put_ascii(out, *p++);
+                out = put_ascii(out, *p++, hexadecimal);
                 continue;
             }
             const int count = utf8_character(p, end);
@@ -221,50 +213,6 @@ static uint8_t *put_text(uint8_t *out, const uint8_t *p, int64_t size)
     }
     *out++ = '"';
     return out;
-}
-
-/* Size of the text of a string; -1 where the bytes are not UTF-8. */
-static int64_t text_size(const uint8_t *p, int64_t size)
-{
-    const uint8_t *const end = p + size;
-    int64_t total = size + 2;
-    while (p < end) {
-        if (end - p >= 8) {
-            uint64_t word;
-            memcpy(&word, p, 8);
-            if (!odd(word) && !marks(word)) {
-                p += 8;
-                continue;
-            }
-        }
-        if (*p < 0x80) {
-            const uint8_t letter = ESCAPES[*p++];
-            total += letter == 'u' ? 5 : letter != 0;
-            continue;
-        }
-        const int count = utf8_character(p, end);
-        if (!count)
-            return -1;
-        p += count;
-    }
-    return total;
-}
-
-/* Bytes that put_string needs at most. A long string is looked at, and base64 set if it must be. */
-static int64_t string_room(const uint8_t *bytes, int64_t size, int *how)
-{
-    if (!(*how & IN_BASE64) && size <= SMALL)
-        return 6 * size + DIGITS;
-    const int64_t found = *how & IN_BASE64 ? -1 : text_size(bytes, size);
-    *how |= found < 0 ? IN_BASE64 : 0;
-    return found < 0 ? base64_size(size) : found;
-}
-
-/* A string if it is UTF-8 and base64 is not wanted, otherwise an object with base64. */
-static uint8_t *put_string(uint8_t *out, const uint8_t *bytes, int64_t size, int how)
-{
-    uint8_t *after = how & IN_BASE64 ? NULL : put_text(out, bytes, size);
-    return after ? after : put_base64(out, bytes, size, how & COMPACT);
 }
 
 #endif

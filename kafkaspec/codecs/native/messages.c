@@ -128,7 +128,7 @@ void km_shrink(km_memory *memory)
     }
 }
 
-static int grow(km_memory *m, int64_t more)
+int km_grow(km_memory *m, int64_t more)
 {
     int64_t capacity = m->capacity < 64 ? 64 : m->capacity;
     if (more > INT64_MAX / 4 - m->used)
@@ -141,11 +141,6 @@ static int grow(km_memory *m, int64_t more)
     m->bytes = bytes;
     m->capacity = capacity;
     return 1;
-}
-
-KS_INLINE int room(km_memory *m, int64_t more)
-{
-    return KS_LIKELY(m->capacity - m->used >= more) || grow(m, more);
 }
 
 /* -- columns that are filled -------------------------------------------------------------- */
@@ -171,7 +166,7 @@ KS_INLINE int put_validity(decoder *d, int64_t c, int is_valid)
     const int64_t i = out->length;
     if (!(i & 7)) {
         out->validity.used = i >> 3;
-        if (KS_UNLIKELY(!room(&out->validity, 1)))
+        if (KS_UNLIKELY(!km_room(&out->validity, 1)))
             return fail(d, KM_NO_MEMORY);
         out->validity.bytes[i >> 3] = 0;
         out->validity.used++;
@@ -191,7 +186,7 @@ KS_INLINE int put_number(decoder *d, int64_t c, int64_t value, int is_valid)
     if (KS_UNLIKELY(column->kind == KM_BOOLEAN)) {
         const int64_t i = out->length++;
         out->values.used = i >> 3;
-        if (!room(&out->values, 1))
+        if (!km_room(&out->values, 1))
             return fail(d, KM_NO_MEMORY);
         if (!(i & 7))
             out->values.bytes[i >> 3] = 0;
@@ -201,7 +196,7 @@ KS_INLINE int put_number(decoder *d, int64_t c, int64_t value, int is_valid)
         return 1;
     }
     const int64_t size = column->size;
-    if (KS_UNLIKELY(!room(&out->values, size)))
+    if (KS_UNLIKELY(!km_room(&out->values, size)))
         return fail(d, KM_NO_MEMORY);
     uint8_t *place = out->values.bytes + out->values.used;
     if (size == 4) {
@@ -226,7 +221,7 @@ KS_INLINE int put_end(decoder *d, int64_t c, int64_t end)
     km_out *out = &d->out[c];
     if (KS_UNLIKELY(end > INT32_MAX))
         return fail(d, KM_TOO_LARGE);
-    if (KS_UNLIKELY(!room(&out->values, 4)))
+    if (KS_UNLIKELY(!km_room(&out->values, 4)))
         return fail(d, KM_NO_MEMORY);
     const int32_t place = (int32_t)end;
     memcpy(out->values.bytes + out->values.used, &place, 4);
@@ -242,7 +237,7 @@ KS_INLINE int put_bytes(decoder *d, int64_t c, const uint8_t *bytes, int64_t siz
     if (!put_validity(d, c, 1))
         return 0;
     if (size > 0) {
-        if (KS_UNLIKELY(!room(&out->data, size + KS_SLACK)))
+        if (KS_UNLIKELY(!km_room(&out->data, size + KS_SLACK)))
             return fail(d, KM_NO_MEMORY);
         ks_copy(out->data.bytes + out->data.used, bytes, size, limit);
         out->data.used += size;
@@ -263,7 +258,7 @@ KS_INLINE int put_fixed(decoder *d, int64_t c, const uint8_t *bytes, int is_vali
     const int64_t size = d->table->columns[c].size;
     if (!put_validity(d, c, is_valid))
         return 0;
-    if (KS_UNLIKELY(!room(&out->values, size)))
+    if (KS_UNLIKELY(!km_room(&out->values, size)))
         return fail(d, KM_NO_MEMORY);
     if (bytes)
         memcpy(out->values.bytes + out->values.used, bytes, (size_t)size);
@@ -553,8 +548,6 @@ static const uint8_t *run(decoder *d, int64_t pc, int64_t stop, const uint8_t *p
     return p;
 }
 
-KS_INLINE int bit(const uint8_t *bits, int64_t i) { return !bits || (bits[i >> 3] >> (i & 7) & 1); }
-
 /* The bytes of a row, and the end of the memory that they are in; 0 if they are not in it. */
 KS_INLINE int row_of(const km_rows *rows, int64_t i, const uint8_t **bytes, const uint8_t **end,
                      const uint8_t **limit)
@@ -594,7 +587,7 @@ static int open_columns(decoder *d, int64_t rows)
     for (int64_t c = 0; c < d->table->columns_count; c++) {
         const int64_t kind = d->table->columns[c].kind;
         if (kind == KM_LIST || kind == KM_BYTES || kind == KM_TEXT) {
-            if (!grow(&d->out[c].values, 4))
+            if (!km_grow(&d->out[c].values, 4))
                 return 0;
             memset(d->out[c].values.bytes, 0, 4);
             d->out[c].values.used = 4;
@@ -605,7 +598,7 @@ static int open_columns(decoder *d, int64_t rows)
         const km_column *column = &d->table->columns[c];
         const int64_t width = column->kind >= KM_FIXED ? column->size : 4;
         if (column->kind != KM_STRUCT && rows <= (INT64_C(1) << 40) / (width + 1) &&
-            !grow(&d->out[c].values, width * rows))
+            !km_grow(&d->out[c].values, width * rows))
             return 0;
     }
     return 1;
@@ -649,7 +642,7 @@ int km_decode(const km_table *table, const km_rows *rows, km_out *out, km_memory
     if (!open_columns(&d, rows->rows))
         return KM_NO_MEMORY;
     for (int64_t i = 0; i < rows->rows; i++) {
-        if (bit(rows->validity, rows->validity_offset + i)) {
+        if (km_bit(rows->validity, rows->validity_offset + i)) {
             const uint8_t *bytes, *end, *limit;
             if (!row_of(rows, i, &bytes, &end, &limit))
                 return KM_REFUSED;
@@ -661,7 +654,7 @@ int km_decode(const km_table *table, const km_rows *rows, km_out *out, km_memory
             if (d.status)
                 return d.status;
             cut(&d, 0, i);
-            if (!room(refused, 8))
+            if (!km_room(refused, 8))
                 return KM_NO_MEMORY;
             memcpy(refused->bytes + refused->used, &i, 8);
             refused->used += 8;
@@ -696,34 +689,13 @@ static int refuse(encoder *e, int64_t column, int status)
 KS_INLINE int there(const encoder *e, int64_t c, int64_t i)
 {
     const km_in *in = &e->in[c];
-    return bit(in->validity, in->offset + i);
+    return km_bit(in->validity, in->offset + i);
 }
 
 static int64_t get_number(const encoder *e, int64_t c, int64_t i)
 {
     const km_in *in = &e->in[c];
-    const int64_t size = e->table->columns[c].size, at = in->offset + i;
-    const int is_signed = (e->table->columns[c].flags & KM_SIGNED) != 0;
-    if (e->table->columns[c].kind == KM_BOOLEAN)
-        return in->values[at >> 3] >> (at & 7) & 1;
-    uint64_t bits = 0;
-    uint8_t raw[8];
-    memcpy(raw, in->values + size * at, (size_t)size);
-    if (size == 8) {
-        memcpy(&bits, raw, 8);
-        return ks_signed(bits);
-    }
-    if (size == 4) {
-        uint32_t low;
-        memcpy(&low, raw, 4);
-        return is_signed ? (int64_t)(int32_t)low : (int64_t)low;
-    }
-    if (size == 2) {
-        uint16_t low;
-        memcpy(&low, raw, 2);
-        return is_signed ? (int64_t)(int16_t)low : (int64_t)low;
-    }
-    return is_signed ? (int64_t)(int8_t)raw[0] : (int64_t)raw[0];
+    return km_number(&e->table->columns[c], in->values, in->offset + i);
 }
 
 /* The span of value i of a list or of bytes; 0 if the column is not what it should be. */
@@ -740,7 +712,7 @@ static int write_number(encoder *e, const km_line *l, int64_t value)
 {
     if (value < l->low || value > l->high)
         return refuse(e, l->column, KM_REFUSED);
-    if (!room(e->data, 16))
+    if (!km_room(e->data, 16))
         return refuse(e, l->column, KM_NO_MEMORY);
     uint8_t *p = e->data->bytes + e->data->used;
     if (l->size == 0) {
@@ -761,7 +733,7 @@ static int write_number(encoder *e, const km_line *l, int64_t value)
 
 static int write_raw(encoder *e, int64_t c, const uint8_t *bytes, int64_t size)
 {
-    if (!room(e->data, size + 1))
+    if (!km_room(e->data, size + 1))
         return refuse(e, c, KM_NO_MEMORY);
     if (size > 0)
         memcpy(e->data->bytes + e->data->used, bytes, (size_t)size);
@@ -857,7 +829,7 @@ static int write_tag(encoder *e, int64_t pc, int64_t i)
     if (!emit(e, pc + 1, l->next, i))
         return 0;
     const int64_t size = e->data->used - start, more = ks_groups_size((uint64_t)size) - 1;
-    if (!room(e->data, 8) || size > INT32_MAX)
+    if (!km_room(e->data, 8) || size > INT32_MAX)
         return refuse(e, l->column, KM_NO_MEMORY);
     if (more)
         memmove(e->data->bytes + start + more, e->data->bytes + start, (size_t)size);
@@ -984,7 +956,7 @@ int km_encode(const km_table *table, const km_in *in, int64_t rows, km_memory *o
 {
     encoder e = {table, in, data, 0, KM_OK};
     int32_t end = 0;
-    if (rows > INT32_MAX || !grow(offsets, 4 * (rows + 1)))
+    if (rows > INT32_MAX || !km_grow(offsets, 4 * (rows + 1)))
         return KM_NO_MEMORY;
     memcpy(offsets->bytes, &end, 4);
     for (int64_t i = 0; i < rows; i++) {

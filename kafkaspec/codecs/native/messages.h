@@ -8,6 +8,10 @@
 #define KAFKASPEC_MESSAGES_H
 
 #include <stdint.h>
+#include <string.h>
+
+#include "abi.h"
+#include "numbers.h"
 
 /* Kinds of columns, and steps of programs: ColumnKind and Step of kafkaspec/messages/tables.py. */
 enum { KM_STRUCT, KM_LIST, KM_BYTES, KM_TEXT, KM_FIXED, KM_INTEGER, KM_FLOAT, KM_BOOLEAN, KM_KINDS };
@@ -41,6 +45,14 @@ typedef struct {
     int64_t used;
     int64_t capacity;
 } km_memory;
+
+int km_grow(km_memory *memory, int64_t more);
+
+/* Whether there is room for so many more bytes, now. */
+KS_INLINE int km_room(km_memory *m, int64_t more)
+{
+    return KS_LIKELY(m->capacity - m->used >= more) || km_grow(m, more);
+}
 
 /* A column that is filled. */
 typedef struct {
@@ -101,5 +113,36 @@ void km_shrink(km_memory *memory);
  */
 int km_encode(const km_table *table, const km_in *in, int64_t rows, km_memory *offsets,
               km_memory *data, int64_t *row, int64_t *column);
+
+KS_INLINE int km_bit(const uint8_t *bits, int64_t i)
+{
+    return !bits || (bits[i >> 3] >> (i & 7) & 1);
+}
+
+/* An integer of a column. */
+KS_INLINE int64_t km_number(const km_column *column, const uint8_t *values, int64_t at)
+{
+    const int64_t size = column->size;
+    const int is_signed = (column->flags & KM_SIGNED) != 0;
+    if (column->kind == KM_BOOLEAN)
+        return values[at >> 3] >> (at & 7) & 1;
+    values += size * at;
+    if (size == 8) {
+        uint64_t bits;
+        memcpy(&bits, values, 8);
+        return ks_signed(bits);
+    }
+    if (size == 4) {
+        uint32_t low;
+        memcpy(&low, values, 4);
+        return is_signed ? (int64_t)(int32_t)low : (int64_t)low;
+    }
+    if (size == 2) {
+        uint16_t low;
+        memcpy(&low, values, 2);
+        return is_signed ? (int64_t)(int16_t)low : (int64_t)low;
+    }
+    return is_signed ? (int64_t)(int8_t)*values : (int64_t)*values;
+}
 
 #endif

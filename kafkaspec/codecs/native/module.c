@@ -172,6 +172,7 @@ static PyMethodDef methods[] = {
     {"encode_groups", glue_encode_groups, METH_VARARGS, "Groups of rows as payloads."},
     {"messages_decode", glue_messages_decode, METH_VARARGS, "Messages into columns."},
     {"messages_encode", glue_messages_encode, METH_VARARGS, "Columns into messages."},
+    {"messages_texts", glue_messages_texts, METH_VARARGS, "Messages as texts."},
     {"crc32c", glue_crc32c, METH_O, "CRC-32C of a buffer."},
     {"crc32", glue_crc32, METH_O, "CRC-32 of a buffer."},
     {"checksums", glue_checksums, METH_VARARGS, checksums_doc},
@@ -256,6 +257,7 @@ static int add_libraries(PyObject *module)
 static int prepare(PyObject *module)
 {
     glue_json_open();
+    glue_messages_open();
     static const struct {
         const char *name;
         int value;
