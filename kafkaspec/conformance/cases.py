@@ -149,6 +149,7 @@ class Case:
         needs: codec that the testee must decompress itself, "" for none.
         framed: it is about entries of a log, and not about their records.
         covers: what of the specification it is about, as ``kafkaspec.generation.goals`` names it.
+        quirks: numbers of the quirks of Kafka that it shows, such as ``Q9``.
     """
 
     id: str
@@ -162,6 +163,7 @@ class Case:
     needs: str = ""
     framed: bool = False
     covers: tuple[str, ...] = ()
+    quirks: tuple[str, ...] = ()
 
     @property
     def category(self) -> str:

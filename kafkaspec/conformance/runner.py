@@ -82,13 +82,19 @@ MAX_BREAKDOWNS: Final = 100
 """Restarts after which the rest is not run: each may take the whole time-out of an answer."""
 
 
+_ANSWERED: Final = frozenset(
+    {CaseFailure.ACCEPTED, CaseFailure.REFUSED, CaseFailure.WRONG, CaseFailure.WRONG_REASON}
+)
+"""Failures of a testee that answers."""
+
+
 class CaseOutcome(StrEnum):
     """The outcome of a case."""
 
     PASSED = "passed"
     FAILED = "failed"
     EXPECTED_FAILURE = "expected_failure"
-    """It failed as the list of expected failures says."""
+    """It failed as the list of expected failures says, or by a known quirk."""
     SKIPPED = "skipped"
     """The testee does not support it, and says so."""
 
@@ -102,7 +108,7 @@ class Result:
         outcome: how it ended.
         failure: how it failed, expected or not; None if it did not.
         detail: the answer instead, or why it was skipped.
-        expected: the line of the list that expects it.
+        expected: the line of the list that expects it; None where a known quirk does.
     """
 
     case: Case
@@ -167,6 +173,7 @@ class RunSums(TypedDict):
         categories: numbers of cases by the first part of their ids and by outcome; ``levels``
             replaces it, and it goes in 0.4.0.
         failures: numbers of failures by kind.
+        known: numbers of cases that fail by each known quirk.
         stale: lines of the list that are not true.
     """
 
@@ -177,6 +184,7 @@ class RunSums(TypedDict):
     levels: dict[str, LevelSums]
     categories: dict[str, dict[str, int]]
     failures: dict[str, int]
+    known: dict[str, int]
     stale: list[Stale]
 
 
@@ -185,6 +193,7 @@ class Run:
     """One run of a testee over cases.
 
     Attributes:
+        known: numbers of quirks of Kafka; a case that shows one may fail, if the testee answers.
         partial: some cases are left out: a line of the list that matches none is not an error.
         hello: the testee's description of itself; None before it was started.
         results: of all cases so far.
@@ -193,6 +202,7 @@ class Run:
 
     testee: Testee
     expected: Sequence[ExpectedFailure] = ()
+    known: Sequence[str] = ()
     partial: bool = False
     max_breakdowns: int = MAX_BREAKDOWNS
     hello: Hello | None = None
@@ -243,6 +253,8 @@ class Run:
             for item in self.expected:
                 if item.failure is failure and item.matches(case.id):
                     return Result(case, CaseOutcome.EXPECTED_FAILURE, failure, detail, item)
+            if failure in _ANSWERED and set(case.quirks) & set(self.known):
+                return Result(case, CaseOutcome.EXPECTED_FAILURE, failure, detail)
         return Result(case, outcome, failure, detail)
 
     @property
@@ -259,7 +271,22 @@ class Run:
                 became = first.failure or first.outcome
                 text = f"{len(others)} of {len(matched)} do not fail so: {first.case.id} {became}"
                 found.append((item, text))
+        if not self.partial:
+            found += [
+                (ExpectedFailure(quirk, CaseFailure.WRONG, "known quirk"), "no case fails by it")
+                for quirk, number in self.by_quirk().items()
+                if not number
+            ]
         return found
+
+    def by_quirk(self) -> dict[str, int]:
+        """Return how many cases fail by each known quirk."""
+        failed = [
+            result
+            for result in self.results
+            if result.outcome is CaseOutcome.EXPECTED_FAILURE and result.expected is None
+        ]
+        return {quirk: sum(quirk in each.case.quirks for each in failed) for quirk in self.known}
 
     @property
     def as_expected(self) -> bool:
@@ -309,6 +336,7 @@ class Run:
             "failures": dict(
                 sorted(Counter(r.failure.value for r in self.results if r.failure).items())
             ),
+            "known": self.by_quirk(),
             "stale": [
                 {"pattern": item.pattern, "line": item.line, "problem": problem}
                 for item, problem in self.stale

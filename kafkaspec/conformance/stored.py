@@ -68,7 +68,7 @@ def _line(case: Case, place: dict[str, Any]) -> dict[str, Any]:
     if case.extra:
         found["request"] = case.extra
     found |= _verdict(case.expected)
-    for name in ("why", "checksum", "needs", "framed", "covers"):
+    for name in ("why", "checksum", "needs", "framed", "covers", "quirks"):
         if value := getattr(case, name):
             found[name] = value
     if case.most_memory is not None:
@@ -139,7 +139,8 @@ def _bytes(path: Path) -> bytes:
 
 _MEMBERS: Final = frozenset({
     "id", "kind", "file", "position", "size", "request", "verdict", "reasons", "path", "failing",
-    "items", "end", "members", "why", "checksum", "needs", "framed", "covers", "most_memory",
+    "items", "end", "members", "why", "checksum", "needs", "framed", "covers", "quirks",
+    "most_memory",
 })  # fmt: skip
 """Members of a line."""
 
@@ -172,4 +173,5 @@ def _case(line: dict[str, Any], data: bytes) -> Case:
         needs=line.get("needs", ""),
         framed=line.get("framed", False),
         covers=tuple(line.get("covers", ())),
+        quirks=tuple(line.get("quirks", ())),
     )

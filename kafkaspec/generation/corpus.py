@@ -15,7 +15,7 @@ from kafkaspec.conformance.protocol import RequestKind
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.errors import Reason
 from kafkaspec.generation.entries import MadeEntry, entry
-from kafkaspec.generation.features import FACTORS, FORBIDDEN, goals_of
+from kafkaspec.generation.features import FACTORS, FORBIDDEN, NONE, goals_of
 from kafkaspec.generation.pairs import LevelPair, Row, covering, possible_pairs, random_row
 from kafkaspec.generation.quirks import broken_cases, quirk_cases, quirks_of
 from kafkaspec.generation.texts import text_cases
@@ -61,10 +61,15 @@ def row_cases(case_id: str, row: Row, made: MadeEntry) -> Iterator[Case]:
     """Yield the cases of an entry with the features of a row."""
     why = ", ".join(f"{name}: {level}" for name, level in row.items() if level != FACTORS[name][0])
     covers = tuple(goals_of(row))
-    yield Case(case_id, RequestKind.LOG, made.data, Items(made.records), why, covers=covers)
+    empty = (row["records"], row["compression"] != NONE) == (NONE, True)
+    quirks = ("Q9",) if empty else ()  # A consumer opens a stream of no byte.
+    yield Case(
+        case_id, RequestKind.LOG, made.data, Items(made.records), why, covers=covers, quirks=quirks
+    )
     if made.controls is not None:
         name = case_id.replace("log/", "log_control/", 1)
-        yield Case(name, RequestKind.CONTROL_RECORDS, made.data, Items(made.controls), why)
+        controls = Items(made.controls)
+        yield Case(name, RequestKind.CONTROL_RECORDS, made.data, controls, why, quirks=quirks)
 
 
 def random_cases(count: int, seed: int) -> Iterator[Case]:

@@ -46,6 +46,7 @@ MOST: Final = 50
 """Number of the last quirk."""
 
 _SIZE: Final = next(field for field in LAYOUTS[ENTRY].fields if field.derive == "len")
+_GOAL: Final = "quirk "
 _CODECS: Final = "recordbatch.compression_type"
 _LOG: Final = RequestKind.LOG
 
@@ -74,6 +75,11 @@ _VECTORS: Final = {
 def quirk_goals() -> list[str]:
     """Return the goals of the quirks that bytes can show."""
     return [f"quirk Q{number}" for number in range(1, MOST + 1) if number not in ELSEWHERE]
+
+
+def shown_quirks(goals: Iterable[str]) -> tuple[str, ...]:
+    """Return the numbers of the quirks among goals."""
+    return tuple(goal.removeprefix(_GOAL) for goal in goals if goal.startswith(_GOAL))
 
 
 def quirks_of(case: Case) -> Iterator[str]:
@@ -460,7 +466,7 @@ def _other(
 ) -> Case:
     covers = tuple(f"quirk Q{number}" for number in numbers)
     return Case(f"quirk/{name}", kind, data, expected, why, extra or {}, covers=covers,
-                checksum=isinstance(expected, Refusal))  # fmt: skip
+                checksum=isinstance(expected, Refusal), quirks=shown_quirks(covers))  # fmt: skip
 
 
 def _typed(name: str, key: str, data: bytes, why: str, numbers: Iterable[int]) -> Case:
@@ -472,10 +478,11 @@ def _typed(name: str, key: str, data: bytes, why: str, numbers: Iterable[int]) -
 
 def _quirk(name: str, data: bytes, expected: Expectation, why: str, numbers: Iterable[int]) -> Case:
     covers = (f"broken {name}", *(f"quirk Q{number}" for number in numbers))
+    quirks = shown_quirks(covers)
     reasons = expected.reasons if isinstance(expected, Refusal) else frozenset()
     return Case(
         f"quirk/{name}", _LOG, data, expected, f"{why[0].upper()}{why[1:]}.", covers=covers,
-        checksum=Reason.CHECKSUM_MISMATCH in reasons and len(reasons) == 1,
+        checksum=Reason.CHECKSUM_MISMATCH in reasons and len(reasons) == 1, quirks=quirks,
     )  # fmt: skip
 
 

@@ -157,10 +157,16 @@ def test_options_of_cases_do_not_go_with_a_comparison() -> None:
     done = run("conform", "--codec", "python", "--against", "x", "--only", "record/*")
     assert done.exit_code == USAGE
     assert "--against takes no cases" in done.output
-    for option, value in (("--logs", "3"), ("--seed", "3"), ("--known", "Q9")):
+    for option, value in (("--logs", "3"), ("--seed", "3")):
         done = run("conform", "--codec", "python", option, value)
         assert done.exit_code == USAGE
         assert f"{option} is for --against" in done.output
+
+
+def test_only_some_quirks_explain_a_difference() -> None:
+    done = run("conform", "--codec", "python", "--against", "x", "--known", "Q11")
+    assert done.exit_code == USAGE
+    assert "Q11 explains no difference; Q5 and Q9 do" in done.output
 
 
 @pytest.mark.slow

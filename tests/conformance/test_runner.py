@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,29 @@ def test_a_testee_that_knows_the_answers(mode: str) -> None:
     assert done.as_expected
     assert done.hello is not None
     assert done.hello.name == "fake"
+
+
+@pytest.mark.parametrize(
+    ("mode", "quirks", "outcome", "stale"),
+    [
+        ("lies", ("Q9",), CaseOutcome.EXPECTED_FAILURE, []),
+        ("lies", ("Q9", "Q10"), CaseOutcome.EXPECTED_FAILURE, ["Q10"]),
+        ("lies", ("Q10",), CaseOutcome.FAILED, ["Q10"]),
+        ("lies", (), CaseOutcome.FAILED, []),
+        ("dies", ("Q9",), CaseOutcome.FAILED, ["Q9"]),
+        ("good", ("Q9",), CaseOutcome.PASSED, ["Q9"]),
+    ],
+)
+def test_a_known_quirk_explains_an_answer_and_goes_stale(
+    mode: str, quirks: tuple[str, ...], outcome: CaseOutcome, stale: list[str]
+) -> None:
+    cases = [CASES[0], replace(CASES[1], quirks=("Q9",)), *CASES[2:]]
+    with Testee([sys.executable, str(FAKE), mode, "second"], timeout=20) as testee:
+        done = Run(testee, known=quirks)
+        results = list(done.all(cases))
+    assert results[1].outcome is outcome
+    assert [item.pattern for item, _ in done.stale] == stale
+    assert done.as_expected is (outcome is not CaseOutcome.FAILED and not stale)
 
 
 @pytest.mark.parametrize(

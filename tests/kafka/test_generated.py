@@ -74,3 +74,15 @@ def test_what_lies_beside_a_log_is_read_as_its_verdict_says(release: str) -> Non
     passed = Counter(each.case.kind for each in results if each.outcome is CaseOutcome.PASSED)
     assert passed[RequestKind.TEXT] > (2_000 if texts else -1)
     assert all(passed[kind] for kind in BESIDE if kind is not RequestKind.TEXT)
+
+
+@pytest.mark.parametrize("release", ["4.4.0", "3.9.2", "2.8.2"])
+def test_what_differs_is_a_known_quirk(release: str) -> None:
+    known = ("Q9", "Q14", "Q43")
+    cases = [case for case in corpus(0) if case.kind is not RequestKind.TYPE]
+    with Testee(clients.kafka(release), timeout=60) as kafka:
+        run = Run(kafka, known=known)
+        failed = [each for each in run.all(cases) if each.outcome is CaseOutcome.FAILED]
+    assert [(each.case.id, each.detail) for each in failed] == []
+    assert run.as_expected
+    assert all(run.by_quirk()[quirk] for quirk in known)

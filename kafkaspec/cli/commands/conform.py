@@ -47,6 +47,7 @@ from kafkaspec.conformance.runner import (
 from kafkaspec.conformance.stored import LIST, StoredError, read_cases
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.generation.corpus import corpus
+from kafkaspec.generation.quirks import MOST
 from kafkaspec.generation.texts import text_cases
 
 OUTPUT = Output(
@@ -157,9 +158,11 @@ def conform_command(
     ),
     seed: Seed,
     known: tuple[str, ...] = option(
-        "Quirk of Kafka in which the two may differ: such logs are counted. Can be repeated.",
+        "Quirk of Kafka, as Q9: generated cases that show it may fail, and are counted. With "
+        "--against, the two may differ about such logs. Can be repeated.",
         multiple=True,
-        type=click.Choice([*QUIRKS]),
+        type=click.Choice([f"Q{number}" for number in range(1, MOST + 1)]),
+        metavar="QUIRK",
     ),
     badge: Path | None = option(
         "Write a badge with the levels passed: SVG, or JSON of shields.io if FILE ends in .json.",
@@ -176,8 +179,12 @@ def conform_command(
     if against is not None:
         if cases or levels or only or resource or expected_file or badge:
             raise click.UsageError("--against takes no cases, levels, expected failures or badge")
+        if others := sorted(set(known) - set(QUIRKS)):
+            raise click.UsageError(
+                f"--known: {', '.join(others)} explains no difference; {' and '.join(QUIRKS)} do"
+            )
         _compare(report, command, _words("--against", against), timeout, logs, seed, known)
-    for name in ("logs", "seed", "known"):
+    for name in ("logs", "seed"):
         if is_given(click.get_current_context(), name):
             raise click.UsageError(f"--{name} is for --against")
     if badge is not None and badge.suffix not in BADGES:
@@ -188,7 +195,7 @@ def conform_command(
         if not resource:  # nor are lines about these cases stale
             expected = [item for item in expected if not item.pattern.startswith(RESOURCE)]
         with Testee(command, timeout=timeout) as process:
-            run = Run(process, expected, partial=bool(only or levels) or not cases)
+            run = Run(process, expected, known, partial=bool(only or levels) or not cases)
             left_out: list[Path] = []
             chosen = _chosen(cases, levels, only, left_out, resource=resource)
             for result in run.all(chosen):
@@ -340,9 +347,12 @@ def show_run(report: Reporter, run: Run) -> None:
                 report.say(f"        {result.case.why}")
         if number > _SHOWN:
             report.say(f"    ... {number - _SHOWN:,} more; --format json shows all")
+    for quirk, number in run.by_quirk().items():
+        report.say(f"known: {quirk}, {count_text(number, 'case')}")
     for item, problem in run.stale:
         report.line("stale", line=item.line, pattern=item.pattern, problem=problem)
-        report.say(f"stale: line {item.line} of the expected failures, {item.pattern}: {problem}")
+        where = f"line {item.line} of the expected failures" if item.line else "--known"
+        report.say(f"stale: {where}, {item.pattern}: {problem}")
     report.say(_last_line(run))
 
 
