@@ -28,8 +28,9 @@ const HANDLERS = {
     const engine = new LocalEngine();
     const [{ id }] = await opened(engine, [file]);
     let text = '';
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     try {
-      await engine.fileJson(id, (piece) => (text += piece));
+      await engine.fileJson(id, (piece) => void (text += decoder.decode(piece)));
     } catch (error) {
       return { text, error: own(error) };
     }
@@ -63,7 +64,7 @@ const HANDLERS = {
       try {
         results.push({ result: await engine[method](...all), said });
       } catch (error) {
-        results.push({ error: own(error) });
+        results.push({ error: own(error), said });
       }
     }
     return { infos, results };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from kafkaspec.explore.server import served
 from kafkaspec.explore.tree import Tree
 from tests.cli.helpers import golden, run
 from tests.explorer.browser import HTML, ROOT, Explorer, explorer, needs_chromium, started
+from tests.explorer.samples import large
 from tools.alone import alone_in
 from tools.explorer.build import BUILT, packages
 
@@ -583,3 +585,102 @@ def test_an_edited_commit_is_what_groups_says(page: Explorer, tmp_path: Path) ->
     found = objects(run("groups", home, "--group", "group-b", "--format", "json").stdout)
     assert [line["offset"] for line in found if line["type"] == "offset"] == [7]
     assert run("verify", home / name).exit_code == 0
+
+
+# -- large files -----------------------------------------------------------------------------------
+
+_FILE = 70 << 20
+"""Bytes from which on the page reads with helpers, and writes what it saves as it comes."""
+_PICKER = """() => {
+  window.parts = [];
+  window.ended = '';
+  window.showSaveFilePicker = async ({ suggestedName }) => {
+    window.named = suggestedName;
+    if (window.refuses) throw new DOMException('no', 'AbortError');
+    return { createWritable: async () => ({
+      write: async (data) => {
+        if (window.full && window.parts.length) throw new Error('the disk is full');
+        window.parts.push(new Blob([data]));
+      },
+      close: async () => { window.ended = 'closed'; },
+      abort: async () => { window.ended = 'aborted'; },
+    }) };
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("large") / f"{NAME}.log"
+    large(path, _FILE, 700)
+    return path
+
+
+def _checked(page: Explorer) -> None:
+    page.page.wait_for_selector(".summary.busy", state="detached")
+    page.until("/batches/.test(document.querySelector('.summary .facts').textContent)", wanted=True)
+
+
+def test_a_large_file_is_read_by_helpers(page: Explorer, big: Path, tmp_path: Path) -> None:
+    """Damage, and keys, in the order of the file."""
+    data = bytearray(big.read_bytes())
+    size = len(data) // 700
+    for batch in (650, 20, 300):
+        data[batch * size + 5000] ^= 1
+    path = tmp_path / big.name
+    path.write_bytes(data)
+    page.open(path)
+    _checked(page)
+    assert len(page.page.workers) == 1 + page.page.evaluate("navigator.hardwareConcurrency")
+    expected = [
+        f"{found.position} {found.reason}"
+        for found in ks.verify(path).findings
+        if found.reason == "checksum_mismatch" and found.position is not None
+    ]
+    assert len(expected) == 3
+    found = [text.split(" at byte ")[1].split(" stored ")[0] for text in names(page, "#damage li")]
+    assert found == expected
+    page.page.fill("#key", "k1")
+    page.page.select_option("#how", "prefix")
+    page.page.click("text=Find")
+    page.page.wait_for_selector("#hits progress", state="detached")
+    wanted = [number for number in range(4 * 700) if str(number).startswith("1")]
+    assert f"{len(wanted):,} records" in page.page.inner_text("#hits h2").replace("\u202f", ",")
+    shown = [f"offset {number}" for number in wanted[:500]]
+    assert names(page, "#hits li button") == shown
+
+
+def test_json_of_a_large_file_is_written_as_it_comes(page: Explorer, big: Path) -> None:
+    page.open(big)
+    _checked(page)
+    page.page.evaluate(_PICKER)
+    page.page.click("#save-json")
+    for _ in range(600):
+        if page.page.evaluate("window.ended"):
+            break
+        page.page.wait_for_timeout(50)
+    assert page.page.evaluate("[window.ended, window.named]") == ["closed", f"{big.name}.jsonl"]
+    assert page.page.evaluate("window.parts.length") > 5
+    digest = page.page.evaluate(
+        "new Blob(window.parts).arrayBuffer().then((all) => crypto.subtle.digest('SHA-256', all))"
+        ".then((made) => Array.from(new Uint8Array(made)))"
+    )
+    text = run("dump", "--format", "json", big).stdout.replace(str(big), big.name)
+    assert bytes(digest) == hashlib.sha256(text.encode()).digest()
+
+
+def test_a_file_that_cannot_be_written(page: Explorer, big: Path) -> None:
+    page.open(big)
+    _checked(page)
+    page.page.evaluate(_PICKER)
+    page.page.evaluate("window.refuses = true")
+    page.page.click("#save-json")
+    page.until("window.named", f"{big.name}.jsonl")
+    page.until(
+        "document.querySelector('.top .state').textContent.includes('Writing')", wanted=False
+    )
+    assert page.page.locator(".trouble").count() == 0
+    page.page.evaluate("window.refuses = false; window.full = true")
+    page.page.click("#save-json")
+    page.page.wait_for_selector(".trouble:has-text('the disk is full')")
+    assert page.page.evaluate("window.ended") == "aborted"

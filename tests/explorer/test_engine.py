@@ -169,6 +169,89 @@ def test_a_bomb_is_refused(engine: Engine) -> None:
     assert [item["reason"] for item in answer["findings"]] == ["decompressed_too_large"]
 
 
+# -- columns ---------------------------------------------------------------------------------------
+
+
+def _unusual() -> list[ks.Record]:
+    """Records with all that a record may have."""
+    headers = (("", None), ("h", b""), ("\u00e9", b"\xff"), ("h", b"x" * 200))
+    return [
+        ks.Record(0, 5, None, None),
+        ks.Record(1, 0, b"", b'quote " and \\ and \n', headers),
+        ks.Record(2, 1 << 40, "\u20ac\u2028\x7f".encode(), b"\xed\xa0\x80", headers[:1]),
+        ks.Record(900, -1, b"key" * 50, bytes(range(256))),
+        ks.Record(901, 7, b"key", b"plain"),
+    ]
+
+
+def test_records_in_columns_are_those_of_the_official_classes(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """A file goes through columns, a batch through the classes: of any bytes both say the same."""
+    luck = random.Random(20261126)
+    given = ks.encode(_unusual(), base_offset=0)
+    files, calls = [], list[list[Any]]()
+    for number in range(400 if WANTED else 150):
+        data = bytearray(given)
+        for _ in range(luck.randrange(3) if number else 0):
+            how, at = luck.randrange(3), luck.randrange(61, len(data) - 300)
+            if how == 0:
+                data[at] ^= 1 << luck.randrange(8)
+            elif how == 1:
+                data[at] = luck.choice((0, 1, 2, 0x7F, 0x80, 0xFF))
+            else:
+                data[at : at + luck.randrange(1, 11)] = b"\x80" * luck.randrange(12)
+        struct.pack_into(">i", data, 8, len(data) - 12)
+        _mend_checksums(data)
+        files.append(tmp_path / f"{number}-0" / f"{0:020}.log")
+        files[-1].parent.mkdir()
+        files[-1].write_bytes(data)
+        calls += [
+            ["fileJson", number + 1],
+            ["recordsJson", number + 1, 0],
+            ["records", number + 1, 0, 0, 100],
+            ["findKey", {"files": [number + 1], "key": "key", "how": "contains"}],
+            ["scan", number + 1],
+        ]
+    _, *answers = engine.call(files, *calls)
+    broken = 0
+    for number in range(len(files)):
+        columns, lines, page, found, scan = answers[5 * number : 5 * number + 5]
+        text = b"".join(bytes(map(int, piece)) for piece in columns["said"]).decode()
+        records = page["result"]["records"]
+        assert ("error" in columns) == ("error" in lines) == (page["result"]["error"] is not None)
+        if "error" in lines:
+            broken += 1
+            assert columns["error"] == lines["error"] == page["result"]["error"], number
+        else:
+            assert text == lines["result"], number
+        assert [line["offset"] for line in map(json.loads, text.split("\n")[:-1])] == [
+            int(record["offset"]) for record in records
+        ]
+        keys = [bytes(map(int, record["key"]["bytes"] or ())) for record in records]
+        assert found["result"] == sum(b"key" in key for key in keys), number
+        hits = [hit for said in found["said"] for hit in said["hits"]]
+        wanted = [record for record, key in zip(records, keys, strict=True) if b"key" in key]
+        assert [(hit["offset"], hit["timestamp"], hit["index"]) for hit in hits] == [
+            (record["offset"], record["timestamp"], record["index"]) for record in wanted
+        ]
+        findings = [each for said in scan["said"] for each in said.get("findings", ())]
+        assert bool(findings) == ("error" in lines), number
+    assert 20 < broken < len(files) - 20
+
+
+def test_only_so_many_hits_are_kept(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / f"{0:020}.log"
+    records = [ks.Record(n, 0, b"key %d" % (n % 7), None) for n in range(12_000)]
+    path.write_bytes(ks.encode(records[:9000]) + ks.encode(records[9000:]))
+    query = {"files": [1], "key": "key", "how": "prefix"}
+    _, found = engine.call([path], ["findKey", query])
+    assert found["result"] == found["said"][-1]["found"] == 12_000
+    assert [int(hit["offset"]) for said in found["said"] for hit in said["hits"]] == list(
+        range(10_000)
+    )
+
+
 # -- the specification -----------------------------------------------------------------------------
 
 

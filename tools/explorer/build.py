@@ -19,6 +19,7 @@ from kafkaspec._generated.layout import LAYOUTS
 from tools.alone import alone_in
 from tools.brokers.maven import find_tool
 from tools.explorer.facts import ROOT, SPEC, facts, value_functions
+from tools.explorer.walkers import walkers
 from tools.specgen.kaitai.emit import compile_specs
 from tools.specgen.model import camel
 
@@ -45,6 +46,7 @@ def generate(into: Path = GENERATED) -> None:
     (into / "kaitai" / "package.json").write_text('{ "type": "commonjs" }\n', "utf-8")
     (into / "facts.json").write_text(made, "utf-8")
     (into / "values.ts").write_text(values, "utf-8")
+    (into / "walkers.ts").write_text(walkers(), "utf-8")
     (into / "classes.ts").write_text(_classes(), "utf-8")
     stamp.write_text(wanted, "utf-8")
 
@@ -55,7 +57,7 @@ def _facts() -> str:
 
 def _inputs() -> str:
     """Return the hash of what the explorer knows of the specification, and of its files."""
-    text = f"{_facts()}\n{value_functions()}\n{Path(__file__).read_text('utf-8')}"
+    text = f"{_facts()}\n{value_functions()}\n{walkers()}\n{Path(__file__).read_text('utf-8')}"
     inputs = hashlib.sha256(text.encode())
     for path in sorted(SPEC.rglob("*.ksy")):
         inputs.update(path.read_bytes())

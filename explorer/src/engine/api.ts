@@ -333,7 +333,10 @@ export interface KeyProgress {
   file: FileId;
   position: number;
   size: number;
+  /** Records that were found since the last report, up to the first 10,000. */
   hits: KeyHit[];
+  /** All that were found in all files. */
+  found: number;
   searched: number;
 }
 
@@ -443,8 +446,11 @@ export interface Engine {
   content(file: FileId, row: number, index: number, what: 'key' | 'value'): Promise<Uint8Array | null>;
   /** The records of a row exactly as `kafkaspec dump --format json` prints them: a line each. */
   recordsJson(file: FileId, row: number, options?: Options): Promise<string>;
-  /** All records of a file in the same way, in pieces. */
-  fileJson(file: FileId, piece: (text: string) => void, options?: Options): Promise<void>;
+  /**
+   * All records of a file in the same way, in pieces of UTF-8 that end with a line. The next ones come
+   * when the promise of `piece` is kept.
+   */
+  fileJson(file: FileId, piece: (text: Uint8Array) => void | Promise<void>, options?: Options): Promise<void>;
 
   /** Bytes of a file, or of the decompressed bytes of a row; short at the end. */
   bytes(file: FileId, start: number, end: number, row?: number | null): Promise<Uint8Array>;

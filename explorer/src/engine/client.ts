@@ -6,23 +6,52 @@ export { EngineError } from './api';
 
 interface Pending {
   resolve: (result: unknown) => void;
-  reject: (error: EngineError) => void;
-  said: ((value: unknown) => void) | undefined;
+  reject: (error: unknown) => void;
+  said: ((value: unknown) => void | Promise<void>) | undefined;
 }
 
 const lost = (detail: string): EngineError =>
   new EngineError({ reason: 'internal', detail, position: null, inner: null, path: '' });
 
-/** Return the engine that runs in a worker, which is made from `worker.js`. */
-export function connect(worker: Worker): Engine {
+/** Return the engine that runs in a worker, which is made from `worker.js`; `helper` makes another one. */
+export function connect(worker: Worker, helper: () => Worker): Engine {
   const pending = new Map<number, Pending>();
   let next = 1;
+  /** Let the page take what the engine says; what goes wrong there ends the call. */
+  const hear = async (id: number, said: unknown, number: number): Promise<void> => {
+    try {
+      await pending.get(id)?.said?.(said);
+      worker.postMessage({ heard: number, wrong: false });
+    } catch (error) {
+      pending.get(id)?.reject(error);
+      pending.delete(id);
+      worker.postMessage({ heard: number, wrong: true });
+    }
+  };
+  const sendHelpers = (count: number): void => {
+    const ports: MessagePort[] = [];
+    try {
+      for (let number = 0; number < count; number++) {
+        const made = helper();
+        const { port1, port2 } = new MessageChannel();
+        made.postMessage({ port: port1 }, [port1]);
+        ports.push(port2);
+      }
+    } catch {
+      // Then there are fewer.
+    }
+    worker.postMessage({ ports }, ports);
+  };
   worker.onmessage = (event: MessageEvent<Answer>): void => {
     const { data } = event;
+    if ('helpers' in data) {
+      sendHelpers(data.helpers);
+      return;
+    }
     const call = pending.get(data.id);
     if (call === undefined) return;
     if ('said' in data) {
-      call.said?.(data.said);
+      void hear(data.id, data.said, data.number);
       return;
     }
     pending.delete(data.id);
@@ -64,7 +93,11 @@ export function connect(worker: Worker): Engine {
 /** Start the engine from the text of `worker.js`, which works from `file://` too. */
 export function start(source: string): { engine: Engine; stop: () => void } {
   const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
-  const worker = new Worker(url);
-  URL.revokeObjectURL(url);
-  return { engine: connect(worker), stop: () => worker.terminate() };
+  const workers: Worker[] = [];
+  const made = (): Worker => {
+    const worker = new Worker(url);
+    workers.push(worker);
+    return worker;
+  };
+  return { engine: connect(made(), made), stop: () => workers.forEach((worker) => worker.terminate()) };
 }

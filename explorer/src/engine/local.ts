@@ -7,9 +7,10 @@ import {
 import { Batch, type RawRecord, type Slice } from './log/batch';
 import { compareIndex, compareReplicas } from './files/compare';
 import { recordLines } from './messages/dump';
+import { Alone, inOrder, spans, type Jobs } from './log/jobs';
 import { FACTS, fileFacts } from './specification/facts';
 import { utf8 } from './messages/json';
-import { Log, pause, stopIfAborted } from './log/log';
+import { Log, stopIfAborted } from './log/log';
 import {
   difference, find, follows, isPlain, readValue, rebuilt, shapeOf, unencodable, writtenValue, type Editable, type Written,
 } from './files/edit';
@@ -26,7 +27,10 @@ import { leaf, treeOf } from './files/tree';
 const SHOWN_BYTES = 4096;
 /** Batches that stay open: those that were looked at last, whose decompressed bytes fit this. */
 const OPEN_BYTES = 64 << 20;
-const TEXT_AT_ONCE = 1 << 20;
+/** Bytes of batches that become JSON at once. */
+const JSON_BYTES = 2 << 20;
+/** Records with a key that are kept; further ones are counted. */
+const MOST_HITS = 10_000;
 const REPORT_MS = 100;
 
 type BatchTarget = Exclude<TreeTarget, { what: 'file' | 'entry' }>;
@@ -35,6 +39,9 @@ export class LocalEngine implements Engine {
   private readonly files = new Map<FileId, OpenFile>();
   private readonly opened = new Map<string, Batch>();
   private next = 1;
+
+  /** @param jobs runs what takes long. */
+  constructor(private readonly jobs: Jobs = new Alone()) {}
 
   facts(): Promise<Facts> {
     const { codecs, topics, maxOutput, specification, version } = FACTS;
@@ -61,7 +68,7 @@ export class LocalEngine implements Engine {
         baseOffset: named.baseOffset, topic, partition: home?.partition ?? null,
         internal: topic !== null && FACTS.topics.includes(topic), siblings: [], edits: 0, docPage: named.docPage,
       };
-      const file = { info, source, log: isLog(info.kind) ? new Log(source) : null, scanning: null, index: null, before: [] };
+      const file = { info, source, log: isLog(info.kind) ? new Log(source, this.jobs) : null, scanning: null, index: null, before: [] };
       this.files.set(info.id, file);
       found.push(file);
     }
@@ -103,7 +110,7 @@ export class LocalEngine implements Engine {
   scan(id: FileId, progress: (p: ScanProgress) => void, options: Options = {}): Promise<ScanResult> {
     return guard(async () => {
       const file = this.logOf(id);
-      file.log = new Log(file.source);
+      file.log = new Log(file.source, this.jobs);
       file.scanning = file.log.scan(progress, options.signal);
       return file.scanning;
     });
@@ -266,22 +273,22 @@ export class LocalEngine implements Engine {
     });
   }
 
-  fileJson(id: FileId, piece: (text: string) => void, options: Options = {}): Promise<void> {
+  fileJson(id: FileId, piece: (text: Uint8Array) => void | Promise<void>, options: Options = {}): Promise<void> {
     return guard(async () => {
       const file = await this.scanned(id);
-      let text = '';
-      for (let row = 0; row < file.log.rows.count; row++) {
-        stopIfAborted(options.signal);
-        if (file.log.rows.column('row')[row] === ROW.TAIL) break;
-        for (const line of recordLines(await this.batch(file, row), file.info.path, topicOf(file))) {
-          text += line;
-          if (text.length > TEXT_AT_ONCE) {
-            piece(text);
-            text = '';
-          }
+      const { rows } = file.log;
+      const kinds = rows.column('row');
+      let end = 0;
+      while (end < rows.count && kinds[end] === ROW.BATCH) end++;
+      const parts = spans(rows, 0, end, undefined, JSON_BYTES);
+      await inOrder(this.jobs, 'json', file.source, parts, async ({ pieces, error }) => {
+        for (const each of pieces) {
+          stopIfAborted(options.signal);
+          await piece(each);
         }
-      }
-      if (text) piece(text);
+        if (error !== null) throw new EngineError(error);
+      }, { path: file.info.path, topic: topicOf(file) });
+      if (kinds[end] === ROW.DAMAGED) await this.batch(file, end); // says what is wrong
     });
   }
 
@@ -447,7 +454,7 @@ export class LocalEngine implements Engine {
     file.source = source;
     file.info.size = source.size;
     file.info.edits = file.before.length;
-    file.log = file.log === null ? null : new Log(source);
+    file.log = file.log === null ? null : new Log(source, this.jobs);
     file.scanning = null;
     file.index = null;
   }
@@ -521,8 +528,8 @@ export class LocalEngine implements Engine {
 
   findKey(query: KeyQuery, progress: (p: KeyProgress) => void, options: Options = {}): Promise<number> {
     return guard(async () => {
-      const wanted = typeof query.key === 'string' ? new TextEncoder().encode(query.key) : query.key;
-      let found = 0;
+      const key = typeof query.key === 'string' ? new TextEncoder().encode(query.key) : query.key;
+      let [found, kept] = [0, 0];
       for (const id of query.files) {
         const file = await this.scanned(id);
         const { rows } = file.log;
@@ -530,33 +537,20 @@ export class LocalEngine implements Engine {
         let searched = 0;
         let since = performance.now();
         const report = (position: number): void => {
-          progress({ file: id, position, size: file.info.size, hits, searched });
+          progress({ file: id, position, size: file.info.size, hits, found, searched });
           hits = [];
           since = performance.now();
         };
-        for (let row = 0; row < rows.count; row++) {
+        const given = { key, how: query.how, most: MOST_HITS };
+        await inOrder(this.jobs, 'keys', file.source, spans(rows, 0, rows.count), (part, { position }) => {
           stopIfAborted(options.signal);
-          if (rows.column('row')[row] !== ROW.BATCH) continue;
-          const position = rows.get('position', row);
-          try {
-            // Not kept open: a search passes all of them once.
-            const batch = new Batch(await file.source.read(position, rows.get('size', row)), position);
-            for (const record of batch.records()) {
-              searched++;
-              if (record.key === null || !matches(record.key.bytes, wanted, query.how)) continue;
-              found++;
-              const timestamp = record.timestamp === -1n ? null : record.timestamp;
-              hits.push({ file: id, row, index: record.index, offset: record.offset, timestamp });
-            }
-          } catch (error) {
-            const wrong = asEngineError(error);
-            if (wrong.data.reason === 'cancelled') throw wrong; // others are shown where they are
-          }
-          if (performance.now() - since > REPORT_MS) {
-            report(position);
-            await pause();
-          }
-        }
+          found += part.found;
+          searched += part.searched;
+          const own = part.hits.slice(0, MOST_HITS - kept);
+          kept += own.length;
+          hits.push(...own.map((hit) => ({ file: id, ...hit })));
+          if (performance.now() - since > REPORT_MS) report(position[0]!);
+        }, given);
         report(file.info.size);
       }
       return found;
@@ -598,18 +592,6 @@ function content(slice: Slice | null, most: number): Content {
   for (let less = 1; text === null && less < 4 && slice.bytes.length > most; less++) text = utf8(bytes.subarray(0, most - less));
   bytes = bytes.slice();
   return { bytes, size: slice.bytes.length, start: slice.start, text, message: null, messageName: null };
-}
-
-function matches(key: Uint8Array, wanted: Uint8Array, how: KeyQuery['how']): boolean {
-  if (how === 'equals' && key.length !== wanted.length) return false;
-  const last = how === 'contains' ? key.length - wanted.length : 0;
-  if (key.length < wanted.length) return false;
-  for (let start = 0; start <= last; start++) {
-    let at = 0;
-    while (at < wanted.length && key[start + at] === wanted[at]) at++;
-    if (at === wanted.length) return true;
-  }
-  return false;
 }
 
 /** Any error as one of ours. */

@@ -1,6 +1,14 @@
 /** Messages between the page and the worker. */
 import type { ErrorData } from './api';
 
+/** What the page sends besides calls. */
+export type Sent =
+  | Call
+  | { cancel: number }
+  | { heard: number; wrong: boolean } // the callback has done its work
+  | { ports: MessagePort[] } // helpers, for the engine
+  | { port: MessagePort }; // makes a helper of a worker
+
 export interface Call {
   id: number;
   method: string;
@@ -8,9 +16,10 @@ export interface Call {
 }
 
 export type Answer =
-  | { id: number; said: unknown } // a call of the callback
+  | { id: number; said: unknown; number: number } // a call of the callback, which is answered
   | { id: number; result: unknown }
-  | { id: number; error: ErrorData };
+  | { id: number; error: ErrorData }
+  | { helpers: number }; // so many are asked for
 
 /** Methods of `Engine` that take a callback, and which argument it is; `options` is the last one. */
 export const METHODS: Record<string, { callback?: number; options?: number }> = {

@@ -1,16 +1,18 @@
-/** CRC-32 and CRC-32C, eight bytes at a time. */
+/** CRC-32 and CRC-32C, sixteen bytes at a time. */
 
-function tables(polynomial: number): Int32Array[] {
-  const first = new Int32Array(256);
+const WIDTH = 16;
+
+/** Tables for each byte of sixteen, one after the other: the last one is for the byte before the end. */
+function tables(polynomial: number): Int32Array {
+  const all = new Int32Array(WIDTH << 8);
   for (let byte = 0; byte < 256; byte++) {
     let value = byte;
     for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ polynomial : value >>> 1;
-    first[byte] = value;
+    all[byte] = value;
   }
-  const all = [first];
-  for (let number = 1; number < 8; number++) {
-    const before = all[number - 1]!;
-    all.push(before.map((value) => first[value & 0xff]! ^ (value >>> 8)));
+  for (let at = 256; at < all.length; at++) {
+    const before = all[at - 256]!;
+    all[at] = all[before & 0xff]! ^ (before >>> 8);
   }
   return all;
 }
@@ -21,18 +23,21 @@ export type Algorithm = keyof typeof TABLES;
 
 /** Return the checksum of bytes; `before` is that of the bytes before them. */
 export function checksum(algorithm: Algorithm, data: Uint8Array, before = 0): number {
-  const [t0, t1, t2, t3, t4, t5, t6, t7] = TABLES[algorithm] as [
-    Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array, Int32Array,
-  ];
+  const t = TABLES[algorithm];
+  const view = new DataView(data.buffer, data.byteOffset, data.length);
   let crc = ~before;
   let at = 0;
-  const last = data.length - 8;
-  for (; at <= last; at += 8) {
-    const low = crc ^ (data[at]! | (data[at + 1]! << 8) | (data[at + 2]! << 16) | (data[at + 3]! << 24));
+  for (const last = data.length - WIDTH; at <= last; at += WIDTH) {
+    const a = crc ^ view.getInt32(at, true);
+    const b = view.getInt32(at + 4, true);
+    const c = view.getInt32(at + 8, true);
+    const d = view.getInt32(at + 12, true);
     crc =
-      t7[low & 0xff]! ^ t6[(low >>> 8) & 0xff]! ^ t5[(low >>> 16) & 0xff]! ^ t4[low >>> 24]! ^
-      t3[data[at + 4]!]! ^ t2[data[at + 5]!]! ^ t1[data[at + 6]!]! ^ t0[data[at + 7]!]!;
+      t[0xf00 | (a & 0xff)]! ^ t[0xe00 | ((a >>> 8) & 0xff)]! ^ t[0xd00 | ((a >>> 16) & 0xff)]! ^ t[0xc00 | (a >>> 24)]! ^
+      t[0xb00 | (b & 0xff)]! ^ t[0xa00 | ((b >>> 8) & 0xff)]! ^ t[0x900 | ((b >>> 16) & 0xff)]! ^ t[0x800 | (b >>> 24)]! ^
+      t[0x700 | (c & 0xff)]! ^ t[0x600 | ((c >>> 8) & 0xff)]! ^ t[0x500 | ((c >>> 16) & 0xff)]! ^ t[0x400 | (c >>> 24)]! ^
+      t[0x300 | (d & 0xff)]! ^ t[0x200 | ((d >>> 8) & 0xff)]! ^ t[0x100 | ((d >>> 16) & 0xff)]! ^ t[d >>> 24]!;
   }
-  for (; at < data.length; at++) crc = t0[(crc ^ data[at]!) & 0xff]! ^ (crc >>> 8);
+  for (; at < data.length; at++) crc = t[(crc ^ data[at]!) & 0xff]! ^ (crc >>> 8);
   return ~crc >>> 0;
 }

@@ -4,6 +4,8 @@ import { EngineError, type FileInput } from '../api';
 export interface Source {
   readonly name: string;
   readonly size: number;
+  /** What another thread can open too; null where only this one has the bytes. */
+  readonly input: FileInput | null;
   /** Bytes from an offset on: as many as were asked for, fewer only at the end of the file. */
   read(offset: number, length: number): Promise<Uint8Array>;
 }
@@ -13,6 +15,7 @@ export function unreadable(detail: string, reason = 'unreadable'): EngineError {
 }
 
 class MemorySource implements Source {
+  readonly input = null;
   readonly size: number;
 
   constructor(readonly name: string, private readonly bytes: Uint8Array) {
@@ -25,7 +28,13 @@ class MemorySource implements Source {
 }
 
 class BlobSource implements Source {
-  constructor(readonly name: string, readonly size: number, private readonly blob: Blob) {}
+  readonly name: string;
+  readonly size: number;
+
+  constructor(readonly input: FileInput, private readonly blob: Blob) {
+    this.name = input.path;
+    this.size = input.size;
+  }
 
   async read(offset: number, length: number): Promise<Uint8Array> {
     const end = Math.min(this.size, offset + length);
@@ -41,7 +50,13 @@ class BlobSource implements Source {
 }
 
 class RangeSource implements Source {
-  constructor(readonly name: string, readonly size: number, private readonly url: string) {}
+  readonly name: string;
+  readonly size: number;
+
+  constructor(readonly input: FileInput, private readonly url: string) {
+    this.name = input.path;
+    this.size = input.size;
+  }
 
   async read(offset: number, length: number): Promise<Uint8Array> {
     const end = Math.min(this.size, offset + length);
@@ -54,8 +69,9 @@ class RangeSource implements Source {
       } catch (error) {
         throw unreadable(`the server does not answer: ${error instanceof Error ? error.message : error}`);
       }
+      if (answer.status === 416) throw unreadable('the file became shorter', 'changed');
       if (answer.status !== 206 && !(answer.status === 200 && at === 0)) {
-        throw unreadable(`the server answers ${answer.status}`, answer.status === 416 ? 'changed' : 'unreadable');
+        throw unreadable(`the server answers ${answer.status}`);
       }
       const part = new Uint8Array(await answer.arrayBuffer());
       if (part.length === 0) throw unreadable('the file became shorter', 'changed');
@@ -69,6 +85,7 @@ class RangeSource implements Source {
 
 /** A file of which a part has other bytes. */
 export class EditedSource implements Source {
+  readonly input = null;
   readonly name: string;
   readonly size: number;
 
@@ -96,8 +113,8 @@ export class EditedSource implements Source {
 
 export function openSource(input: FileInput): Source {
   if (input.bytes) return new MemorySource(input.path, input.bytes);
-  if (input.blob) return new BlobSource(input.path, input.size, input.blob);
-  if (input.url) return new RangeSource(input.path, input.size, input.url);
+  if (input.blob) return new BlobSource(input, input.blob);
+  if (input.url) return new RangeSource(input, input.url);
   throw unreadable('there is neither a blob nor an address');
 }
 
@@ -117,6 +134,12 @@ export class Window {
   private start = 0;
 
   constructor(private readonly source: Source, private readonly most: number) {}
+
+  /** The same without waiting, of bytes that are in the window; null if they are not. */
+  held(position: number, length: number): Uint8Array | null {
+    const from = position - this.start;
+    return from < 0 || from + length > this.data.length ? null : this.data.subarray(from, from + length);
+  }
 
   /** Bytes from a position on, at least `least` of them unless the file ends. Not a copy. */
   async at(position: number, least: number): Promise<Uint8Array> {

@@ -3,7 +3,7 @@ import { EngineError, type FieldNode, type FileKind, type Finding, type Table } 
 import { checksum } from '../bytes/checksum';
 import { camel, FACTS, fileFacts, typeFacts } from '../specification/facts';
 import { javaText } from '../messages/json';
-import { finding } from '../log/log';
+import { finding } from '../log/findings';
 import { parse, Refused, valueOf, type Made, type Place } from '../specification/runtime';
 import { unreadable, type Source } from '../bytes/source';
 import { rebuilt, unencodable, type Editable } from './edit';
@@ -279,7 +279,7 @@ export async function fileTree(kind: FileKind, source: Source, base: bigint | nu
   const root = leaf(name, '', 0, data.length);
   const total = entryType(kind) ? new Index(kind, data, base ?? 0n).count : linesOf(data).length;
   for (let number = 0; number < Math.min(total, 1000); number++) {
-    root.children.push(await entryTree(kind, { name, size: data.length, read: () => Promise.resolve(data) }, base, number));
+    root.children.push(await entryTree(kind, { input: null, name, size: data.length, read: () => Promise.resolve(data) }, base, number));
   }
   root.more = Math.max(0, total - 1000);
   return root;

@@ -4,17 +4,18 @@
  * place where a header is plausible and the checksum holds.
  */
 import { CHECK, EngineError, ROW, type ErrorData, type Finding, type ScanProgress, type ScanResult } from '../api';
-import { Batch, checksumError } from './batch';
+import { Batch } from './batch';
+import { finding } from './findings';
+import { LARGEST } from './passes';
+import { inOrder, spans, type Jobs } from './jobs';
 import { checksum } from '../bytes/checksum';
 import { FACTS, type KindFacts } from '../specification/facts';
 import { HEADERS, RowTable } from './rows';
 import { Refused } from '../specification/runtime';
-import { unreadable, Window, type Source } from '../bytes/source';
+import { Window, type Source } from '../bytes/source';
 
 const { framing } = FACTS;
 const CHUNK = 4 << 20;
-/** Entries beyond it are not read into memory to look at them. */
-const LARGEST = 512 << 20;
 /** Bytes of checksums that a search after damage may compute before it gives up. */
 const SEARCH_BUDGET = 1 << 30;
 const REPORT_MS = 80;
@@ -33,18 +34,6 @@ export function stopIfAborted(signal: AbortSignal | undefined): void {
   }
 }
 
-/** A finding with what a reader and a broker make of it. */
-export function finding(
-  area: string, error: ErrorData, row: number | null, severity: Finding['severity'] = 'error',
-): Finding {
-  const known = FACTS.consequences[area] ?? {};
-  const [reader, broker] = known[error.reason] ?? known[''] ?? ['', ''];
-  return {
-    row, reason: error.reason, severity, area, position: error.position ?? 0, inner: error.inner,
-    path: error.path, detail: error.detail, reader, broker,
-  };
-}
-
 /** Where an entry cannot be read, or the end of the log. */
 interface Gap {
   what: number;
@@ -61,7 +50,7 @@ export class Log {
   private readonly known = new Set<string>();
   private further = 0;
 
-  constructor(readonly source: Source) {
+  constructor(readonly source: Source, private readonly jobs: Jobs) {
     let settle: typeof this.settle | undefined;
     this.listed = new Promise((done, failed) => (settle = { done, failed }));
     this.listed.catch(() => undefined); // whoever waits for it hears of it
@@ -278,10 +267,8 @@ export class Log {
 
   private async check(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<void> {
     const { rows, source } = this;
-    const window = new Window(source, CHUNK);
     const checked = rows.column('checked');
-    const kinds = rows.column('row');
-    const magics = rows.column('magic');
+    this.looked = new Uint8Array(rows.count);
     let sent = 0;
     let said = this.findings.length;
     let since = performance.now();
@@ -295,46 +282,24 @@ export class Log {
       said = this.findings.length;
       since = performance.now();
     };
-    for (let row = 0; row < rows.count; row++) {
-      if (kinds[row] !== ROW.BATCH) continue;
-      const position = rows.get('position', row);
-      const kind = FACTS.kinds[String(magics[row])]!;
-      const { stored, found } = await this.computed(window, position, rows.get('size', row), kind);
-      checked[row] = stored === found ? CHECK.SOUND : CHECK.DAMAGED;
-      if (stored !== found) {
-        const wrapper = kind.recordSet === '' && FACTS.codecs[rows.column('codec')[row]!] !== 'none';
-        this.add(finding(wrapper ? 'wrapper' : 'batch', checksumError(kind, position, stored, found).data, row));
-      }
-      if ((row & 63) === 0 && performance.now() - since > REPORT_MS) {
-        stopIfAborted(signal);
-        report(row + 1, position);
-      }
-    }
+    await inOrder(this.jobs, 'checksums', source, spans(rows, 0, rows.count), (found, span) => {
+      stopIfAborted(signal);
+      checked.set(found.checked, span.first);
+      this.looked.set(found.looked, span.first);
+      found.findings.forEach((each) => this.add(each));
+      if (performance.now() - since > REPORT_MS) report(span.first + span.count, span.position[span.count - 1]!);
+    });
     report(rows.count, source.size);
-  }
-
-  private async computed(window: Window, position: number, size: number, kind: KindFacts): Promise<{ stored: number; found: number }> {
-    const { start, position: at, algorithm } = kind.checksum;
-    const first = framing.size + start;
-    const head = await window.at(position, Math.min(size, first));
-    const stored = new DataView(head.buffer, head.byteOffset).getUint32(framing.size + at);
-    let found = 0;
-    for (let done = first; done < size; ) {
-      const data = await window.at(position + done, Math.min(size - done, CHUNK));
-      const piece = data.subarray(0, Math.min(data.length, size - done));
-      if (!piece.length) throw unreadable('the file became shorter', 'changed');
-      found = checksum(algorithm, piece, found);
-      done += piece.length;
-    }
-    return { stored, found };
   }
 
   // -- contents ------------------------------------------------------------------------------
 
-  /** Open all batches whose checksum holds, one after the other. */
+  /** Rows whose records were read when their checksum was computed. */
+  private looked = new Uint8Array(0);
+
+  /** Read the records of all other batches whose checksum holds. */
   private async open(progress: (p: ScanProgress) => void, signal?: AbortSignal): Promise<void> {
-    const { rows, source } = this;
-    const window = new Window(source, CHUNK);
+    const { rows, source, looked } = this;
     const checked = rows.column('checked');
     let said = this.findings.length;
     let since = performance.now();
@@ -344,30 +309,13 @@ export class Log {
       said = this.findings.length;
       since = performance.now();
     };
-    for (let row = 0; row < rows.count; row++) {
-      if (checked[row] !== CHECK.SOUND || rows.get('size', row) > LARGEST) continue;
-      const position = rows.get('position', row);
-      const size = rows.get('size', row);
-      this.look(new Batch((await window.at(position, size)).subarray(0, size), position), row);
-      if (performance.now() - since > REPORT_MS) {
-        stopIfAborted(signal);
-        report(position);
-        await pause();
-      }
-    }
+    const wanted = (row: number): boolean => checked[row] === CHECK.SOUND && !looked[row] && rows.get('size', row) <= LARGEST;
+    await inOrder(this.jobs, 'records', source, spans(rows, 0, rows.count, wanted), (found, span) => {
+      stopIfAborted(signal);
+      found.forEach((each) => this.add(each));
+      if (performance.now() - since > REPORT_MS) report(span.position[span.count - 1]!);
+    });
     report(source.size);
-  }
-
-  /** Read all records of a batch, and note what is wrong with them. */
-  private look(batch: Batch, row: number): void {
-    try {
-      for (const _ of batch.records()) void _;
-    } catch (error) {
-      if (!(error instanceof EngineError)) throw error;
-      this.note(batch.contentArea, error.data, row, 'error');
-      return;
-    }
-    for (const remark of batch.remarks()) this.note(remark.area, remark.error, row, remark.severity);
   }
 
   /** Keep a finding, unless it is there or there are too many. */
@@ -386,9 +334,4 @@ export class Log {
   note(area: string, error: ErrorData, row: number, severity: Finding['severity']): void {
     this.add(finding(area, error, row, severity));
   }
-}
-
-/** Let other messages of the worker in, a cancellation for instance. */
-export function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
 }

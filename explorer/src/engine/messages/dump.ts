@@ -6,18 +6,39 @@ import { controlJson, decodeControl, decodeRecord, messageJson } from './message
 import { camel } from '../specification/facts';
 import { Refused, type Made } from '../specification/runtime';
 
-/** Lines of the records of a batch, one at a time, each with its line end. */
-export function* recordLines(batch: Batch, file: string, topic: string | null): Generator<string> {
+/** The line of a record up to its offset. */
+export function beginning(batch: Batch, file: string): string {
+  return `{"file": ${pythonJson(file)}, "position": ${batch.position}, "offset": `;
+}
+
+/** What stands between its timestamp and its key. */
+export function middle(batch: Batch): string {
+  return (
+    `, "timestamp_type": ${quoted(batch.timestampType)}, "magic": ${batch.magic}` +
+    `, "compression": ${quoted(batch.compressionName)}, "key": `
+  );
+}
+
+/** What stands between its headers and its sequence. */
+export function producer(batch: Batch): string {
+  const { content } = batch;
+  return `, "producer_id": ${content.producerId ?? -1n}, "producer_epoch": ${content.producerEpoch ?? -1}, "sequence": `;
+}
+
+/** The end of the line. */
+export function ending(batch: Batch, control = 'null', others = ''): string {
+  return `, "transactional": ${batch.isTransactional}, "control": ${control}${others}}\n`;
+}
+
+/** Lines of the records of a batch from a number on, one at a time, each with its line end. */
+export function* recordLines(batch: Batch, file: string, topic: string | null, first = 0): Generator<string> {
   const wrong = batch.checksumError();
   if (wrong !== null) throw wrong;
-  const { content } = batch;
-  const producer = [content.producerId ?? -1n, content.producerEpoch ?? -1];
   const isControl = batch.isControl;
-  const start = `{"file": ${pythonJson(file)}, "position": ${batch.position}, "offset": `;
-  const middle =
-    `, "timestamp_type": ${quoted(batch.timestampType)}, "magic": ${batch.magic}` +
-    `, "compression": ${quoted(batch.compressionName)}, "key": `;
-  for (const record of batch.records()) {
+  const start = beginning(batch, file);
+  const between = middle(batch);
+  const from = producer(batch);
+  for (const record of batch.records(first)) {
     const key = record.key?.bytes ?? null;
     const value = record.value?.bytes ?? null;
     let [keyText, valueText, control, problem] = [bytesJson(key), bytesJson(value), 'null', ''];
@@ -43,9 +64,8 @@ export function* recordLines(batch: Batch, file: string, topic: string | null): 
     const others = own.length && batch.isSet ? `, "fields": {${own.join(', ')}}` : '';
     yield (
       `${start}${record.offset}, "timestamp": ${record.timestamp === -1n ? 'null' : record.timestamp}` +
-      `${middle}${keyText}, "value": ${valueText}, "headers": [${headers}]` +
-      `, "producer_id": ${producer[0]}, "producer_epoch": ${producer[1]}, "sequence": ${record.sequence}` +
-      `, "transactional": ${batch.isTransactional}, "control": ${control}${others}${problem}}\n`
+      `${between}${keyText}, "value": ${valueText}, "headers": [${headers}]` +
+      `${from}${record.sequence}${ending(batch, control, others + problem)}`
     );
   }
 }

@@ -147,7 +147,7 @@ export const lookUp = signal<LookUp | null>(null);
 export const beside = signal<FileId | null>(null);
 export const comparison = signal<Comparison | null>(null);
 export const busy = signal('');
-export const search = signal<{ key: string; hits: KeyHit[]; position: number; size: number; done: boolean } | null>(null);
+export const search = signal<{ key: string; hits: KeyHit[]; found: number; position: number; size: number; done: boolean } | null>(null);
 export const opened = computed(() => files.value.length > 0);
 
 export function problem(error: unknown): ErrorData {
@@ -507,7 +507,7 @@ export async function findKey(key: string, how: 'equals' | 'prefix' | 'contains'
   const file = current.value;
   if (!file) return;
   const own = (searching = new AbortController());
-  search.value = { key, hits: [], position: 0, size: 1, done: false };
+  search.value = { key, hits: [], found: 0, position: 0, size: 1, done: false };
   await attempt(async () => {
     const wanted = everywhere ? files.value.filter((one) => one.isLog) : [file];
     await engine().findKey(
@@ -515,13 +515,13 @@ export async function findKey(key: string, how: 'equals' | 'prefix' | 'contains'
       (progress) => {
         if (own.signal.aborted || !search.value) return;
         const hits = [...search.value.hits, ...progress.hits];
-        search.value = { ...search.value, hits, position: progress.position, size: progress.size };
+        search.value = { ...search.value, hits, found: progress.found, position: progress.position, size: progress.size };
       },
       { signal: own.signal },
     );
     if (search.value && !own.signal.aborted) {
       search.value = { ...search.value, done: true };
-      said.value = `${many(search.value.hits.length, 'record')} found`;
+      said.value = `${many(search.value.found, 'record')} found`;
     }
   });
 }

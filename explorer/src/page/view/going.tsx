@@ -141,7 +141,7 @@ export function Hits(): JSX.Element | null {
     <section class="result" aria-label="Records with the key" id="hits">
       <header>
         <h2>
-          {many(found.hits.length, 'record')} <small>“{printable(found.key)}”</small>
+          {many(found.found, 'record')} <small>“{printable(found.key)}”</small>
         </h2>
         {!found.done && (
           <progress max={found.size} value={found.position} aria-label="Searched">
@@ -159,7 +159,7 @@ export function Hits(): JSX.Element | null {
             {hit.file !== current.value?.info.id && printable(byId(hit.file)?.info.path ?? '')}
           </li>
         ))}
-        {found.hits.length > MOST && <li>{many(found.hits.length - MOST, 'more record')}</li>}
+        {found.found > MOST && <li>{many(found.found - MOST, 'more record')}</li>}
       </ol>
     </section>
   );

@@ -3,12 +3,14 @@ import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { bytes, lines } from '../state/format';
-import { attempt, busy, current, engine, row, said } from '../state/store';
+import { attempt, busy, current, engine, row, said, type Open } from '../state/store';
 
 const MOST = 1 << 20;
 const text = signal<string | null>(null);
 
-function save(parts: BlobPart[], name: string, type = 'application/x-ndjson'): void {
+const LINES = 'application/x-ndjson';
+
+function save(parts: BlobPart[], name: string, type = LINES): void {
   const address = URL.createObjectURL(new Blob(parts, { type }));
   const link = document.createElement('a');
   link.href = address;
@@ -17,26 +19,85 @@ function save(parts: BlobPart[], name: string, type = 'application/x-ndjson'): v
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** Save all records of the file; what was written is given to the browser in pieces. */
-export async function saveAll(): Promise<void> {
+/** Bytes of a file from which on what is made of it is not collected, but written as it comes. */
+const STREAMED = 64 << 20;
+
+/** Where what is saved goes. */
+interface Sink {
+  write(piece: Uint8Array): void | Promise<void>;
+  end(): void | Promise<void>;
+  abandon(): void | Promise<void>;
+}
+
+interface Picker {
+  showSaveFilePicker?: (options: { suggestedName: string }) => Promise<{
+    createWritable(): Promise<{ write(data: BufferSource): Promise<void>; close(): Promise<void>; abort(): Promise<void> }>;
+  }>;
+}
+
+/** A download, whose parts the browser keeps, on its disk if they are many. */
+function download(name: string, type: string): Sink {
+  const parts: Blob[] = [];
+  return {
+    write: (piece) => void parts.push(new Blob([piece as Uint8Array<ArrayBuffer>])),
+    end: () => save(parts, name, type),
+    abandon: () => void parts.splice(0),
+  };
+}
+
+/** A file that the person chooses, if much will be written and the browser has that; null if none is chosen. */
+async function sinkFor(size: number, name: string, type: string): Promise<Sink | null> {
+  const picker = window as Picker;
+  if (size < STREAMED || !picker.showSaveFilePicker) return download(name, type);
+  try {
+    const chosen = await picker.showSaveFilePicker({ suggestedName: name });
+    const stream = await chosen.createWritable();
+    return {
+      write: (piece) => stream.write(piece as Uint8Array<ArrayBuffer>),
+      end: () => stream.close(),
+      abandon: () => stream.abort(),
+    };
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') return null;
+    return download(name, type);
+  }
+}
+
+/** Write something in pieces; `make` calls `piece` for each of them, and waits for it. */
+async function write(
+  name: string, type: string, what: string, make: (file: Open, piece: (data: Uint8Array) => Promise<void>) => Promise<void>,
+): Promise<void> {
   const file = current.value;
-  if (!file?.isLog || busy.value) return;
-  busy.value = 'Writing JSON …';
+  if (!file || busy.value) return;
+  busy.value = `Writing ${what} …`;
   try {
     await attempt(async () => {
-      const parts: Blob[] = [];
+      const sink = await sinkFor(file.info.size, name, type);
+      if (sink === null) return;
       let size = 0;
-      await engine().fileJson(file.info.id, (piece) => {
-        parts.push(new Blob([piece]));
-        size += piece.length;
-        busy.value = `Writing JSON, ${bytes(size)} …`;
-      });
-      save(parts, `${file.info.name}.jsonl`);
-      said.value = `${bytes(size)} of JSON lines saved`;
+      try {
+        await make(file, async (data) => {
+          await sink.write(data);
+          size += data.length;
+          busy.value = `Writing ${what}, ${bytes(size)} …`;
+        });
+      } catch (error) {
+        await sink.abandon();
+        throw error;
+      }
+      await sink.end();
+      said.value = `${bytes(size)} of ${what} saved`;
     });
   } finally {
     busy.value = '';
   }
+}
+
+/** Save all records of the file. */
+export async function saveAll(): Promise<void> {
+  const file = current.value;
+  if (!file?.isLog) return;
+  await write(`${file.info.name}.jsonl`, LINES, 'JSON lines', ({ info }, piece) => engine().fileJson(info.id, piece));
 }
 
 const PIECE = 4 << 20;
@@ -44,20 +105,12 @@ const PIECE = 4 << 20;
 /** Save the file as it is after the edits: as a new one, which the browser names. */
 export async function saveEdited(): Promise<void> {
   const file = current.value;
-  if (!file || busy.value) return;
-  busy.value = 'Writing the file …';
-  try {
-    await attempt(async () => {
-      const parts: Blob[] = [];
-      for (let at = 0; at < file.info.size; at += PIECE) {
-        parts.push(new Blob([new Uint8Array(await engine().bytes(file.info.id, at, Math.min(file.info.size, at + PIECE)))]));
-      }
-      save(parts, file.info.name, 'application/octet-stream');
-      said.value = `${bytes(file.info.size)} saved`;
-    });
-  } finally {
-    busy.value = '';
-  }
+  if (!file) return;
+  await write(file.info.name, 'application/octet-stream', 'the file', async ({ info }, piece) => {
+    for (let at = 0; at < info.size; at += PIECE) {
+      await piece(await engine().bytes(info.id, at, Math.min(info.size, at + PIECE)));
+    }
+  });
 }
 
 export async function showJson(): Promise<void> {
