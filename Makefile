@@ -148,7 +148,7 @@ generate-cases:  ## Cases that cover the specification, put to our codecs, and w
 	  $(BIN)/kafkaspec conform --codec $$codec --cases build/cases || exit 1; done
 
 .PHONY: core-coverage
-core-coverage:  ## Branches of the native core that the generated cases take (gcc, gcov; OPTIONS=--list: all others)
+core-coverage:  ## Branches of the native core that are taken, 95 % or more (gcc, gcov; OPTIONS=--list: all others)
 	@tools/setup/venv.sh $(VENV) construct,test
 	@$(BIN)/python -m tools.native.coverage $(OPTIONS)
 

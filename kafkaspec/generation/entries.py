@@ -184,6 +184,8 @@ def _headers(level: str, chance: Random) -> tuple[tuple[str, bytes | None], ...]
             return (("k", b""),)
         case of.NOT_TEXT:
             return ((b"k\xff\x80".decode("utf-8", "surrogateescape"), b"x"),)
+        case of.LONG:
+            return tuple(("k" * size, chance.randbytes(48 - size)) for size in (8, 12, 16, 40))
         case of.MANY:
             return tuple((f"k{place // 2}", chance.randbytes(place)) for place in range(5))
     return (("a name", chance.randbytes(4)),)

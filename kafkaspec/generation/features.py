@@ -29,7 +29,7 @@ FACTORS: Final = {
     "timestamps": (CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP_TYPE),
     "transactional": (NO, YES),
     "producer": (NO, YES),
-    "headers": (NONE, ONE, MANY, EMPTY_KEY, NULL_VALUE, EMPTY_VALUE, NOT_TEXT),
+    "headers": (NONE, ONE, MANY, EMPTY_KEY, NULL_VALUE, EMPTY_VALUE, NOT_TEXT, LONG),
     "key": (SOME, NULL, EMPTY),
     "value": (SOME, NULL, EMPTY, LONG),
     "offsets": ("dense", GAPS, HIGH),

@@ -27,6 +27,7 @@ from kafkaspec.layout.framing import (
     FRAMING,
     HEADER_UP_TO_MAGIC,
     LOG_FRAMING,
+    MINIMUM_MESSAGE,
     checksum_of,
     field_of,
 )
@@ -108,6 +109,8 @@ def broken_cases(chance: Random) -> Iterator[Case]:
             if compression.is_coded(number, magic):
                 yield from made.broken(kind, number)
         yield from made.codecs(kind)
+        yield from made.beyond(kind)
+        yield from made.short(kind)
 
 
 class _Quirks:
@@ -175,6 +178,45 @@ class _Quirks:
                     f"codec_{number}.{kind.magic}", data, {Reason.UNSUPPORTED_COMPRESSION},
                     f"compression {number} in magic {kind.magic}", quirks=numbers,
                 )  # fmt: skip
+
+    def beyond(self, kind: EntryKind) -> Iterator[Case]:
+        """Yield logs with a header whose last varint reaches beyond the end of its record."""
+        if not kind.has_headers:
+            return
+        one, two = (
+            _content(
+                [Record(7, _TIME, b"k", b"v", (("kk", None), ("k", None))[:count])], kind.magic
+            )
+            for count in (1, 2)
+        )
+        null = get_codec("python").serialize("varint.varint32", -1)
+        long = bytes([null[0] | 0x80, 0])
+        last = one.removesuffix(null) + long
+        # The size of the first, the count of the second.
+        first = one[:1] + two[1 : len(one)].removesuffix(null) + long + two[len(one) :]
+        for name, payload in (("last", last), ("first", first)):
+            yield _broken(
+                f"{name}_header_beyond.{kind.magic}",
+                changed(entry_of(kind.magic, 0, payload), {kind.count: 1}),
+                {Reason.TRUNCATED, Reason.OVERRUN},
+                f"the size of the {name} header's value reaches beyond the end of the record",
+            )
+
+    def short(self, kind: EntryKind) -> Iterator[Case]:
+        """Yield logs of a message that ends before the size of its value is complete."""
+        if kind.has_record_sets:
+            return
+        (record,) = self._records(kind.magic, 1)
+        data = _encoded([record], kind.magic, "none")
+        least = FRAMING + MINIMUM_MESSAGE
+        for name, end in (("least", least), ("most", len(data) - len(record.value or b"") - 1)):
+            cut = bytearray(data[:end])
+            LOG_FRAMING.set_message_size(cut, end - FRAMING)
+            yield _broken(
+                f"short_{name}.{kind.magic}", _signed(bytes(cut), kind.magic),
+                {Reason.TRUNCATED, Reason.OVERRUN},
+                f"a message of {end - FRAMING} bytes, which end before the size of its value",
+            )  # fmt: skip
 
     # -- compressed data -------------------------------------------------------------------------
 

@@ -25,6 +25,17 @@ typedef struct {
     ks_list_out lists[4];
 } columns;
 
+/* Bits of what is wanted: integers, byte columns and lists by their index. What is in a list needs the
+ * list, as for every caller. */
+enum { WANTED_BYTES = 48, WANTED_LISTS = 56 };
+
+static int is_wanted(uint64_t wanted, const ks_column *meta)
+{
+    const int first = meta->kind == KS_INTEGER ? 0 : meta->kind == KS_LIST ? WANTED_LISTS : WANTED_BYTES;
+    return (wanted >> (first + meta->index) & 1) &&
+           (meta->list < 0 || (wanted >> (WANTED_LISTS + meta->list) & 1));
+}
+
 static void columns_open(columns *c, int layout, int64_t rows, int64_t items, int64_t data,
                          uint64_t wanted)
 {
@@ -34,19 +45,23 @@ static void columns_open(columns *c, int layout, int64_t rows, int64_t items, in
     c->out.integers = c->integers;
     c->out.bytes = c->bytes;
     c->out.lists = c->lists;
-    for (int i = 0; i < ks_lists_count; i++) {
-        c->lists[i].wanted = 1;
-        c->lists[i].capacity = items;
-        c->lists[i].offsets = room(4 * (size_t)(rows + 1));
-        c->lists[i].offsets[0] = 0;
-    }
     for (int i = 0; i < ks_columns_count; i++) {
         const ks_column *meta = &ks_columns[i];
         size_t count = (size_t)(meta->list < 0 ? rows : items);
-        if (meta->kind == KS_INTEGER && (wanted >> (meta->index & 63) & 1))
-            c->integers[meta->index] = room(8 * count);
-        if (meta->kind != KS_BYTES && meta->kind != KS_NULLABLE_BYTES)
+        if (!is_wanted(wanted, meta))
             continue;
+        if (meta->kind == KS_INTEGER) {
+            c->integers[meta->index] = room(8 * count);
+            continue;
+        }
+        if (meta->kind == KS_LIST) {
+            ks_list_out *list = &c->lists[meta->index];
+            list->wanted = 1;
+            list->capacity = items;
+            list->offsets = room(4 * (size_t)(rows + 1));
+            list->offsets[0] = 0;
+            continue;
+        }
         ks_bytes_out *column = &c->bytes[meta->index];
         column->wanted = 1;
         if (meta->kind == KS_NULLABLE_BYTES)
@@ -71,7 +86,7 @@ static int columns_decode(columns *c, const ks_kind *kind, const int64_t *header
     int64_t position = 0;
     for (int i = 0; i < ks_columns_count; i++) {
         const ks_column *meta = &ks_columns[i];
-        if (meta->kind == KS_NULLABLE_BYTES)
+        if (meta->kind == KS_NULLABLE_BYTES && c->bytes[meta->index].wanted)
             memset(c->bytes[meta->index].validity, 0xff,
                    (size_t)((meta->list < 0 ? c->out.capacity : c->lists[meta->list].capacity) + 7) /
                        8);
@@ -103,12 +118,15 @@ static void columns_check(const columns *c, const ks_buffer *buffers, int count)
         const ks_column *meta = &ks_columns[i];
         if (meta->kind == KS_LIST) {
             const ks_list_out *list = &c->lists[meta->index];
-            if (list->used > list->capacity || list->offsets[c->out.rows] != list->used)
+            if (list->wanted &&
+                (list->used > list->capacity || list->offsets[c->out.rows] != list->used))
                 abort();
         }
         if (meta->kind != KS_BYTES && meta->kind != KS_NULLABLE_BYTES)
             continue;
         const ks_bytes_out *column = &c->bytes[meta->index];
+        if (!column->wanted)
+            continue;
         int64_t rows = meta->list < 0 ? c->out.rows : c->lists[meta->list].used;
         volatile uint8_t sum = 0;
         for (int64_t row = 0; row < rows; row++) {
@@ -162,17 +180,18 @@ enum { MOST_ENTRIES = 64, MOST_ROWS = 4096 };
 
 typedef struct {
     int64_t count;
+    int64_t end; /* where the scan ended */
     int64_t *values;
     uint64_t *present;
 } entries;
 
 static void entries_open(entries *e, const uint8_t *bytes, int64_t size)
 {
-    int64_t position = 0;
+    e->end = 0;
     e->values = room(8 * (size_t)(MOST_ENTRIES * ks_scan_count));
     e->present = room(8 * MOST_ENTRIES);
     e->count = 0;
-    ks_scan(bytes, 0, size, e->values, MOST_ENTRIES, e->present, &e->count, &position);
+    ks_scan(bytes, 0, size, e->values, MOST_ENTRIES, e->present, &e->count, &e->end);
 }
 
 static void entries_close(entries *e)
