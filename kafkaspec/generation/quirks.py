@@ -184,9 +184,7 @@ class _Quirks:
         if not kind.has_headers:
             return
         one, two = (
-            _content(
-                [Record(7, _TIME, b"k", b"v", (("kk", None), ("k", None))[:count])], kind.magic
-            )
+            _content([Record(7, TIME, b"k", b"v", (("kk", None), ("k", None))[:count])], kind.magic)
             for count in (1, 2)
         )
         null = get_codec("python").serialize("varint.varint32", -1)
