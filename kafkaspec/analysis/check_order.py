@@ -7,9 +7,9 @@ producer, and only the most recent producers.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
@@ -21,7 +21,7 @@ from kafkaspec.layout import names
 from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.names import OFFSET_INDEX_ENTRY
 from kafkaspec.layout.sequences import is_later, sequence_after
-from kafkaspec.log.transactions import Transactions
+from kafkaspec.log.transactions import OpenTransaction, Transactions
 
 if TYPE_CHECKING:
     from kafkaspec.layout import EntryKind
@@ -86,6 +86,18 @@ class _Producer:
     epoch_changed: bool = False
     """Whether a later batch has another epoch."""
 
+    @classmethod
+    def of(cls, values: Sequence[int]) -> _Producer:
+        """Return the producer that has these values."""
+        made = cls(-1)
+        for name, value in zip(cls.__slots__, values, strict=True):
+            setattr(made, name, value)
+        return made
+
+    def values(self) -> list[int]:
+        """Return the values of all attributes."""
+        return [int(getattr(self, name)) for name in self.__slots__]
+
     def wrote(self, batch: Header | _Producer) -> None:
         """Note the last batch with a sequence number."""
         self.last_sequence = batch.last_sequence
@@ -149,6 +161,47 @@ def within(segment_base: int) -> tuple[Condition, ...]:
     )
 
 
+@dataclass(slots=True)
+class OrderState:
+    """The state of a ``LogOrder`` after a batch, as plain values.
+
+    Attributes:
+        last_offset: see ``LogOrder``.
+        leader_epoch: the last one, -1 for none.
+        producers: their ids, each with the values of a ``_Producer``; the last one wrote last.
+        open: the values of each open transaction.
+    """
+
+    PRODUCER: ClassVar = 1 + len(_Producer.__slots__)
+    """Number of values of a producer."""
+    OPEN: ClassVar = len(OpenTransaction._fields)
+    """The same for an open transaction."""
+
+    last_offset: int | None = None
+    leader_epoch: int = -1
+    producers: list[list[int]] = field(default_factory=list)
+    open: list[list[int]] = field(default_factory=list)
+
+    def without_before(self, start: int) -> OrderState | None:
+        """Return the state that a log leaves which has lost its batches before an offset.
+
+        None if it cannot be known: a transaction that is open began there.
+        """
+        if any(first < start for _, _, first, _ in self.open):
+            return None
+        kept = []
+        for producer_id, *values in self.producers:
+            producer = _Producer.of(values)
+            if max(producer.last_offset, producer.last_marker) < start:
+                continue
+            if producer.last_offset < start:
+                producer.last_sequence = producer.last_offset = producer.max_timestamp = -1
+            if producer.last_marker < start:
+                producer.last_marker = -1
+            kept.append([producer_id, *producer.values()])
+        return OrderState(self.last_offset, self.leader_epoch, kept, self.open)
+
+
 class LogOrder:
     """The state of a partition while its batches are read in order.
 
@@ -176,6 +229,20 @@ class LogOrder:
     def has_producers(self) -> bool:
         """Whether a batch so far has a producer."""
         return bool(self._producers)
+
+    def state(self) -> OrderState:
+        """Return the state without ``epochs``, of which each segment keeps its own."""
+        producers = [[key, *value.values()] for key, value in self._producers.items()]
+        opened = [[int(value) for value in each] for each in self._transactions.open.values()]
+        return OrderState(self.last_offset, self._leader_epoch, producers, opened)
+
+    def restore(self, state: OrderState) -> None:
+        """Take over such a state, and keep ``epochs``."""
+        self.last_offset, self._leader_epoch = state.last_offset, state.leader_epoch
+        self._producers = OrderedDict()
+        for producer_id, *values in state.producers:
+            self._producers[producer_id] = _Producer.of(values)
+        self._transactions = Transactions(OpenTransaction(*values) for values in state.open)
 
     def follow(self, before: LogOrder) -> None:
         """Take over the state before the first batch that this object saw.

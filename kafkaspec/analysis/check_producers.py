@@ -13,11 +13,11 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from itertools import product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import islice, product
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from kafkaspec._generated.python.model.producer_snapshot import ProducerEntry
 from kafkaspec.analysis.broker_start import BrokerStart
@@ -47,17 +47,52 @@ _Producers = Mapping[int, ProducerEntry]
 """The state of producers by id."""
 
 
-def check_producers(start: BrokerStart, *, has_producers: bool) -> Iterator[Finding]:
+@dataclass(slots=True)
+class ProducerWalk:
+    """The state of producers at the end of a log, to go on from there when the log has grown.
+
+    Attributes:
+        segment: name of the last segment.
+        position: byte offset in it, after the last batch.
+        end: offset after the last batch.
+        whole: whether the log had every batch from offset 0 on.
+        entries: the values of each producer, as a snapshot has them.
+    """
+
+    NAMES: ClassVar = tuple(item.name for item in fields(ProducerEntry))
+    """The values of a producer."""
+
+    segment: str
+    position: int
+    end: int
+    whole: bool
+    entries: list[list[int]]
+
+
+def check_producers(
+    start: BrokerStart,
+    *,
+    has_producers: bool,
+    earlier: ProducerWalk | None = None,
+    ended: Callable[[ProducerWalk], None] | None = None,
+) -> Iterator[Finding]:
     """Compare the producer snapshots of a partition with its log, and report missing ones.
 
     Args:
         has_producers: whether a batch of the log has a producer.
+        earlier: the end of an earlier walk without findings. The log and the snapshots before it
+            are the same as then.
+        ended: takes the end of this walk, if it gets there.
     """
     log = start.log
     if log is None or not (has_producers or any(map(read_snapshot, start.snapshots.values()))):
         return
-    state = ProducerState(get_profile(DEFAULT_PROFILE))
-    walk = _Walk(log, start.snapshots)
+    rows = [] if earlier is None else earlier.entries
+    known_before = (
+        ProducerEntry(**dict(zip(ProducerWalk.NAMES, row, strict=True))) for row in rows
+    )
+    state = ProducerState(get_profile(DEFAULT_PROFILE), known_before)
+    walk = _Walk(log, start.snapshots, earlier)
     found: list[tuple[Finding, int]] = []
     other: dict[int, _Differences] = {}
     end = log.base_offsets[0]
@@ -81,6 +116,8 @@ def check_producers(start: BrokerStart, *, has_producers: bool) -> Iterator[Find
         predicted = _predicted(start, producer_id, known.get(producer_id))
         yield finding if predicted is None else replace(finding, predicted=predicted)
     if walk.ended:
+        if ended is not None:
+            ended(walk.at_end(state))
         yield from _missing(start, log, end, known)
 
 
@@ -144,11 +181,25 @@ def _effects(loaded: ProducerEntry, entry: ProducerEntry | None) -> list[str]:
 class _Walk:
     """Brings the state of producers through a log, until it has ``ended`` or damage stops it."""
 
-    def __init__(self, log: Partition, snapshots: Snapshots) -> None:
+    def __init__(
+        self, log: Partition, snapshots: Snapshots, earlier: ProducerWalk | None = None
+    ) -> None:
         self._log, self._snapshots = log, sorted(snapshots)
         self.ended = False
         self._whole = log.base_offsets[0] == 0 and not log.log_start_offset
         self._end = 0
+        self._path, self._position = log.segment_paths[0], 0
+        self._reached = log.base_offsets[0]
+        if earlier is not None:
+            self._whole &= earlier.whole
+            self._end = self._reached = earlier.end
+            self._path, self._position = self._path.with_name(earlier.segment), earlier.position
+            self._snapshots = [offset for offset in self._snapshots if offset >= earlier.end]
+
+    def at_end(self, state: ProducerState) -> ProducerWalk:
+        """Return where it ended."""
+        entries = [[getattr(each, name) for name in ProducerWalk.NAMES] for each in state.entries]
+        return ProducerWalk(self._path.name, self._position, self._reached, self._whole, entries)
 
     def is_whole(self, offset: int) -> bool:
         """Return whether the log has every batch from offset 0 up to this offset."""
@@ -160,14 +211,19 @@ class _Walk:
         Ends early at damage.
         """
         left = deque(self._snapshots)
-        end = self._log.base_offsets[0]
+        end, begin = self._reached, self._log.segment_paths.index(self._path)
+        segments = zip(self._log.base_offsets, self._log.segment_paths, strict=True)
         try:
-            for base, path in zip(self._log.base_offsets, self._log.segment_paths, strict=True):
+            for base, path in islice(segments, begin, None):
                 while left and left[0] <= base:
                     if left.popleft() == base:
                         yield base
+                if path != self._path:
+                    self._path, self._position = path, 0
                 with Segment(path) as segment:
-                    for headers, first, last in recovery.entries(segment, 0, segment.size):
+                    for headers, first, last in recovery.entries(
+                        segment, self._position, segment.size
+                    ):
                         if headers.wrong_checksum() is not None:
                             return
                         ends = headers.last_offset
@@ -179,7 +235,8 @@ class _Walk:
                             if offset == (ends[stop - 1] + 1 if stop else end):
                                 yield offset
                         self._replay(state, headers, first, last)
-                        end = ends[last - 1] + 1
+                        end = self._reached = ends[last - 1] + 1
+                        self._position = headers.position[last - 1] + headers.size[last - 1]
             if left and left[0] < end:
                 return  # offsets are out of order
             self.ended = True

@@ -393,6 +393,10 @@ _TABLE: dict[Area, _Rows] = {
             "again with other records.",
         ),
         (R.SEGMENT_OVERLAP,): _WRONG_OFFSETS,
+        (R.DAMAGE_AT_REST,): Consequence(
+            "Gets other bytes than before, or fails where the findings about them say so.",
+            "Does not notice: the disk, or something before it, has changed what was written.",
+        ),
         (R.FILE_NAME,): Consequence(_FINE, "Nothing."),
     },
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -195,8 +195,12 @@ class Group:
     small: bool = True
 
 
-def groups_of(directories: Sequence[Directory], part_bytes: int) -> list[Group]:
+def groups_of(
+    directories: Sequence[Directory], part_bytes: int, done: Container[Path] = ()
+) -> list[Group]:
     """Return all partitions in groups, in their order; a segment up to ``part_bytes`` is small.
+
+    Those that are ``done`` are groups by themselves, and not small.
 
     Threads share the work on a large segment. A small one takes most of its time in Python, so
     that many of them are verified faster by several processes.
@@ -205,6 +209,7 @@ def groups_of(directories: Sequence[Directory], part_bytes: int) -> list[Group]:
     for directory in directories:
         sizes = directory.sizes
         small, size = max(sizes, default=0) <= part_bytes, sum(sizes)
+        small &= directory.path not in done
         full = len(group.directories) == _MOST or group.size + size > _MOST_BYTES
         if group.directories and (full or not small):
             groups.append(group)

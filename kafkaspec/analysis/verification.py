@@ -13,14 +13,18 @@ from pathlib import Path
 from kafkaspec.analysis import files, text_checks
 from kafkaspec.analysis.broker_start import BrokerStart
 from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder, NoLogOrder
+from kafkaspec.analysis.check_producers import check_producers
 from kafkaspec.analysis.consequences import IN_DAMAGE
 from kafkaspec.analysis.findings import Area, Finding, Place, Severity
-from kafkaspec.analysis.parts import MAX_ALIKE, Elsewhere, Settled, in_results, nowhere
+from kafkaspec.analysis.pace import paced, rate_of, share_of
+from kafkaspec.analysis.parts import MAX_ALIKE, WHOLE, Elsewhere, Settled, in_results, nowhere
 from kafkaspec.analysis.reasons import FindingReason as R
+from kafkaspec.analysis.remembered import Memory, Recall
 from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report
 from kafkaspec.analysis.verify_index import verify_other, verify_remote_index, verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
 from kafkaspec.analysis.verify_segment import SegmentVerifier, VerifyChecks, VerifyEvent
+from kafkaspec.analysis.watch import SegmentWatch
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
 from kafkaspec.errors import KafkaSpecError, unreadable
@@ -34,6 +38,7 @@ from kafkaspec.log.missing import Account, Missing, MissingWhy
 from kafkaspec.log.opening import check_is_file, open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.output.places import check_output
 from kafkaspec.tiered.mount import mounted, uncovered
 
 ALL_CODECS = "all"
@@ -56,6 +61,10 @@ def verify(
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
     jobs: int = 1,
     log_format: FormatName | None = None,
+    state: str | PathLike[str] | None = None,
+    start_over: bool = False,
+    reread: str = "0%",
+    rate: str | None = None,
 ) -> Report:
     """Check everything under a path. Nothing is ever written.
 
@@ -72,28 +81,72 @@ def verify(
             partitions of many small ones; the report stays the same.
         log_format: what a file is whose name does not say it; see ``Segment``. Where the
             specification says that offsets are kept elsewhere, none is judged.
+        state: file that remembers what was read, so that the next call reads only what is new; it
+            is written at the end, and now and then before. Local directories only.
+        start_over: whether to forget what the file remembers.
+        reread: share of what is remembered to read again, such as ``5%``: what was not read for
+            longest. If its bytes are other ones, that is a finding, ``damage_at_rest``.
+        rate: most bytes to read in a second, such as ``50MB/s``.
 
     Returns:
         All findings and results. Files are read one batch at a time; the report grows only with the
         number of files and findings.
 
     Raises:
-        KafkaSpecError: ``unreadable``: the path does not exist, or has no file of Kafka's.
-        ValueError: no such codec.
+        KafkaSpecError: ``unreadable``: the path does not exist, or has no file of Kafka's. Or the
+            state is damaged, or of calls with other options.
+        ValueError: no such codec, share or rate.
     """
     report = Report(codecs=codecs_of(codec))
-    for event in verify_events(
-        path,
-        codec=codec,
-        max_output=max_output,
-        progress=progress,
-        beside=beside,
-        index_interval_bytes=index_interval_bytes,
-        jobs=jobs,
-        log_format=log_format,
-    ):
-        report.add(event)
+    memory = None
+    if state is not None:
+        check_state(state, path, log_format=log_format)
+        memory = Memory.of_file(
+            Path(state),
+            memory_options(codec, max_output, index_interval_bytes),
+            start_over=start_over,
+            reread=share_of(reread),
+        )
+    with nullcontext() if memory is None else memory:
+        for event in verify_events(
+            path,
+            codec=codec,
+            max_output=max_output,
+            progress=progress if rate is None else paced(progress, rate_of(rate)),
+            beside=beside,
+            index_interval_bytes=index_interval_bytes,
+            jobs=jobs,
+            log_format=log_format,
+            memory=memory,
+        ):
+            report.add(event)
     return report
+
+
+def memory_options(
+    codec: str, max_output: int | None, index_interval_bytes: int = INDEX_INTERVAL_BYTES
+) -> dict[str, str]:
+    """Return the options on which findings depend, as a state file keeps them."""
+    return {
+        "codec": ",".join(codecs_of(codec)),
+        "max_output": "default" if max_output is None else str(max_output),
+        "index_interval_bytes": str(index_interval_bytes),
+    }
+
+
+def check_state(
+    state: str | PathLike[str], *paths: str | PathLike[str], log_format: FormatName | None = None
+) -> None:
+    """Refuse a state file that is among the inputs, and inputs that no state is kept of.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    check_output(state, *paths)
+    for path in paths:
+        if log_format is not None or not Path(path).is_dir():
+            detail = "a state is kept of local directories only, not of a single file or a URL"
+            raise unreadable(path, detail)
 
 
 def codecs_of(codec: str) -> tuple[str, ...]:
@@ -112,12 +165,14 @@ def verify_events(
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
     jobs: int = 1,
     log_format: FormatName | None = None,
+    memory: Memory | None = None,
 ) -> Iterator[VerifyEvent]:
     """Check everything under a path. Nothing is ever written.
 
     Args:
         beside: other log directories of the same broker.
         elsewhere: function that returns the results of segments that were verified elsewhere.
+        memory: what earlier runs have read, which is kept up to date.
 
     Yields:
         Findings, and a result for each file after all of its findings.
@@ -135,6 +190,7 @@ def verify_events(
         interval=index_interval_bytes,
         jobs=jobs,
         log_format=log_format,
+        memory=memory,
     )
     place = as_path(path)
     if log_format is not None:
@@ -201,6 +257,8 @@ def _directories(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Se
     if top.is_partition:
         yield from _partition(top, options)
         return
+    if options.memory is not None:
+        yield from options.memory.forget(path, (top, *partitions))
     logs: list[text_checks.LogState] = []
     held_back: list[FileResult] = []
     for log, events in _partitions(partitions, options):
@@ -240,20 +298,35 @@ def _partitions(
     directories: Sequence[files.Directory], options: VerifyChecks
 ) -> Iterator[tuple[text_checks.LogState, Iterable[VerifyEvent | Settled]]]:
     """Yield the state of each partition, which is complete after its events, and these."""
-    groups = files.groups_of(directories, options.part_bytes) if options.jobs > 1 else []
+    memory = options.memory
+    groups = list[files.Group]()
+    if options.jobs > 1:
+        same = () if memory is None else filter(memory.is_same, directories)
+        groups = files.groups_of(directories, options.part_bytes, {item.path for item in same})
     if not files.are_worth_processes(groups) or options.elsewhere is not nowhere:
         for directory in directories:
             log = log_state(directory.path)
             yield log, _partition(directory, options, log)
         return
     alone = replace(options, progress=None, jobs=1)
-    tasks = ((group.directories, alone, are_mapped()) for group in groups if group.small)
+    tasks = (
+        (
+            group.directories,
+            alone if memory is None else replace(alone, memory=memory.part(group.directories)),
+            are_mapped(),
+        )
+        for group in groups
+        if group.small
+    )
     with closing(in_processes(_group, tasks, options.jobs)) as done:
         for group in groups:
             if group.small:
-                for log, items in next(done):
+                results, remembered = next(done)
+                for log, items in results:
                     yield log, items
                     _report_progress(items, options)
+                if memory is not None and remembered is not None:
+                    memory.join(remembered)
                 continue
             for directory in group.directories:
                 log = log_state(directory.path)
@@ -262,15 +335,15 @@ def _partitions(
 
 def _group(
     task: tuple[Sequence[files.Directory], VerifyChecks, bool],
-) -> list[tuple[text_checks.LogState, list[Settled]]]:
-    """Verify a group of partitions in another process."""
+) -> tuple[list[tuple[text_checks.LogState, list[Settled]]], Memory | None]:
+    """Verify a group of partitions in another process; return what it remembers, too."""
     directories, options, mapped = task
     done = []
     with nullcontext() if mapped else unmapped():
         for directory in directories:
             log = log_state(directory.path)
             done.append((log, in_results(_partition(directory, options, log))))
-    return done
+    return done, options.memory
 
 
 def _report_progress(items: Iterable[Settled], options: VerifyChecks) -> None:
@@ -296,10 +369,21 @@ def _partition(
     start = BrokerStart(directory.path, options.interval)
     gone = _Gone.in_directory(directory, options)
     yield from gone.beside()
+    recall = None if options.memory is None else options.memory.of(directory)
+    gone.recall = recall
+    if recall is not None:
+        for known in recall.to_reread:
+            recall.reread(known, _watched(directory.path / known.name, options))
+        yield from recall.begin(order)
     for number, path in enumerate(segments):
         before = order.last_offset
         yield from (start.judged(finding, path) for finding in _overlap(path, before))
+        is_last = number == len(segments) - 1
         done = options.elsewhere(path)
+        if done is None and recall is not None:
+            done = recall.kept(path, order)
+            if done is not None and is_last:
+                yield from recall.producers(start, has_producers=order.has_producers)
         if done is not None:
             whole &= not any(item.reason in _NOT_READ for item in done.findings)
             seen.update(result.file for result in done.results)
@@ -309,21 +393,31 @@ def _partition(
             yield from gone.of(path, check=any(map(_is_damage, done.findings)))
             yield done
             continue
+        read = None if recall is None else recall.reading(path, order)
         verifier = SegmentVerifier(
             path,
             options,
             order=order,
             partition=partition,
-            is_last=number == len(segments) - 1,
+            is_last=is_last,
+            span=WHOLE if read is None else read.span,
+            before=None if read is None else read.before,
             start=start,
+            watch=None if read is None else read.watch,
+            known=None if read is None else read.known,
+            producers=check_producers if read is None else read.producers,
         )
         events = _guarded(path, FileKind.SEGMENT, partition, verifier.run())
+        if read is not None:
+            events = read.noted(events)
         for event in gone.added(path, events):
             if isinstance(event, FileResult):
                 seen.add(event.file)
             elif isinstance(event, Finding) and event.reason in _NOT_READ:
                 whole = False
             yield event
+    if recall is not None:
+        recall.end()
     _complete(log, segments, order, whole)
     yield from verify_message_sets(directory.of(FileKind.MESSAGE_SET), options, partition)
     for path in directory.of(FileKind.KRAFT_SNAPSHOT):
@@ -343,6 +437,15 @@ def _partition(
             for path in directory.of(kind):
                 yield from text_checks.verify_root_file(path, kind)
     yield from _others(directory, partition, seen, options)
+
+
+def _watched(path: Path, options: VerifyChecks) -> SegmentWatch:
+    """Return what a verifier notes of a segment; its findings are those of the run before."""
+    watch = SegmentWatch.from_start()
+    verifier = SegmentVerifier(path, options, is_last=False, watch=watch)
+    for _ in _guarded(path, FileKind.SEGMENT, "", verifier.run()):
+        pass
+    return watch
 
 
 def _alone(
@@ -394,6 +497,9 @@ def _complete(
 class _Gone:
     """Finds what is missing in a log, by the rule of all commands; nothing without a log."""
 
+    recall: Recall | None = None
+    """What earlier runs have read of the log."""
+
     def __init__(self, log: Partition | Segment | None) -> None:
         self._log = log
         self._account = None if log is None else Account(log, ends_only=True, judge=judge)
@@ -415,12 +521,21 @@ class _Gone:
         """Yield findings about offsets in and after a segment."""
         if self._log is None or self._account is None:
             return
+        name = names.parse_segment(path.name)
+        following = self._account.around.next_base(name.base_offset if name else None)
+        known = None if self.recall is None else self.recall.missing_in(path, following)
+        if known is not None:
+            yield from known
+            return
         try:
             with self._opened(path) as segment:
                 found = self._account.of(segment, check=check)
         except KafkaSpecError:  # as above
             return
-        yield from _gone(found or ())
+        told = list(_gone(found or ()))
+        if self.recall is not None:
+            self.recall.note_missing(path, following, told)
+        yield from told
 
     def _opened(self, path: Path) -> AbstractContextManager[Segment]:
         assert self._log is not None

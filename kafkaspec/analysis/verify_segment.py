@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -25,8 +26,10 @@ from kafkaspec.analysis.parts import WHOLE, BatchSpan, Elsewhere, PartSurvey, no
 from kafkaspec.analysis.reasons import Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.regular import PART_BYTES, HeaderRow, RegularPart, RegularReader
+from kafkaspec.analysis.remembered import Memory
 from kafkaspec.analysis.report import FileKind, FileResult
 from kafkaspec.analysis.verify_index import IndexFile, TransactionFile
+from kafkaspec.analysis.watch import SegmentWatch
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.codecs import Origin
 from kafkaspec.errors import KafkaSpecError
@@ -45,6 +48,9 @@ from kafkaspec.model import Record
 
 VerifyEvent = Finding | FileResult
 """An event of verification: a finding, or the result of a file that is done."""
+
+ProducersCheck = Callable[..., Iterator[Finding]]
+"""``check_producers``, or what does the same with what it remembers."""
 
 _PROGRESS_STEP = 1 << 20
 
@@ -65,6 +71,7 @@ class VerifyChecks:
         part_bytes: bytes of it that a thread works on at a time.
         by_columns: whether sound batches are checked many at a time, where the codec can do that.
         log_format: what the file is, None if its name says it.
+        memory: what earlier runs have read, None if all is read.
     """
 
     codecs: tuple[str, ...]
@@ -78,6 +85,7 @@ class VerifyChecks:
     part_bytes: int = PART_BYTES
     by_columns: bool = True
     log_format: FormatName | None = None
+    memory: Memory | None = None
 
 
 def open_segment(path: Path, codec: str, options: VerifyChecks) -> Segment:
@@ -107,6 +115,9 @@ class SegmentVerifier:
         span: BatchSpan = WHOLE,
         before: PartSurvey | None = None,
         start: BrokerStart | None = None,
+        watch: SegmentWatch | None = None,
+        known: FileResult | None = None,
+        producers: ProducersCheck = check_producers,
     ) -> None:
         """Remember the arguments; nothing is opened yet.
 
@@ -115,7 +126,13 @@ class SegmentVerifier:
             is_last: whether no segment follows, which makes an unfinished end legal.
             before: survey of the earlier parts of the segment, None for the first one.
             start: start of a broker on the partition; by default one that reads the directory.
+            watch: notes the batches.
+            known: what an earlier run counted in the earlier parts, of which it found nothing; then
+                this run reports on the indexes.
+            producers: the check of the producer snapshots after the last segment.
         """
+        self._watch = watch
+        self._check_producers = producers
         self._start = BrokerStart(path.parent, options.interval) if start is None else start
         self._span = span
         self._before = before
@@ -129,7 +146,10 @@ class SegmentVerifier:
         self._name = names.parse_segment(path.name)
         self._base = self._name.base_offset if self._name else None
         self._topic = topic_of(path)
+        self._begins = before is None or known is not None
         self._result = FileResult(file=self._file, kind=self._kind(), partition=partition)
+        if known is not None:
+            self._result = replace(known, findings=Counter())
         self._indexes: list[IndexFile] = []
         self._transactions: TransactionFile | None = None
         self._end = self._reported = span.start
@@ -160,16 +180,15 @@ class SegmentVerifier:
     def _producers(self) -> Iterator[Finding]:
         """Check the producer snapshots of a partition after its last segment."""
         if self._result.partition and self._is_last and self._span.end is None:
-            yield from check_producers(self._start, has_producers=self._order.has_producers)
+            yield from self._check_producers(self._start, has_producers=self._order.has_producers)
 
     def _run(self) -> Iterator[VerifyEvent]:
         with ExitStack() as stack:
             problems = self._open_sidecars(stack)
-            if self._before is None:
-                yield from problems
-            else:
-                for _ in problems:
-                    pass  # reported with the first part
+            for problem in problems:
+                if self._begins:  # else they were reported with the first part
+                    yield problem
+            if self._before is not None:
                 checks: list[EntryCheck[Any]] = [index.check for index in self._indexes]
                 if self._transactions is not None:
                     checks.append(self._transactions.check)
@@ -180,7 +199,7 @@ class SegmentVerifier:
             except KafkaSpecError as error:
                 yield self._place.refused(error)
         yield self._result
-        if self._before is None:  # the first part reports on the indexes
+        if self._begins:  # the first part reports on the indexes
             yield from (index.result for index in self._indexes)
             if self._transactions is not None and self._transactions.result is not None:
                 yield self._transactions.result
@@ -335,6 +354,8 @@ class SegmentVerifier:
         for index in self._indexes:
             index.check.take(part, first, stop)
         part.count(self._result, first, stop)
+        if self._watch is not None:
+            self._watch.run(part, first, stop, part.position(stop - 1), part.position(stop))
         self._last_controls = ()
         self._end = part.position(stop)
         if self._end - self._reported >= _PROGRESS_STEP:
@@ -391,6 +412,8 @@ class SegmentVerifier:
     ) -> Iterator[Finding]:
         """Check an entry by itself."""
         content = None
+        if self._watch is not None:
+            self._watch.entry(item)
         if isinstance(item, Batch):
             self._end = item.end
             if item.crc_valid:

@@ -127,6 +127,21 @@ def output_option(text: str) -> Callable[[Command], Command]:
     return click.option("-o", "--output", type=kind, required=True, metavar="OUT", help=text)
 
 
+class Parsed(_Name):
+    """Parameter type: what a function of the library makes of a text, or says about it."""
+
+    name = "text"
+
+    def __init__(self, parse: Callable[[str], Any]) -> None:
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self._parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
 class Timestamp(_Milliseconds):
     """Parameter type: milliseconds since the Unix epoch, or a date and time of ISO 8601."""
 

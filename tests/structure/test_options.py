@@ -31,6 +31,7 @@ OTHER_TYPE = {
     "--output: spark export, spark messages, spark verify": "the same",
     "--output: assemble, dump, sql": "it writes a file, not a directory",
     "--output: export": "it writes a file, or a directory with --split-by",
+    "--state: verify": "the file of its state, where groups takes states of groups",
     "--to: spark export": "any format that the session of Spark has",
     "--topic: spark export": "it writes each topic to its own folder, so it takes several",
 }
@@ -60,6 +61,7 @@ OTHER_WORDS = {
     "--profile: generate": "what it is for",
     "--profile: doctor, index, retention": "what follows the rules of the version",
     "--schemas: spark export": "it looks beside PATH by default",
+    "--state: verify": "what it remembers, where groups takes states of groups",
     "--to: spark export": "the formats of the command",
     "--topic: schemas": "the default is _schemas",
 }

@@ -91,6 +91,7 @@ def _listed() -> Nav:
             "Project": [
                 "docs/why.md",
                 "docs/stability.md",
+                "docs/state.md",
                 "docs/platforms.md",
                 "docs/proof.md",
                 "docs/shell-completion.md",

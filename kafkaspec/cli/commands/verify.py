@@ -5,22 +5,31 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import click
 
 from kafkaspec.analysis.files import segment_bytes
 from kafkaspec.analysis.findings import Area as Area
 from kafkaspec.analysis.findings import Finding, Severity
+from kafkaspec.analysis.pace import paced, rate_of, share_of
 from kafkaspec.analysis.reasons import FindingReason
+from kafkaspec.analysis.remembered import Memory
 from kafkaspec.analysis.report import LOG_KINDS, FileResult, Report, Totals
 from kafkaspec.analysis.report import FileKind as FileKind
-from kafkaspec.analysis.verification import codecs_of, verify_events
+from kafkaspec.analysis.verification import (
+    check_state,
+    codecs_of,
+    memory_options,
+    verify_events,
+)
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import (
     count_text,
@@ -38,6 +47,7 @@ from kafkaspec.cli.options import (
     FileFormat,
     Jobs,
     MaxOutput,
+    Parsed,
     PathsOrUrls,
     codec_option,
     no_mmap_option,
@@ -60,7 +70,14 @@ OUTPUT = Output(
     finding=line(Finding, without=("predicted",)),
     file=line(FileResult),
     failure=line(file=str, message=str),
-    summary=line(Totals, codecs_used=list[str]),
+    summary=line(
+        Totals,
+        codecs_used=list[str],
+        reasons=dict[str, int] | None,
+        bytes_read=int | None,
+        segments=dict[str, int] | None,
+        all_read_since_timestamp_seconds=float | None,
+    ),
 )
 _EPILOG = """
 Exit codes: 0 clean, 1 errors or warnings (info does not count), 2 wrong usage,
@@ -100,6 +117,21 @@ def verify_command(
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
     ),
+    state: Path | None = option(
+        "Remember in this file what was read, and read only what is new since it was written.",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+    ),
+    start_over: bool = option("--start-over", "Forget what the file of --state remembers."),
+    reread: float = option(
+        "With --state, read this share of the old again, what was not read for longest: 5%.",
+        type=Parsed(share_of),
+        metavar="SHARE",
+        default="0%",
+    ),
+    rate: float | None = option(
+        "Read at most as many bytes in a second: 50MB/s.", type=Parsed(rate_of), metavar="RATE"
+    ),
     jobs: Jobs,
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
@@ -120,13 +152,25 @@ def verify_command(
             require_html()
     if metrics is not None:
         check_output(metrics, *paths)
+    memory = None
+    if state is not None:
+        check_state(state, *paths, log_format=log_format)
+        options = memory_options(codec, max_output)
+        memory = Memory.of_file(state, options, start_over=start_over, reread=reread)
+    elif start_over or reread:
+        raise click.UsageError("--start-over and --reread need --state")
     severities = list(Severity)[: list(Severity).index(Severity(least)) + 1]
-    with opened_report(report, *paths, replace=force) as file:
+    reasons: Counter[str] = Counter()
+    with (
+        opened_report(report, *paths, replace=force) as file,
+        nullcontext() if memory is None else memory,
+    ):
         result = Report(codecs=codecs_of(codec))
         failures: list[str] = []
         unreadable = False
         keep = file is not None or not reporter.as_json
-        with progress_bar("verify", sum(segment_bytes(path) for path in paths)) as advance:
+        with progress_bar("verify", sum(segment_bytes(path) for path in paths)) as moved:
+            advance = moved if rate is None else paced(moved, rate)
             for number, path in enumerate(paths):
                 refused = checked = False
                 try:
@@ -138,6 +182,7 @@ def verify_command(
                         progress=advance,
                         beside=paths[:number] if one_broker else (),
                         jobs=jobs,
+                        memory=memory,
                     ):
                         if isinstance(event, FileResult):
                             checked |= event.checked
@@ -147,6 +192,7 @@ def verify_command(
                             if keep and (file is not None or not quiet):
                                 result.files.append(event)
                             continue
+                        reasons[event.reason] += 1
                         refused |= event.reason is FindingReason.UNREADABLE
                         if event.severity in severities:
                             reporter.line("finding", event.as_dict())
@@ -166,11 +212,26 @@ def verify_command(
 
             then = next_command(result.findings, log_format)
             file.write(verify_page(result, failures=failures, then=then))
-    finish(reporter, result, failed=len(failures) + unreadable, metrics=metrics)
+    more = {"reasons": reasons} | ({} if memory is None else _remembered(memory))
+    finish(reporter, result, failed=len(failures) + unreadable, metrics=metrics, more=more)
+
+
+def _remembered(memory: Memory) -> dict[str, Any]:
+    """Return what a run with ``--state`` has read, for the summary."""
+    return {
+        "bytes_read": memory.bytes_read,
+        "segments": {str(change): count for change, count in memory.changes.items()},
+        "all_read_since_timestamp_seconds": memory.all_read_since,
+    }
 
 
 def finish(
-    reporter: Reporter, report: Report, *, failed: int = 0, metrics: Path | None = None
+    reporter: Reporter,
+    report: Report,
+    *,
+    failed: int = 0,
+    metrics: Path | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> NoReturn:
     """Print the summary as JSON, and exit.
 
@@ -179,6 +240,7 @@ def finish(
         report: what was found.
         failed: number of paths of which nothing could be read.
         metrics: file to write the totals to.
+        more: further members of the summary.
     """
     totals = report.totals
     clean = report.clean and not failed
@@ -188,7 +250,7 @@ def finish(
         unreadable=failed,
         undecoded=totals.unread,
     )
-    sums = totals.as_dict() | {"clean": clean, "codecs_used": report.codecs}
+    sums = totals.as_dict() | {"clean": clean, "codecs_used": report.codecs, **(more or {})}
     also = None if metrics is None else partial(write_metrics, metrics)
     reporter.finish(tally, also=also, **sums)
 
