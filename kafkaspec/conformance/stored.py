@@ -8,8 +8,9 @@ or the value that are expected, or ``reject`` with reasons, path and position.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from kafkaspec.conformance.own import KINDS
 from kafkaspec.conformance.protocol import RequestKind
 from kafkaspec.errors import Reason
 from kafkaspec.files import names
+from kafkaspec.output.atomic import DirectoryAside
 
 LIST: Final = "cases.jsonl"
 """Name of the list."""
@@ -27,40 +29,84 @@ _TOGETHER: Final = frozenset({RequestKind.TYPE})
 
 _SUFFIXES: Final = {kind: suffix for suffix, kind in KINDS.items()} | {RequestKind.TEXT: ".txt"}
 _MOST: Final = 64 << 20
-"""Bytes of a list, and of a file, that are read."""
+"""Bytes of a line of a list, and of a file, that are read."""
+_PIECE: Final = 1 << 20
+"""Bytes of a file of random cases."""
+_KEPT: Final = 16
+"""Number of files whose bytes are kept while the cases are read."""
+RANDOM: Final = "random"
+"""Category of random cases."""
 
 
 class StoredError(Exception):
     """A folder does not hold what its list says; the text says why."""
 
 
-def write_cases(cases: Iterable[Case], write: Callable[[str, bytes], None]) -> int:
-    """Write cases, equal bytes of one kind once; return the number of files.
+def write_cases(cases: Iterable[Case], folder: DirectoryAside) -> tuple[int, int]:
+    """Write cases as they come; return the number of files and of bytes.
 
-    Args:
-        cases: the cases.
-        write: writes a file, given its name in the folder and its bytes.
+    Equal bytes of one kind are written once, but for random cases, which share files: so no more is
+    kept than the smallest cases that cover all, and a piece of a file of each kind.
     """
-    together: dict[str, bytearray] = defaultdict(bytearray)
     alone: dict[tuple[str, bytes], str] = {}
-    lines = []
-    for case in cases:
-        position = 0
-        if case.kind in _TOGETHER:
+    together = _Together(folder)
+    with folder.opened(LIST) as listing:
+        for case in cases:
+            position = 0
+            if case.kind in _TOGETHER or case.category == RANDOM:
+                name, position = together.add(case)
+            else:
+                suffix = _SUFFIXES.get(case.kind, names.LOG)
+                name = f"{case.id.replace('=', '-')}{suffix}"
+                if (first := alone.setdefault((suffix, case.data), name)) == name:
+                    together.write(name, case.data)
+                name = first
+            place = {"file": name, "position": position, "size": len(case.data)}
+            line = json.dumps(_line(case, place), separators=(",", ":")).encode("ascii") + b"\n"
+            together.bytes += listing.write(line)
+        together.finish()
+    return together.files + 1, together.bytes
+
+
+class _Together:
+    """Files of several cases, one after the other, and the sums of what is written.
+
+    Attributes:
+        files: number of files.
+        bytes: in them.
+    """
+
+    def __init__(self, folder: DirectoryAside) -> None:
+        self._folder = folder
+        self._pieces: dict[str, bytearray] = defaultdict(bytearray)
+        self._numbers: Counter[str] = Counter()
+        self.files = self.bytes = 0
+
+    def add(self, case: Case) -> tuple[str, int]:
+        """Add the bytes of a case; return the name of the file and where in it they are."""
+        if case.category != RANDOM:
             name = f"{case.category}/{case.extra['type']}.bin"
-            position = len(together[name])
-            together[name] += case.data
         else:
-            suffix = _SUFFIXES.get(case.kind, names.LOG)
-            name = alone.setdefault((suffix, case.data), f"{case.id.replace('=', '-')}{suffix}")
-        place = {"file": name, "position": position, "size": len(case.data)}
-        lines.append(json.dumps(_line(case, place), separators=(",", ":")))
-    for (_, data), name in alone.items():
-        write(name, data)
-    for name, content in together.items():
-        write(name, bytes(content))
-    write(LIST, "".join(f"{line}\n" for line in lines).encode("ascii"))
-    return len(alone) + len(together) + 1
+            kind = case.extra.get("file", case.kind)
+            name = f"{RANDOM}/{kind}-{self._numbers[kind]:05}.bin"
+            if len(self._pieces[name]) + len(case.data) > _PIECE and self._pieces[name]:
+                self.write(name, self._pieces.pop(name))
+                self._numbers[kind] += 1
+                name = f"{RANDOM}/{kind}-{self._numbers[kind]:05}.bin"
+        position = len(self._pieces[name])
+        self._pieces[name] += case.data
+        return name, position
+
+    def write(self, name: str, data: bytes | bytearray) -> None:
+        """Write a whole file."""
+        self._folder.write(name, bytes(data))
+        self.files += 1
+        self.bytes += len(data)
+
+    def finish(self) -> None:
+        """Write what is left."""
+        for name, data in self._pieces.items():
+            self.write(name, data)
 
 
 def _line(case: Case, place: dict[str, Any]) -> dict[str, Any]:
@@ -97,18 +143,14 @@ def read_cases(folder: Path) -> Iterator[Case]:
     Raises:
         StoredError: the list or a file is not there, empty or not valid; the text says why.
     """
-    files: dict[str, bytes] = {}
-    lines = _bytes(folder / LIST).splitlines()
-    if not lines:
-        raise StoredError(f"{folder / LIST} lists no case")
-    for number, text in enumerate(lines, 1):
+    kept = lru_cache(_KEPT)(lambda name: _bytes(_inside(folder, name)))
+    number = 0
+    for number, text in enumerate(_lines(folder / LIST), 1):
         where = f"{folder / LIST}, line {number}"
         try:
             line = json.loads(text)
             name, position, size = line["file"], line["position"], line["size"]
-            if name not in files:
-                files[name] = _bytes(_inside(folder, name))
-            data = files[name][position : position + size]
+            data = kept(name)[position : position + size]
             if position < 0 or len(data) != size:
                 raise StoredError(f"{name} has no {size} bytes at {position}")
             case = _case(line, data)
@@ -117,6 +159,19 @@ def read_cases(folder: Path) -> Iterator[Case]:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise StoredError(f"{where}, is not valid: {error!r}") from None
         yield case
+    if not number:
+        raise StoredError(f"{folder / LIST} lists no case")
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            while line := file.readline(_MOST + 1):
+                if len(line) > _MOST:
+                    raise StoredError(f"{path} has a line of more than {_MOST} bytes")
+                yield line
+    except OSError as error:
+        raise StoredError(f"{path}: {error.strerror or error}") from None
 
 
 def _inside(folder: Path, name: str) -> Path:

@@ -9,20 +9,24 @@ from itertools import chain
 from random import Random
 from typing import Final
 
+from kafkaspec._generated.layout.texts import TEXTS
 from kafkaspec.conformance.cases import Case, CaseValue, Items, Refusal
 from kafkaspec.conformance.payloads import flipped
 from kafkaspec.conformance.protocol import RequestKind
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.errors import Reason
+from kafkaspec.generation.beside import BESIDE
 from kafkaspec.generation.entries import MadeEntry, entry
 from kafkaspec.generation.features import FACTORS, FORBIDDEN, NONE, goals_of
 from kafkaspec.generation.pairs import LevelPair, Row, covering, possible_pairs, random_row
 from kafkaspec.generation.quirks import broken_cases, quirk_cases, quirks_of
-from kafkaspec.generation.texts import text_cases
+from kafkaspec.generation.texts import random_text, rarest, text_cases
 from kafkaspec.log.control import VALUE
 
-MOST_RANDOM: Final = 1_000_000
+MOST_RANDOM: Final = 10_000_000
 """Number of random cases, at most."""
+_SHARES: Final = (70, 15, 15)
+"""Shares of logs, of indexes and snapshots, and of text files, of random cases."""
 
 
 def corpus(seed: int) -> Iterator[Case]:
@@ -73,17 +77,30 @@ def row_cases(case_id: str, row: Row, made: MadeEntry) -> Iterator[Case]:
 
 
 def random_cases(count: int, seed: int) -> Iterator[Case]:
-    """Yield random cases, in which what is rare so far is more likely."""
+    """Yield random cases, of which none is kept: logs, what lies beside them, and text files.
+
+    What is rare so far is more likely: pairs of features of a log, and forms of values of a text.
+    """
     chance = Random(seed)
     bodies = control_bodies(list(vector_cases()))
     possible = frozenset(possible_pairs(FACTORS, FORBIDDEN))
     times: Counter[LevelPair] = Counter()
+    forms: Counter[str] = Counter()
     for number in range(count):
-        entries = [
-            entry(random_row(FACTORS, possible, times, chance), chance, bodies)
-            for _ in range(chance.choice((1, 1, 2, 3)))
-        ]
-        yield _random(f"random/{number:06}", entries, chance)
+        case_id = f"random/{number:07}"
+        match chance.choices(("log", "beside", "text"), _SHARES)[0]:
+            case "log":
+                entries = [
+                    entry(random_row(FACTORS, possible, times, chance), chance, bodies)
+                    for _ in range(chance.choice((1, 1, 2, 3)))
+                ]
+                yield _random(case_id, entries, chance)
+            case "beside":
+                yield chance.choice(BESIDE)(case_id, chance)
+            case _:
+                name = rarest(TEXTS, forms, chance)
+                forms[name] += 1
+                yield random_text(case_id, name, chance, forms)
 
 
 def _random(case_id: str, entries: list[MadeEntry], chance: Random) -> Case:

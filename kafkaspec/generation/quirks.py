@@ -6,7 +6,7 @@ What a log is broken by is done to records that are known, so that the verdict f
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from random import Random
 from typing import Any, Final
@@ -20,6 +20,7 @@ from kafkaspec.conformance.payloads import changed, entry_of, flipped
 from kafkaspec.conformance.protocol import RequestKind, record_of
 from kafkaspec.errors import Reason
 from kafkaspec.generation import features as of
+from kafkaspec.generation.beside import index_of, snapshot_of
 from kafkaspec.generation.entries import TIME, control_content
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.framing import (
@@ -422,15 +423,7 @@ class _Quirks:
              [22, 35]),
             (RequestKind.TIME_INDEX, times, "The last entry is the largest timestamp.", [32]),
         ):  # fmt: skip
-            key = f"index.{kind}"
-            data = _value(
-                key, {"entries": [new_value(f"{key}_entry", row | _BASE) for row in rows]}, (100,)
-            )
-            items = [
-                {name: value for name, value in row.items() if name != "relative_offset"}
-                | {"offset": 100 + row["relative_offset"]}
-                for row in rows
-            ]
+            data, items = index_of(kind, rows, 100)
             yield _other(f"{kind}", kind, data, Items(items), why, numbers, {"base_offset": 100})
         entries = [
             {
@@ -440,8 +433,7 @@ class _Quirks:
             }
             for number in (4002, 4000, 4001)
         ]  # fmt: skip
-        made = [new_value(_PRODUCER, entry) for entry in entries]
-        data = _value(_SNAPSHOT, {"entries": made, "version": 1, "unused": b""})
+        data = snapshot_of(entries)
         snapshot = RequestKind.PRODUCER_SNAPSHOT
         why = "Producers in the order of a hash map."
         yield _other("snapshot_order", snapshot, data, Items(entries), why, [36])
@@ -482,17 +474,6 @@ class _Quirks:
             sets.messages = [message]
             data = get_codec("python").serialize(key, sets)
             yield _typed(name, key, data, "A compressed set in a message of Kafka 0.7.", numbers)
-
-
-_BASE: Final = {"base_offset": 100}
-_PRODUCER: Final = "producer_snapshot.producer_entry"
-_SNAPSHOT: Final = "producer_snapshot.producer_snapshot"
-
-
-def _value(key: str, values: Mapping[str, Any], parameters: Sequence[Any] = ()) -> bytes:
-    return get_codec("python").serialize(
-        key, new_value(key, {**values, **_BASE}), parameters=parameters
-    )
 
 
 def _other(

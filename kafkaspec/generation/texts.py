@@ -7,7 +7,8 @@ format what it can be broken by. So the verdict follows, and no reader is asked.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -62,9 +63,24 @@ def text_cases(chance: Random) -> Iterator[Case]:
         yield from _TextCases(name, layout, chance).all()
 
 
-def random_text(case_id: str, name: str, chance: Random) -> Case:
-    """Return a case of a text file: forms of values by chance, at most one of them refused."""
-    return _TextCases(name, TEXTS[name], chance).by_chance(case_id)
+def random_text(case_id: str, name: str, chance: Random, times: Counter[str]) -> Case:
+    """Return a case of a text file: forms of values by chance, at most one of them refused.
+
+    Args:
+        case_id: its id.
+        name: of the file.
+        chance: chooses.
+        times: how often there was each form, which is counted here.
+    """
+    return _TextCases(name, TEXTS[name], chance).by_chance(case_id, times)
+
+
+def rarest(names: Iterable[str], times: Mapping[str, int], chance: Random) -> str:
+    """Return one of some names by chance, the more likely the rarer it was."""
+    found = list(names)
+    least = min(times.get(name, 0) for name in found)
+    weights = [1 / (1 + times.get(name, 0) - least) ** 2 for name in found]
+    return chance.choices(found, weights)[0]
 
 
 def _keys(layout: TextLayout, version: int) -> list[TextKey]:
@@ -263,7 +279,7 @@ class _TextCases:
                 f"{what.replace(' ', '_')}", data, expected, why, (f"text {self._name}: {what}",)
             )
 
-    def by_chance(self, case_id: str) -> Case:
+    def by_chance(self, case_id: str, times: Counter[str]) -> Case:
         """Return a case with forms by chance, of which one at most is refused."""
         version = self._chance.choice(self._layout.versions)
         checkpoint = self._layout.format is TextFormat.CHECKPOINT
@@ -271,7 +287,12 @@ class _TextCases:
         reasons: list[tuple[int, TextKey, ValueForm]] = []
         for number, row in enumerate(rows):
             for key in _keys(self._layout, version):
-                form = self._chance.choice(list(_forms(self._layout, key, version)))
+                forms = {
+                    _goal(self._name, key, form): form
+                    for form in _forms(self._layout, key, version)
+                }
+                goal = rarest(forms, times, self._chance)
+                form = forms[goal]
                 refused = form.reason is not None
                 if (
                     key.attribute == _VERSION
@@ -280,6 +301,7 @@ class _TextCases:
                 ):
                     continue
                 row[key.key] = form
+                times[goal] += 1
                 if refused:
                     reasons.append((number, key, form))
         data, places = self._file(version, rows)

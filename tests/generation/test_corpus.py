@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import re
 import sys
+import weakref
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from kafkaspec._generated.layout.texts import TEXTS
 from kafkaspec.codecs import codec_names
+from kafkaspec.conformance import stored
 from kafkaspec.conformance.cases import Case, CaseValue, Items, Refusal
 from kafkaspec.conformance.process import Testee
+from kafkaspec.conformance.protocol import RequestKind
 from kafkaspec.conformance.runner import Run
 from kafkaspec.conformance.stored import LIST, StoredError, read_cases, write_cases
 from kafkaspec.conformance.vectors import vector_cases
@@ -25,6 +29,7 @@ from kafkaspec.generation.features import FACTORS, FORBIDDEN
 from kafkaspec.generation.goals import coverage, goals
 from kafkaspec.generation.pairs import LevelPair, covering, pairs_of, possible_pairs, random_row
 from kafkaspec.generation.quirks import ELSEWHERE, quirk_goals
+from kafkaspec.output.atomic import DirectoryAside
 from tests.cli.helpers import ROOT, run
 
 MOST_FILES, MOST_BYTES = 2000, 2 << 20
@@ -128,18 +133,54 @@ def test_the_same_seed_gives_the_same_bytes(cases: list[Case]) -> None:
 
 
 def test_stored_cases_are_read_as_they_were(cases: list[Case], tmp_path: Path) -> None:
-    sizes = []
-
-    def write(name: str, data: bytes) -> None:
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        assert not path.exists()
-        path.write_bytes(data)
-        sizes.append(len(data))
-
-    assert write_cases(cases, write) == len(sizes) <= MOST_FILES
+    with DirectoryAside(tmp_path / "cases", sync=False) as aside:
+        sums = write_cases(cases, aside)
+    sizes = [path.stat().st_size for path in (tmp_path / "cases").rglob("*") if path.is_file()]
+    assert sums == (len(sizes), sum(sizes))
+    assert len(sizes) <= MOST_FILES
     assert sum(sizes) <= MOST_BYTES
-    assert list(read_cases(tmp_path)) == cases
+    assert list(read_cases(tmp_path / "cases")) == cases
+
+
+@pytest.mark.slow
+def test_random_cases_share_files_and_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored, "_PIECE", 20_000)
+    alive: weakref.WeakSet[Case] = weakref.WeakSet()
+    most = 0
+
+    class Kept(Case):
+        """A case that can be counted while it is there."""
+
+        __hash__ = object.__hash__
+
+    def watched() -> Iterator[Case]:
+        nonlocal most
+        for case in random_cases(600, 4):
+            each = Kept(**{item.name: getattr(case, item.name) for item in fields(Case)})
+            alive.add(each)
+            most = max(most, len(alive))
+            yield each
+
+    with DirectoryAside(tmp_path / "cases", sync=False) as aside:
+        files, _ = write_cases(watched(), aside)
+    assert most < 10
+    assert files < 60
+    assert max(path.stat().st_size for path in (tmp_path / "cases" / "random").iterdir()) < 30_000
+    assert list(read_cases(tmp_path / "cases")) == list(random_cases(600, 4))
+
+
+def test_random_cases_are_of_every_kind_and_rare_forms_come_first() -> None:
+    cases = list(random_cases(500, 4))
+    kinds = Counter(case.kind for case in cases)
+    assert kinds.keys() >= set(RequestKind) - {
+        RequestKind.COMMITTED_RECORDS, RequestKind.ENCODE, RequestKind.BATCH, RequestKind.TYPE
+    }  # fmt: skip
+    assert kinds[RequestKind.LOG] > len(cases) // 2
+    texts = Counter(case.extra["file"] for case in cases if case.kind is RequestKind.TEXT)
+    assert texts.keys() == TEXTS.keys()
+    assert max(texts.values()) - min(texts.values()) < 6
 
 
 def test_covering_has_every_possible_pair() -> None:

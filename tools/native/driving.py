@@ -27,7 +27,7 @@ from kafkaspec.log.options import ByteLayout
 from kafkaspec.policy import CrcPolicy, RaiseOrSkip, TailPolicy
 from tests.cli.helpers import run
 
-RANDOM: Final = 300, 31
+RANDOM: Final = 430, 31
 """Number of random cases, and their seed."""
 
 _LOGS: Final = (RequestKind.LOG, RequestKind.CONTROL_RECORDS, RequestKind.COMMITTED_RECORDS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -10,14 +12,15 @@ import click
 
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile
 from kafkaspec.cli.command import command, defined, option
-from kafkaspec.cli.console import TableColumn, count_text, size_text
+from kafkaspec.cli.console import TableColumn, count_text, progress_bar, size_text
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import Seed, Timestamp
 from kafkaspec.cli.report import Output, Reporter, Tally, line
+from kafkaspec.conformance.cases import Case
 from kafkaspec.conformance.stored import write_cases
 from kafkaspec.conformance.vectors import vector_cases
 from kafkaspec.generation.corpus import MOST_RANDOM, corpus, random_cases
-from kafkaspec.generation.goals import GoalCoverage, coverage, goals
+from kafkaspec.generation.goals import GoalCoverage, goals, measured
 from kafkaspec.generation.quirks import ELSEWHERE
 from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.scenarios.making import (
@@ -68,7 +71,8 @@ def generate_command(
     ],
     seed: Seed,
     count: int = option(
-        "Number of random logs to write as well, which have more of what is rare.",
+        "Number of random cases to write as well: logs, indexes, snapshots and text files, with "
+        "more of what is rare.",
         type=click.IntRange(0, MOST_RANDOM),
         default=0,
     ),
@@ -119,16 +123,23 @@ def generate_command(
         return
     if (max_records, clock, profile) != (None, None, None):
         raise click.UsageError("--max-records, --clock and --profile are about a --scenario")
-    cases = [*corpus(seed), *random_cases(count, seed)]
-    sizes: list[int] = []
-    with DirectoryAside(output, sync=False) as aside:
+    times: Counter[str] = Counter()
+    number = 0
 
-        def write(name: str, data: bytes) -> None:
-            sizes.append(len(data))
-            aside.write(name, data)
+    def counted() -> Iterator[Case]:
+        nonlocal number
+        for case in chain(corpus(seed), random_cases(count, seed)):
+            times.update(case.covers)
+            number += 1
+            yield case
+            advance(1, "")
 
-        files = write_cases(cases, write)
-    found = coverage(goals(vector_cases()), cases)
+    with (
+        progress_bar("generate", count, counts=True) as advance,
+        DirectoryAside(output, sync=False) as aside,
+    ):
+        files, size = write_cases(counted(), aside)
+    found = measured(goals(vector_cases()), times)
     for item in found:
         report.line("coverage", item)
     report.table(_COLUMNS, found, box="SIMPLE_HEAD")
@@ -141,15 +152,14 @@ def generate_command(
         report.line("elsewhere", quirk=number, why=why)
         report.say(f"not in the bytes of one file: quirk Q{number}, {why}")
     report.say(
-        f"{output}: {count_text(len(cases), 'case')} in {count_text(files, 'file')}, "
-        f"{size_text(sum(sizes))}"
+        f"{output}: {count_text(number, 'case')} in {count_text(files, 'file')}, {size_text(size)}"
     )
     missing = sum(len(item.missing) for item in found)
     report.finish(
         Tally(FINDINGS if missing else CLEAN, missing=missing),
-        cases=len(cases),
+        cases=number,
         files=files,
-        bytes=sum(sizes),
+        bytes=size,
         seed=seed,
     )
 
