@@ -142,6 +142,17 @@ def json_lines(
     out: Buffer,
     /,
 ) -> tuple[int, int, int]: ...
+def json_read(
+    plan: tuple[tuple[int, int, int, bool, int, bytes], ...],
+    rows: int,
+    first: int,
+    offsets: Buffer,
+    data: Buffer,
+    skip: int,
+    drop: int,
+    depth: int,
+    /,
+) -> tuple[Memory, tuple[tuple[int, int, Memory | None, Memory, Memory], ...]]: ...
 def intact(
     buffer: Buffer,
     start: int,

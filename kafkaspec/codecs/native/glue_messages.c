@@ -1,6 +1,6 @@
 /* Messages to columns and back: what Python hands to the interpreter of messages.h. */
 #include "glue.h"
-#include "messages.h"
+#include "glue_memory.h"
 #include "messages_text.h"
 
 #include <string.h>
@@ -71,8 +71,7 @@ PyObject *glue_memory_type(PyObject *module)
     return PyType_FromModuleAndSpec(module, &spec, NULL);
 }
 
-/* Hand memory to Python, without what is not used of it; None if it is not wanted. */
-static PyObject *taken(PyTypeObject *type, km_memory *memory, int wanted)
+PyObject *glue_taken(PyTypeObject *type, km_memory *memory, int wanted)
 {
     if (!wanted) {
         km_free(memory);
@@ -90,9 +89,9 @@ static PyObject *taken(PyTypeObject *type, km_memory *memory, int wanted)
 static PyObject *column_of(PyTypeObject *type, const km_column *column, km_out *out)
 {
     const int divided = column->kind == KM_BYTES || column->kind == KM_TEXT;
-    PyObject *validity = taken(type, &out->validity, out->nulls > 0);
-    PyObject *values = taken(type, &out->values, column->kind != KM_STRUCT);
-    PyObject *data = taken(type, &out->data, divided);
+    PyObject *validity = glue_taken(type, &out->validity, out->nulls > 0);
+    PyObject *values = glue_taken(type, &out->values, column->kind != KM_STRUCT);
+    PyObject *data = glue_taken(type, &out->data, divided);
     PyObject *result = NULL;
     if (validity && values && data)
         result = Py_BuildValue("LLOOO", (long long)out->length, (long long)out->nulls, validity,
@@ -166,7 +165,7 @@ static PyObject *decode(PyTypeObject *type, const km_table *table, const km_rows
     Py_BEGIN_ALLOW_THREADS
     status = km_decode(table, rows, out, &refused);
     Py_END_ALLOW_THREADS
-    PyObject *numbers = status ? failure(status) : taken(type, &refused, 1);
+    PyObject *numbers = status ? failure(status) : glue_taken(type, &refused, 1);
     PyObject *found = numbers ? columns_of(type, table, out) : NULL;
     if (found)
         result = PyTuple_Pack(2, numbers, found);
@@ -334,8 +333,8 @@ PyObject *glue_messages_texts(PyObject *module, PyObject *args)
         Py_BEGIN_ALLOW_THREADS
         status = write_texts(t, &rows, target, number, &text, &refused);
         Py_END_ALLOW_THREADS
-        PyObject *numbers = status ? failure(status) : taken((PyTypeObject *)type, &refused, 1);
-        PyObject *found = numbers ? taken((PyTypeObject *)type, &text, 1) : NULL;
+        PyObject *numbers = status ? failure(status) : glue_taken((PyTypeObject *)type, &refused, 1);
+        PyObject *found = numbers ? glue_taken((PyTypeObject *)type, &text, 1) : NULL;
         if (found)
             result = PyTuple_Pack(2, numbers, found);
         Py_XDECREF(numbers);
@@ -437,8 +436,8 @@ PyObject *glue_messages_encode(PyObject *module, PyObject *args)
             failure(status);
         } else {
             PyObject *type = PyObject_GetAttrString(module, "Memory");
-            PyObject *ends = type ? taken((PyTypeObject *)type, &offsets, 1) : NULL;
-            PyObject *bytes = ends ? taken((PyTypeObject *)type, &data, 1) : NULL;
+            PyObject *ends = type ? glue_taken((PyTypeObject *)type, &offsets, 1) : NULL;
+            PyObject *bytes = ends ? glue_taken((PyTypeObject *)type, &data, 1) : NULL;
             result = bytes ? PyTuple_Pack(2, ends, bytes) : NULL;
             Py_XDECREF(type);
             Py_XDECREF(ends);

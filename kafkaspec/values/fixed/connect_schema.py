@@ -18,8 +18,10 @@ from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.json_schema.shapes import (
     Array,
     BooleanShape,
+    CoreForm,
     Dictionary,
     Integer,
+    JsonKind,
     JsonText,
     NumberShape,
     Object,
@@ -107,17 +109,13 @@ class Struct(Object):
     def __init__(self, fields: Iterable[tuple[str, Shape]]) -> None:
         found = dict(fields)
         super().__init__(found, rest=False)
-        self.is_bulk = False
         if not found:  # no column can be without one
+            self.form = None
             self.type = pa.struct([pa.field("_empty", pa.bool_())])
 
 
 class _Floating(NumberShape):
     """Floating-point numbers, of which those that are none are texts."""
-
-    def __init__(self, kind: pa.DataType) -> None:
-        super().__init__(kind)
-        self.is_bulk = False
 
     def read(self, value: Any) -> Any:
         if isinstance(value, str) and value in _NOT_FINITE:
@@ -127,6 +125,7 @@ class _Floating(NumberShape):
 
 class _Base64(Shape):
     type = pa.binary()
+    form = CoreForm(JsonKind.BASE64)
 
     def read(self, value: Any) -> Any:
         return _octets(value)
@@ -152,6 +151,8 @@ class _Decimal(Shape):
             raise SchemaError(f"a scale of {scale}")
         self.type = pa.decimal128(digits, scale) if digits == 38 else pa.decimal256(digits, scale)
         self._digits = digits
+        if digits == 38:
+            self.form = CoreForm(JsonKind.DECIMAL, scale, high=True)
         self._context = Context(prec=2 * _MOST_DIGITS)
 
     def read(self, value: Any) -> Any:
@@ -184,8 +185,9 @@ class _Time(Integer):
     def __init__(self, kind: pa.DataType, bits: int, most: int | None = None) -> None:
         super().__init__(bits)
         self.type = kind
-        self.is_bulk = False
         self._most = most
+        if most is not None:
+            self.form = CoreForm(JsonKind.INTEGER, 0, most - 1)
 
     def read(self, value: Any) -> Any:
         number = super().read(value)
@@ -201,6 +203,8 @@ class _Pairs(Shape):
         self._key = key
         self._value = value
         self.type = pa.map_(key.type, value.type)
+        if key.form is not None and key.form.kind in (JsonKind.INTEGER, JsonKind.STRING):
+            self.form = CoreForm(JsonKind.PAIRS, parts=[("", key), ("", value)])
 
     def read(self, value: Any) -> Any:
         if not isinstance(value, list):

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from enum import IntEnum
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NamedTuple
 from uuid import UUID
 
 import pyarrow as pa
@@ -25,25 +26,59 @@ _DATE_TIME: Final = re.compile(
 )
 
 
+class JsonKind(IntEnum):
+    """How the extension reads values: the numbers are those of ``json_reader.h``."""
+
+    NULL = 0
+    BOOLEAN = 1
+    INTEGER = 2
+    NUMBER = 3
+    STRING = 4
+    TEXT = 5
+    UUID = 6
+    DATE = 7
+    TIME = 8
+    MOMENT = 9
+    BASE64 = 10
+    DECIMAL = 11
+    STRUCT = 12
+    LIST = 13
+    MAP = 14
+    PAIRS = 15
+    TUPLE = 16
+
+
+class CoreForm(NamedTuple):
+    """How the extension reads values of a type.
+
+    Attributes:
+        kind: of values.
+        low: the lowest integer; of decimals the scale.
+        high: the highest integer; of decimals whether they are also base64; of structs whether
+            the last part takes what has no other.
+        parts: types of what is in the values, with the names of fields.
+    """
+
+    kind: JsonKind
+    low: int = 0
+    high: int = 0
+    parts: Sequence[tuple[str, Shape]] = ()
+
+
 class Shape:
     """A type of JSON values.
 
     Attributes:
         type: the Arrow type.
-        is_bulk: whether pyarrow reads such values from JSON as ``read`` does.
+        form: how the extension reads such values as ``read`` does; None if it does not.
         required: whether null and absence are refused, where there is no default.
         default: what null and absence are read as.
     """
 
     type: pa.DataType
-    is_bulk: bool = False
+    form: CoreForm | None = None
     required: bool = False
     default: object = None
-
-    @property
-    def known(self) -> pa.DataType:
-        """The type without columns of other properties, whose names are not those of properties."""
-        return self.type
 
     def of(self, value: Any) -> Any:
         """Return what Arrow takes for a value or null."""
@@ -56,9 +91,6 @@ class Shape:
     def read(self, value: Any) -> Any:
         raise NotImplementedError
 
-    def add_others(self, value: Any, names: set[str]) -> None:
-        """Add names of properties in a value, whatever it is, that have no column."""
-
 
 def wrong(expected: str, value: object) -> PayloadError:
     """Return the error for a value of another type."""
@@ -70,12 +102,12 @@ def wrong(expected: str, value: object) -> PayloadError:
 class Integer(Shape):
     """Integers of some bits; a number with a fraction of zero is one."""
 
-    is_bulk = True
     _TYPES: ClassVar = {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}
 
     def __init__(self, bits: int = 64) -> None:
         self.type = self._TYPES[bits]
         self._largest = (1 << (bits - 1)) - 1
+        self.form = CoreForm(JsonKind.INTEGER, -self._largest - 1, self._largest)
 
     def read(self, value: Any) -> Any:
         number = value if type(value) is int else whole(value)
@@ -86,6 +118,7 @@ class Integer(Shape):
 
 class WideInteger(Shape):
     type = pa.decimal128(_WIDE_DIGITS, 0)
+    form = CoreForm(JsonKind.DECIMAL)
 
     def read(self, value: Any) -> Any:
         number = value if type(value) is int else whole(value)
@@ -111,11 +144,10 @@ def whole(value: Any) -> int:
 
 
 class NumberShape(Shape):
-    is_bulk = True
+    form = CoreForm(JsonKind.NUMBER)
 
     def __init__(self, kind: pa.DataType | None = None) -> None:
         self.type = kind or pa.float64()
-        self.is_bulk = self.type == pa.float64()
 
     def read(self, value: Any) -> Any:
         if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
@@ -129,10 +161,9 @@ class NumberShape(Shape):
 class _Plain(Shape):
     """Values of one type of JSON, which stay as they are."""
 
-    is_bulk = True
-
-    def __init__(self, kind: type, type_: pa.DataType, expected: str) -> None:
+    def __init__(self, kind: type, type_: pa.DataType, own: JsonKind, expected: str) -> None:
         self.type = type_
+        self.form = CoreForm(own)
         self._kind, self._expected = kind, expected
 
     def read(self, value: Any) -> Any:
@@ -141,8 +172,8 @@ class _Plain(Shape):
         raise wrong(self._expected, value)
 
 
-BooleanShape: Final = partial(_Plain, bool, pa.bool_(), "a truth value")
-String: Final = partial(_Plain, str, pa.string(), "a string")
+BooleanShape: Final = partial(_Plain, bool, pa.bool_(), JsonKind.BOOLEAN, "a truth value")
+String: Final = partial(_Plain, str, pa.string(), JsonKind.STRING, "a string")
 
 
 class Formatted(Shape):
@@ -150,7 +181,8 @@ class Formatted(Shape):
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self.type, self._read = _FORMATS[name]
+        self.type, self._read, own = _FORMATS[name]
+        self.form = CoreForm(own)
 
     def read(self, value: Any) -> Any:
         if not isinstance(value, str):
@@ -181,10 +213,10 @@ def _time(text: str) -> time:
 
 
 _FORMATS: Final = {
-    "date": (pa.date32(), date.fromisoformat),
-    "time": (pa.time64("us"), _time),
-    "date-time": (pa.timestamp("us", "UTC"), _date_time),
-    "uuid": (pa.string(), lambda text: str(UUID(text))),
+    "date": (pa.date32(), date.fromisoformat, JsonKind.DATE),
+    "time": (pa.time64("us"), _time, JsonKind.TIME),
+    "date-time": (pa.timestamp("us", "UTC"), _date_time, JsonKind.MOMENT),
+    "uuid": (pa.string(), lambda text: str(UUID(text)), JsonKind.UUID),
 }
 FORMATS: Final = frozenset(_FORMATS)
 """Formats that become types."""
@@ -192,6 +224,7 @@ FORMATS: Final = frozenset(_FORMATS)
 
 class Null(Shape):
     type = pa.null()
+    form = CoreForm(JsonKind.NULL)
 
     def read(self, value: Any) -> Any:
         raise wrong("null", value)
@@ -201,6 +234,7 @@ class JsonText(Shape):
     """Values of any type, or objects, as JSON text; ``is_free`` if the schema says nothing."""
 
     type = pa.string()
+    form = CoreForm(JsonKind.TEXT)
 
     def __init__(self, *, is_object: bool = False, is_free: bool = False) -> None:
         self.is_object = is_object
@@ -214,11 +248,7 @@ class Array(Shape):
     def __init__(self, item: Shape) -> None:
         self.item = item
         self.type = pa.list_(item.type)
-        self.is_bulk = item.is_bulk
-
-    @property
-    def known(self) -> pa.DataType:
-        return pa.list_(self.item.known)
+        self.form = CoreForm(JsonKind.LIST, parts=[("", item)])
 
     def read(self, value: Any) -> Any:
         if not isinstance(value, list):
@@ -233,11 +263,6 @@ class Array(Shape):
             raise
         return items
 
-    def add_others(self, value: Any, names: set[str]) -> None:
-        if isinstance(value, list):
-            for item in value:
-                self.item.add_others(item, names)
-
 
 class Dictionary(Shape):
     """Objects whose properties have any name and one type."""
@@ -245,6 +270,7 @@ class Dictionary(Shape):
     def __init__(self, value: Shape) -> None:
         self.value = value
         self.type = pa.map_(pa.string(), value.type)
+        self.form = CoreForm(JsonKind.MAP, parts=[("", String()), ("", value)])
 
     def read(self, value: Any) -> Any:
         if not isinstance(value, dict):
@@ -269,11 +295,8 @@ class Object(Shape):
         if self.rest is not None:
             columns.append(pa.field(self.rest, pa.string()))
         self.type = pa.struct(columns)
-        self.is_bulk = bool(self.fields) and all(shape.is_bulk for shape in self.fields.values())
-
-    @property
-    def known(self) -> pa.DataType:
-        return pa.struct([(name, shape.known) for name, shape in self.fields.items()])
+        parts = [*self.fields.items(), *([(self.rest, JsonText())] if self.rest else [])]
+        self.form = CoreForm(JsonKind.STRUCT, high=self.rest is not None, parts=parts)
 
     def read(self, value: Any) -> Any:
         if not isinstance(value, dict):
@@ -293,14 +316,6 @@ class Object(Shape):
             found[self.rest] = to_text(others)
         return found
 
-    def add_others(self, value: Any, names: set[str]) -> None:
-        if isinstance(value, dict):
-            for name, item in value.items():
-                if name in self.fields:
-                    self.fields[name].add_others(item, names)
-                else:
-                    names.add(name)
-
 
 class Tuple(Shape):
     """Arrays whose places have their own types; items after them become JSON text."""
@@ -309,6 +324,8 @@ class Tuple(Shape):
         self.items = {f"_{place}": shape for place, shape in enumerate(items)}
         columns = [pa.field(name, shape.type) for name, shape in self.items.items()]
         self.type = pa.struct([*columns, pa.field(REST, pa.string())])
+        parts = [*self.items.items(), (REST, JsonText())]
+        self.form = CoreForm(JsonKind.TUPLE, parts=parts)
 
     def read(self, value: Any) -> Any:
         if not isinstance(value, list):

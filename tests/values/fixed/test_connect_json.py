@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +16,9 @@ import pytest
 from kafkaspec.values.decoded import Code
 from kafkaspec.values.definition import SchemaError
 from kafkaspec.values.fixed import fixed
+from kafkaspec.values.fixed.connect_json import connect_decoder
 from kafkaspec.values.fixed.debezium import unwrap
-from kafkaspec.values.options import Options
+from kafkaspec.values.options import Bounds, Options
 from tests.values.fixed.records import (
     Records,
     codes,
@@ -25,6 +28,7 @@ from tests.values.fixed.records import (
     octets,
     records,
 )
+from tests.values.json_schema.made import damaged
 
 _DATA = "org.apache.kafka.connect.data."
 
@@ -191,6 +195,77 @@ def test_rows_that_are_damaged() -> None:
     other = b'{"payload": {"id": 3}, "schema": ' + json.dumps(schema).encode() + b"}"
     decoded = decode("connect-json", octets(good, twice, other, good), octets(good))
     assert [row["id"] for row in decoded.values.to_pylist()] == [1, 2, 3, 1]
+
+
+def _scalar(random: Random) -> tuple[dict[str, Any], tuple[Any, ...]]:
+    """Return a schema of single values, and some of them."""
+    octets_of = [base64.b64encode(random.randbytes(random.randrange(18))).decode() for _ in "12345"]
+    match random.randrange(5):
+        case 0:
+            bits, name = random.choice(
+                ((8, "x"), (16, "x"), (32, f"{_DATA}Date"), (32, f"{_DATA}Time"), (64, "x"),
+                 (64, f"{_DATA}Timestamp"))
+            )  # fmt: skip
+            values = (0, -1, 1, 127, 40_000, 10**9, 2**62, -(2**31))
+            return {"type": f"int{bits}", "name": name}, values
+        case 1:
+            kind = random.choice(("float", "double"))
+            return {"type": kind}, (0.5, 1, -2.25, 1e300, "-Infinity", 0.1, 123456789.25)
+        case 2:
+            kind = random.choice(("boolean", "string"))
+            return {"type": kind}, (True, False, "", "a\u00e9\n", "x" * 40)
+        case 3:
+            scale = {"scale": random.choice(("0", "2", "-3", "20", "50"))}
+            schema = {"type": "bytes", "name": f"{_DATA}Decimal", "parameters": scale}
+            return schema, (0, 1, 1.5, 12.345, 10**20, *octets_of)
+    return {"type": "bytes"}, ("AQ=", "AB==", "A", *octets_of)
+
+
+def _random_schema(random: Random, depth: int = 0) -> tuple[dict[str, Any], Callable[[], Any]]:
+    """Return a schema of Connect and what makes payloads of it, most of them good."""
+    optional = random.random() < 0.5
+    more = {"optional": optional} if random.random() < 0.8 else {"optional": False, "default": None}
+    shape = random.choice(("scalar", "scalar", "array", "map", "pairs", "struct"))
+    schema: dict[str, Any]
+    if depth > 2 or shape == "scalar":
+        schema, values = _scalar(random)
+        return schema | more, lambda: random.choice((*values, None))
+    if shape == "struct":
+        fields = {name: _random_schema(random, depth + 1) for name in ("a", 'b"', "c")}
+        schema = _struct(*({**own, "field": name} for name, (own, _) in fields.items()))
+        return schema | more, lambda: {name: item() for name, (_, item) in fields.items()}
+    inner, item = _random_schema(random, depth + 1)
+    if shape == "array":
+        schema = {"type": "array", "items": inner}
+        return schema | more, lambda: [item() for _ in range(random.randrange(4))]
+    keys = {"type": "string"} if shape == "map" else {"type": "int32", "optional": True}
+    schema = {"type": "map", "keys": keys, "values": inner}
+    if shape == "map":
+        return schema | more, lambda: {random.choice(("a", "", "\u017c")): item() for _ in "123"}
+    return schema | more, lambda: [[random.choice((1, 2, -3, None)), item()] for _ in "12"]
+
+
+@pytest.mark.slow
+def test_random_rows() -> None:
+    """In columns, rows are what they are one by one: values and failures."""
+    seen = failed = 0
+    for seed in range(150):
+        random = Random(seed)
+        schemas = [_random_schema(random) for _ in range(random.choice((1, 1, 2)))]
+        rows: list[bytes | None] = [None]
+        for schema, payload in schemas:
+            rows += [_row(schema, payload()) for _ in range(12)]
+        rows += [damaged(row, random) for row in rows if row and random.random() < 0.3]
+        random.shuffle(rows)
+        given = pa.array([b"{}", *rows], pa.binary()).slice(1)
+        decoder = connect_decoder(given, Bounds())
+        found, exact = decoder.decode(given), decoder.decode_by_row(given)
+        assert found.failures == exact.failures, seed
+        found.values.validate(full=True)
+        assert found.values.equals(exact.values), seed
+        seen += len(given)
+        failed += len(found.failures)
+    assert seen - failed > 1000 < failed
 
 
 def test_debezium() -> None:

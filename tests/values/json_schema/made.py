@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from random import Random
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import pyarrow as pa
 
@@ -24,14 +26,8 @@ _LONGS = (0, 1, -1, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63))
 _DOUBLES = (0.0, -0.0, 0.1, 1e300, -5e-324, 2.5, 1e21, 123456789.123456789)
 
 
-def make(random: Random, depth: int = 0, *, bulk: bool = False) -> Made:
-    """Return a random schema.
-
-    Args:
-        random: source of choices.
-        depth: levels around it.
-        bulk: only types that can be read at once.
-    """
+def make(random: Random, depth: int = 0) -> Made:
+    """Return a random schema; ``depth`` levels are around it. Formats are types in it."""
     scalars: list[Callable[[], Made]] = [
         lambda: Made({"type": "integer"}, pa.int64(), lambda: _same(random.choice(_LONGS))),
         lambda: Made({"type": "number"}, pa.float64(), lambda: _same(random.choice(_DOUBLES))),
@@ -47,21 +43,22 @@ def make(random: Random, depth: int = 0, *, bulk: bool = False) -> Made:
         lambda: Made(
             {"type": "integer", "maximum": 10**30}, pa.decimal128(38, 0), lambda: _wide(random)
         ),
+        lambda: _formatted(random),
     ]
     nested: list[Callable[[], Made]] = [
-        lambda: _object(random, depth, bulk),
-        lambda: _array(random, depth, bulk),
-        lambda: _one_of(make(random, depth + 1, bulk=bulk)),
+        lambda: _object(random, depth),
+        lambda: _array(random, depth),
+        lambda: _one_of(make(random, depth + 1)),
     ]
-    loose: list[Callable[[], Made]] = [
+    nested += [
         lambda: _map(random, depth),
         lambda: _tuple(random, depth),
     ]
     if depth == 0:
-        return _object(random, depth, bulk)
-    choices = scalars + ([] if bulk else others)
+        return _object(random, depth)
+    choices = scalars + others
     if depth < 3:
-        choices += nested + ([] if bulk else loose)
+        choices += nested
     return random.choice(choices)()
 
 
@@ -79,12 +76,37 @@ def _wide(random: Random) -> tuple[Any, Any]:
     return value, Decimal(value)
 
 
+def _formatted(random: Random) -> Made:
+    """Return text of a format, as Python writes what it stands for."""
+    name = random.choice(("date-time", "date", "time", "uuid"))
+    moment = datetime(1, 1, 2) + timedelta(
+        microseconds=random.randrange(10**6 * 86400 * 365 * 9990)
+    )
+
+    def value() -> tuple[Any, Any]:
+        zone = timezone(timedelta(minutes=random.choice((0, 0, 150, -719))))
+        own = moment.replace(microsecond=random.choice((0, 1, moment.microsecond)))
+        match name:
+            case "date-time":
+                local = own.replace(tzinfo=UTC).astimezone(zone)
+                return local.isoformat(random.choice(("T", " "))), own.replace(tzinfo=UTC)
+            case "date":
+                return own.date().isoformat(), own.date()
+            case "time":
+                return own.time().isoformat() + random.choice(("", "Z", "z")), own.time()
+        text = str(UUID(int=random.getrandbits(128)))
+        return random.choice((text, text.upper())), text
+
+    kinds = {"date-time": pa.timestamp("us", "UTC"), "date": pa.date32(), "time": pa.time64("us")}
+    return Made({"type": "string", "format": name}, kinds.get(name, pa.string()), value)
+
+
 def _one_of(inner: Made) -> Made:
     return inner._replace(schema={"oneOf": [{"type": "null"}, inner.schema]})
 
 
-def _array(random: Random, depth: int, bulk: bool) -> Made:
-    item = make(random, depth + 1, bulk=bulk)
+def _array(random: Random, depth: int) -> Made:
+    item = make(random, depth + 1)
 
     def value() -> tuple[Any, Any]:
         pairs = [_maybe(random, item) for _ in range(random.randrange(4))]
@@ -121,9 +143,9 @@ def _tuple(random: Random, depth: int) -> Made:
     return Made(schema, pa.struct([*fields, ("_rest", pa.string())]), value)
 
 
-def _object(random: Random, depth: int, bulk: bool) -> Made:
+def _object(random: Random, depth: int) -> Made:
     names = random.sample(("a", "b", "_rest", "Ü", "", "a.b", "v", "\x00"), random.randrange(1, 5))
-    fields = {name: make(random, depth + 1, bulk=bulk) for name in names}
+    fields = {name: make(random, depth + 1) for name in names}
     rest = "__rest" if "_rest" in fields else "_rest"
 
     def value() -> tuple[Any, Any]:
@@ -144,6 +166,12 @@ def _maybe(random: Random, made: Made) -> tuple[Any, Any]:
     return (None, None) if random.random() < 0.1 else made.value()
 
 
+_NUMBERS = (b"1e2", b"1.50", b"-0", b"0.00001", b"1E400", b"01")
+_CHARACTERS = (
+    b"\\u0061", b"\\ud800", b"\\/", b"\\n", b"\\ud83d\\ude00", b"\\x", b"\xff", b"\xc3\xa9", b"\n",
+)  # fmt: skip
+
+
 def damaged(data: bytes, random: Random) -> bytes:
     """Return a text with something wrong, most of the time."""
     place = random.randrange(len(data) + 1)
@@ -160,6 +188,14 @@ def damaged(data: bytes, random: Random) -> bytes:
         data.replace(b"0", b"-Infinity", 1),
         data.replace(b"1", b"1.0", 1),
         data.replace(b"1", b"1" * 25, 1),
+        data.replace(b"1", random.choice(_NUMBERS), 1),
+        data.replace(b'"', b'"' + random.choice(_CHARACTERS), 1),
+        data.replace(b"}", b',"a":2}', 1),
+        data.replace(b"]", b",1]", 1),
+        data.replace(b"]", b",]", 1),
+        data.replace(b":", b' : [1, {"b" : 2.50}] ,"c":', 1),
+        data.replace(b"-", b"+", 1),
+        data.replace(b"0", b"9", 3),
         b"1}" + data,
         b"1}\n" + b'{"v":' + data,
         b"",
