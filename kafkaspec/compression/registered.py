@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator
-from importlib.metadata import entry_points
 from typing import Final, Protocol
 
 from kafkaspec.compression.form import PayloadForm
@@ -88,6 +86,8 @@ def put_library(name: str, compress: Compress, decompress: Decompress) -> None:
     Raises:
         ValueError: they cannot be pickled.
     """
+    import pickle
+
     try:
         pickle.dumps((compress, decompress))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -103,6 +103,8 @@ def registered(name: str) -> RegisteredCodec | None:
     """
     if name in _given:
         return RegisteredCodec(name, *_given[name])
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group=GROUP, name=name):
         try:
             library = entry.load()
