@@ -52,16 +52,20 @@ class Refusal:
         reasons: any of these, if the testee gives one; empty for all.
         path: of the failing field, if the testee gives one; "" for any.
         position: byte offset of the failing field, likewise; None for any.
+        or_nothing: no record or entry is right too.
     """
 
     reasons: frozenset[str] = frozenset()
     path: str = ""
     position: int | None = None
+    or_nothing: bool = False
 
     def failure(self, answer: dict[str, Any], kind: RequestKind) -> tuple[CaseFailure, str] | None:
         """Return how the answer differs from the expected one, None if it does not."""
         if "error" not in answer:
             found = answer[ANSWERS[kind]]
+            if self.or_nothing and found == []:
+                return None
             return CaseFailure.ACCEPTED, f"decoded, to {str(found)[:200]}"
         reason = answer.get("reason")
         if self.reasons and reason is not None and str(reason) not in self.reasons:

@@ -13,13 +13,12 @@ from typing import Any, Final
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model.control_record import ControlRecordType
-from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.conformance.cases import Case, Items, Refusal
-from kafkaspec.conformance.payloads import flipped
+from kafkaspec.conformance.payloads import flipped, seal
 from kafkaspec.conformance.protocol import RequestKind, record_of
 from kafkaspec.conformance.written import WrittenRecords
 from kafkaspec.errors import Reason
-from kafkaspec.layout.framing import LOG_FRAMING, checksum_of, field_of, field_position
+from kafkaspec.layout.framing import LOG_FRAMING, field_of, field_position
 from kafkaspec.layout.kinds import CURRENT, KINDS, MAGICS
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.encoding import encode, encode_marker
@@ -93,11 +92,7 @@ def sized(data: bytearray, *, sealed: bool = True) -> bytes:
     has_magic = len(data) >= LOG_FRAMING.up_to_magic
     kind = KINDS.get(data[LOG_FRAMING.up_to_magic - 1]) if has_magic else None
     if sealed and kind is not None:
-        checksum = checksum_of(kind.key)
-        at, size = start + checksum.position, field_of(kind.key, checksum.field).size
-        value = CHECKSUMS[checksum.algorithm](bytes(data[start + checksum.start :]))
-        if at + size <= len(data):
-            data[at : at + size] = value.to_bytes(size, "big")
+        seal(data, kind.key, start)
     return bytes(data)
 
 

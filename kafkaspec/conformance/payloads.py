@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.codecs import get_codec
 from kafkaspec.layout import names
-from kafkaspec.layout.framing import ENTRY
+from kafkaspec.layout.framing import ENTRY, checksum_of, field_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.encoding import encode
@@ -24,6 +25,15 @@ def entry_of(magic: int, codec: int, payload: bytes | None) -> bytes:
 def flipped(data: bytes) -> bytes:
     """Return bytes whose last bit is the other one."""
     return data[:-1] + bytes([data[-1] ^ 1])
+
+
+def seal(data: bytearray, type_key: str, start: int = 0) -> None:
+    """Store the right checksum of a structure that begins at ``start``, if its field is there."""
+    checksum = checksum_of(type_key)
+    at, size = start + checksum.position, field_of(type_key, checksum.field).size
+    value = CHECKSUMS[checksum.algorithm](bytes(data[start + checksum.start :]))
+    if at + size <= len(data):
+        data[at : at + size] = value.to_bytes(size, "big")
 
 
 def changed(data: bytes, values: Mapping[str, Any]) -> bytes:

@@ -14,9 +14,11 @@ from typing import Final
 from kafkaspec import compression
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.conformance.cases import Case, Refusal
-from kafkaspec.conformance.payloads import changed, entry_of
+from kafkaspec.conformance.payloads import changed, entry_of, seal
 from kafkaspec.conformance.protocol import RequestKind
 from kafkaspec.conformance.vectors import vector_cases
+from kafkaspec.layout import FieldLayout, names
+from kafkaspec.layout.framing import LOG_FRAMING
 from kafkaspec.layout.kinds import CURRENT, KINDS
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.encoding import encode
@@ -41,6 +43,7 @@ _LENGTHS: Final = ("len", "count")
 def resource_cases() -> Iterator[Case]:
     """Yield the cases, in order."""
     yield from _hostile_vectors()
+    yield from _hostile_sizes()
     yield from _hostile_counts()
     yield from _bombs()
     yield from _nested()
@@ -67,12 +70,39 @@ def _hostile_vectors() -> Iterator[Case]:
         if category == "structure" and isinstance(case.expected, Refusal):
             layout = LAYOUTS[case.extra["type"]]
             field = case.expected.path.rpartition("/")[2]
-            if any(each.id == field and each.derive in _LENGTHS for each in layout.fields):
+            if any(each.id == field and _has_length(each) for each in layout.fields):
                 hostile.add(of)
         if of in hostile and isinstance(case.expected, Refusal):
             name = of if category == "structure" else f"log/{of}"
-            bound = bound_of(case.data)
-            yield replace(case, id=RESOURCE + name, expected=Refusal(), most_memory=bound)
+            case = replace(
+                case, id=RESOURCE + name, expected=Refusal(), most_memory=bound_of(case.data)
+            )
+            yield case
+            if case.extra.get("type") == names.PRODUCER_SNAPSHOT_FILE:
+                data = bytearray(case.data)
+                seal(data, names.PRODUCER_SNAPSHOT_FILE)
+                yield replace(
+                    case, id=f"{RESOURCE}snapshot/{of.rpartition('/')[2]}", data=bytes(data),
+                    kind=RequestKind.PRODUCER_SNAPSHOT, extra={}, covers=(),
+                )  # fmt: skip
+
+
+def _has_length(field: FieldLayout) -> bool:
+    """Return whether a field is a count or length, or begins with one, as a nullable value does."""
+    inner = LAYOUTS[field.type].fields if field.type in LAYOUTS else ()
+    return any(each.derive in _LENGTHS for each in (field, *inner[:1]))
+
+
+def _hostile_sizes() -> Iterator[Case]:
+    """Yield entries whose sizes are negative, or larger than what follows."""
+    for magic in KINDS:
+        for name, size in (("-1", -1), ("minimum", -_MOST - 1), ("maximum", _MOST)):
+            data = bytearray(encode([Record(0, NO_TIMESTAMP, None, b"x")], magic=magic))
+            LOG_FRAMING.set_message_size(data, size)
+            why = f"An entry of magic {magic} whose size is {size}."
+            case = _case(f"size/{magic}.{name}", bytes(data), why)
+            # A broker's answer may end inside an entry, which a client then takes for the end.
+            yield replace(case, expected=Refusal(or_nothing=size > 0))
 
 
 def _hostile_counts() -> Iterator[Case]:

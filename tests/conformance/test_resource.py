@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from kafkaspec import compression
+from kafkaspec.checksum import CHECKSUMS
 from kafkaspec.conformance import memory
 from kafkaspec.conformance.process import BreakdownError, Testee
 from kafkaspec.conformance.protocol import CaseFailure
 from kafkaspec.conformance.resource import resource_cases
+from kafkaspec.layout.framing import checksum_of
+from kafkaspec.layout.kinds import MAGICS
+from kafkaspec.layout.names import PRODUCER_SNAPSHOT_FILE
 from tests.cli.helpers import lines, run
 
 pytestmark = pytest.mark.skipif(not memory.is_known(), reason="only Linux says the memory")
@@ -63,7 +67,8 @@ def test_memory_of_children_counts(testee: Testee) -> None:
 
 @pytest.mark.slow
 def test_the_cases_have_all_kinds() -> None:
-    """A bomb for each codec, depth for each magic with wrappers, and hostile counts and lengths."""
+    """A bomb for each codec, depth for each magic with wrappers, hostile counts, lengths, sizes of
+    entries of each magic, and counts of snapshots."""
     cases = list(resource_cases())
     ids = [case.id for case in cases]
     assert len(ids) == len(set(ids))
@@ -77,12 +82,41 @@ def test_the_cases_have_all_kinds() -> None:
     assert counts == set(compression.NAMES)
     logs = [case for case in cases if case.id.startswith("resource/log/")]
     assert {case.id.split("/")[3].partition(".")[0] for case in logs} >= {"num_headers", "len_key"}
+    sizes = {name.rpartition("/")[2] for name in ids if "/size/" in name}
+    assert sizes == {f"{m}.{size}" for m in MAGICS for size in ("-1", "minimum", "maximum")}
+    assert {name for name in ids if name.endswith("value.size.2147483647")} >= {
+        "resource/log/recordbatch.record/value.size.2147483647",
+        "resource/log/recordbatch.legacy_message/magic_0.value.size.2147483647",
+    }
+    snapshots = [case for case in cases if case.id.startswith("resource/snapshot/num_entries.")]
+    assert len(snapshots) > 5
+    checksum = checksum_of(PRODUCER_SNAPSHOT_FILE)
+    for case in snapshots:  # the checksum is right, so that the count is what a reader refuses
+        stored = case.data[checksum.position : checksum.start]
+        if len(stored) == checksum.start - checksum.position:
+            of = CHECKSUMS[checksum.algorithm](case.data[checksum.start :])
+            assert int.from_bytes(stored, "big") == of
     assert len(ids) - len(logs) > 100
     assert all(case.most_memory for case in cases)
     bomb = next(case for case in cases if case.id == "resource/bomb/gzip")
     payload = bomb.data[61:]
     pieces = compression.decompress_pieces(1, payload, magic=2, max_output=1 << 30)
     assert sum(map(len, pieces)) == 256 << 20
+
+
+def test_a_size_beyond_the_end_may_be_the_end_and_nothing_else() -> None:
+    """A broker's answer may end inside an entry."""
+    beyond, negative = (
+        next(case for case in resource_cases() if case.id == f"resource/size/2.{name}")
+        for name in ("maximum", "minimum")
+    )
+    for answer, fails in (
+        ({"error": "x"}, (0, 0)),
+        ({"records": []}, (0, 1)),
+        ({"records": [{}]}, (1, 1)),
+    ):
+        found = (case.expected.failure(answer, case.kind) for case in (beyond, negative))
+        assert [item is not None for item in found] == list(map(bool, fails))
 
 
 @pytest.mark.slow
