@@ -297,21 +297,24 @@ class Run:
 
     def by_level(self) -> dict[CaseLevel, LevelSums]:
         """Return the sums of every level."""
-        hello = self.hello
         counts: dict[CaseLevel, Counter[str]] = {level: Counter() for level in CaseLevel}
         for result in self.results:
-            case, word = result.case, result.outcome.value
-            if hello is not None and case.kind not in hello.kinds:
-                word = LevelState.NOT_SUPPORTED.value
-            elif (
-                hello is not None
-                and case.level is CaseLevel.COMPRESSION
-                and result.outcome is CaseOutcome.PASSED
-                and not case.codecs <= hello.compression
-            ):
-                word = CaseOutcome.SKIPPED.value
-            counts[case.level][word] += 1
+            counts[result.case.level][self.counted(result)] += 1
         return {level: _level_sums(counts[level]) for level in CaseLevel}
+
+    def counted(self, result: Result) -> CaseOutcome | LevelState:
+        """Return what a result counts as at its level."""
+        case, hello = result.case, self.hello
+        if hello is not None and case.kind not in hello.kinds:
+            return LevelState.NOT_SUPPORTED
+        if (
+            hello is not None
+            and case.level is CaseLevel.COMPRESSION
+            and result.outcome is CaseOutcome.PASSED
+            and not case.codecs <= hello.compression
+        ):
+            return CaseOutcome.SKIPPED
+        return result.outcome
 
     def by_category(self) -> dict[str, Counter[str]]:
         """Count results by outcome for each category, in the order of the cases."""

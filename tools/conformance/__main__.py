@@ -5,24 +5,30 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from datetime import date
+from typing import Any, Final
 
 import click
 
 from kafkaspec.cli.commands.conform import show_run
 from kafkaspec.cli.report import Reporter
 from kafkaspec.conformance.cases import Case
-from kafkaspec.conformance.goldens import golden_cases
+from kafkaspec.conformance.goldens import committed_cases, golden_cases
+from kafkaspec.conformance.made import made_cases
 from kafkaspec.conformance.process import Testee
 from kafkaspec.conformance.resource import resource_cases
-from kafkaspec.conformance.runner import CaseOutcome, Run, read_expected
+from kafkaspec.conformance.runner import CaseOutcome, Result, Run, read_expected
 from kafkaspec.conformance.vectors import vector_cases
 from tools.brokers.maven import MissingToolError, ToolError
 from tools.conformance import page
 from tools.conformance.adapters import ADAPTERS, GOLDEN, VERSIONS, Adapter
-from tools.conformance.faults import own_cases, shown
+from tools.conformance.faults import REPORTED, own_cases, shown
 from tools.conformance.kaitai import ROOT
 from tools.specgen.kaitai.emit import CompilerMissing
+
+_PUT: Final = (CaseOutcome.PASSED, CaseOutcome.FAILED, CaseOutcome.EXPECTED_FAILURE)
+"""What a case counts as that the decoder answered."""
 
 
 @click.command()
@@ -76,9 +82,11 @@ def main(
 
 
 def all_cases() -> list[Case]:
-    """Return the cases of the vectors, hostile ones, and those of the brokers of ``VERSIONS``."""
-    golden = [case for version in VERSIONS for case in golden_cases(GOLDEN / version)]
-    return [*vector_cases(), *resource_cases(), *golden]
+    """Return the cases that are made, hostile ones, and those of the brokers of ``VERSIONS``."""
+    cases = [*vector_cases(), *made_cases(), *resource_cases()]
+    for version in VERSIONS:
+        cases += [*golden_cases(GOLDEN / version), *committed_cases(GOLDEN / version)]
+    return cases
 
 
 def run_adapter(adapter: Adapter, cases: Sequence[Case]) -> Run:
@@ -104,7 +112,8 @@ def result_of(adapter: Adapter, run: Run) -> dict[str, Any]:
         "title": adapter.title,
         "version": run.hello.version,
         "specification": page.specification(),
-        "categories": run.summary()["categories"],
+        "date": date.today().isoformat(),
+        "levels": replace(run, results=_of_the_kit(run)).summary()["levels"],
         "classes": _classes(run),
         "expected": [
             {
@@ -119,17 +128,27 @@ def result_of(adapter: Adapter, run: Run) -> dict[str, Any]:
     }
 
 
+def _of_the_kit(run: Run) -> list[Result]:
+    """Return the results of the cases that every decoder gets."""
+    return [result for result in run.results if result.case.category != REPORTED]
+
+
 def _classes(run: Run) -> dict[str, dict[str, list[int]]]:
-    """Return by category and class how many cases passed, and how many were put."""
+    """Return by level and class how many cases passed, and how many were put; also for segments, by
+    the version of the broker, with those whose payload was given."""
     counts: dict[str, dict[str, Counter[bool]]] = {}
-    for result in run.results:
-        if result.outcome is not CaseOutcome.SKIPPED:
-            of = counts.setdefault(result.case.category, {})
-            passed = result.outcome is CaseOutcome.PASSED
-            of.setdefault(page.class_of(result.case), Counter())[passed] += 1
+    for result in _of_the_kit(run):
+        case, places = result.case, []
+        if run.counted(result) in _PUT:
+            places.append((case.level.value, page.class_of(case)))
+        if case.category == page.SEGMENTS and result.outcome in _PUT:
+            places.append((page.SEGMENTS, page.version_of(case)))
+        for level, name in places:
+            of = counts.setdefault(level, {}).setdefault(name, Counter())
+            of[result.outcome is CaseOutcome.PASSED] += 1
     return {
-        category: {name: [count[True], count.total()] for name, count in of.items()}
-        for category, of in counts.items()
+        level: {name: [count[True], count.total()] for name, count in of.items()}
+        for level, of in counts.items()
     }
 
 

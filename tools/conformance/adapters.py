@@ -31,6 +31,7 @@ class Adapter:
         language: in which it is written.
         folder: of its list of expected failures and of its faults, None if there is none.
         always: whether it runs when no decoder is named; CI lacks the tools of the others.
+        compiled: whether it is made from the specification.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Adapter:
     language: str
     folder: str | None = None
     always: bool = True
+    compiled: bool = False
 
     @property
     def expected(self) -> Path | None:
@@ -84,10 +86,17 @@ def _rust(name: str, title: str) -> Adapter:
     return Adapter(name, title, partial(clients.rust, name), "Rust", f"rust/{name}", always=False)
 
 
+def _stranger(language: str, command: Callable[[], list[str]]) -> Adapter:
+    name = language.lower()
+    return Adapter(name, f"decoder of the guide, {language}", command, language, name, always=False)
+
+
 def _kaitai(language: str, command: Callable[[], list[str]], *, always: bool = False) -> Adapter:
     name = language.lower().replace("c++", "cpp").replace("c#", "csharp")
     title = f"Kaitai Struct, {language}"
-    return Adapter(f"kaitai-{name}", title, command, language, f"kaitai_{name}", always)
+    return Adapter(
+        f"kaitai-{name}", title, command, language, f"kaitai_{name}", always, compiled=True
+    )
 
 
 ADAPTERS: Final = (
@@ -110,6 +119,8 @@ ADAPTERS: Final = (
     _rust("krabka", "krabka-protocol (crabka)"),
     _rust("rskafka", "rskafka"),
     Adapter("ruby-kafka", "ruby-kafka", clients.ruby_kafka, "Ruby", "ruby_kafka", always=False),
+    _stranger("Perl", clients.perl),
+    _stranger("Tcl", clients.tcl),
     _kaitai("Java", kaitai.java, always=True),
     _kaitai("JavaScript", kaitai.javascript, always=True),
     _kaitai("Go", kaitai.go),

@@ -20,7 +20,7 @@ from tools.brokers.maven import (
     run,
 )
 from tools.brokers.versions import by_name
-from tools.conformance.kaitai import BUILD, GSON
+from tools.conformance.kaitai import BUILD, GSON, brief
 
 _HERE: Final = Path(__file__).parent
 _GEMS: Final = {"ruby-kafka": "1.5.0", "digest-crc": "0.7.0"}
@@ -74,7 +74,7 @@ def go(name: str) -> list[str]:
         find_tool("go", "Go"), "build", "-mod=readonly", "-trimpath",
         "-o", str(program), f"./{name}", cwd=_HERE / "go",
     )  # fmt: skip
-    return _brief(program)
+    return brief(program)
 
 
 def rust(name: str) -> list[str]:
@@ -86,13 +86,17 @@ def rust(name: str) -> list[str]:
         "--ignore-rust-version", "--target-dir", str(target), "--bin", name,
         cwd=_HERE / "rust",
     )  # fmt: skip
-    return _brief(target / "release" / name)
+    return brief(target / "release" / name)
 
 
-def _brief(program: Path) -> list[str]:
-    """Return the command of a program of whose errors the first line is shown: why, not where."""
-    script = '"$0" 2>"$0.errors"; code=$?; head -n 1 "$0.errors" >&2; exit $code'
-    return [find_tool("sh", "a shell"), "-c", script, str(program)]
+def perl() -> list[str]:
+    """Return the command of the testee in Perl, which is a decoder by itself. Needs Perl."""
+    return [find_tool("perl", "Perl"), str(_HERE / "perl" / "testee.pl")]
+
+
+def tcl() -> list[str]:
+    """Return the command of the testee in Tcl, likewise. Needs Tcl."""
+    return [find_tool("tclsh", "Tcl"), str(_HERE / "tcl" / "testee.tcl")]
 
 
 def ruby_kafka() -> list[str]:

@@ -2,7 +2,8 @@
 
 ``faults.toml`` of a decoder has one table for each reason in the ``expected.txt`` beside it. The
 bytes are those of a case, so that nobody types them twice; where all its cases are long, the table
-has a separate short log.
+has a separate short log. Each is of a kind of ``kinds.toml``, and the rule of the kind says for all
+decoders whether it is a fault.
 """
 
 from __future__ import annotations
@@ -23,12 +24,84 @@ REPORTED: Final = "reported"
 """Category of bytes that are not a case of the kit."""
 
 
-class FaultKind(StrEnum):
+class Verdict(StrEnum):
     """Whether it has to be repaired."""
 
     FAULT = "fault"
     CHOICE = "choice"
-    """They decided so, or their language did; no data of Kafka's own clients is misread."""
+
+
+class Rule(StrEnum):
+    """Why a difference is a fault, or is none; the page prints ``RULES``."""
+
+    MISREAD = "misread"
+    MADE_UP = "made-up"
+    RESOURCES = "resources"
+    NOT_OFFERED = "not-offered"
+    STRICTER = "stricter"
+    LENIENT = "lenient"
+    IN_PROPORTION = "in-proportion"
+
+
+RULES: Final = {
+    Rule.MISREAD: (
+        Verdict.FAULT,
+        "Data that a client or a broker of any release writes is lost, refused or read as other"
+        " data, and the decoder offers its format.",
+    ),
+    Rule.MADE_UP: (
+        Verdict.FAULT,
+        "Of bytes that no one writes, the decoder gives out what they do not hold, or leaves out"
+        " what they hold without an error.",
+    ),
+    Rule.RESOURCES: (
+        Verdict.FAULT,
+        "The decoder ends, does not answer, or takes time or memory that neither the bytes nor what"
+        " they decompress to bound.",
+    ),
+    Rule.NOT_OFFERED: (Verdict.CHOICE, "It refuses a format that it does not offer."),
+    Rule.STRICTER: (Verdict.CHOICE, "It refuses bytes that Kafka takes, and that no one writes."),
+    Rule.LENIENT: (
+        Verdict.CHOICE,
+        "It takes bytes that Kafka refuses, or bits that Kafka drops, that no one writes, and gives"
+        " out what they hold.",
+    ),
+    Rule.IN_PROPORTION: (
+        Verdict.CHOICE,
+        "It takes memory for what the bytes decompress to, where Kafka reads piece by piece.",
+    ),
+}
+"""The verdict by each rule, and what it says. The rules are in this order: the first that holds
+counts."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of difference, of which any decoder can have some.
+
+    Attributes:
+        name: its name.
+        rule: why it is a fault or a choice.
+        title: what such decoders do.
+    """
+
+    name: str
+    rule: Rule
+    title: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it has to be repaired."""
+        return RULES[self.rule][0]
+
+
+def _kinds() -> dict[str, Kind]:
+    tables = tomllib.loads((Path(__file__).parent / "kinds.toml").read_text(encoding="utf-8"))
+    return {name: Kind(name, Rule(of["rule"]), of["title"]) for name, of in tables.items()}
+
+
+KINDS: Final = _kinds()
+"""The kinds by their names."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +110,7 @@ class Fault:
 
     Attributes:
         title: the reason, as in the list of expected failures.
-        kind: fault or choice.
+        kind: what it is, for any decoder.
         kafka: what Kafka does.
         source: where, in Kafka's source.
         case: id of the case that shows it best.
@@ -45,7 +118,7 @@ class Fault:
     """
 
     title: str
-    kind: FaultKind
+    kind: Kind
     kafka: str
     source: str
     case: str
@@ -59,16 +132,16 @@ def read_faults(path: Path) -> list[Fault]:
         OSError: the file cannot be read.
         ValueError: it does not have the form.
     """
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
     found = []
-    for kind, of in tables.items():
-        for table in of:
-            own = None
-            if "hex" in table:
-                table["case"] = f"{REPORTED}/{path.parent.name}/{table['case']}"
-                data = bytes.fromhex(table.pop("hex"))
-                own = Case(table["case"], RequestKind.LOG, data, _expected(table))
-            found.append(Fault(kind=FaultKind(kind), own=own, **table))
+    for table in tomllib.loads(path.read_text(encoding="utf-8"))["difference"]:
+        own = None
+        if (kind := KINDS.get(table.pop("kind"))) is None:
+            raise ValueError(f"{path}: {table['title']}: no such kind")
+        if "hex" in table:
+            table["case"] = f"{REPORTED}/{path.parent.name}/{table['case']}"
+            data = bytes.fromhex(table.pop("hex"))
+            own = Case(table["case"], RequestKind.LOG, data, _expected(table))
+        found.append(Fault(kind=kind, own=own, **table))
     return found
 
 

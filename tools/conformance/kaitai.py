@@ -94,7 +94,7 @@ def go() -> list[str]:
         encoding="utf-8",
     )
     run(find_tool("go", "Go"), "build", "-o", "testee", cwd=build)
-    return [str(build / "testee"), str(build / "types.json")]
+    return brief(build / "testee", str(build / "types.json"))
 
 
 def csharp() -> list[str]:
@@ -141,6 +141,12 @@ def _cpp_type(layout: TypeLayout) -> str:
         f"out += '{{'; {write} out += '}}';" if layout.form is not Form.SCALAR else "VALUE(value)"
     )
     return f'type<{of}>("{layout.key}", {maker}, [](Text& out, auto* v) {{ {write} }});\n'
+
+
+def brief(program: Path, *arguments: str) -> list[str]:
+    """Return the command of a program of whose errors the first line is shown: why, not where."""
+    script = '"$0" "$@" 2>"$0.errors"; code=$?; head -n 1 "$0.errors" >&2; exit $code'
+    return [find_tool("sh", "a shell"), "-c", script, str(program), *arguments]
 
 
 # -- what all of them need -------------------------------------------------------------------------

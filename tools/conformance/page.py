@@ -6,13 +6,16 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Final
 
 from kafkaspec.cli.console import count_text
-from kafkaspec.conformance.cases import CATEGORIES, Case
+from kafkaspec.conformance.cases import Case
+from kafkaspec.conformance.levels import CaseLevel
 from kafkaspec.conformance.protocol import RequestKind
+from kafkaspec.conformance.runner import LevelState, LevelSums
 from tools.conformance.adapters import ADAPTERS, VERSIONS, Adapter
-from tools.conformance.faults import REPORTED, Fault, FaultKind
+from tools.conformance.faults import KINDS, REPORTED, RULES, Fault, Rule, Verdict
 from tools.conformance.kaitai import ROOT
 from tools.quirks import MENTION, link
 
@@ -20,11 +23,10 @@ RESULTS: Final = Path(__file__).parent / "results"
 GENERATED: Final = ROOT / "generated" / "__init__.py"
 PAGE: Final = ROOT / "docs" / "conformance.md"
 
+_WIDTH: Final = 100
 MENTION_BRACKETS: Final = re.compile(rf" \({MENTION.pattern}\)")
-COLUMNS: Final = (*CATEGORIES, "resource")
-"""The categories of the first table."""
-BY_CLASS: Final = ("record", "segment", "resource")
-"""The categories that also have a table by class."""
+SEGMENTS: Final = "segment"
+"""The category of files that brokers wrote, which has a table by the version of the broker."""
 
 _HEAD = """\
 <!-- Made by `make conformance` from tools/conformance. DO NOT EDIT. -->
@@ -35,20 +37,42 @@ Who reads Kafka's files as Kafka does? `make conformance` puts the cases of [kaf
 conform](guide/conform.md#cases) to the decoders below, each in the version given. Every number is a
 result of that run. The segments come from brokers {versions}.
 
-{decoders} decoders in {languages} languages are judged here: {named}. They show
-[{faults} faults](#faults) and [{choices} choices](#choices-that-are-not-faults).
+{decoders} decoders in {languages} languages are judged here: {named}.
+They show [{faults} faults](#faults) and [{choices} choices](#choices-that-are-not-faults).
+
+## By level
 """
 
 _LEGEND = """\
-Each cell says how many cases passed, of those that the decoder was given. A dash means that the
-decoder does not read such files or does not verify checksums. `structure` asks for single types of
-the specification, without decompression and checksums; client libraries have no interface for that.
-The Kaitai decoders do not decompress: they are given the decompressed payload and parse that.
-`resource` bounds [memory and time](guide/conform.md).
+The [levels](guide/conform.md) say what a decoder can do. Each cell says how many cases of the level
+passed, of those that the decoder answered. "Passed" is a level all of whose cases passed. "Not
+offered" is a level of which the decoder answers none: client libraries have no interface for
+indexes, for single types of the specification such as `messages`, or for the transactions of a
+whole partition. A case counts as skipped if the decoder says that it does not support it, does not
+verify checksums, or was given the payload because it does not decompress, like all decoders of
+Kaitai. A level is passed with the kinds of requests that the decoder reads; [the tables by
+case](#by-level-and-case) say which. Cases that show a fault of one decoder only, those named
+`reported`, do not count.
 
-Some decoders are not here. NuGet, RubyGems, Packagist, CPAN and Hex were out of reach where this
-page was made: no client in C#, PHP, Perl or Erlang was judged, and ruby-kafka came from its
-repository.
+Each answer of `resource` has bounds: 10 seconds, and 64 MiB and 24 bytes for each byte of the case
+beyond the memory that the process had before, so that what a JVM or Node.js has from its start does
+not count. Its cases are hostile counts, sizes, depths and bombs.
+
+The results are of the day in the last column. NuGet, RubyGems, Packagist, CPAN and Hex could not be
+reached on 2026-11-26: no client in C#, PHP, Perl or Erlang was judged, and ruby-kafka came from its
+repository. The decoders in Perl and Tcl are not clients: they were written from [the
+guide](guide/conform.md#a-testee-in-60-lines) and the pages of the formats.
+"""
+
+_RULE = """\
+## The rule
+
+Each difference from Kafka's own classes is of a kind, and each kind falls under one of these rules,
+for all decoders alike. The first that holds counts.
+
+{rules}
+
+{kinds}
 """
 
 _FAULTS = """\
@@ -63,8 +87,7 @@ case that passes, or that fails in another way, is an error.
 _CHOICES = """\
 ## Choices that are not faults
 
-What differs here is decided by the project or its language, or concerns bytes that no client writes
-and that are refused or read without harm.
+What differs here is of a kind that [the rule](#the-rule) calls a choice.
 """
 
 _LIMITS = """\
@@ -127,11 +150,25 @@ def store(result: dict[str, Any]) -> None:
 
 
 def class_of(case: Case) -> str:
-    """Return the class of a case in its category: a version, a type, or a way to be hostile."""
+    """Return the class of a case in its level: a codec, a kind of file, or a way to be hostile."""
     parts = case.id.split("/")
     if case.kind is RequestKind.TYPE:
         return "types"
-    return parts[1].rpartition(".")[2] if case.category == "record" else parts[1]
+    match case.level:
+        case CaseLevel.TRANSACTIONS | CaseLevel.INDEXES:
+            return case.kind.value
+        case CaseLevel.COMPRESSION:
+            return next(iter(case.codecs)) if len(case.codecs) == 1 else "several"
+        case CaseLevel.WRITING:
+            return str(case.extra["compression"])
+        case CaseLevel.RESOURCE:
+            return parts[1]
+    return parts[1].rpartition(".")[2] if case.category == "record" else case.category
+
+
+def version_of(case: Case) -> str:
+    """Return the version of the broker that wrote a segment."""
+    return case.id.split("/")[1]
 
 
 def specification() -> str:
@@ -146,39 +183,39 @@ def render(results: list[dict[str, Any]]) -> str:
     adapters = {adapter.name: adapter for adapter in ADAPTERS}
     judged = [adapters[result["adapter"]] for result in results]
     kinds = {
-        kind: [
-            (result, adapter, [fault for fault in adapter.faults if fault.kind is kind])
+        verdict: [
+            (result, adapter, [fault for fault in adapter.faults if fault.kind.verdict is verdict])
             for result, adapter in zip(results, judged, strict=True)
         ]
-        for kind in FaultKind
+        for verdict in Verdict
     }
-    numbers = {kind: sum(len(faults) for *_, faults in of) for kind, of in kinds.items()}
+    numbers = {verdict: sum(len(faults) for *_, faults in of) for verdict, of in kinds.items()}
     languages = list(dict.fromkeys(adapter.language for adapter in judged))
     head = _HEAD.format(
         versions=", ".join(VERSIONS), decoders=len(judged), languages=len(languages),
-        named=", ".join(languages), faults=numbers[FaultKind.FAULT],
-        choices=numbers[FaultKind.CHOICE],
+        named=", ".join(languages), faults=numbers[Verdict.FAULT],
+        choices=numbers[Verdict.CHOICE],
     )  # fmt: skip
-    parts = [head, _table(results), _LEGEND, *_tables_by_class(results)]
-    for kind, text in ((FaultKind.FAULT, _FAULTS), (FaultKind.CHOICE, _CHOICES)):
+    parts = [head, _table(results), _LEGEND, "## By level and case\n", *_tables_by_class(results)]
+    parts.append(_rule(judged))
+    for verdict, text in ((Verdict.FAULT, _FAULTS), (Verdict.CHOICE, _CHOICES)):
         parts.append(text)
-        parts += [_of_decoder(*item) for item in kinds[kind] if item[2]]
+        parts += [_of_decoder(*item) for item in kinds[verdict] if item[2]]
     parts.append(_LIMITS.format(issues=_ISSUES, runs=_runs(results)))
     return "\n".join(parts)
 
 
 def _tables_by_class(results: list[dict[str, Any]]) -> Iterator[str]:
-    yield "## By case class\n"
-    for category in BY_CLASS:
-        rows = [(result, result["classes"].get(category, {})) for result in results]
+    for level in (*CaseLevel, SEGMENTS):
+        rows = [(result, result["classes"].get(level, {})) for result in results]
         names = list(dict.fromkeys(name for _, of in rows for name in of))
         lines = [
-            f"| {category} | " + " | ".join(f"`{name}`" for name in names) + " |",
+            f"| {level} | " + " | ".join(f"`{name}`" for name in names) + " |",
             "|---|" + "---:|" * len(names),
         ]
         for result, of in rows:
             if of:
-                cells = [f"{of[name][0]} of {of[name][1]}" if name in of else "-" for name in names]
+                cells = [_of(*of[name]) if name in of else "-" for name in names]
                 lines.append(f"| {result['title']} | " + " | ".join(cells) + " |")
         yield "\n".join([*lines, ""])
 
@@ -220,13 +257,15 @@ def _wrap(text: str) -> Iterator[str]:
 
 
 def _runs(results: list[dict[str, Any]]) -> str:
-    """Return which specification those read that CI does not run."""
-    rare = {adapter.name for adapter in ADAPTERS if not adapter.always}
+    """Return which specification those were compiled from that CI does not run, "" for none."""
+    rare = {a.name: a.language for a in ADAPTERS if a.compiled and not a.always}
     by_hash: dict[str, list[str]] = {}
     for result in results:
         if result["adapter"] in rare:
-            language = result["title"].rpartition(" ")[2]
-            by_hash.setdefault(result["specification"], []).append(language)
+            of = by_hash.setdefault(result["specification"], [])
+            of.append(rare[result["adapter"]])
+    if not by_hash:
+        return ""
     runs = [f"{', '.join(names)} with `{of}`" for of, names in sorted(by_hash.items())]
     return (
         "Results that CI does not check are of the specification with this hash, which\n"
@@ -236,16 +275,39 @@ def _runs(results: list[dict[str, Any]]) -> str:
 
 def _table(results: list[dict[str, Any]]) -> str:
     lines = [
-        "| decoder | version | " + " | ".join(COLUMNS) + " |",
-        "|---|---|" + "---:|" * len(COLUMNS),
+        "| decoder | version | " + " | ".join(CaseLevel) + " | judged |",
+        "|---|---|" + "---:|" * len(CaseLevel) + "---|",
     ]
     for result in results:
-        cells = [_cell(result["categories"].get(category, {})) for category in COLUMNS]
-        lines.append(f"| {result['title']} | {result['version']} | " + " | ".join(cells) + " |")
+        cells = (_cell(result["levels"][level]) for level in CaseLevel)
+        parts = (result["title"], result["version"], *cells, result["date"])
+        lines.append(f"| {' | '.join(parts)} |")
     return "\n".join([*lines, ""])
 
 
-def _cell(counts: dict[str, int]) -> str:
-    passed = counts.get("passed", 0)
-    put = passed + counts.get("failed", 0) + counts.get("expected_failure", 0)
-    return f"{passed:,} of {put:,}" if put else "-"
+def _cell(sums: LevelSums) -> str:
+    if sums["state"] == LevelState.NOT_SUPPORTED:
+        return "not offered"
+    put = sums["passed"] + sums["failed"] + sums["expected_failure"]
+    text = _of(sums["passed"], put)
+    if sums["skipped"]:
+        text += f", {sums['skipped']:,} skipped"
+    return f"**passed**, {text}" if sums["state"] == LevelState.PASSED else text
+
+
+def _of(passed: int, put: int) -> str:
+    return f"{passed:,} of {put:,}"
+
+
+def _rule(judged: list[Adapter]) -> str:
+    """Return the rules, and the kinds of differences with the decoders that have some."""
+    rules = [
+        fill(f"- **{verdict}, {rule}.** {text}", _WIDTH, subsequent_indent="  ")
+        for rule, (verdict, text) in RULES.items()
+    ]
+    lines = ["| kind | verdict | rule | decoders |", "|---|---|---|---|"]
+    for kind in sorted(KINDS.values(), key=lambda kind: list(Rule).index(kind.rule)):
+        names = [a.title for a in judged if any(fault.kind is kind for fault in a.faults)]
+        title = link(kind.title[0].upper() + kind.title[1:])
+        lines.append(f"| {title} | {kind.verdict} | {kind.rule} | {'; '.join(names)} |")
+    return _RULE.format(rules="\n".join(rules), kinds="\n".join(lines))

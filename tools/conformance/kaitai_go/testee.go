@@ -15,10 +15,15 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/kaitai-io/kaitai_struct_go_runtime/kaitai"
 	"kafkaspec/spec"
 )
+
+// What Linux promises beyond its memory, and does not give before it is written, would otherwise
+// decide what becomes of an allocation of any size.
+const mostAddresses = 2 << 30
 
 type layout struct {
 	Scalar     bool
@@ -54,6 +59,10 @@ func main() {
 	for key, constructor := range constructors {
 		keys[reflect.TypeOf(constructor).Out(0)] = key
 	}
+	limit := syscall.Rlimit{Cur: mostAddresses, Max: mostAddresses}
+	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &limit); err != nil {
+		panic(err)
+	}
 	input := bufio.NewReader(os.Stdin)
 	output := bufio.NewWriter(os.Stdout)
 	for {
@@ -77,8 +86,7 @@ func answer(request given) (found object) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			found = object{"error": fmt.Sprint(reason)}
-			// The runtime takes what a size says before it looks what is left: up to 4 GiB.
-			debug.FreeOSMemory()
+			debug.FreeOSMemory() // the runtime takes what a size says before it looks what is left
 		}
 	}()
 	switch request.Kind {
