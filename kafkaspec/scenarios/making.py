@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.options import one_of
+from kafkaspec.scenarios.cluster import cluster
 from kafkaspec.scenarios.compaction import compaction
 from kafkaspec.scenarios.damage import damage
 from kafkaspec.scenarios.groups import groups
@@ -26,6 +27,7 @@ SCENARIOS: Final[Mapping[str, Callable[[ScenarioPlan], None]]] = {
     "retention": retention,
     "damage": damage,
     "groups": groups,
+    "cluster": cluster,
     "legacy": legacy,
 }
 """The function that plans each scenario."""

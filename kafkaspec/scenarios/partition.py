@@ -96,6 +96,7 @@ class MadePartition:
         crashed: whether its broker did not stop cleanly: its last segment was not flushed.
         epoch: leader epoch of new batches.
         epoch_starts: start offsets by leader epoch.
+        others: other files in its directory, by name.
         facts: what else is true of it, for ``expected.json``.
     """
 
@@ -113,6 +114,7 @@ class MadePartition:
     crashed: bool = False
     epoch: int = 0
     epoch_starts: dict[int, int] = field(default_factory=dict)
+    others: dict[str, bytes] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -303,11 +305,13 @@ class MadePartition:
                 for batch in batches:
                     writer.append(batch.data, together=True)
         if self.crashed:
-            name = names.SegmentName(self.end, names.PRODUCER_SNAPSHOT)
-            (directory / name.sibling(names.PRODUCER_SNAPSHOT)).unlink()
+            snapshot = names.SegmentName(self.end, names.PRODUCER_SNAPSHOT)
+            (directory / snapshot.sibling(names.PRODUCER_SNAPSHOT)).unlink()
         for base in self.dropped:
             for path in directory.glob(f"{names.SegmentName(base, '').sibling('')}.*"):
                 path.unlink()
+        for name, data in self.others.items():
+            (directory / name).write_bytes(data)
         entries = [EpochEntry(epoch, start) for epoch, start in self.epochs]
         if entries:
             (directory / names.LEADER_EPOCHS).write_bytes(

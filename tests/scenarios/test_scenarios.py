@@ -14,7 +14,7 @@ import pytest
 import kafkaspec as ks
 from kafkaspec.analysis.findings import Finding, Severity
 from kafkaspec.codecs import codec_names
-from kafkaspec.files.checkpoints import leader_epoch_checkpoint
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint, quorum_state
 from kafkaspec.forensics.cleaner.compaction import compaction
 from kafkaspec.forensics.cleaner.settings import Settings
 from kafkaspec.forensics.cleaner.view import LogView
@@ -281,6 +281,35 @@ def test_groups(made: dict[str, Made]) -> None:
         name: {"state": row["state"], "members": members.get(name, []), "generation": row["epoch"]}
         for name, row in groups.items()
     } == facts["groups"]
+
+
+def test_the_cluster_that_the_controllers_describe(made: dict[str, Made]) -> None:
+    ((path, facts),) = made["cluster"].partitions()
+    wanted, top = facts["cluster"], path.parent
+    assert facts["log_start_offset"] > 0
+    assert wanted["removed_topics"]
+    assert len(facts["elections"]) > 1
+    (said,) = rows("cluster", "cluster", top)
+    assert (said["snapshot"], said["end_offset"]) == (facts["snapshot"], facts["log_end_offset"])
+    assert said["leader"] == facts["leader"]
+    for kind, listed in (
+        ("feature", "features"), ("topic", "topics"), ("partition", "partitions"),
+        ("config", "configs"),
+    ):  # fmt: skip
+        found = rows(kind, "cluster", top)
+        assert sorted(found, key=str) != []
+        keys = wanted[listed][0]
+        given = [{key: row[key] for key in keys} for row in found]
+        assert sorted(given, key=str) == sorted(wanted[listed], key=str), kind
+    state = quorum_state.read(path / "quorum-state")
+    assert (state.leader_id, state.leader_epoch) == (
+        facts["leader"], facts["leader_epochs"][-1]["epoch"]
+    )  # fmt: skip
+    # The snapshot alone says what was true where it ends.
+    early = {row["name"] for row in rows("topic", "cluster", path / facts["snapshot"])}
+    late = {each["name"] for each in wanted["topics"]} | {*wanted["removed_topics"]}
+    assert early
+    assert early <= late
 
 
 @pytest.mark.slow
