@@ -8,3 +8,5 @@ FINDINGS = 1
 """Something is wrong or missing, was not found, or is among other files and cannot be read."""
 USAGE = 2
 """Not done: wrong usage, a PATH of which nothing can be read, or no output. The highest counts."""
+REFUSED = 3
+"""Not done, though all could be read: somebody has to decide something first."""

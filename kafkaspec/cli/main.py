@@ -45,6 +45,7 @@ _SECTIONS = {
         "remote": "Show segments in remote storage, and copies that never finished.",
     },
     "What happened, and how to get it back": {
+        "restore": "Give a cluster back from the log directories that are left.",
         "salvage": "Get back the intact batches of damaged logs.",
         "doctor": "Predict whether a broker starts, and what the start costs.",
         "transactions": "Show transactions, and those that hang.",

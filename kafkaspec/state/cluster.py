@@ -16,7 +16,6 @@ from kafkaspec._generated.python.model.control_record import (
     UnknownControlRecord,
     VotersRecord,
 )
-from kafkaspec._generated.python.model.enumeration import ConfigResourceType
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
@@ -26,7 +25,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
 from kafkaspec.policy import OnError, report
 from kafkaspec.state.framed import COLUMNS, Change, LeftOut, by_api_key
-from kafkaspec.state.image import ClusterKind, Image, Watch
+from kafkaspec.state.image import Image, Watch
 
 
 @dataclass
@@ -115,11 +114,7 @@ def topic_configs(log: Partition) -> dict[str, dict[str, str]]:
     Raises:
         KafkaSpecError: it cannot be read.
     """
-    found: dict[str, dict[str, str]] = {}
-    for fields in read_cluster(log).image.items[ClusterKind.CONFIG].values():
-        if fields["resource_type"] == ConfigResourceType.TOPIC:
-            found.setdefault(fields["resource_name"], {})[fields["name"]] = fields["value"]
-    return found
+    return read_cluster(log).image.topic_configs()
 
 
 def _told(cluster: Cluster) -> Cluster:

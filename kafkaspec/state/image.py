@@ -187,6 +187,14 @@ class Image:
         topic = self.items[ClusterKind.TOPIC].get((topic_id,))
         return None if topic is None else topic["name"]
 
+    def topic_configs(self) -> dict[str, dict[str, str]]:
+        """Return what is set for topics, by topic and name."""
+        found: dict[str, dict[str, str]] = {}
+        for fields in self.items[ClusterKind.CONFIG].values():
+            if fields["resource_type"] == ConfigResourceType.TOPIC:
+                found.setdefault(fields["resource_name"], {})[fields["name"]] = fields["value"]
+        return found
+
 
 _Rule = Callable[[Image, FrameValue], None]
 Watch = Callable[[Image, Change], None]

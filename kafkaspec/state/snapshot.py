@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,19 +16,16 @@ from kafkaspec._generated.python.model.control_record import (
     SnapshotHeaderRecord,
     VotersRecord,
 )
-from kafkaspec.arrow.messages.arrays import array_type, encode_array, message_table
-from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.errors import Reason, make_error
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.layout.names import SCHEMA_VERSION, TAGGED_FIELDS
 from kafkaspec.log.control import encode_control
 from kafkaspec.log.encoding import encode
 from kafkaspec.messages.lookup import by_id, by_name
-from kafkaspec.messages.tables import ColumnLayout
 from kafkaspec.model import Record
 from kafkaspec.output.atomic import file_aside, writing
 from kafkaspec.state.image import ClusterKind, Fields, Image
-from kafkaspec.tables.json_values import array_of
+from kafkaspec.state.message_bytes import message_bytes
 
 KRAFT_VERSION_RANGE: Final = (0, 1)
 """Levels of ``kraft.version`` that a voter is said to support: all there are."""
@@ -124,57 +120,12 @@ def image_records(image: Image) -> Iterator[bytes]:
         if kind is ClusterKind.OTHER:
             for item in fields:
                 if by_name(item["record"]):
-                    yield from metadata_records(item["record"], [item["fields"]])
+                    yield from message_bytes(item["record"], [item["fields"]])
         elif kind is ClusterKind.PRODUCER_IDS:
             none = {"broker_id": -1, "broker_epoch": -1}
-            yield from metadata_records(by_id(kind.message).name, [none | each for each in fields])
+            yield from message_bytes(by_id(kind.message).name, [none | each for each in fields])
         elif kind.message:
-            yield from metadata_records(by_id(kind.message).name, fields)
-
-
-def metadata_records(name: str, items: Sequence[Fields]) -> list[bytes]:
-    """Return the values of records of ``__cluster_metadata`` of one type.
-
-    Args:
-        name: Kafka's name of the message, ``TopicRecord``.
-        items: fields of each, as ``read_cluster`` gives them. One that is not there, or None, has
-            its default, or is absent.
-
-    Raises:
-        KafkaSpecError: ``unencodable``: fields do not fit the message, or no version has them all.
-    """
-    layout = by_name(name)[0]
-    kind = array_type(name)
-    low, high = layout.versions
-    items = list(map(partial(_without_defaults, message_table(layout.id).layout.root), items))
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for row, item in enumerate(items):
-        present = tuple(sorted(each for each, value in item.items() if value is not None))
-        groups.setdefault(present, []).append(row)
-    made = [b""] * len(items)
-    for rows in groups.values():
-        for version in range(low, high + 1):
-            values = [{**items[row], SCHEMA_VERSION: version} for row in rows]
-            try:
-                data = encode_array(name, array_of(values, kind))
-            except KafkaSpecError:
-                if version == high:
-                    raise
-                continue
-            for row, value in zip(rows, data.to_pylist(), strict=True):
-                made[row] = value
-            break
-    return made
-
-
-def _without_defaults(root: ColumnLayout, item: Fields) -> Fields:
-    """Return fields without those that a tagged field has anyhow, as Kafka's classes write them."""
-    dropped = {
-        column.name
-        for column in root.children
-        if column.paths[0][0] == TAGGED_FIELDS and item.get(column.name) == column.default
-    }
-    return {name: value for name, value in item.items() if name not in dropped}
+            yield from message_bytes(by_id(kind.message).name, fields)
 
 
 def _voter(fields: Fields) -> RegisteredVoter:

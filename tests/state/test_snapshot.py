@@ -13,7 +13,8 @@ from kafkaspec.messages.decoding import decode_message
 from kafkaspec.messages.lookup import by_id
 from kafkaspec.state.cluster import read_cluster
 from kafkaspec.state.image import ClusterKind, differences
-from kafkaspec.state.snapshot import image_records, metadata_records, write_snapshot
+from kafkaspec.state.message_bytes import message_bytes
+from kafkaspec.state.snapshot import image_records, write_snapshot
 from tests.goldens import GOLDEN
 from tests.state.test_cluster import LOGS
 
@@ -64,7 +65,7 @@ def test_the_lowest_version_that_has_all_fields_is_written() -> None:
     }  # fmt: skip
     placed = fields | {"directories": ["imAKWOH8TPa7Oemzfz-pNw"]}
     ranked = placed | {"eligible_leader_replicas": [1]}
-    made = metadata_records("PartitionRecord", [ranked, fields, placed, fields])
+    made = message_bytes("PartitionRecord", [ranked, fields, placed, fields])
     found = [decode_message("PartitionRecord", each).value.schema_version for each in made]
     assert found[1:] == [0, 1, 0]
     assert found[0] >= 1
@@ -79,7 +80,7 @@ def test_what_no_record_can_hold_is_refused(tmp_path: Path) -> None:
     assert caught.value.reason is Reason.UNENCODABLE
     assert not list(tmp_path.iterdir())
     with pytest.raises(KafkaSpecError, match="unknown field 'nam'; there are name, "):
-        metadata_records("TopicRecord", [{"nam": "a", "topic_id": "nUfdBeJDRum7Oz38TYeyxA"}])
+        message_bytes("TopicRecord", [{"nam": "a", "topic_id": "nUfdBeJDRum7Oz38TYeyxA"}])
 
 
 def test_a_snapshot_is_not_replaced(tmp_path: Path) -> None:

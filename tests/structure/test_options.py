@@ -55,6 +55,7 @@ OTHER_WORDS = {
     "--offset: explain": "find shows the record, explain the batch around it",
     "--on-value-error: spark export": "the library has the default",
     "--output: compaction, convert, export, index, redact, salvage, schemas": "what is written",
+    "--output: restore": "the same",
     "--output: spark compaction, spark export": "the same",
     "--output: spark messages, spark stats, spark verify": "the same",
     "--profile: compaction, spark compaction": "the versions that it has",

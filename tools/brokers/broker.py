@@ -87,6 +87,7 @@ class Broker:
         work: its directory.
         bootstrap: where it is reached when it runs.
         metadata: where its topics are kept: the address of ZooKeeper, or its own.
+        controller: where its controller listens, of KRaft.
         secured: where it is reached with SASL, if its settings enable that.
         logs: its log directory.
         second: the node that joined last and runs, or None.
@@ -109,7 +110,7 @@ class Broker:
         self._command = java_command(work, class_path(version), version.jvm_flags)
         port, other, secured = free_ports(3)
         self.secured = f"{LOOPBACK}:{secured}" if _SASL in self.settings else None
-        self._controller = f"{LOOPBACK}:{other}"
+        self.controller = f"{LOOPBACK}:{other}"
         self.second: Node | None = None
         self._kafka = self._server("kafka", "kafka.Kafka", port)
         self._servers = [self._kafka]
@@ -117,7 +118,7 @@ class Broker:
         if version.mode is Mode.ZOOKEEPER:
             self._configure_zookeeper(other)
         else:
-            place = self._place(0, self.bootstrap, self._controller, self.logs)
+            place = self._place(0, self.bootstrap, self.controller, self.logs)
             if self.secured:
                 place["listeners"] += f",SASL://{self.secured}"
                 place["listener.security.protocol.map"] += ",SASL:SASL_PLAINTEXT"
@@ -229,7 +230,7 @@ class Broker:
             "log.dirs": str(logs),
         }
         if self.version.release >= _DYNAMIC_QUORUM:
-            place["controller.quorum.bootstrap.servers"] = self._controller
+            place["controller.quorum.bootstrap.servers"] = self.controller
         else:
             place["controller.quorum.voters"] = f"{node}@{controller}"
         return place

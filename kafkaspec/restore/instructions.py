@@ -1,0 +1,80 @@
+"""The files for people in a restored directory: settings of the node, and what to do next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from kafkaspec.restore.restore_plan import RestorePlan
+
+_LONGEST: Final = (1 << 31) - 1
+"""Most minutes that ``offsets.retention.minutes`` takes."""
+
+
+def server_properties(plan: RestorePlan, logs: Path, controller: str) -> str:
+    """Return the settings that the node needs.
+
+    Args:
+        plan: what was restored.
+        logs: the log directory at its final place.
+        controller: host and port of the controller's listener.
+    """
+    lines = {
+        "process.roles": "broker,controller",
+        "node.id": str(plan.node_id),
+        "log.dirs": str(logs),
+        "listeners": f"PLAINTEXT://127.0.0.1:9092,CONTROLLER://{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": controller,
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "auto.create.topics.enable": "false",
+        "offsets.retention.minutes": str(_LONGEST),
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "share.coordinator.state.topic.replication.factor": "1",
+        "share.coordinator.state.topic.min.isr": "1",
+    }
+    return "".join(f"{name}={value}\n" for name, value in lines.items())
+
+
+def instructions(plan: RestorePlan) -> str:
+    """Return how to start it, to check it and to undo its protections, as Markdown."""
+    undo = [
+        f"kafka-configs.sh --bootstrap-server 127.0.0.1:9092 --alter --topic {topic} {_change(old)}"
+        for topic, old in plan.before.items()
+    ]
+    findings = [f"- {each.reason.value}: {_about(each)}{each.message}" for each in plan.findings]
+    parts = [
+        f"# Restored for Kafka {plan.release}",
+        f"Cluster `{plan.cluster_id}`, node {plan.node_id}: {len(plan.partitions)} partitions,"
+        f" {plan.records} records, {len(plan.groups)} groups.",
+        "## Start",
+        "```\nkafka-server-start.sh server.properties\n```",
+        "The first start reads all segments, and rebuilds their indexes.",
+        "## Check",
+        "```\nkafka-topics.sh --bootstrap-server 127.0.0.1:9092 --describe\n"
+        "kafka-consumer-groups.sh --bootstrap-server 127.0.0.1:9092 --all-groups --describe\n```",
+        "## Undo the protections",
+        "Until then nothing is deleted by age or size, and idle groups keep their offsets.",
+        "```\n" + "\n".join([*undo, "# and remove offsets.retention.minutes"]) + "\n```",
+        "## What was lost, guessed and handled",
+        "\n".join(findings) or "Nothing.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _change(old: object) -> str:
+    assert isinstance(old, dict)
+    add = ",".join(f"{name}={value}" for name, value in old.items() if value is not None)
+    drop = ",".join(name for name, value in old.items() if value is None)
+    found = [f"--add-config {add}"] if add else []
+    return " ".join([*found, *([f"--delete-config {drop}"] if drop else [])])
+
+
+def _about(finding: object) -> str:
+    topic = getattr(finding, "topic", None)
+    if topic is None:
+        return ""
+    partition = getattr(finding, "partition", None)
+    return f"{topic}: " if partition is None else f"{topic}-{partition}: "

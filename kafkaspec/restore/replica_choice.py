@@ -1,0 +1,123 @@
+"""Choose which copy of a partition is restored, and show what the other ones differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from kafkaspec.forensics.replicas.comparison import DifferenceKind, compare_replicas
+from kafkaspec.log.batch import NONE
+from kafkaspec.restore.replica_inventory import PartitionCopy
+from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
+from kafkaspec.results import OffsetRange, Strength
+
+_TORN = frozenset({DifferenceKind.DIVERGED, DifferenceKind.CHANGED})
+"""Differences after which two copies are no longer copies of each other."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """A partition and its copies.
+
+    Attributes:
+        taken: the copy that is restored.
+        others: the other ones.
+        why: why it is that one.
+        leader_epoch: 1 more than the largest epoch that any copy knows.
+        log_start: the largest log start offset of all copies.
+        high_watermark: the largest of all checkpoints: what was committed at least; None for none.
+        findings: what the copies differ in.
+    """
+
+    taken: PartitionCopy
+    others: list[PartitionCopy]
+    why: str
+    leader_epoch: int
+    log_start: int
+    high_watermark: int | None
+    findings: list[RestoreFinding] = field(default_factory=list)
+
+
+def choose(replicas: Sequence[PartitionCopy], preferred: Collection[str] = ()) -> Choice:
+    """Return the choice among the copies of a partition.
+
+    The copy with the largest last leader epoch wins, and among those the longest one, as Kafka
+    compares logs (KIP-101, KIP-279); the others have to be a part of it.
+
+    Args:
+        replicas: the copies.
+        preferred: paths of log directories whose copy wins whatever it is.
+
+    Raises:
+        KafkaSpecError: a copy or its checkpoint cannot be read.
+    """
+    order = sorted(replicas, key=lambda each: (_negative(each.rank), each.path))
+    wanted = [each for each in order if str(each.directory) in preferred]
+    taken = (wanted or order)[0]
+    others = [each for each in order if each is not taken]
+    epochs = [each.content.last_epoch for each in order]
+    epochs += [entry.epoch for each in order for entry in each.log.leader_epochs[-1:]]
+    marks = [mark for each in order if (mark := each.log.high_watermark) is not None]
+    choice = Choice(
+        taken, others, _why(taken, others, asked=bool(wanted)), max([NONE, *epochs]) + 1,
+        max(each.log.log_start_offset or 0 for each in order), max(marks, default=None),
+    )  # fmt: skip
+    for other in others:
+        choice.findings.append(_compared(taken, other, asked=bool(wanted)))
+    end, mark = taken.content.end_offset, choice.high_watermark
+    if mark is not None and mark < end:
+        choice.findings.append(
+            RestoreFinding(
+                reason=RestoreReason.UNCOMMITTED,
+                message=f"the high watermark of the checkpoint is {mark}, and the log goes on",
+                file=taken.path, offsets=OffsetRange(mark, end), strength=Strength.UNKNOWN,
+                topic=taken.topic, partition=taken.partition,
+            )
+        )  # fmt: skip
+    return choice
+
+
+def _negative(rank: tuple[int, int, bool]) -> tuple[int, int, int]:
+    return -rank[0], -rank[1], -rank[2]
+
+
+def _why(taken: PartitionCopy, others: Sequence[PartitionCopy], *, asked: bool) -> str:
+    if not others:
+        return "the only copy"
+    if asked:
+        return "it was asked for"
+    epoch, end, sound = others[0].rank
+    if taken.content.last_epoch > epoch:
+        return f"last leader epoch {taken.content.last_epoch}, {epoch} in the next one"
+    if taken.content.end_offset > end:
+        return f"end offset {taken.content.end_offset}, {end} in the next one"
+    if not taken.is_damaged and not sound:
+        return "as long as the others, and not damaged"
+    return "all copies end alike"
+
+
+def _compared(taken: PartitionCopy, other: PartitionCopy, *, asked: bool) -> RestoreFinding:
+    found = compare_replicas(taken.log, other.log, leader="a")
+    torn = [each for each in found.differences if each.reason in _TORN]
+    place = {"topic": taken.topic, "partition": taken.partition, "file": other.path}
+    if found.divergence is not None or torn:
+        first = found.divergence if found.divergence is not None else torn[0].offsets.start
+        mine, theirs = (
+            sum(side.entries for each in torn if (side := each.a if name == "a" else each.b))
+            for name in ("a", "b")
+        )
+        text = (
+            f"it has other batches from offset {first} on: {theirs} at epoch"
+            f" {other.content.last_epoch}, and {mine} at epoch {taken.content.last_epoch} in"
+            f" {taken.path}"
+        )
+        reason = RestoreReason.REPLICA if asked else RestoreReason.DIVERGED
+        return RestoreFinding(
+            reason=reason, message=text, offsets=OffsetRange(first, other.content.end_offset),
+            topic=taken.topic, partition=taken.partition, file=other.path,
+        )  # fmt: skip
+    end = other.content.end_offset
+    text = "the same" if end == taken.content.end_offset else f"a part of it, up to offset {end}"
+    if kinds := sorted({each.reason.value for each in found.differences} - {"end"}):
+        text += f"; differences: {', '.join(kinds)}"
+    return RestoreFinding(reason=RestoreReason.REPLICA, message=text, **place)  # type: ignore[arg-type]

@@ -1,0 +1,221 @@
+"""Find the copies of partitions in log directories, and what each of them holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.errors import KafkaSpecError, Reason, unreadable
+from kafkaspec.files import names as files
+from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.files.checkpoints.log_directory import Checkpoints
+from kafkaspec.files.checkpoints.meta_properties import MetaProperties
+from kafkaspec.forensics.headers import Unread, tables
+from kafkaspec.intact.division import judge
+from kafkaspec.layout import names
+from kafkaspec.log.batch import NONE
+from kafkaspec.log.damage import Kept
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.missing import Account, Missing, MissingWhy, passed_over
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
+
+_DAMAGE = frozenset(
+    {MissingWhy.BROKEN, MissingWhy.CUT, MissingWhy.BEHIND, MissingWhy.END, MissingWhy.NAME}
+)
+"""What a copy is salvaged for; a torn tail alone a broker cuts itself."""
+
+
+@dataclass(slots=True)
+class LogContent:
+    """The content of a log, by the headers of its intact batches.
+
+    Attributes:
+        end_offset: the offset after the last one.
+        last_epoch: the largest leader epoch, -1 for none.
+        producer_id: the largest producer id, -1 for none.
+        late: first offset of the first batch with a timestamp after a point in time; None for none.
+        lost: what is missing in the log.
+    """
+
+    end_offset: int
+    last_epoch: int = NONE
+    producer_id: int = NONE
+    late: int | None = None
+    lost: list[Missing] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class PartitionCopy:
+    """A copy of a partition.
+
+    Attributes:
+        log: the copy.
+        directory: its log directory.
+        owner: what ``meta.properties`` of that directory says; None without it.
+        topic_id: of its topic, None if it has no ``partition.metadata``.
+        content: what it holds.
+    """
+
+    log: Partition
+    directory: Path
+    owner: MetaProperties | None
+    topic_id: str | None
+    content: LogContent
+
+    @property
+    def path(self) -> str:
+        """Its path."""
+        return str(self.log.path)
+
+    @property
+    def topic(self) -> str:
+        """Name of its topic."""
+        assert self.log.topic is not None
+        return self.log.topic
+
+    @property
+    def partition(self) -> int:
+        """Its number."""
+        assert self.log.partition is not None
+        return self.log.partition
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether a broker would lose more of it than the end that was never written."""
+        return any(each.reason in _DAMAGE and each.is_loss for each in self.content.lost)
+
+    @property
+    def rank(self) -> tuple[int, int, bool]:
+        """The order in which copies are taken: Kafka's order of logs, then soundness (KIP-101)."""
+        return self.content.last_epoch, self.content.end_offset, not self.is_damaged
+
+
+@dataclass(slots=True)
+class Inventory:
+    """The copies and metadata in some log directories.
+
+    Attributes:
+        replicas: the copies, by topic and number.
+        metadata: directories of ``__cluster_metadata-0``.
+        directories: log directories, with what ``meta.properties`` says.
+        findings: what cannot be read, and what is not restored.
+    """
+
+    replicas: dict[tuple[str, int], list[PartitionCopy]] = field(default_factory=dict)
+    metadata: list[Path] = field(default_factory=list)
+    directories: dict[Path, MetaProperties | None] = field(default_factory=dict)
+    findings: list[RestoreFinding] = field(default_factory=list)
+
+
+def take_inventory(sources: Sequence[Path], stack: ExitStack, at: int | None) -> Inventory:
+    """Return the copies in log directories, each read once, whatever the order of the sources.
+
+    Args:
+        sources: log directories, or directories of ``__cluster_metadata-0``.
+        stack: closes them.
+        at: a point in time, ms, that logs are to be cut at.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: a source is none of that.
+    """
+    found = Inventory()
+    for source in sorted({path.resolve(): path for path in sources}.values()):
+        name = files.parse_partition(source.absolute().name)
+        if name is not None and name.topic == Topic.CLUSTER_METADATA:
+            found.metadata.append(source)
+            continue
+        opened = stack.enter_context(open_log(source))
+        if not isinstance(opened, LogDirectory):
+            raise unreadable(str(source), "a source is a log directory, or __cluster_metadata-0")
+        _take(found, opened, at)
+    return found
+
+
+def _take(found: Inventory, directory: LogDirectory, at: int | None) -> None:
+    path = Path(directory.path)
+    try:
+        owner = Checkpoints(path).meta_properties
+    except KafkaSpecError as error:
+        owner = None
+        found.findings.append(_unreadable(error))
+    found.directories[path] = owner
+    for note in passed_over(directory):
+        found.findings.append(
+            RestoreFinding(reason=RestoreReason.COPY, message=note.message, file=note.file)
+        )
+    found.findings += [_unreadable(error) for error in directory.unreadable.values()]
+    for log in directory.current:
+        if log.topic is None or log.partition is None:
+            continue
+        if log.topic == Topic.CLUSTER_METADATA:
+            found.metadata.append(Path(log.path))
+            continue
+        try:
+            replica = _replica(log, path, owner, at)
+        except KafkaSpecError as error:
+            found.findings.append(_unreadable(error, log.topic, log.partition))
+            continue
+        found.replicas.setdefault((log.topic, log.partition), []).append(replica)
+
+
+def _replica(
+    log: Partition, path: Path, owner: MetaProperties | None, at: int | None
+) -> PartitionCopy:
+    topic_id = log.topic_id
+    text = None if topic_id is None else kafka_uuid.to_text(topic_id)
+    return PartitionCopy(log, path, owner, text, content_of(log, at))
+
+
+def content_of(log: Partition, at: int | None = None) -> LogContent:
+    """Return what the headers of a log say; all bytes are read for their checksums.
+
+    Args:
+        log: the log.
+        at: a point in time, ms.
+
+    Raises:
+        KafkaSpecError: a segment cannot be read.
+    """
+    found = LogContent(log.last_base_offset or 0)
+    account = Account(log, judge=judge)
+    found.lost += account.beside()
+
+    def kept(segment: Segment) -> Kept | None:
+        found.lost += account.of(segment, check=True) or ()
+        return account.kept
+
+    unread = Unread()
+    for table in tables(log, unread, kept):
+        found.end_offset = max(found.end_offset, int(table.numpy(names.LAST_OFFSET).max()) + 1)
+        found.last_epoch = max(found.last_epoch, int(table.numpy(names.LEADER_EPOCH).max()))
+        found.producer_id = max(found.producer_id, int(table.numpy(names.PRODUCER_ID).max()))
+        if at is not None and found.late is None:
+            late = np.flatnonzero(table.numpy(names.MAX_TIMESTAMP) > at)
+            found.late = table.first_offset_of(int(late[0])) if len(late) else None
+    for error in unread.errors:
+        if error.reason is Reason.UNREADABLE:
+            raise error
+    return found
+
+
+def _unreadable(
+    error: KafkaSpecError, topic: str | None = None, partition: int | None = None
+) -> RestoreFinding:
+    return RestoreFinding(
+        reason=RestoreReason.UNREADABLE, message=error.detail, file=error.file,
+        position=error.position, topic=topic, partition=partition,
+    )  # fmt: skip
+
+
+def each_replica(found: Inventory) -> Iterator[PartitionCopy]:
+    """Yield all copies."""
+    for replicas in found.replicas.values():
+        yield from replicas

@@ -1,0 +1,138 @@
+"""A log directory in the making: links to what is taken, and real files where that is changed.
+
+The plan of a restore reads it as any log directory; writing it puts copies in the place of links.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from bisect import bisect_left
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from kafkaspec.files import names as files
+from kafkaspec.files.checkpoints import leader_epoch_checkpoint, offset_checkpoint
+from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
+from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
+from kafkaspec.forensics.salvage import SalvagedPartition, salvage
+from kafkaspec.io.local import FileReading, copied
+from kafkaspec.log.headers import sound_headers
+from kafkaspec.log.partition import Partition
+from kafkaspec.restore.replica_choice import Choice
+
+
+class RestoredLogs:
+    """The log directory in the making.
+
+    Args:
+        path: an empty directory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def take(self, choice: Choice, cut: int | None) -> tuple[Partition, SalvagedPartition | None]:
+        """Stage the copy of a partition that is taken.
+
+        Args:
+            choice: the copies.
+            cut: the first offset to leave out, of a batch; None for the whole log.
+
+        Returns:
+            What a broker gets, and what salvaging a damaged copy did.
+
+        Raises:
+            KafkaSpecError: the copy cannot be read, or nothing can be written.
+        """
+        taken = choice.taken
+        target = self.path / f"{taken.topic}-{taken.partition}"
+        report = None
+        if taken.is_damaged:
+            (report,) = salvage(taken.log.path, target, sync=False).partitions
+            for path in target.iterdir():
+                if path.suffix not in files.SEGMENTS and path.name != files.LEADER_EPOCHS:
+                    path.unlink()
+        else:
+            target.mkdir()
+            for path in taken.log.segment_paths:
+                (target / path.name).symlink_to(path.resolve())
+            if taken.log.leader_epochs:
+                data = leader_epoch_checkpoint.serialize(taken.log.leader_epochs)
+                (target / files.LEADER_EPOCHS).write_bytes(data)
+        if cut is not None:
+            self._cut(target, cut)
+        return Partition(target), report
+
+    def _cut(self, target: Path, cut: int) -> None:
+        """Leave out the batches from an offset on, and the epochs that begin after it."""
+        with closing(Partition(target)) as log:
+            epochs = log.leader_epochs
+            for base, path in zip(log.base_offsets, log.segment_paths, strict=True):
+                if base >= cut and path != log.segment_paths[0]:
+                    path.unlink()
+                    continue
+                with log.open_segment(path) as segment:
+                    for table in sound_headers(segment):
+                        number = bisect_left(table.last_offset, cut)
+                        if number < len(table):
+                            end = table.position[number]
+                            _replace(path, end)
+                            break
+        if epochs:
+            kept: list[EpochEntry] = [each for each in epochs if each.start_offset < cut]
+            (target / files.LEADER_EPOCHS).write_bytes(leader_epoch_checkpoint.serialize(kept))
+
+    def append(self, topic: str, partition: int, data: bytes) -> Partition:
+        """Append batches to a staged partition, and return it as it is now."""
+        target = self.path / f"{topic}-{partition}"
+        with closing(Partition(target)) as log:
+            (*_, last) = log.segment_paths or [target / f"{0:020}{files.LOG}"]
+        if last.is_symlink():
+            _replace(last, None)
+        with open(last, "ab") as file:
+            file.write(data)
+        return Partition(target)
+
+    def put_log_starts(self, starts: Mapping[tuple[str, int], int]) -> None:
+        """Write the checkpoint of log start offsets."""
+        entries = [PartitionOffset(*place, offset) for place, offset in sorted(starts.items())]
+        if entries:
+            data = offset_checkpoint.serialize(entries)
+            (self.path / files.LOG_START_OFFSETS).write_bytes(data)
+
+    def materialize(self, *, link: bool) -> None:
+        """Put copies in the place of links.
+
+        Args:
+            link: whether segments that no broker appends to become hard links to their sources.
+        """
+        for directory in self.path.iterdir():
+            if not directory.is_dir():
+                continue
+            segments = sorted(directory.glob(f"*{files.LOG}"))
+            for path in segments:
+                if path.is_symlink():
+                    if link and path != segments[-1]:
+                        source = path.readlink()
+                        path.unlink()
+                        os.link(source, path)
+                    else:
+                        _replace(path, None)
+
+
+def _replace(path: Path, end: int | None) -> None:
+    """Put a copy of a file, or of its first bytes, in the place of a link to it, or of itself."""
+    source = path.resolve()
+    aside = path.with_name(f"{path.name}.part")
+    status = source.stat()
+    size = status.st_size if end is None else end
+    with closing(FileReading(source)) as reading, open(aside, "xb") as writing:
+        done = copied(reading, 0, size, writing)
+    if not done:
+        shutil.copyfile(source, aside)
+        os.truncate(aside, size)
+    os.utime(aside, ns=(status.st_atime_ns, status.st_mtime_ns))
+    path.unlink()
+    aside.rename(path)

@@ -1,0 +1,208 @@
+"""Brokers start on what ``restore`` writes of log directories of all releases, and serve it."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka import KafkaAdminClient  # type: ignore[import-untyped]
+from kafka.errors import CoordinatorLoadInProgressError  # type: ignore[import-untyped]
+
+import kafkaspec as ks
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.analysis.verification import verify
+from kafkaspec.restore.feature_levels import FEATURE_LEVELS
+from kafkaspec.restore.restore_plan import RestorePlan, RestoreReason
+from kafkaspec.restore.restoring import restore
+from kafkaspec.scenarios.making import scenario
+from kafkaspec.state.cluster import read_cluster
+from kafkaspec.state.groups import read_groups
+from kafkaspec.state.image import ClusterKind
+from tests.goldens import GOLDEN
+from tests.kafka.chosen import SAMPLE, VERSIONS
+from tools.brokers.broker import Broker
+from tools.brokers.client import Client, Record
+from tools.brokers.versions import Version
+
+pytestmark = pytest.mark.kafka
+
+_TARGETS = [
+    each for each in VERSIONS if ".".join(each.name.split(".")[:2]) in FEATURE_LEVELS
+]  # fmt: skip
+_ALWAYS = ("0.8.0/logs", "0.10.2.2/logs", "2.8.2/logs", "4.3.1/logs", "4.3.1/unclean/logs")
+"""One of each magic and of each kind of metadata; the others are sampled."""
+_OTHERS = sorted(
+    source
+    for path in GOLDEN.glob("*/**/logs")
+    if (source := str(path.relative_to(GOLDEN))) not in _ALWAYS and "/tiered/" not in source
+)
+SOURCES = [*_ALWAYS, *_OTHERS[:: max(SAMPLE, 1)]]
+_WITHOUT_PROTECTION = {
+    "log.retention.ms": "1000",
+    "log.initial.task.delay.ms": "500",
+    "log.retention.check.interval.ms": "500",
+    "log.cleaner.backoff.ms": "300",
+}
+"""With these, what is not protected is gone within seconds."""
+_ROUND_SECONDS = 4
+_SECRET = {"delegation.token.secret.key": "made-up"}
+
+
+def _older(source: str, target: Version) -> bool:
+    """Return whether a target reads all that a release wrote."""
+    release = tuple(int(part) for part in source.split("/")[0].split("."))
+    return release[:2] <= target.release[:2]
+
+
+def _restored(version: Version, work: Path, source: Path) -> tuple[Broker, RestorePlan]:
+    """Return a broker on what is restored, and the plan."""
+    (work / "run").mkdir(parents=True)
+    broker = Broker(version, work / "run", _WITHOUT_PROTECTION | _SECRET)
+    plan = restore(
+        source, work / "out", write=True, node_id=0, controller=broker.controller,
+        target_release=".".join(version.name.split(".")[:2]),
+    )  # fmt: skip
+    assert plan.target is not None
+    shutil.rmtree(broker.logs)
+    shutil.move(work / "out" / "logs", broker.logs)
+    return broker, plan
+
+
+def _expected(plan: RestorePlan, logs: Path, isolation: Any) -> dict[str, list[ks.Record]]:
+    """The records of the first partitions of all topics, as the library reads them."""
+    found = {}
+    for item in plan.partitions:
+        if not item.partition:
+            with ks.Partition(logs / f"{item.topic}-0") as log:
+                found[item.topic] = list(log.records(isolation=isolation))
+    return found
+
+
+@pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_broker_serves_what_is_restored(version: Version, source: str, tmp_path: Path) -> None:
+    if not _older(source, version):
+        pytest.skip("a newer release wrote it")
+    broker, plan = _restored(version, tmp_path, GOLDEN / source)
+    by_coordinator = {
+        each.topic for each in plan.findings if each.reason is RestoreReason.TRANSACTION
+    }
+    if by_coordinator:
+        by_coordinator.add(Topic.TRANSACTION_STATE)
+    wanted = {each: _expected(plan, broker.logs, each) for each in
+              ("read_uncommitted", "read_committed")}  # fmt: skip
+    ends = {item.topic: item for item in plan.partitions if not item.partition}
+    wrong: list[tuple[str, Any, Any]] = []
+    with broker.running(), Client(broker) as client:
+        time.sleep(_ROUND_SECONDS)
+        for isolation, topics in wanted.items():
+            for topic, records in topics.items():
+                if isolation == "read_committed" and topic in by_coordinator:
+                    continue  # the coordinator has ended what was open
+                got = client.consume(topic, isolation)
+                if got.records != records:
+                    wrong.append((f"{topic} {isolation}", len(got.records), len(records)))
+                item = ends[topic]
+                if isolation == "read_uncommitted" and topic not in by_coordinator:
+                    borders = (item.log_start, item.end_offset)
+                    if (got.start, got.end) != borders:
+                        wrong.append((f"{topic} borders", (got.start, got.end), borders))
+        for topic, item in ends.items():
+            if topic not in {*Topic} and topic not in by_coordinator:
+                offset = client.append(topic)
+                if offset != item.end_offset:
+                    wrong.append((f"{topic} append", offset, item.end_offset))
+        known = _groups_of(GOLDEN / source)
+        groups = _served_groups(broker, {group for group, _, _ in known})
+    assert not wrong
+    clamped = {each.group for each in plan.findings if each.reason is RestoreReason.CLAMPED}
+    for place, offset in known.items():
+        assert groups.get(place) == offset or place[0] in clamped, place
+    assert not [path.name for path in broker.logs.iterdir() if "-stray" in path.name]
+    own = [each for each in verify(broker.logs).findings if each.severity == "error"]
+    assert not own
+
+
+def _groups_of(logs: Path) -> dict[tuple[str, str, int], int]:
+    path = logs / f"{Topic.CONSUMER_OFFSETS}-0"
+    if not path.is_dir():
+        return {}
+    with ks.Partition(path) as log:
+        return {
+            (row["group"], row["topic"], row["partition"]): row["offset"]
+            for row in read_groups(log).offsets.to_pylist()
+            if not row["pending"]
+        }
+
+
+def _served_groups(broker: Broker, known: set[str]) -> dict[tuple[str, str, int], int]:
+    """Return the committed offsets, once the coordinator has read its log."""
+    admin = KafkaAdminClient(bootstrap_servers=broker.bootstrap)
+    deadline = time.monotonic() + 30
+    try:
+        names: set[str] = set()
+        while not known <= names and time.monotonic() < deadline:
+            try:
+                names = {each["group_id"] for each in admin.list_groups()}
+            except CoordinatorLoadInProgressError:
+                time.sleep(0.2)
+        found = admin.list_group_offsets(dict.fromkeys(sorted(names))) if names else {}
+    finally:
+        admin.close()
+    return {
+        (group, place.topic, place.partition): committed.offset
+        for group, places in found.items()
+        for place, committed in places.items()
+    }
+
+
+@pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
+def test_nothing_hangs_and_no_producer_id_comes_again(version: Version, tmp_path: Path) -> None:
+    """After what is restored was open in all ways, a new transaction can be read at the end."""
+    (tmp_path / "made").mkdir()
+    scenario("transactions", tmp_path / "made", seed=3)
+    broker, plan = _restored(version, tmp_path, tmp_path / "made" / "logs")
+    with broker.running(), Client(broker) as client:
+        time.sleep(_ROUND_SECONDS)
+        client.open("new", {"transactional.id": "new"})
+        client.call("new", "beginTransaction")
+        client.send("new", "payments", 0, [Record(b"key", b"the last one")])
+        client.call("new", "commitTransaction")
+        deadline = time.monotonic() + 90
+        last = None
+        while time.monotonic() < deadline:
+            records = client.consume("payments", "read_committed").records
+            last = records[-1].value if records else None
+            if last == b"the last one":
+                break
+            time.sleep(1)
+    assert last == b"the last one"
+    with ks.Partition(broker.logs / "payments-0") as log:
+        *_, batch = [each for each in log.batches() if not each.is_control]
+    assert batch.producer_id >= plan.next_producer_id
+
+
+@pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
+def test_the_controllers_own_snapshot_equals_ours(version: Version, tmp_path: Path) -> None:
+    """What the controller has after its start, without registrations, is what was asked for."""
+    broker, _ = _restored(version, tmp_path, GOLDEN / "3.9.2" / "logs")
+    path = broker.logs / f"{Topic.CLUSTER_METADATA}-0"
+    asked = read_cluster(ks.Partition(path)).image
+    with broker.running():
+        time.sleep(_ROUND_SECONDS)
+    found = read_cluster(ks.Partition(path)).image
+    for kind in ClusterKind:
+        if kind in (ClusterKind.BROKER, ClusterKind.CONTROLLER, ClusterKind.PRODUCER_IDS):
+            continue
+        if kind is ClusterKind.PARTITION:
+            assert found.items[kind].keys() == asked.items[kind].keys()
+            for key, item in asked.items[kind].items():
+                again = found.items[kind][key]
+                assert again["leader"] == item["leader"], key
+                assert again["isr"] == item["isr"], key
+                assert again["directories"] == item["directories"], key
+            continue
+        assert found.items[kind] == asked.items[kind], kind

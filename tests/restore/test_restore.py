@@ -1,0 +1,429 @@
+"""A restored log directory has the records, groups and metadata of its sources."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kafkaspec as ks
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.analysis.verification import verify
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files import names
+from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.files.checkpoints.log_directory import Checkpoints
+from kafkaspec.files.checkpoints.partition_metadata import read as read_partition_metadata
+from kafkaspec.log.control import encode_control
+from kafkaspec.log.encoding import encode
+from kafkaspec.restore import restoring
+from kafkaspec.restore.coordinator_topics import java_hash, partition_count
+from kafkaspec.restore.feature_levels import FEATURE_LEVELS
+from kafkaspec.restore.restore_plan import RestorePlan, RestoreReason, RestoreVerdict
+from kafkaspec.restore.restoring import restore
+from kafkaspec.scenarios.making import scenario
+from kafkaspec.state.cluster import read_cluster
+from kafkaspec.state.groups import read_groups
+from kafkaspec.state.image import ClusterKind
+from tests.goldens import GOLDEN, VERSIONS
+
+pytest.importorskip("pyarrow")
+
+LOGS = [path for version in VERSIONS for path in sorted((GOLDEN / version).glob("**/logs"))]
+_NEWEST = GOLDEN / "4.3.1" / "logs"
+
+
+def _digests(*directories: Path) -> dict[Path, str]:
+    return {
+        path: hashlib.sha256(path.read_bytes()).hexdigest()
+        for directory in directories
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _reasons(plan: RestorePlan, reason: RestoreReason) -> list[tuple[str | None, int | None]]:
+    return [(each.topic, each.partition) for each in plan.findings if each.reason is reason]
+
+
+def _records(path: str | Path, isolation: str = "read_uncommitted") -> list[ks.Record]:
+    with ks.Partition(path) as log:
+        return list(log.records(isolation=isolation))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_every_log_directory_comes_back(tmp_path: Path) -> None:
+    """Of all releases: records, ids, log starts, groups; and the sources stay as they were."""
+    for number, source in enumerate(LOGS):
+        before = _digests(source)
+        out = tmp_path / str(number)
+        plan = restore(source, out, write=True, id_seed=number)
+        label = str(source.relative_to(GOLDEN))
+        assert _digests(source) == before, label
+        assert plan.target == str(out), label
+        image = read_cluster(ks.Partition(out / "logs" / f"{Topic.CLUSTER_METADATA}-0")).image
+        assert {each["name"] for each in image.items[ClusterKind.TOPIC].values()} == {
+            item.topic for item in plan.partitions
+        }, label
+        with ks.LogDirectory(out / "logs") as logs, ks.LogDirectory(source) as theirs:
+            restored = {
+                log.path.name: log for log in logs.current if log.topic != Topic.CLUSTER_METADATA
+            }
+            known = {log.path.name for log in theirs.current if log.topic != Topic.CLUSTER_METADATA}
+            assert restored.keys() == known, label
+        for item in plan.partitions:
+            assert item.source is not None
+            path = out / "logs" / f"{item.topic}-{item.partition}"
+            topic_id = kafka_uuid.to_text(
+                read_partition_metadata(path / names.PARTITION_METADATA).topic_id
+            )
+            assert topic_id == item.topic_id, label
+            assert image.topic_name(topic_id) == item.topic, label
+            if item.salvaged:
+                continue
+            own, other = _records(path), _records(item.source)
+            assert own[: len(other)] == other, f"{label}: {item.topic}"
+            assert len(own) - len(other) == sum(
+                each.group is not None for each in plan.findings
+                if each.reason is RestoreReason.CLAMPED and item.topic == Topic.CONSUMER_OFFSETS
+            ), label  # fmt: skip
+        found = verify(out / "logs")
+        assert not [each for each in found.findings if each.severity == "error"], label
+    assert len(LOGS) >= len(VERSIONS)
+
+
+def test_a_surviving_snapshot_is_carried_over(tmp_path: Path) -> None:
+    source = GOLDEN / "4.3.1" / "administered" / "logs"
+    plan = restore(source, tmp_path / "out", write=True, target_release="4.3", node_id=7)
+    assert plan.verdict is RestoreVerdict.WHOLE
+    before = read_cluster(ks.Partition(source / f"{Topic.CLUSTER_METADATA}-0")).image
+    after = read_cluster(ks.Partition(tmp_path / "out/logs" / f"{Topic.CLUSTER_METADATA}-0")).image
+    for kind in (
+        ClusterKind.FEATURE, ClusterKind.TOPIC, ClusterKind.ACL, ClusterKind.SCRAM,
+        ClusterKind.QUOTA, ClusterKind.DELEGATION_TOKEN,
+    ):  # fmt: skip
+        assert after.items[kind] == before.items[kind], kind
+    assert list(after.items[ClusterKind.VOTER]) == [(7,)]
+    assert not after.items[ClusterKind.BROKER]
+    for key, partition in before.items[ClusterKind.PARTITION].items():
+        again = after.items[ClusterKind.PARTITION][key]
+        assert again["replicas"] == again["isr"] == [again["leader"]] == [7]
+        assert again["leader_epoch"] > partition["leader_epoch"] - 1
+        assert again["directories"] == [plan.directory_id]
+    properties = Checkpoints(tmp_path / "out" / "logs").meta_properties
+    assert properties is not None
+    assert (properties.node_id, properties.cluster_id) == (7, plan.cluster_id)
+    assert kafka_uuid.to_text(properties.directory_id) == plan.directory_id  # type: ignore[arg-type]
+    own = {("administered", "retention.ms"): "-1"}
+    assert (
+        own.items()
+        <= {
+            (each["resource_name"], each["name"]): each["value"]
+            for each in after.items[ClusterKind.CONFIG].values()
+        }.items()
+    )
+
+
+def test_levels_are_those_that_each_release_begins_with() -> None:
+    """By the files that ``kafka-storage format`` of that release wrote."""
+    compared = set()
+    for path in sorted(GOLDEN.glob("*/**/bootstrap.checkpoint")):
+        release = ".".join(path.relative_to(GOLDEN).parts[0].split(".")[:2])
+        if release in FEATURE_LEVELS and path.parent.parent.parent == GOLDEN:
+            image = read_cluster(ks.Segment(path)).image
+            found = {
+                each["name"]: each["feature_level"]
+                for each in image.items[ClusterKind.FEATURE].values()
+            }
+            assert found == FEATURE_LEVELS[release], release
+            compared.add(release)
+    path = GOLDEN / "4.4.0/administered/logs" / f"{Topic.CLUSTER_METADATA}-0"
+    image = read_cluster(ks.Partition(path)).image
+    levels = {
+        each["name"]: each["feature_level"] for each in image.items[ClusterKind.FEATURE].values()
+    }
+    assert levels == FEATURE_LEVELS["4.4"]
+    assert {"4.4", *compared} == set(FEATURE_LEVELS)
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        restore(GOLDEN / "2.8.2/unclean/logs", tmp_path / name, write=True, id_seed=5)
+    first, second = (_digests(tmp_path / name / "logs") for name in ("a", "b"))
+    assert [path.relative_to(tmp_path / "a") for path in first] == [
+        path.relative_to(tmp_path / "b") for path in second
+    ]
+    assert list(first.values()) == list(second.values())
+
+
+def test_an_error_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for step in ("write_snapshot", "server_properties", "read_groups"):
+        with monkeypatch.context() as patched:
+
+            def fail(*_: object, **__: object) -> None:
+                raise OSError("no space left")
+
+            patched.setattr(restoring, step, fail)
+            with pytest.raises(OSError, match="no space left"):
+                restore(_NEWEST, tmp_path / "out", write=True)
+        assert not list(tmp_path.iterdir()), step
+
+
+def test_a_target_with_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "file").touch()
+    with pytest.raises(KafkaSpecError):
+        restore(_NEWEST, tmp_path / "out", write=True)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["file"]
+
+
+# -- several copies -----------------------------------------------------------------------------
+
+
+def _copies(tmp_path: Path, ends: list[int], seed: int) -> Iterator[Path]:
+    """Yield log directories with copies of one partition that end after some batches."""
+    (tmp_path / "made").mkdir(parents=True)
+    scenario("transactions", tmp_path / "made", seed=seed)
+    source = tmp_path / "made" / "logs" / "payments-0"
+    for number, end in enumerate(ends):
+        target = tmp_path / f"disk-{number}" / source.name
+        target.mkdir(parents=True)
+        left = end
+        for path in sorted(source.glob(f"*{names.LOG}")):
+            batches = list(ks.Segment(path).batches())[:left]
+            left -= len(batches)
+            (target / path.name).write_bytes(b"".join(bytes(batch.data) for batch in batches))
+            if not left:
+                break
+        yield target.parent
+
+
+def test_the_longest_copy_wins_in_any_order(tmp_path: Path) -> None:
+    chance = random.Random(4)
+    for seed in range(4):
+        ends = [chance.randrange(1, 60) for _ in range(3)]
+        disks = list(_copies(tmp_path / str(seed), ends, seed))
+        wanted = disks[ends.index(max(ends))]
+        plans = []
+        for _ in range(3):
+            chance.shuffle(disks)
+            plans.append(restore(disks, id_seed=1))
+        assert all(plan == plans[0] for plan in plans)
+        (item,) = plans[0].partitions
+        assert item.source == str(wanted / "payments-0")
+        assert len(item.others) == 2
+        assert plans[0].verdict is not RestoreVerdict.REFUSED
+
+
+def test_copies_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    disks = list(_copies(tmp_path, [30, 20], 1))
+    log = sorted((disks[1] / "payments-0").glob(f"*{names.LOG}"))[-1]
+    segment = ks.Segment(log)
+    *_, last = segment.batches()
+    other = encode(
+        [ks.Record(last.base_offset, 1, b"key", b"another leader wrote this")],
+        last_offset=last.last_offset, partition_leader_epoch=last.partition_leader_epoch,
+    )  # fmt: skip
+    log.write_bytes(log.read_bytes()[: last.position] + other)
+    plan = restore(disks, tmp_path / "out", write=True)
+    assert plan.verdict is RestoreVerdict.REFUSED
+    assert plan.target is None
+    assert not (tmp_path / "out").exists()
+    (found,) = (each for each in plan.findings if each.reason is RestoreReason.DIVERGED)
+    assert found.offsets is not None
+    assert found.offsets.start == last.base_offset
+    for disk in disks:
+        plan = restore(disks, prefer=[disk])
+        assert plan.verdict is not RestoreVerdict.REFUSED
+        assert plan.partitions[0].source == str(disk / "payments-0")
+
+
+def test_one_topic_with_two_ids_is_refused(tmp_path: Path) -> None:
+    disks = list(_copies(tmp_path, [30, 20], 1))
+    for letter, disk in zip("CB", disks, strict=True):
+        text = f"version: 0\ntopic_id: {letter * 21}A"
+        (disk / "payments-0" / names.PARTITION_METADATA).write_text(text)
+    plan = restore(disks)
+    assert plan.verdict is RestoreVerdict.REFUSED
+    assert _reasons(plan, RestoreReason.TOPIC_IDS) == [("payments", None)]
+    assert restore(disks, prefer=[disks[1]]).partitions[0].topic_id == "B" * 21 + "A"
+
+
+def test_a_log_start_of_any_copy_holds(tmp_path: Path) -> None:
+    """Records that deleteRecords removed do not come back because one disk does not say so."""
+    shutil.copytree(_NEWEST / "deleted-records-0", tmp_path / "a" / "deleted-records-0")
+    with ks.LogDirectory(_NEWEST) as logs:
+        start = logs["deleted-records-0"].log_start_offset
+    plan = restore(
+        [tmp_path / "a", _NEWEST], tmp_path / "out", write=True, include=["deleted-records"]
+    )
+    (item,) = (each for each in plan.partitions if each.topic == "deleted-records")
+    assert item.log_start == start != 0
+    assert _records(tmp_path / "out/logs/deleted-records-0")[0].offset == start
+
+
+# -- what is appended, counted and left out -----------------------------------------------------
+
+
+def test_no_transaction_hangs(tmp_path: Path) -> None:
+    """What no coordinator ends is ended; what one ends stays open until it does."""
+    (tmp_path / "made").mkdir()
+    scenario("transactions", tmp_path / "made", seed=3)
+    plan = restore(tmp_path / "made/logs", tmp_path / "out", write=True)
+    by_coordinator = {
+        (each.topic, each.partition, each.offsets and each.offsets.start)
+        for each in plan.findings
+        if each.reason is RestoreReason.TRANSACTION
+    }
+    still = set()
+    with ks.LogDirectory(tmp_path / "out" / "logs") as logs:
+        for log in logs.current:
+            still |= {
+                (log.topic, log.partition, each.first_offset) for each in log.open_transactions
+            }
+    assert still == by_coordinator
+    assert _reasons(plan, RestoreReason.MARKER)
+    left = restore(tmp_path / "made/logs", open_transactions="leave")
+    assert _reasons(left, RestoreReason.OPEN) == _reasons(plan, RestoreReason.MARKER)
+
+
+def test_commits_beyond_the_end_are_clamped(tmp_path: Path) -> None:
+    source = tmp_path / "logs"
+    for name in ("groups-0", f"{Topic.CONSUMER_OFFSETS}-0"):
+        shutil.copytree(_NEWEST / name, source / name)
+    before = _offsets(source)
+    log = source / "groups-0" / f"{0:020}{names.LOG}"
+    first, *_ = ks.Segment(log).batches()
+    log.write_bytes(bytes(first.data))
+    for path in (source / "groups-0").iterdir():
+        if path.suffix not in (names.LOG,):
+            path.unlink()
+    plan = restore(source, tmp_path / "out", write=True)
+    end = first.last_offset + 1
+    clamped = {each.group for each in plan.findings if each.reason is RestoreReason.CLAMPED}
+    after = _offsets(tmp_path / "out" / "logs")
+    assert clamped
+    for place, offset in before.items():
+        if place[0] in clamped and place[1] == "groups":
+            assert after[place] == (end, -1)
+        else:
+            assert after[place] == offset
+    assert {each.group: each.clamped for each in plan.groups if each.clamped} == dict.fromkeys(
+        clamped, 1
+    )
+
+
+def _offsets(logs: Path) -> dict[tuple[str, str, int], tuple[int, int]]:
+    with ks.Partition(logs / f"{Topic.CONSUMER_OFFSETS}-0") as log:
+        return {
+            (row["group"], row["topic"], row["partition"]): (row["offset"], row["leader_epoch"])
+            for row in read_groups(log).offsets.to_pylist()
+        }
+
+
+def test_producer_ids_are_above_all_that_are_on_the_disks(tmp_path: Path) -> None:
+    target = tmp_path / "logs" / "topic-0"
+    target.mkdir(parents=True)
+    batch = encode(
+        [ks.Record(0, 1, None, b"a")], producer_id=123_456, producer_epoch=0, base_sequence=0
+    )
+    (target / f"{0:020}{names.LOG}").write_bytes(batch)
+    assert restore(tmp_path / "logs").next_producer_id == 124_000
+
+
+def test_java_hash_is_that_of_strings() -> None:
+    """Values of ``String.hashCode`` that Java's own documents and tests are known for."""
+    known = {"": 0, "a": 97, "Hello": 69609650, "polygenelubricants": 0, "hello world": 1794106052}
+    assert {text: java_hash(text) for text in known} == known
+    assert java_hash("\N{GRINNING FACE}") == (31 * 0xD83D + 0xDE00) & 0x7FFFFFFF
+
+
+def test_a_count_puts_each_name_where_it_was() -> None:
+    chance = random.Random(9)
+    for count in (1, 3, 7, 50):
+        owners = [(f"group-{chance.random()}", 0) for _ in range(200)]
+        placed = [(name, java_hash(name) % count) for name, _ in owners]
+        assert partition_count(placed, max(part for _, part in placed) + 1) == count
+    assert partition_count([("a", 0), ("b", 0), ("c", 0), ("d", 2)], 3) is None
+
+
+def test_a_partition_that_no_disk_has_comes_back_empty(tmp_path: Path) -> None:
+    shutil.copytree(_NEWEST, tmp_path / "logs")
+    shutil.rmtree(tmp_path / "logs" / "transactions-0")
+    plan = restore(tmp_path / "logs")
+    assert _reasons(plan, RestoreReason.LOST_PARTITION) == [("transactions", 0)]
+    assert plan.verdict is RestoreVerdict.PARTIAL
+
+
+def test_a_directory_of_another_topic_is_left_out(tmp_path: Path) -> None:
+    shutil.copytree(_NEWEST, tmp_path / "logs")
+    text = f"version: 0\ntopic_id: {'A' * 20}BA"
+    (tmp_path / "logs" / "plain-0" / names.PARTITION_METADATA).write_text(text)
+    plan = restore(tmp_path / "logs")
+    assert _reasons(plan, RestoreReason.STRAY) == [("plain", 0)]
+    assert _reasons(plan, RestoreReason.LOST_PARTITION) == [("plain", 0)]
+
+
+def test_a_point_in_time_is_a_prefix_without_open_transactions(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    scenario("transactions", tmp_path / "made", seed=5)
+    source = tmp_path / "made" / "logs"
+    times = sorted(
+        batch.max_timestamp
+        for path in source.glob(f"*/*{names.LOG}")
+        for batch in ks.Segment(path).batches()
+    )
+    for number, at in enumerate((times[0] - 1, times[len(times) // 2], times[-1])):
+        plan = restore(source, tmp_path / str(number), write=True, at=at)
+        by_coordinator = set(_reasons(plan, RestoreReason.TRANSACTION))
+        for item in plan.partitions:
+            path = tmp_path / str(number) / "logs" / f"{item.topic}-{item.partition}"
+            own, whole = _records(path), _records(str(item.source))
+            assert own == whole[: len(own)]
+            late = [batch for batch in _batches(str(item.source)) if batch.max_timestamp > at]
+            assert item.cut == (late[0].base_offset if late else None)
+            assert all(record.timestamp <= at for record in own)
+            with ks.Partition(path) as log:
+                open_ = bool(log.open_transactions)
+            assert open_ <= ((item.topic, item.partition) in by_coordinator)
+        assert bool(_reasons(plan, RestoreReason.CUT)) == (at < times[-1])
+
+
+def _batches(path: str) -> list[ks.Batch]:
+    with ks.Partition(path) as log:
+        return list(log.batches())
+
+
+def test_protections_name_what_was_set(tmp_path: Path) -> None:
+    plan = restore(_NEWEST, tmp_path / "out", write=True)
+    assert plan.configs["plain"]["retention.ms"] == "-1"
+    assert plan.before["plain"]["retention.ms"] != "-1"
+    text = (tmp_path / "out" / "RESTORE.md").read_text()
+    assert "--alter --topic plain" in text
+    assert "retention.ms" not in restore(_NEWEST, retention="keep").before.get("plain", {})
+
+
+def test_links_share_what_no_broker_appends_to(tmp_path: Path) -> None:
+    source = tmp_path / "logs"
+    shutil.copytree(_NEWEST / "segments-0", source / "segments-0")
+    restore(source, tmp_path / "out", write=True, link=True)
+    paths = sorted((tmp_path / "out/logs/segments-0").glob(f"*{names.LOG}"))
+    shared = [path.samefile(source / "segments-0" / path.name) for path in paths]
+    assert shared == [True] * (len(paths) - 1) + [False]
+
+
+def test_a_marker_that_no_one_knows_reads(tmp_path: Path) -> None:
+    """The control records that are added decode as those of Kafka."""
+    (tmp_path / "made").mkdir()
+    scenario("groups", tmp_path / "made", seed=3)
+    restore(tmp_path / "made/logs", tmp_path / "out", write=True)
+    *_, last = _batches(str(tmp_path / "out/logs" / f"{Topic.CONSUMER_OFFSETS}-0"))
+    (control,) = last.control_records()
+    assert control.type_name == "ABORT"
+    assert (control.record.key, control.record.value) == encode_control(
+        control.key.type, control.body
+    )
