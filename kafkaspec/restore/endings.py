@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.control_record import ControlRecordType
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.control import ending
@@ -125,10 +124,13 @@ def commits(rows: Sequence[Mapping[str, Any]], offset: int, epoch: int) -> bytes
     return encode(records, partition_leader_epoch=epoch)
 
 
-def beyond(
+def to_commit(
     rows: Iterable[Mapping[str, Any]], ends: Mapping[tuple[str, int], int], file: str
 ) -> tuple[list[dict[str, Any]], list[RestoreFinding]]:
-    """Return the commits beyond the ends of their partitions as they are to be, and say so.
+    """Return the commits to write again, as they are to be, and say so.
+
+    They are those beyond the ends of their partitions, and those with a time to expire, which
+    brokers up to 2.0 wrote: they are gone when they are loaded after it.
 
     Args:
         rows: of ``kafkaspec.state.groups.OFFSETS``.
@@ -138,13 +140,18 @@ def beyond(
     found, findings = [], []
     for row in rows:
         end = ends.get((row["topic"], row["partition"]))
-        if end is None or row["offset"] <= end or row["topic"] == Topic.CONSUMER_OFFSETS:
+        is_beyond = end is not None and row["offset"] > end
+        if not is_beyond and (row["expire_timestamp"] or NONE) == NONE:
             continue
-        found.append({**row, "offset": end})
+        reason, text, offsets = RestoreReason.RENEWED, "without its time to expire", None
+        offset = row["offset"]
+        if is_beyond and end is not None:
+            reason, text = RestoreReason.CLAMPED, f"committed {offset}, set to {end}"
+            offsets, offset = OffsetRange(end, offset), end
+        found.append({**row, "offset": offset})
         findings.append(
             RestoreFinding(
-                reason=RestoreReason.CLAMPED, message=f"committed {row['offset']}, set to {end}",
-                file=file, offsets=OffsetRange(end, row["offset"]), topic=row["topic"],
+                reason=reason, message=text, file=file, offsets=offsets, topic=row["topic"],
                 partition=row["partition"], group=row["group"],
             )
         )  # fmt: skip

@@ -25,6 +25,8 @@ class RestoreReason(StrEnum):
     """A transaction that is open at the end, and is ended here, or by its coordinator."""
     MARKER = "marker"
     """A marker that is added for a transaction of which no coordinator knows."""
+    RENEWED = "renewed"
+    """A commit that says itself when it expires is written again without that (KAFKA-4682)."""
     COPY = "copy"
     """Directories that are not restored: strays, copies being moved or deleted, other folders."""
     LEFT_OUT = "left_out"
@@ -68,7 +70,8 @@ class RestoreReason(StrEnum):
 HANDLED: Final = frozenset({
     RestoreReason.REPLICA, RestoreReason.UNCOMMITTED, RestoreReason.PROTECTION,
     RestoreReason.PRODUCER_IDS, RestoreReason.TRANSACTION, RestoreReason.MARKER,
-    RestoreReason.COPY, RestoreReason.LEFT_OUT, RestoreReason.STRAY, RestoreReason.CONFIGURE,
+    RestoreReason.COPY, RestoreReason.RENEWED, RestoreReason.LEFT_OUT, RestoreReason.STRAY,
+    RestoreReason.CONFIGURE,
 })  # fmt: skip
 """What is only worth knowing."""
 REFUSALS: Final = frozenset(

@@ -26,7 +26,7 @@ from kafkaspec.options import checked, explained, one_of
 from kafkaspec.output.atomic import DirectoryAside, require_new
 from kafkaspec.output.places import check_output
 from kafkaspec.restore.coordinator_topics import TOPIC_CONFIGS, partition_count
-from kafkaspec.restore.endings import beyond, commits, endings
+from kafkaspec.restore.endings import commits, endings, to_commit
 from kafkaspec.restore.feature_levels import DEFAULT_RELEASE, FEATURE_LEVELS
 from kafkaspec.restore.instructions import instructions, server_properties
 from kafkaspec.restore.replica_choice import Choice, choose
@@ -75,6 +75,9 @@ _POLICY: Final = "cleanup.policy"
 _DEFAULT_POLICY: Final = "delete"
 _IN_SYNC: Final = "min.insync.replicas"
 _REMOTE: Final = "remote.storage.enable"
+_SEGMENT: Final = "segment.bytes"
+_LEAST_SEGMENT: Final = 1 << 20
+"""Since 4.0 a broker does not start with less in its metadata (KIP-1030)."""
 
 
 @explained(RestoreOptions)
@@ -418,10 +421,10 @@ class _Restore:
             state = read_groups(item.log, topics=names)
             found[number] = state
             rows = [row for row in state.offsets.to_pylist() if not row["pending"]]
-            clamped, findings = beyond(rows, ends, item.choice.taken.path)
+            again, findings = to_commit(rows, ends, item.choice.taken.path)
             self.findings += findings
-            if clamped:
-                data = commits(clamped, item.log.log_end_offset, item.epoch)
+            if again:
+                data = commits(again, item.log.log_end_offset, item.epoch)
                 item.log = self.staging.append(topic, number, data)
                 item.added += 1
         return found
@@ -509,6 +512,8 @@ class _Restore:
                 replaced |= _PROTECTED
             if own.get(_IN_SYNC, "1") != "1":
                 replaced[_IN_SYNC] = "1"
+            if int(own.get(_SEGMENT, _LEAST_SEGMENT)) < _LEAST_SEGMENT:
+                replaced[_SEGMENT] = str(_LEAST_SEGMENT)
             if own.get(_REMOTE) == "true":
                 replaced[_REMOTE] = "false"
                 text = "its segments in remote storage are not restored"

@@ -89,7 +89,7 @@ def test_every_log_directory_comes_back(tmp_path: Path) -> None:
             assert own[: len(other)] == other, f"{label}: {item.topic}"
             assert len(own) - len(other) == sum(
                 each.group is not None for each in plan.findings
-                if each.reason is RestoreReason.CLAMPED and item.topic == Topic.CONSUMER_OFFSETS
+                if item.topic == Topic.CONSUMER_OFFSETS
             ), label  # fmt: skip
         found = verify(out / "logs")
         assert not [each for each in found.findings if each.severity == "error"], label
@@ -323,6 +323,17 @@ def _offsets(logs: Path) -> dict[tuple[str, str, int], tuple[int, int]]:
             (row["group"], row["topic"], row["partition"]): (row["offset"], row["leader_epoch"])
             for row in read_groups(log).offsets.to_pylist()
         }
+
+
+def test_commits_of_old_brokers_do_not_expire(tmp_path: Path) -> None:
+    """Their values say themselves when: a broker that loads them later drops them at once."""
+    source = GOLDEN / "0.10.0.1" / "logs"
+    plan = restore(source, tmp_path / "out", write=True, include=["groups"])
+    with ks.Partition(tmp_path / "out/logs" / f"{Topic.CONSUMER_OFFSETS}-0") as log:
+        rows = read_groups(log).offsets.to_pylist()
+    assert {(row["group"], row["offset"]) for row in rows} == {("group-a", 12), ("group-b", 12)}
+    assert [row["expire_timestamp"] for row in rows] == [None, None]
+    assert len(_reasons(plan, RestoreReason.RENEWED)) == len(rows)
 
 
 def test_producer_ids_are_above_all_that_are_on_the_disks(tmp_path: Path) -> None:
