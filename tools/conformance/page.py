@@ -244,6 +244,7 @@ def _section(result: dict[str, Any], adapter: Adapter, fault: Fault) -> list[str
     source = f" ({fault.source})" if fault.source else ""
     answer = seen["answer"].replace("`", "'").replace("|", "/")
     lines += [
+        f"- Kind: {link(fault.kind.title)} ([{fault.kind.rule}](#the-rule)).",
         f"- Kafka: {link(fault.kafka)}{source}.",
         f"- {adapter.title}: `{answer}`",
         "",
