@@ -35,6 +35,7 @@ _NAMES = (
     "typed",
     "json_values",
     "stats",
+    "explorer",
 )
 
 

@@ -10,7 +10,7 @@ const running = new Map<number, AbortController>();
 const heard = new Map<number, { done: () => void; failed: (error: unknown) => void }>();
 const scope = globalThis as unknown as {
   onmessage: ((event: MessageEvent<Sent>) => void) | null;
-  postMessage(answer: Answer): void;
+  postMessage(answer: Answer, given?: ArrayBuffer[]): void;
 };
 const cores = Math.min(MOST_HELPERS, navigator.hardwareConcurrency || 1);
 const helpers = new Helpers(() => scope.postMessage({ helpers: cores }), 2 * cores);
@@ -29,12 +29,12 @@ scope.onmessage = ({ data }): void => {
   } else void answer(data);
 };
 
-/** Call the callback of the page; the promise is kept when the page has done its work. */
+/** Call the callback of the page, with memory of its own; the promise is kept when the page has done its work. */
 function say(id: number, said: unknown): Promise<void> {
   const number = next++;
   const promise = new Promise<void>((done, failed) => heard.set(number, { done, failed }));
   promise.catch(() => undefined); // few wait for it
-  scope.postMessage({ id, said, number });
+  scope.postMessage({ id, said, number }, said instanceof Uint8Array ? [said.buffer as ArrayBuffer] : []);
   return promise;
 }
 

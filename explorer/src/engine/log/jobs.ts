@@ -172,6 +172,12 @@ export class Helpers implements Jobs {
   }
 }
 
+/** Memory that goes with a result, so that it is not copied: that of pieces of text. */
+function given(result: unknown): ArrayBuffer[] {
+  const { pieces = [] } = result as { pieces?: Uint8Array<ArrayBuffer>[] };
+  return pieces.map(({ buffer }) => buffer);
+}
+
 /** Be a helper: run the jobs that come through a port. */
 export function help(port: MessagePort, wrong: (error: unknown) => EngineError): void {
   port.onmessage = async ({ data }: MessageEvent<Job>): Promise<void> => {
@@ -181,6 +187,6 @@ export function help(port: MessagePort, wrong: (error: unknown) => EngineError):
     } catch (error) {
       done = { error: wrong(error).data };
     }
-    port.postMessage(done);
+    port.postMessage(done, 'result' in done ? given(done.result) : []);
   };
 }

@@ -1,12 +1,13 @@
 /** The same lines as in `dump.ts`, as UTF-8: usual records go from bytes to bytes. */
 import type { Batch } from '../log/batch';
 import { isWalked, reader, walk, type Columns } from '../log/walk';
-import { computed, type Made } from '../specification/runtime';
+import { computer } from '../specification/runtime';
 import { beginning, ending, middle, producer, recordLines } from './dump';
-import { bytesJson } from './json';
+import { bytesJson, utf8 } from './json';
 
 const PIECE = 4 << 20;
-const [BLANK, QUOTE, BACKSLASH] = [0x20, 0x22, 0x5c];
+const [BLANK, QUOTE, BACKSLASH, ASCII] = [0x20, 0x22, 0x5c, 0x7f];
+type Computer = ReturnType<typeof computer>;
 const ENCODER = new TextEncoder();
 
 /** Lines of JSON that grow, in pieces of some megabytes. */
@@ -41,41 +42,48 @@ export class Lines {
     if (wrong !== null) throw wrong;
     if (!batch.count) return 0;
     const payload = batch.decompressed();
-    const texts = [beginning(batch, this.file), middle(batch), producer(batch), ending(batch)].map((text) => ENCODER.encode(text));
-    const read = reader(batch.kind.record, batch.content);
+    const [start, between, from, end] = [beginning(batch, this.file), middle(batch), producer(batch), ending(batch)].map(
+      (text) => ENCODER.encode(text),
+    ) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array];
+    const { record } = batch.kind;
+    const [offset, timestamp, sequence] = ['offset', 'timestamp', 'sequence'].map((id) => computer(`${record}.${id}`)) as [
+      Computer, Computer, Computer,
+    ];
+    const read = reader(record, batch.content);
     const { walked, whole } = walk(batch.kind.key, payload, batch.count, (columns, size) => {
       for (let at = 0; at < size; at++) {
-        this.record(batch.kind.record, read(columns, at), payload, columns, at, texts);
+        const made = read(columns, at);
+        const time = timestamp(made);
+        this.bytes(start);
+        this.ascii(String(offset(made)));
+        this.ascii(', "timestamp": ');
+        this.ascii(time === -1n ? 'null' : String(time));
+        this.bytes(between);
+        this.value(payload, columns['key.start']![at]!, columns['key.size']![at]!);
+        this.ascii(', "value": ');
+        this.value(payload, columns['value.start']![at]!, columns['value.size']![at]!);
+        this.headers(payload, columns, at);
+        this.bytes(from);
+        this.ascii(String(sequence(made)));
+        this.bytes(end);
         if (this.size > PIECE) this.cut();
       }
     });
     return whole || walked < batch.count ? walked : 0;
   }
 
-  private record(
-    record: string, made: Made, payload: Uint8Array, columns: Columns, at: number, [start, between, from, end]: Uint8Array[],
-  ): void {
-    const timestamp = computed(`${record}.timestamp`, made)!;
-    this.bytes(start!);
-    this.ascii(`${computed(`${record}.offset`, made)}, "timestamp": ${timestamp === -1n ? 'null' : timestamp}`);
-    this.bytes(between!);
-    this.value(payload, columns['key.start']![at]!, columns['key.size']![at]!);
-    this.ascii(', "value": ');
-    this.value(payload, columns['value.start']![at]!, columns['value.size']![at]!);
+  private headers(payload: Uint8Array, columns: Columns, at: number): void {
     this.ascii(', "headers": [');
-    const header = columns['headers.first']![at]!;
-    const last = header + columns['headers.count']![at]!;
-    for (let item = header; item < last; item++) {
-      this.ascii(item > header ? ', [' : '[');
+    const first = columns['headers.first']![at]!;
+    const last = first + columns['headers.count']![at]!;
+    for (let item = first; item < last; item++) {
+      this.ascii(item > first ? ', [' : '[');
       this.value(payload, columns['headers.key.start']![item]!, columns['headers.key.size']![item]!);
       this.ascii(', ');
       this.value(payload, columns['headers.value.start']![item]!, columns['headers.value.size']![item]!);
       this.ascii(']');
     }
     this.ascii(']');
-    this.bytes(from!);
-    this.ascii(String(computed(`${record}.sequence`, made)));
-    this.bytes(end!);
   }
 
   // -- bytes ---------------------------------------------------------------------------------
@@ -87,7 +95,7 @@ export class Lines {
 
   private room(size: number): void {
     if (this.size + size <= this.data.length) return;
-    const grown = new Uint8Array(2 * (this.size + size));
+    const grown = new Uint8Array(Math.max(2 * this.data.length, this.size + size));
     grown.set(this.data.subarray(0, this.size));
     this.data = grown;
   }
@@ -113,16 +121,21 @@ export class Lines {
       this.ascii('null');
       return;
     }
-    this.room(size + 2);
+    this.room(2 * size + 2);
     const out = this.data;
+    const end = start + size;
     let to = this.size;
+    let isText = false;
     out[to++] = QUOTE;
-    for (let at = start, end = start + size; at < end; at++) {
+    for (let at = start; at < end; at++) {
       const byte = data[at]!;
-      if (byte < BLANK || byte > 0x7f || byte === QUOTE || byte === BACKSLASH) {
-        this.text(bytesJson(data.subarray(start, end)));
-        return;
-      }
+      if (byte < BLANK || (byte > ASCII && !isText)) {
+        isText = byte > ASCII && utf8(data.subarray(start, end)) !== null;
+        if (!isText) {
+          this.text(bytesJson(data.subarray(start, end)));
+          return;
+        }
+      } else if (byte === QUOTE || byte === BACKSLASH) out[to++] = BACKSLASH;
       out[to++] = byte;
     }
     out[to++] = QUOTE;

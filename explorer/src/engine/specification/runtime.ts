@@ -176,16 +176,19 @@ export function keyOf(made: Made): string {
 
 /** A value that follows from fields, exactly; null where its condition does not hold. */
 export function valueOf(made: Made, id: string): bigint | null {
-  const compute = VALUES[`${keyOf(made)}.${id}`];
-  if (compute === undefined) throw new Error(`no value ${keyOf(made)}.${id}`);
-  return compute(made);
+  return computed(`${keyOf(made)}.${id}`, made);
 }
 
 /** A value that follows from fields, by the key of its type; `made` only has to look like it. */
 export function computed(key: string, made: Made): bigint | null {
+  return computer(key)(made);
+}
+
+/** What computes a value, for many objects. */
+export function computer(key: string): (made: Made) => bigint | null {
   const compute = VALUES[key];
   if (compute === undefined) throw new Error(`no value ${key}`);
-  return compute(made);
+  return compute;
 }
 
 // -- which field failed ----------------------------------------------------------------------
