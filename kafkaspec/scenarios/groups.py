@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model import (
@@ -20,18 +20,19 @@ from kafkaspec.scenarios.scenario_plan import ScenarioPlan
 _VERSION = 3
 """Of the values: the last one without tagged fields, which all brokers since 2.1 read."""
 _PARTITIONS = 3
-_TOPIC = "events"
+TOPIC: Final = "events"
+"""Whose offsets are committed."""
 _PRODUCER = 700
 _SUBSCRIPTION, _ASSIGNMENT = "consumer_protocol_subscription", "consumer_protocol_assignment"
 _LAST = 12
 """Most records at the end, besides those of the loop."""
 
 
-class _Coordinator:
+class Coordinator:
     """Groups, and the log of their coordinator."""
 
     def __init__(self, plan: ScenarioPlan) -> None:
-        self._plan, self._codec = plan, get_codec()
+        self.plan, self._codec = plan, get_codec()
         self.log = plan.partition(Topic.CONSUMER_OFFSETS)
         self.offsets: dict[tuple[str, str, int], int] = {}
         self.groups: dict[str, dict[str, Any]] = {}
@@ -40,15 +41,15 @@ class _Coordinator:
 
     def commit(self, group: str, partition: int, offset: int | None, **options: Any) -> None:
         """Commit an offset; None removes it, as its expiry does."""
-        place = (group, _TOPIC, partition)
+        place = (group, TOPIC, partition)
         key = self._key(
-            OffsetCommitKey(group=group.encode(), topic=_TOPIC.encode(), partition=partition)
+            OffsetCommitKey(group=group.encode(), topic=TOPIC.encode(), partition=partition)
         )
-        value, time = None, self._plan.tick()
+        value, time = None, self.plan.tick()
         if offset is not None:
             body = offset_commit_value.RigidBody(
                 version=_VERSION, offset=offset, leader_epoch=0,
-                metadata=b"" if self._plan.chance.randrange(3) else b"a note",
+                metadata=b"" if self.plan.chance.randrange(3) else b"a note",
                 commit_timestamp=time,
             )  # fmt: skip
             message = offset_commit_value.OffsetCommitValue(schema_version=_VERSION, body=body)
@@ -70,7 +71,7 @@ class _Coordinator:
                 version=_VERSION, protocol_type=b"consumer", generation=generation,
                 protocol=b"range" if members else None,
                 leader=members[0].encode() if members else None,
-                current_state_timestamp=self._plan.tick(),
+                current_state_timestamp=self.plan.tick(),
                 members=[self._member(name, at, len(members)) for at, name in enumerate(members)],
             ),
         )  # fmt: skip
@@ -84,18 +85,18 @@ class _Coordinator:
 
     def transact(self, producer: int, sequences: dict[int, int], *, commit: int | None) -> None:
         """Commit an offset in a transaction; None leaves that open."""
-        group, offset = f"group-of-{producer}", self._plan.chance.randrange(10_000)
+        group, offset = f"group-of-{producer}", self.plan.chance.randrange(10_000)
         self.commit(
             group, 0, offset, producer_id=producer, producer_epoch=0,
             base_sequence=sequences[producer], transactional=True,
         )  # fmt: skip
         sequences[producer] += 1
         if commit is None:
-            self.pending = [{"group": group, "topic": _TOPIC, "partition": 0, "offset": offset}]
+            self.pending = [{"group": group, "topic": TOPIC, "partition": 0, "offset": offset}]
             return
-        self.log.marker(producer, 0, self._plan.tick(), commit=bool(commit))
+        self.log.marker(producer, 0, self.plan.tick(), commit=bool(commit))
         if commit:
-            self.offsets[group, _TOPIC, 0] = offset
+            self.offsets[group, TOPIC, 0] = offset
 
     def remove(self, group: str) -> None:
         """Delete a group with its offsets."""
@@ -105,9 +106,16 @@ class _Coordinator:
         if self.groups.pop(group, None) is not None:
             self._put(group, None)
 
+    def offset_facts(self) -> list[dict[str, Any]]:
+        """Return the committed offsets for ``expected.json``."""
+        return [
+            {"group": group, "topic": topic, "partition": partition, "offset": offset}
+            for (group, topic, partition), offset in sorted(self.offsets.items())
+        ]
+
     def _put(self, group: str, value: bytes | None) -> None:
         key = self._key(GroupMetadataKey(group=group.encode()))
-        self.log.add([Record(self.log.end, self._plan.tick(), key, value)])
+        self.log.add([Record(self.log.end, self.plan.tick(), key, value)])
 
     def _key(self, key: OffsetCommitKey | GroupMetadataKey) -> bytes:
         name = "offset_commit_key" if isinstance(key, OffsetCommitKey) else "group_metadata_key"
@@ -123,20 +131,20 @@ class _Coordinator:
 
 def _subscription() -> bytes:
     module = consumer_protocol_subscription
-    value = module.ConsumerProtocolSubscription(schema_version=0, topics=[_TOPIC.encode()])
+    value = module.ConsumerProtocolSubscription(schema_version=0, topics=[TOPIC.encode()])
     return get_codec().serialize(f"{_SUBSCRIPTION}.{_SUBSCRIPTION}", value)
 
 
 def _assignment(partitions: range) -> bytes:
     module = consumer_protocol_assignment
-    given = module.TopicPartition(topic=_TOPIC.encode(), partitions=list(partitions))
+    given = module.TopicPartition(topic=TOPIC.encode(), partitions=list(partitions))
     value = module.ConsumerProtocolAssignment(schema_version=0, assigned_partitions=[given])
     return get_codec().serialize(f"{_ASSIGNMENT}.{_ASSIGNMENT}", value)
 
 
 def groups(plan: ScenarioPlan) -> None:
     """Plan the scenario."""
-    chance, run = plan.chance, _Coordinator(plan)
+    chance, run = plan.chance, Coordinator(plan)
     names = [f"group-{letter}" for letter in "abcdef"]
     positions: dict[tuple[str, int], int] = {}
     sequences = dict.fromkeys(range(_PRODUCER, _PRODUCER + 3), 0)
@@ -164,9 +172,6 @@ def groups(plan: ScenarioPlan) -> None:
     run.transact(_PRODUCER, sequences, commit=None)
     run.log.facts |= {
         "groups": run.groups,
-        "offsets": [
-            {"group": group, "topic": topic, "partition": partition, "offset": offset}
-            for (group, topic, partition), offset in sorted(run.offsets.items())
-        ],
+        "offsets": run.offset_facts(),
         "pending": run.pending,
     }

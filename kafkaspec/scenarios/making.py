@@ -11,6 +11,7 @@ from kafkaspec.broker.profiles import DEFAULT_PROFILE, Profile, get_profile
 from kafkaspec.options import one_of
 from kafkaspec.scenarios.cluster import cluster
 from kafkaspec.scenarios.compaction import compaction
+from kafkaspec.scenarios.consumer_groups import consumer_groups
 from kafkaspec.scenarios.damage import damage
 from kafkaspec.scenarios.groups import groups
 from kafkaspec.scenarios.leader_changes import leader_changes
@@ -27,6 +28,7 @@ SCENARIOS: Final[Mapping[str, Callable[[ScenarioPlan], None]]] = {
     "retention": retention,
     "damage": damage,
     "groups": groups,
+    "consumer-groups": consumer_groups,
     "cluster": cluster,
     "legacy": legacy,
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient  # type: ignore[import-untyped]
-from kafka.errors import CoordinatorLoadInProgressError  # type: ignore[import-untyped]
+from kafka.errors import CoordinatorLoadInProgressError, NotCoordinatorError  # type: ignore[import-untyped]
 
 import kafkaspec as ks
 from kafkaspec._generated.layout.topics import Topic
@@ -90,7 +90,7 @@ def _once_loaded(ask: Callable[[], Any]) -> Any:
     for _ in range(100):
         try:
             return ask()
-        except CoordinatorLoadInProgressError:
+        except (CoordinatorLoadInProgressError, NotCoordinatorError):
             time.sleep(0.1)
     return ask()
 
@@ -124,3 +124,34 @@ def test_a_coordinator_knows_the_groups_of_the_scenario(version: Version, tmp_pa
         name: (each["group_state"], sorted(member["member_id"] for member in each["members"]))
         for name, each in described.items()
     } == {name: (each["state"], each["members"]) for name, each in facts["groups"].items()}
+
+
+@pytest.mark.parametrize(
+    "version", [each for each in VERSIONS if each.release >= (4, 0)], ids=lambda each: each.name
+)
+def test_a_coordinator_knows_the_groups_of_the_consumer_protocol(
+    version: Version, tmp_path: Path
+) -> None:
+    made = scenario("consumer-groups", tmp_path / "groups", seed=7, profile=version.name)
+    (facts,) = made["logs"]["logs"].values()
+    (tmp_path / "run").mkdir()
+    template = Template(version, tmp_path / "run", [Topic.CONSUMER_OFFSETS], {})
+    partition = tmp_path / "groups" / "logs" / f"{Topic.CONSUMER_OFFSETS}-0"
+    template.place([(Topic.CONSUMER_OFFSETS, partition)], clean=True)
+    groups = {each["group"] for each in facts["offsets"]} | set(facts["consumer_groups"])
+    with template.running():
+        admin = KafkaAdminClient(bootstrap_servers=template.bootstrap)
+        try:
+            listed = _once_loaded(admin.list_groups)
+            offsets = _once_loaded(lambda: admin.list_group_offsets(dict.fromkeys(sorted(groups))))
+        finally:
+            admin.close()
+    assert {each["group_id"] for each in listed} == groups
+    assert {
+        (group, place.topic, place.partition, found.offset)
+        for group, places in offsets.items()
+        for place, found in places.items()
+    } == {tuple(each.values()) for each in facts["offsets"]}
+    said = {each["group_id"]: each["group_state"] for each in listed}
+    wanted = {name: each["state"] for name, each in facts["consumer_groups"].items()}
+    assert {name: said[name] for name in wanted} == wanted
