@@ -38,8 +38,10 @@ from kafkaspec.analysis.state_file import (
 from kafkaspec.analysis.text_checks import add_to_runs
 from kafkaspec.analysis.tree import differences
 from kafkaspec.analysis.watch import SegmentWatch
-from kafkaspec.errors import Reason, make_error
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
+from kafkaspec.log.batch import Batch, stored_offset
+from kafkaspec.log.segment import Segment
 from kafkaspec.results import OffsetRange
 from kafkaspec.shown import some_of
 
@@ -331,7 +333,7 @@ class Recall:
             if name != segment.name and not _holds(self._path, segment, name)
         ]
         for item in differences([segment.watch.tree], [watch.tree]):
-            found.append(_damage(segment, item.offsets))
+            found.append(_damage(self._path, segment, item.offsets))
         if found:
             self.at_rest.setdefault(segment.name, []).extend(found)
             self._kept, self._on, self._again = {}, None, False
@@ -546,7 +548,7 @@ def _day(ms: int) -> str:
     return f"at {datetime.fromtimestamp(ms // 1000, UTC).isoformat()}"
 
 
-def _damage(segment: SegmentMemory, offsets: OffsetRange) -> Finding:
+def _damage(directory: Path, segment: SegmentMemory, offsets: OffsetRange) -> Finding:
     """Return the finding about a range of offsets whose batches are other ones."""
     tree = segment.watch.tree
     last = segment.watch.survey.highest_last + 1
@@ -554,11 +556,19 @@ def _damage(segment: SegmentMemory, offsets: OffsetRange) -> Finding:
     sizes = sorted((number << tree.level, leaf.size) for number, leaf in tree.leaves.items())
     start = sum(size for first, size in sizes if first < offsets.start)
     end = sum(size for first, size in sizes if first < reach)
-    offsets = OffsetRange(offsets.start, reach)
+    offsets = OffsetRange(_first_offset(directory / segment.name, start, offsets.start), reach)
     text = f"offsets {offsets.start} to {reach - 1}, bytes {start} to {end - 1}: "
     text += f"{_OTHERS}{_day(segment.read)}{_SAME}"
     place = Place(segment.name, Area.FILES, start, offsets.start)
     return replace(place.error(R.DAMAGE_AT_REST, text), offsets=offsets)
+
+
+def _first_offset(path: Path, position: int, offset: int) -> int:
+    """Return the first offset of the batch at a position, which may be before that of its leaf."""
+    with suppress(KafkaSpecError), Segment(path) as segment:
+        for item in segment.scan(position):
+            return min(offset, max(0, stored_offset(item))) if isinstance(item, Batch) else offset
+    return offset
 
 
 def _stamps(path: Path) -> dict[str, FileStamp]:

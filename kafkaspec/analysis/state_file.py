@@ -438,6 +438,18 @@ def _line(values: Mapping[str, Any]) -> bytes:
     return json.dumps(values, separators=(",", ":")).encode("ascii") + b"\n"
 
 
+def is_state(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as a state does."""
+    head = json.dumps({"format": FORMAT}, separators=(",", ":")).encode()[:-1]
+    try:
+        if not os.path.isfile(path):
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(head)) == head
+    except OSError:
+        return False
+
+
 def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[LogMemory]]:
     """Return the options of a file, and the partitions that it remembers.
 

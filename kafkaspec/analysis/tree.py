@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LEAVES: Final = 128
 """Most leaves of a segment. With more, each two neighbours become one."""
-_FIRST_LEVEL: Final = 6
+_FIRST_LEVEL: Final = 4
 _TOP: Final = 63
 _MASK: Final = (1 << 64) - 1
 _OFFSET, _EPOCH, _MAGIC = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
@@ -177,16 +177,32 @@ class RangeDifference(NamedTuple):
     a: DigestLeaf
     b: DigestLeaf
 
+    @property
+    def end(self) -> int:
+        """The offset after the range."""
+        assert self.offsets.end is not None
+        return self.offsets.end
 
-def differences(a: Iterable[DigestTree], b: Iterable[DigestTree]) -> list[RangeDifference]:
-    """Return the ranges of offsets in which two copies of a log differ, as small as both know them.
+
+def each_difference(a: Iterable[DigestTree], b: Iterable[DigestTree]) -> Iterator[RangeDifference]:
+    """Yield the ranges of offsets in which two copies of a log differ, as small as both know them.
 
     Args:
         a: the trees of the segments of one copy.
         b: of the other.
     """
+    yield from _below(_Nodes(a), _Nodes(b), _TOP + 1, 0)
+
+
+def differences(a: Iterable[DigestTree], b: Iterable[DigestTree]) -> list[RangeDifference]:
+    """Return the same with each range as large as it is."""
+    return merged(each_difference(a, b))
+
+
+def merged(items: Iterable[RangeDifference]) -> list[RangeDifference]:
+    """Return ranges in order with those that follow each other as one."""
     found: list[RangeDifference] = []
-    for item in _below(_Nodes(a), _Nodes(b), _TOP + 1, 0):
+    for item in items:
         if found and found[-1].offsets.end == item.offsets.start:
             before = found.pop()
             offsets = OffsetRange(before.offsets.start, item.offsets.end)

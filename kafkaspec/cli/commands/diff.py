@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
 
 import click
 
@@ -23,6 +24,8 @@ from kafkaspec.forensics.replicas.comparison import (
     compare_replicas,
 )
 from kafkaspec.forensics.replicas.entries import ReplicaSide
+from kafkaspec.forensics.replicas.states import compare_states, is_state
+from kafkaspec.log.batch import NONE
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition, PartitionLog
@@ -62,8 +65,8 @@ _EPILOG = """
 Example:
   kafkaspec diff broker1/logs/orders-0 broker2/logs/orders-0
 
-Kinds: log_start, end, cleaned are legal; diverged, missing, changed, damaged
-are not.
+Kinds: log_start, end, cleaned are legal; diverged, missing, changed, damaged,
+and other of states, are not.
 
 Exit codes: 0 what differs is legal, 1 something else differs, or could not be
 read, 2 wrong usage, or nothing in A or B can be read.
@@ -84,10 +87,16 @@ def diff_command(
     """Compare two copies of a partition, and show what a follower would truncate.
 
     A and B are replicas, a backup, a tiered copy: the directory of a partition, a segment, or log
-    directories, of which the partitions that both have are compared. Unclean elections are shown
+    directories, of which the partitions that both have are compared; or two files of verify
+    --state, whose partitions are compared without their segments. Unclean elections are shown
     where a log directory has the metadata of its cluster.
     """
     counts = Inputs(())
+    states = [is_state(path) for path in (a, b)]
+    if any(states):
+        if not all(states) or leader is not None:
+            raise click.UsageError("A and B are both states, without --leader, or none is one")
+        _diff_states(report, counts, a, b)
     opened = [ctx.with_resource(open_log(path)) for path in (a, b)]
     same = differences = 0
     for log in opened:
@@ -112,6 +121,27 @@ def diff_command(
         differences += len(found.differences)
     text = f"{count_text(same, 'partition')} the same" if several else ""
     report.finish(counts, text, same=same, differences=differences)
+
+
+def _diff_states(report: Reporter, counts: Inputs, a: Path, b: Path) -> NoReturn:
+    """Compare two states of ``verify``, report, and exit."""
+    found, alone = compare_states(a, b)
+    for path, count in zip((a, b), alone, strict=True):
+        if count:
+            note(f"{path}: {count_text(count, 'partition')} without a copy")
+    for item in found:
+        place: LinePlace = {"topic": item.topic, "partition": item.partition}
+        counts.read += 2
+        counts.findings += sum(not each.legal for each in item.differences)
+        for difference in item.differences:
+            report.line("difference", place, difference)
+        report.line("partition", place, item, a=_Copy(*astuple(item.a)), b=_Copy(*astuple(item.b)))
+        if not report.as_json and item.differences:
+            say(f"{item.topic}-{item.partition}")
+            report.table(_COLUMNS, item.differences, most=len(item.differences))
+    same = sum(not item.differences for item in found)
+    text = f"{count_text(same, 'partition')} the same, by what verify remembers"
+    report.finish(counts, text, same=same, differences=sum(len(x.differences) for x in found))
 
 
 def _pairs(opened: list[Any]) -> Iterator[tuple[PartitionLog, PartitionLog]]:
@@ -230,6 +260,8 @@ def _entries(count: int) -> str:
 def _content(item: LogDifference, extent: Extent | None) -> str:
     if extent is None:
         return "-" if item.records is None else f"{count_text(item.records, 'record')}"
+    if extent.last_epoch == NONE:
+        return _entries(extent.entries)
     epochs = f"{extent.first_epoch}"
     if extent.last_epoch != extent.first_epoch:
         epochs += f" to {extent.last_epoch}"

@@ -128,6 +128,8 @@ class DifferenceKind(StrEnum):
     """Both have a batch of these offsets and this epoch, with right checksums and other bytes."""
     DAMAGED = "damaged"
     """The same, and the checksum of one of them, or of both, is wrong."""
+    OTHER = "other"
+    """They have other batches, of which only states of ``verify`` are known."""
 
 
 LEGAL: Final = frozenset({DifferenceKind.LOG_START, DifferenceKind.END, DifferenceKind.CLEANED})

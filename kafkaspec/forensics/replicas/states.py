@@ -1,0 +1,169 @@
+"""Compare copies of logs by what ``verify --state`` remembers of them, without their segments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Final
+
+from kafkaspec.analysis.state_file import LogMemory, is_state, read_state
+from kafkaspec.analysis.tree import DigestLeaf, RangeDifference, each_difference, merged
+from kafkaspec.errors import unreadable
+from kafkaspec.files import names
+from kafkaspec.forensics.replicas.comparison import DifferenceKind, Extent, LogDifference
+from kafkaspec.log.batch import NONE
+from kafkaspec.results import OffsetRange
+
+__all__ = ["RememberedCopy", "StateComparison", "compare_states", "is_state"]
+
+_OTHER: Final = (
+    "other batches; their segments say whether a cleaner, a leader or damage explains it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedCopy:
+    """A copy of a partition as a state has it.
+
+    Attributes:
+        path: of the partition.
+        first_offset: in the name of its first segment.
+        end_offset: the offset after the last batch.
+        entries: number of its batches.
+    """
+
+    path: Path
+    first_offset: int
+    end_offset: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class StateComparison:
+    """Two copies of a partition.
+
+    Attributes:
+        topic: the topic.
+        partition: its number.
+        a: one of them.
+        b: the other.
+        differences: where they differ, in the order of offsets.
+        same_segments: whether their segments begin at the same offsets.
+        divergence: offset from which on two leaders wrote; states do not know that.
+    """
+
+    topic: str
+    partition: int
+    a: RememberedCopy
+    b: RememberedCopy
+    differences: list[LogDifference]
+    same_segments: bool
+    divergence: None = None
+
+    @property
+    def same(self) -> bool:
+        """Whether all that differs is legal."""
+        return all(each.legal for each in self.differences)
+
+
+def compare_states(
+    a: str | PathLike[str], b: str | PathLike[str]
+) -> tuple[list[StateComparison], list[int]]:
+    """Compare the partitions that two states have.
+
+    Args:
+        a: state file of one broker, or copy.
+        b: of the other.
+
+    Returns:
+        The comparisons, and for each state the number of partitions that only it has.
+
+    Raises:
+        KafkaSpecError: a state is damaged, or they have no partition in common.
+    """
+    first, second = _logs(a), _logs(b)
+    shared = sorted(first.keys() & second.keys())
+    if not shared:
+        raise unreadable(f"{a}, {b}", "they have no partition in common")
+    found = [_compared(key, first[key], second[key]) for key in shared]
+    return found, [len(each) - len(shared) for each in (first, second)]
+
+
+def _logs(state: str | PathLike[str]) -> dict[tuple[str, int], LogMemory]:
+    found = {}
+    for log in read_state(state)[1]:
+        name = names.parse_partition(Path(log.path).name)
+        if name is not None and not name.state and log.segments:
+            found[name.topic, name.partition] = log
+    return found
+
+
+def _compared(key: tuple[str, int], a: LogMemory, b: LogMemory) -> StateComparison:
+    mine, its = _copy(a), _copy(b)
+    starts, ends = ({getattr(each, name) for each in (mine, its)}
+                    for name in ("first_offset", "end_offset"))  # fmt: skip
+    trees = ([segment.watch.tree for segment in log.segments] for log in (a, b))
+    by_kind: dict[DifferenceKind, list[RangeDifference]] = {}
+    for item in each_difference(*trees):
+        by_kind.setdefault(_kind(item, starts, ends), []).append(item)
+    differences = [
+        LogDifference(
+            reason=kind,
+            message=_message(kind, mine, its),
+            offsets=item.offsets,
+            a=_extent(item.offsets, item.a, a),
+            b=_extent(item.offsets, item.b, b),
+        )
+        for kind, items in by_kind.items()
+        for item in merged(items)
+    ]
+    differences.sort(key=lambda item: item.offsets.start)
+    same = [each.name for each in a.segments] == [each.name for each in b.segments]
+    return StateComparison(*key, mine, its, differences, same)
+
+
+def _kind(item: RangeDifference, starts: set[int], ends: set[int]) -> DifferenceKind:
+    """Return how two copies differ in a range, by where each begins and ends."""
+    start, end = item.offsets.start, item.end
+    if len(starts) > 1 and start < max(starts):
+        return DifferenceKind.LOG_START
+    if len(ends) > 1 and end > min(ends):
+        return DifferenceKind.END
+    return DifferenceKind.OTHER
+
+
+def _message(kind: DifferenceKind, a: RememberedCopy, b: RememberedCopy) -> str:
+    if kind is DifferenceKind.LOG_START:
+        text = f"A begins at {a.first_offset}, B at {b.first_offset}"
+    elif kind is DifferenceKind.END:
+        text = f"A ended at {a.end_offset}, B at {b.end_offset}, when they were read"
+    else:
+        return _OTHER
+    return f"{text}: not compared in this range"
+
+
+def _copy(log: LogMemory) -> RememberedCopy:
+    name = names.parse_segment(log.segments[0].name)
+    first = 0 if name is None else name.base_offset
+    last = max(segment.watch.survey.highest_last for segment in log.segments)
+    batches = sum(segment.watch.survey.batches for segment in log.segments)
+    return RememberedCopy(Path(log.path), first, max(first, last + 1), batches)
+
+
+def _extent(offsets: OffsetRange, leaf: DigestLeaf, log: LogMemory) -> Extent | None:
+    """Return what a log has in a range; its epochs are those of the batches there."""
+    if not leaf.batches:
+        return None
+    epochs = set(_epochs(offsets, log)) or {NONE}
+    return Extent(leaf.batches, leaf.size, min(epochs), max(epochs), None, NONE)
+
+
+def _epochs(offsets: OffsetRange, log: LogMemory) -> Iterator[int]:
+    runs = (run for segment in log.segments for run in segment.watch.epochs)
+    for run in runs:
+        if run.last_offset >= offsets.start and (
+            offsets.end is None or run.base_offset < offsets.end
+        ):
+            yield run.epoch
