@@ -42,6 +42,8 @@ DEFERRED = (
     ("kafkaspec.log.transactions", "numpy", _CORE),
     ("kafkaspec.log.header_table", "numpy", _CORE),
     ("kafkaspec.log.header_table", "pyarrow", _CORE),
+    ("kafkaspec.compression.registered", "importlib", "10 ms, which few logs need"),
+    ("kafkaspec.compression.registered", "pickle", "as above"),
     ("kafkaspec.jobs", "concurrent", "5 ms, which one job does not need"),
     ("kafkaspec.jobs", "multiprocessing", "10 ms, as above"),
     (
