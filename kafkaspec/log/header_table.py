@@ -273,7 +273,7 @@ class HeaderTable:
         if isinstance(rows, range):
             columns = [column[rows.start : rows.stop] for column in columns]
         else:
-            columns = [_picked(column, rows) for column in columns]
+            columns = [picked(column, rows) for column in columns]
         magics = self.magics if len(self.magics) == 1 else {self.magic[row] for row in rows}
         if core is not None and len(magics) == 1:
             (magic,) = magics
@@ -293,7 +293,7 @@ class HeaderTable:
                 yield row
 
 
-def _picked(column: EntryNumbers, rows: Sequence[int]) -> array[int]:
+def picked(column: EntryNumbers, rows: Sequence[int]) -> array[int]:
     """Return the numbers of a column in some rows; with NumPy, where a program has loaded it."""
     if "numpy" in sys.modules:
         import numpy as np

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafkaspec import Record, encode
 from kafkaspec.cli.commands.dump_json import WRITERS, record_lines
 from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.codecs import codec_names
@@ -20,6 +23,7 @@ from tests.cli.helpers import golden, lines, run
 from tests.goldens import FULL, GOLDEN, VERSIONS, compacted, files, produced
 from tests.log.forge import batch, legacy, record
 from tests.loops import each
+from tests.work import calls
 
 FIELDS = [
     "file",
@@ -273,3 +277,47 @@ def test_batches_as_text(version: str) -> None:
 )
 def test_bytes_for_people(data: bytes | None, shown: str) -> None:
     assert bytes_text(data) == shown
+
+
+@pytest.mark.parametrize("output", ["json", "text"])
+@pytest.mark.parametrize("options", [(), ("--from-offset", "3", "--until-offset", "700")], ids=str)
+def test_lines_of_batches_are_those_of_another_codec(
+    tmp_path: Path, output: str, options: tuple[str, ...]
+) -> None:
+    """Headers of all kinds, among them a wrong checksum, and flags that Kafka does not use."""
+    other: dict[str, Any] = {"producer_id": 7, "producer_epoch": 1, "base_sequence": 5}
+    more: list[dict[str, Any]] = [
+        {}, {"compression": "zstd"}, {"timestamp_type": "LogAppendTime"}, other,
+        other | {"transactional": True}, {"delete_horizon": 1_700_000_000_000},
+        {"partition_leader_epoch": 3}, {"header": {"attributes.reserved": 2}}, {"magic": 1},
+        {"magic": 1, "compression": "gzip"}, {"magic": 0}, {"delete_horizon": -1},
+    ]  # fmt: skip
+    kinds = [[kind] * (1 + 20 * (number % 3)) for number, kind in enumerate(more)] * 3
+    entries = [
+        encode(
+            [Record(at, -1 if at % 5 == 0 or kind.get("magic") == 0 else at, b"k", b"v")], **kind
+        )
+        for at, kind in enumerate(chain.from_iterable(kinds))
+    ]
+    entries[4] = entries[4][:-1] + b"x"
+    log = tmp_path / "t-0" / f"{0:020d}.log"
+    log.parent.mkdir()
+    log.write_bytes(b"".join(entries))
+    ours, theirs = (
+        run("dump", "--batches", "--format", output, *options, "--codec", codec, log)
+        for codec in ("native", "python")
+    )
+    assert ours.stdout == theirs.stdout
+    assert (ours.exit_code, ours.stderr) == (theirs.exit_code, theirs.stderr)
+    assert len(ours.stdout.splitlines()) > len(entries) // 2
+
+
+@pytest.mark.parametrize(("output", "most"), [("json", 0.1), ("text", 12)])
+def test_lines_of_batches_take_few_calls(tmp_path: Path, output: str, most: float) -> None:
+    work = []
+    for number in (1000, 5000):
+        log = tmp_path / f"t{number}-0" / f"{0:020d}.log"
+        log.parent.mkdir()
+        log.write_bytes(b"".join(encode([Record(at, at, None, b"v")]) for at in range(number)))
+        work.append(calls(partial(run, "dump", "--batches", "--format", output, log)))
+    assert work[1] - work[0] < 4000 * most, work

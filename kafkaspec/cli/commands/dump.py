@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from kafkaspec.cli.command import command, option
+from kafkaspec.cli.commands.dump_batches import BatchLines
 from kafkaspec.cli.commands.dump_columns import JsonMaker, Maker, read_lines
 from kafkaspec.cli.commands.dump_format import (
     FORMAT_EPILOG,
@@ -26,7 +27,6 @@ from kafkaspec.cli.commands.dump_json import (
     WRITERS,
     BytesWriter,
     _Key,
-    batch_line,
     decode_controls,
     record_lines,
 )
@@ -213,8 +213,11 @@ def dump_command(
         lines = dump.formatted(template, limit)
         limit = None
     elif batches:
-        show = batch_line if as_json else TextDump().batch_line
-        lines = (show(batch, segment.name or "") for batch, segment, _ in inputs.batches())
+        made = BatchLines(as_json=as_json)
+        if limit is None:
+            lines = made.lines(inputs)
+        else:
+            lines = (made.line(batch, segment) for batch, segment, _ in inputs.batches())
     elif not as_json:
         lines = dump.text()
     elif limit is None or condition is not None or (limit > _FEW and not files):

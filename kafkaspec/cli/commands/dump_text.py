@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec.cli.commands.value_text import bytes_text, headers_text, in_short
 from kafkaspec.cli.console import iso
+from kafkaspec.compression import NAMES
 from kafkaspec.conversion.fields import RecordValues, header_values
-from kafkaspec.log.batch import magic_name
+from kafkaspec.layout import names
+from kafkaspec.log.batch import NONE, TIMESTAMP_TYPES, magic_name
+from kafkaspec.log.header_table import POSITION, SIZE, HeaderTable
 from kafkaspec.model import Record
 from kafkaspec.shown import printable
 
@@ -80,36 +83,83 @@ class TextDump:
 
     def batch_line(self, batch: Batch, file: str) -> str:
         """Return one line for a batch."""
-        words = [
-            f"{self._title(file)}{batch.position:>10}  magic {magic_name(batch)}",
-            f"{batch.size:>8} B",
-            f"{batch.compression_name:6}",
-        ]
-        if batch.is_wrapper:
-            words.append(f"offsets ..{batch.last_offset}")
-        else:
-            words.append(f"offsets {batch.base_offset}..{batch.last_offset}")
-            words.append(f"{batch.num_records} records")
-        words.append(f"{batch.timestamp_type} {iso(batch.max_timestamp)}")
-        if batch.producer_id >= 0:
-            words.append(
-                f"producer {batch.producer_id} epoch {batch.producer_epoch} "
-                f"sequence {batch.base_sequence}..{batch.last_sequence}"
-            )
-        words += [
-            word
-            for word, holds in (
-                ("transactional", batch.is_transactional),
-                ("control", batch.is_control),
-                (f"delete horizon {iso(batch.delete_horizon)}", batch.delete_horizon is not None),
-            )
-            if holds
-        ]
-        if batch.partition_leader_epoch >= 0:
-            words.append(f"leader epoch {batch.partition_leader_epoch}")
-        words += [word.lstrip() for word in _words(header_values(batch.kind, batch.message))]
-        words.append(f"crc {batch.crc:08x}" + ("" if batch.crc_valid else " WRONG"))
-        return "  ".join(words) + "\n"
+        return self._title(file) + _batch_text(
+            magic_name(batch),
+            batch.position,
+            batch.size,
+            batch.compression_name,
+            None if batch.is_wrapper else batch.base_offset,
+            batch.last_offset,
+            batch.num_records,
+            batch.timestamp_type,
+            batch.max_timestamp,
+            batch.producer_id,
+            batch.producer_epoch,
+            batch.base_sequence,
+            batch.last_sequence,
+            batch.is_transactional,
+            batch.is_control,
+            batch.delete_horizon,
+            batch.partition_leader_epoch,
+            batch.crc,
+            batch.crc_valid,
+            _words(header_values(batch.kind, batch.message)),
+        )
+
+    def batch_lines(
+        self, table: HeaderTable, rows: Sequence[int], right: Sequence[int], file: str
+    ) -> Iterator[str]:
+        """Yield the lines of some batches of a table, whose headers have nothing else.
+
+        Args:
+            right: of each batch of the table whether its checksum is.
+        """
+        columns: list[Iterable[Any]] = [table.list(name) for name in _OF_TABLE]
+        columns += [table.crc, right]
+        if len(rows) < len(table):
+            columns = [[column[row] for row in rows] for column in columns]  # type: ignore[index]
+        yield self._title(file)
+        for magic, position, size, code, first, last, count, kind, *others in zip(
+            *columns, strict=True
+        ):
+            yield _batch_text(
+                str(magic), position, size, NAMES[code], first, last, count, TIMESTAMP_TYPES[kind],
+                *others,
+            )  # fmt: skip
+
+
+_OF_TABLE: Final = (
+    names.MAGIC, POSITION, SIZE, names.COMPRESSION, names.BASE_OFFSET, names.LAST_OFFSET,
+    names.NUM_RECORDS, names.TIMESTAMP_TYPE, names.MAX_TIMESTAMP, names.PRODUCER_ID,
+    names.PRODUCER_EPOCH, names.BASE_SEQUENCE, names.LAST_SEQUENCE, names.IS_TRANSACTIONAL,
+    names.IS_CONTROL, names.DELETE_HORIZON, names.LEADER_EPOCH,
+)  # fmt: skip
+"""The columns of a line, in the order of ``_batch_text``; the checksum follows."""
+
+
+def _batch_text(
+    magic: str, position: int, size: int, compression: str, first: int | None, last: int,
+    count: int | None, timestamp_type: str, max_timestamp: int, producer: int, epoch: int,
+    base_sequence: int, last_sequence: int, transactional: int, control: int,
+    horizon: int | None, leader_epoch: int, crc: int, crc_valid: int, others: Iterable[str] = (),
+) -> str:  # fmt: skip
+    """Return the line of a batch."""
+    of = f"{first}..{last}  {count} records" if first is not None else f"..{last}"
+    line = (
+        f"{position:>10}  magic {magic}  {size:>8} B  {compression:6}  offsets {of}  "
+        f"{timestamp_type} {iso(max_timestamp)}"
+    )
+    if producer >= 0:
+        line += f"  producer {producer} epoch {epoch} sequence {base_sequence}..{last_sequence}"
+    if transactional:
+        line += "  transactional"
+    if control:
+        line += "  control"
+    if horizon is not None and horizon != NONE:
+        line += f"  delete horizon {iso(horizon)}"
+    if leader_epoch >= 0:
+        line += f"  leader epoch {leader_epoch}"
+    return f"{line}{''.join(others)}  crc {crc:08x}{'' if crc_valid else ' WRONG'}\n"
 
 
 def _words(values: Iterable[tuple[str, Any]]) -> Iterator[str]:
