@@ -47,4 +47,5 @@ def report(on_error: OnError, error: KafkaSpecError) -> None:
     if on_error == "skip":
         warnings.warn(f"left out: {error}", RuntimeWarning, stacklevel=2)
     else:
-        on_error(error)
+        # Without the frames that raised it: whoever keeps it would keep the memory of the reading.
+        on_error(error.with_traceback(None))

@@ -272,6 +272,12 @@ class _Records:
         """Note an error, once."""
         self.errors.setdefault((error.position, str(error.reason)), error)
 
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """The positions of errors, in order."""
+        known = (error.position for error in self.errors.values() if error.position is not None)
+        return np.sort(np.fromiter(known, np.int64))
+
     def read(self, segment: Segment) -> None:
         """Read all records."""
         self._core = segment.codec.core
@@ -378,10 +384,8 @@ def _headers(unit: StatsUnit, file: str, batch: pa.RecordBatch, records: _Record
     """Return what some headers say, of batches whose records can be read."""
     position = batch["position"].to_numpy()
     size = batch["size"].to_numpy()
-    broken = np.zeros(len(position), bool)
-    for error in records.errors.values():
-        if error.position is not None:
-            broken |= (position <= error.position) & (error.position < position + size)
+    places = records.places
+    broken = np.searchsorted(places, position) < np.searchsorted(places, position + size)
     if broken.any():
         batch = batch.filter(pa.array(~broken))
         position, size = position[~broken], size[~broken]

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kafkaspec import Record, encode
+from kafkaspec.codecs import get_codec
 from kafkaspec.codecs.native.core import load_core
-from kafkaspec.codecs.native.scan import header_size, intact, put_headers, scan
+from kafkaspec.codecs.native.scan import EntryTable, header_size, intact, put_headers, scan
 from kafkaspec.layout.kinds import KINDS
 from tests.extent import examples
 from tests.log import forge
@@ -111,3 +113,11 @@ def test_tables_and_kinds_that_do_not_fit_are_refused() -> None:
         put_headers(core, KIND, too_many, bytearray(data), ends)
     with pytest.raises(ValueError, match="needs"):
         put_headers(core, KIND, table, bytearray(data), ends[:2])
+
+
+def test_a_scan_takes_memory_for_what_bytes_may_hold() -> None:
+    entry = encode([Record(0, 0, b"k", b"v")])
+    table = get_codec("native").scan(entry, capacity=1 << 16)
+    assert isinstance(table, EntryTable)
+    assert table.count == 1
+    assert table.values.nbytes < 100 * len(entry)

@@ -87,12 +87,13 @@ def scan(
         buffer: the bytes.
         start: where the first entry begins.
         end: where the bytes end; the end of the buffer by default.
-        capacity: entries that there is room for, at least; without it, as many as there are.
+        capacity: entries that there is room for, if the bytes may have so many; without it, all.
         spare: a table that nobody reads any more, for its memory.
     """
     stop = memoryview(buffer).nbytes if end is None else end
-    if capacity is not None:
-        return _scan(core, buffer, start, stop, capacity, spare)
+    if capacity is not None:  # not more than bytes can hold: memory takes longer than few entries
+        room = (stop - start) // FRAMING + 1
+        return _scan(core, buffer, start, stop, min(capacity, room | _APART), spare)
     room = max(64, min((stop - start) // 4096, 1 << 20)) | _APART
     parts = [_scan(core, buffer, start, stop, room)]
     while parts[-1].end is End.FULL:
