@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -23,6 +24,7 @@ from tests.cli.helpers import golden, lines, run
 from tests.extent import examples
 from tests.log import forge
 from tests.loops import each
+from tests.work import calls
 
 __all__ = ["directory"]
 
@@ -352,3 +354,19 @@ def test_bytes_in_lists_are_shown_as_in_json() -> None:
     (pair,) = second["headers"]
     shown = json.loads(run("sql", HEADERS, query).stdout.splitlines()[4])
     assert shown == [dict(zip(("key", "value"), pair, strict=True))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", ["", " WHERE partition <> 7"], ids=str)
+def test_the_work_grows_as_partitions_do(query: str, tmp_path: Path) -> None:
+    work = []
+    for number in (100, 200):
+        logs = tmp_path / str(number)
+        for partition in range(number):
+            path = logs / f"t-{partition}" / f"{0:020d}.log"
+            path.parent.mkdir(parents=True)
+            path.write_bytes(ks.encode([ks.Record(0, 0, b"k", b"v")]))
+        counted = run("sql", logs, f"SELECT count(*) AS found FROM t{query}", "--format", "json")
+        assert json.loads(counted.stdout)["found"] == number - bool(query)
+        work.append(calls(partial(run, "sql", logs, f"SELECT count(*) FROM t{query}")))
+    assert work[1] < 2.2 * work[0], work

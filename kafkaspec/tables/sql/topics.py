@@ -112,13 +112,13 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
             def is_(number: int) -> pc.Expression:
                 return pc.field("partition") == pa.scalar(number, pa.int32())
 
-            numbers = [
-                str(number)
+            numbers = {
+                number
                 for number in self._partitions
                 if number is not None
                 and ("partition" not in self._schema.names or found.may_hold(is_(number)))
-            ]
-            parts += [f"topic = '{quoted}'", f"partition in ({', '.join(numbers) or -2})"]
+            }
+            parts += [f"topic = '{quoted}'", _among(numbers)]
         if not parts:
             return request
         where = Where(" and ".join(parts))
@@ -154,3 +154,11 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
             fits = pc.and_(pc.less_equal(counts, most), pc.greater_equal(counts, -most))
             self._scans.untimed += len(stamps) - stamps.null_count - (fits.true_count or 0)
             return pc.if_else(fits, stamps, pa.scalar(None, stamps.type)).cast(TIMESTAMP)
+
+
+def _among(numbers: set[int]) -> str:
+    """Return the condition that a partition is among some; each is asked it, so it is short."""
+    firsts = sorted(number for number in numbers if number - 1 not in numbers)
+    lasts = sorted(number for number in numbers if number + 1 not in numbers)
+    runs = [f"partition >= {a} and partition <= {b}" for a, b in zip(firsts, lasts, strict=True)]
+    return f"({' or '.join(runs) or 'partition = -2'})"
