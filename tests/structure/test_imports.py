@@ -42,6 +42,7 @@ DEFERRED = (
     ("kafkaspec.log.transactions", "numpy", _CORE),
     ("kafkaspec.log.header_table", "numpy", _CORE),
     ("kafkaspec.log.header_table", "pyarrow", _CORE),
+    ("benchmarks.cases.explorer", "playwright", "only this case needs a browser"),
     ("kafkaspec.compression.registered", "importlib", "10 ms, which few logs need"),
     ("kafkaspec.compression.registered", "pickle", "as above"),
     ("kafkaspec.jobs", "concurrent", "5 ms, which one job does not need"),
