@@ -27,6 +27,7 @@ _NAMES = (
     "verify",
     "salvage",
     "cleaner",
+    "redact",
     "memory",
     "tiered",
     "history",

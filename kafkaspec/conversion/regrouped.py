@@ -167,7 +167,7 @@ class Regrouped(ByRanges):
             return chunks, False
         data = source.buffer[places[0] : places[count - 1] + sizes[count - 1]]
         part = Segment(data, codec=self._codec, crc="ignore", max_output=source.max_output)
-        expected = _record_defaults(core, kind)
+        expected = record_defaults(core, kind)
         assert expected is not None
         wanted = (names.OFFSET, names.TIMESTAMP, names.KEY, names.VALUE, names.HEADERS, *expected)
         done = size = 0
@@ -196,7 +196,7 @@ class Regrouped(ByRanges):
         The columns begin with batch ``done``; ``count`` batches have the right checksum.
         """
         kind = source.kind
-        expected = _record_defaults(core, kind)
+        expected = record_defaults(core, kind)
         if columns.layout is not Layout.BINARY or columns.cut or expected is None:
             return None
         if not holds_only(core, columns.columns, columns.rows, expected):
@@ -335,7 +335,7 @@ class Regrouped(ByRanges):
             return b"".join((groups.before, *entries))
         data, ends = made
         if any(headers.column(names.COMPRESSION)):
-            data, ends = self._packed(memoryview(data), ends, kind, headers)
+            data, ends = packed(core, memoryview(data), ends, kind, headers, self._choices.level)
         written = put_headers(core, kind, headers, data, ends)
         assert written == len(parts), "the core has encoded them"
         return b"".join((groups.before, data)) if groups.before else data
@@ -351,34 +351,6 @@ class Regrouped(ByRanges):
             for part in found:
                 draft = self._draft(groups.rows, groups.kind, part)
                 yield write(draft, self._codec, self._choices.level)
-
-    def _packed(
-        self, data: memoryview, ends: array[int], kind: EntryKind, headers: EntryTable
-    ) -> tuple[bytearray, array[int]]:
-        """Return the same batches with their payloads compressed."""
-        assert self._core is not None
-        gap, level = header_size(self._core, kind), self._choices.level
-        pieces: list[bytearray | memoryview] = []
-        stops, begin, size = array("q"), 0, 0
-        bounds = zip((0, *ends), ends, strict=False)
-        for codec, some in groupby(headers.column(names.COMPRESSION)):
-            places = array("q")
-            for _, (start, end) in zip(some, bounds, strict=False):
-                places.extend((start + gap, end - start - gap))
-            stop = sum(places[-2:])
-            if codec:
-                piece, own = compressions.compress_all(
-                    codec, data, places, magic=kind.magic, level=level, gap=gap
-                )
-                pieces.append(piece)
-            else:
-                own = array("q", (sum(places[n : n + 2]) - begin for n in range(0, len(places), 2)))
-                pieces.append(data[begin:stop])
-            stops.extend(array("q", (size + end for end in own)) if size else own)
-            size, begin = stops[-1], stop
-        if isinstance(pieces[0], bytearray) and not pieces[1:]:
-            return pieces[0], stops
-        return bytearray().join(pieces), stops
 
     def _headers(self, kind: EntryKind, parts: RecordParts) -> EntryTable:
         """Return the headers of new batches."""
@@ -403,6 +375,48 @@ class Regrouped(ByRanges):
         for name in shared.keys() & there:
             self._core.module.adjust(table.column(name), 0, count, True, shared[name])
         return table
+
+
+def packed(
+    core: Core,
+    data: memoryview,
+    ends: array[int],
+    kind: EntryKind,
+    headers: EntryTable,
+    level: int | None,
+) -> tuple[bytearray, array[int]]:
+    """Return batches with their payloads compressed.
+
+    Args:
+        core: the extension.
+        data: room for a header and then a payload for each batch.
+        ends: positions after each payload.
+        kind: of the batches.
+        headers: of the batches, which say the compressions.
+        level: of the compressions; None for their defaults.
+    """
+    gap = header_size(core, kind)
+    pieces: list[bytearray | memoryview] = []
+    stops, begin, size = array("q"), 0, 0
+    bounds = zip((0, *ends), ends, strict=False)
+    for codec, some in groupby(headers.column(names.COMPRESSION)):
+        places = array("q")
+        for _, (start, end) in zip(some, bounds, strict=False):
+            places.extend((start + gap, end - start - gap))
+        stop = sum(places[-2:])
+        if codec:
+            piece, own = compressions.compress_all(
+                codec, data, places, magic=kind.magic, level=level, gap=gap
+            )
+            pieces.append(piece)
+        else:
+            own = array("q", (sum(places[n : n + 2]) - begin for n in range(0, len(places), 2)))
+            pieces.append(data[begin:stop])
+        stops.extend(array("q", (size + end for end in own)) if size else own)
+        size, begin = stops[-1], stop
+    if isinstance(pieces[0], bytearray) and not pieces[1:]:
+        return pieces[0], stops
+    return bytearray().join(pieces), stops
 
 
 @cache
@@ -444,7 +458,7 @@ def _conditions(
         codecs = set(KNOWN) if wanted in codecs else set()
     numbers = all(isinstance(value, int) for value in fixed.values())
     known = numbers and fixed.keys() <= set(core.scan_names)
-    if not (known and codecs) or _record_defaults(core, kind) is None:
+    if not (known and codecs) or record_defaults(core, kind) is None:
         return None
     found: list[Condition] = [
         *((Compare(name, "==", value),) for name, value in fixed.items()),
@@ -466,7 +480,7 @@ def _conditions(
     return Marks([*((condition, _OTHER) for condition in found), (order, _ORDER)])
 
 
-def _record_defaults(core: Core, kind: EntryKind) -> dict[str, Any] | None:
+def record_defaults(core: Core, kind: EntryKind) -> dict[str, Any] | None:
     """Return the columns of the fields of records that no conversion knows, with their defaults."""
     found = default_columns(core, kind)
     if found is None:

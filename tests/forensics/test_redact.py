@@ -8,6 +8,7 @@ import json
 import random
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
 from kafkaspec.forensics.cleaner.settings import Settings
 from kafkaspec.forensics.cleaner.view import LogView
 from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, Way
+from kafkaspec.forensics.redaction.columns import ColumnRedaction, RedactedRange
 from kafkaspec.forensics.redaction.running import RedactedEntry, Redaction, redact
 from kafkaspec.log.batch import computed_crc
 from kafkaspec.log.partition import Partition
@@ -114,6 +116,75 @@ def test_shape_without_content(version: str, tmp_path: Path) -> None:
         for file in path.iterdir():  # what leads into the log is as it was
             if file.suffix in (".index", ".timeindex", ".txnindex", ".snapshot"):
                 assert (out / file.name).read_bytes() == file.read_bytes(), file
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [Way.FILL, Way.HASH, Way.EMPTY, Way.NULL])
+def test_in_columns_and_one_by_one(
+    way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both ways write the same bytes; with an audit, each entry is written alone."""
+    ways = dict.fromkeys((Part.VALUE, Part.HEADERS), way) | {Part.KEY: Way.HASH}
+    seen = in_columns = 0
+    ranges = ColumnRedaction.ranges
+
+    def counted(self: ColumnRedaction, data: memoryview, most: int) -> Iterator[RedactedRange]:
+        nonlocal in_columns
+        for made in ranges(self, data, most):
+            in_columns += made.batches
+            yield made
+
+    monkeypatch.setattr(ColumnRedaction, "ranges", counted)
+    for number, golden in enumerate(distinct_partitions(VERSIONS[-1])):
+        if golden.name.startswith("__") or not list(golden.glob("*.log")):
+            continue
+        path = shutil.copytree(golden, tmp_path / str(number) / "alone" / golden.name)
+        one, two = (tmp_path / str(number) / name for name in ("one", "two"))
+        changes = Changes(ways, None, b"s" * 100)
+        found = redact(path, one, EVERY, changes, sync=False)
+        exact = redact(path, two, EVERY, changes, audit=lambda _: None, sync=False)
+        for name in ("entries", "redacted_entries", "records", "fields", "deleted", "resized"):
+            results = [getattr(each.partitions[0], name) for each in (found, exact)]
+            assert results[0] == results[1], (golden, name)
+        for file in two.iterdir():
+            assert (one / file.name).read_bytes() == file.read_bytes(), file
+        assert len(list(one.iterdir())) == len(list(two.iterdir()))
+        seen += exact.partitions[0].redacted_entries
+    assert in_columns > seen / 3
+
+
+@pytest.mark.slow
+def test_a_long_log_in_columns(tmp_path: Path) -> None:
+    """Batches of many ranges, of each compression, some of them with nothing to redact."""
+    with ks.SegmentWriter(tmp_path / "orders-0") as writer:
+        offset = 0
+        for number in range(1500):
+            codec = ("none", "lz4", "none", "none")[number % 4]
+            records = [
+                ks.Record(offset + row, 1_700_000_000_000 + row, (None, b"", b"key")[row % 3],
+                          None if number == 700 else b"v" * (row * 37 % 500),
+                          (("h", b"x"), ("n", None)) if row % 5 == 0 and number != 700 else ())
+                for row in range(0 if number == 700 else 1, 30)
+            ]  # fmt: skip
+            writer.append_records(records, compression=codec)
+            offset = records[-1].offset + 1
+    for way in (Way.FILL, Way.HASH):
+        changes = Changes({Part.VALUE: way, Part.HEADERS: Way.FILL}, None, b"s" * 16)
+        one, two = tmp_path / f"one-{way}", tmp_path / f"two-{way}"
+        found = redact(tmp_path / "orders-0", one, EVERY, changes, sync=False)
+        exact = redact(tmp_path / "orders-0", two, EVERY, changes, audit=lambda _: None, sync=False)
+        assert found.partitions[0].fields == exact.partitions[0].fields
+        assert {file.name: file.read_bytes() for file in one.iterdir()} == {
+            file.name: file.read_bytes() for file in two.iterdir()
+        }
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 64, 65, 200])
+def test_hashes_are_those_of_hmac(size: int) -> None:
+    secret, data = bytes(range(200))[: max(size, 16)], b"d" * size
+    changes = Changes({Part.KEY: Way.HASH}, None, secret)
+    wanted = hmac.new(secret, b"\0" + data, "sha256").digest()
+    assert changes.replaced(Part.KEY, data) == wanted
 
 
 @pytest.mark.parametrize("name", ["headers-0", "codec-lz4-0", "transactions-0"])

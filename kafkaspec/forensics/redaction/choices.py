@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import hmac
+import hashlib
 import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from kafkaspec.model import Record
 
 FILLER: Final = b"x"
-HASH: Final = "sha256"
+_HASH: Final = hashlib.sha256
+HASH_BYTES: Final = _HASH().digest_size
+_INNER, _OUTER = 0x36, 0x5C
+"""What HMAC adds to each byte of the key (RFC 2104)."""
 SECRET_BYTES: Final = 32
 """Bytes of a secret that is made for one run."""
 LEAST_SECRET_BYTES: Final = 16
@@ -110,7 +113,7 @@ class Changes:
     ways: Mapping[Part, Way]
     headers: frozenset[str] | None = None
     secret: bytes | None = field(default=None, repr=False)
-    _key: bytes = field(init=False, repr=False, compare=False)
+    _sums: tuple[Any, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         key = secrets.token_bytes(SECRET_BYTES) if self.secret is None else self.secret
@@ -118,7 +121,10 @@ class Changes:
             raise ValueError(
                 f"a secret of {len(key)} bytes can be guessed: it needs {LEAST_SECRET_BYTES}"
             )
-        object.__setattr__(self, "_key", key)
+        if len(key) > (size := _HASH().block_size):
+            key = _HASH(key).digest()
+        pads = (bytes(byte ^ pad for byte in key.ljust(size, b"\0")) for pad in (_INNER, _OUTER))
+        object.__setattr__(self, "_sums", tuple(map(_HASH, pads)))
 
     @property
     def keeps_sizes(self) -> bool:
@@ -155,4 +161,9 @@ class Changes:
         return self._digest("", data)
 
     def _digest(self, place: str, data: bytes) -> bytes:
-        return hmac.digest(self._key, place.encode() + b"\0" + data, HASH)
+        # As hmac.digest, which begins with the key each time and takes three times as long.
+        inner, outer = (begun.copy() for begun in self._sums)
+        inner.update(place.encode() + b"\0" + data)
+        outer.update(inner.digest())
+        found: bytes = outer.digest()
+        return found

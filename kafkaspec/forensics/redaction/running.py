@@ -15,12 +15,14 @@ from typing import IO, Final
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.broker.leader_epochs import begun_at
+from kafkaspec.codecs import get_codec
 from kafkaspec.columns.keys import batches_with
 from kafkaspec.conversion.entries import cut_entry
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, none_of, unreadable
 from kafkaspec.files import names
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint
 from kafkaspec.forensics.redaction.choices import Changes, Chosen
+from kafkaspec.forensics.redaction.columns import RANGE_BYTES, ColumnRedaction
 from kafkaspec.forensics.redaction.entries import KeyWatch, RedactedField, redacted_entry
 from kafkaspec.io.local import read_beside
 from kafkaspec.io.remote import RemotePath
@@ -250,6 +252,12 @@ class _Partition:
         self._result = RedactedPartition(str(log.path), target, log.topic, log.partition)
         # Above a partition alone there is no checkpoint of its log start in the output.
         self._start = None if self.prefix else log.log_start_of("checkpoint")
+        self._columns: ColumnRedaction | None = None
+        codec = get_codec()
+        simple = self.chosen.every and self.changes.headers is None
+        alone = self.watch is None and self.audit is None
+        if simple and alone and codec.core is not None:
+            self._columns = ColumnRedaction(codec, codec.core, self.changes)
 
     def run(self, interval: int) -> RedactedPartition:
         """Write the partition."""
@@ -338,12 +346,22 @@ class _Partition:
         start = self._start
         done = first = 0 if start is None else bisect_left(headers.last_offset, start)
         self._result.deleted += first
+        columns_end = first
         for number in range(first, len(headers)):
-            if headers.control[number]:
+            if number < done or headers.control[number]:
                 continue
             cut = number == first and start is not None and headers.first_offset_of(number) < start
             if not cut and not wanted(headers, number):
                 continue
+            if not cut and self._columns is not None and number >= columns_end:
+                columns_end = _range_end(headers, number)
+                if columns_end > number + 1:
+                    written, is_resized = self._in_columns(headers, done, number, columns_end, file)
+                    resized |= is_resized
+                    if written > number:
+                        done = written
+                        columns_end = min(columns_end, written + 1)  # one goes another way
+                        continue
             batch = headers.batch(number)
             found = self._entry(batch, cut=cut)
             if found is None:
@@ -362,6 +380,29 @@ class _Partition:
         if done < len(headers):
             file.write(headers.data(done, len(headers)))
         return resized
+
+    def _in_columns(
+        self, headers: HeaderTable, done: int, first: int, end: int, file: IO[bytes]
+    ) -> tuple[int, bool]:
+        """Write entries in columns, and before them what is not written yet from ``done`` on.
+
+        Return the number of the first one that is to be written otherwise, and whether the size of
+        one changed.
+        """
+        assert self._columns is not None
+        number, resized, result = first, False, self._result
+        sizes = headers.size
+        for made in self._columns.ranges(headers.data(first, end), headers.segment.max_output):
+            if number == first:
+                file.write(headers.data(done, first))
+            file.write(made.data)
+            old = sum(sizes[number : number + made.batches])
+            resized |= made.is_compressed or not self.changes.keeps_sizes or len(made.data) != old
+            number += made.batches
+            result.redacted_entries += made.batches
+            result.records += made.records
+            result.fields += made.fields
+        return number, resized
 
     def _entry(
         self, batch: Batch, *, cut: bool = False
@@ -438,6 +479,16 @@ class _Partition:
                     path = made / Path(name).with_suffix(kind).name
                     if path.exists():
                         self.aside.write(self.prefix + path.name, path.read_bytes())
+
+
+def _range_end(headers: HeaderTable, first: int) -> int:
+    """Return the end of entries without control records from one on, within ``RANGE_BYTES``."""
+    size = 0
+    for number in range(first, len(headers)):
+        if headers.control[number] or size > RANGE_BYTES:
+            return number
+        size += headers.size[number]
+    return len(headers)
 
 
 def _copies(log: Partition) -> Iterator[str]:
