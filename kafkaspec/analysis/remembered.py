@@ -85,6 +85,7 @@ class Memory:
         reread: segments to read again though they are unchanged, by partition.
         file: where it is saved, None if it is not.
         saved: when, by the clock of ``time.monotonic``.
+        is_saved: whether the file has all of it.
     """
 
     options: dict[str, str] = field(default_factory=dict)
@@ -94,6 +95,7 @@ class Memory:
     reread: dict[str, set[str]] = field(default_factory=dict)
     file: Path | None = None
     saved: float = field(default_factory=time.monotonic)
+    is_saved: bool = False
 
     @classmethod
     def of_file(
@@ -121,6 +123,7 @@ class Memory:
                     Reason.INVALID_VALUE, text, file=os.fspath(file), offset=0, path=f"/{name}"
                 )
         memory.logs = {log.path: log for log in logs}
+        memory.is_saved = True
         memory._choose(reread)
         return memory
 
@@ -175,6 +178,7 @@ class Memory:
         self.logs |= other.logs
         self.changes.update(other.changes)
         self.bytes_read += other.bytes_read
+        self.is_saved = False
         self.save_if_due()
 
     def forget(self, path: Path, there: Iterable[files.Directory]) -> Iterator[Finding]:
@@ -185,6 +189,7 @@ class Memory:
             log for log in self.logs.values()
             if log.path not in known and home in (log.path, os.path.dirname(log.path))
         ]  # fmt: skip
+        self.is_saved &= not gone
         for log in gone:
             del self.logs[log.path]
             self.changes[SegmentChange.DELETED] += len(log.segments)
@@ -198,9 +203,9 @@ class Memory:
         Raises:
             KafkaSpecError: ``unreadable``: the file cannot be written.
         """
-        if self.file is not None:
+        if self.file is not None and not self.is_saved:
             write_state(self.file, self.options, iter(self.logs.values()))
-            self.saved = time.monotonic()
+            self.saved, self.is_saved = time.monotonic(), True
 
     def save_if_due(self) -> None:
         """Save it if that was some seconds ago."""
@@ -223,6 +228,7 @@ class Recall:
         key = os.path.abspath(directory.path)
         self._old = memory.logs.get(key) or LogMemory(key)
         self._new = LogMemory(key)
+        self._is_other = bool(memory.reread)
         self._stamps = {path.name: _stamps(path) for path in directory.of(FileKind.SEGMENT)}
         self._snapshots = {
             path.name: stamp
@@ -379,6 +385,8 @@ class Recall:
 
     def end(self) -> None:
         """Put what is remembered by now in the place of what was."""
+        if self._is_other or self._new.segments != self._old.segments:
+            self._memory.is_saved = False
         self._memory.logs[self._new.path] = self._new
 
     def came_to(self, order: LogOrder) -> None:
@@ -402,6 +410,7 @@ class Recall:
         missing = [_named(item) for item in found]
         kept = self._kept.get(path.name)
         if kept is not None:
+            self._is_other |= (kept.following, kept.missing) != (following, missing)
             kept.following, kept.missing = following, missing
         self.missing = following, missing
 
@@ -425,6 +434,7 @@ class Recall:
             self._new.producers = known
             yield from (_placed(self._path, item) for item in known.findings)
             return
+        self._is_other = True
         walks: list[ProducerWalk] = []
         earlier = self._earlier_walk(start)
         found = []
