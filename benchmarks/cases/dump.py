@@ -56,8 +56,8 @@ def run(settings: Settings) -> Outcome:
         "Dump of records of 100 B, whole process",
         ("records, MB", "program", "wall, s", "CPU of all threads, s", "output, MB"),
         notes=[
-            "Output to a file that is written again. Kafka's tool with the options of its start script, and"
-            " `--print-data-log`, without which it prints no records."
+            "Output to a file that is written again. Kafka's tool with the options of its start"
+            " script, and `--print-data-log`, without which it prints no records."
         ],
     )
     outcome = Outcome([table])

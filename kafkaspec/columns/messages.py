@@ -156,34 +156,45 @@ class Decoding:
 
 
 class TextColumn:
-    """TextColumn of the rows of a byte column, which the engine and others add.
+    """Texts of rows, which the engine and others add.
 
     Args:
         rows: number of rows.
-        column: the bytes: where they are null, so is the text. Without them, a text is "" that
-            nobody sets.
+        validity: a bit for each row, 0 for null; None if no text is.
+        fill: the text of rows that nobody sets.
     """
 
-    def __init__(self, rows: int, column: BytesColumn | None = None) -> None:
-        self.views = bytearray(VIEW_BYTES * rows)
-        self.validity = None if column is None else column.present
-        self.buffers: list[Buffer] = []
+    def __init__(self, rows: int, validity: Buffer | None = None, fill: bytes = b"") -> None:
+        self._rows = rows
+        self._validity = None if validity is None else bytearray(validity)
+        self.buffers: list[Buffer] = [fill]
         self._more = bytearray()
+        self.views = bytearray(_view(fill, 0, 0) * rows)
 
-    def put(self, row: int, text: bytes) -> None:
-        """Set the text of a row, after those of the engine."""
-        size = len(text)
-        if size <= INLINE_BYTES:
-            view = _SHORT.pack(size, text)
-        else:
-            view = _LONG.pack(size, text[:4], len(self.buffers), len(self._more))
-            self._more += text
+    def put(self, row: int, text: bytes | None) -> None:
+        """Set the text of a row, None for null, after those of the engine."""
+        if text is None or self._validity is not None:
+            if self._validity is None:
+                self._validity = bytearray(b"\xff") * -(-self._rows // 8)
+            bit = 1 << (row & 7)
+            self._validity[row >> 3] |= bit
+            self._validity[row >> 3] ^= bit if text is None else 0
+        text = text or b""
+        view = _view(text, len(self.buffers), len(self._more))
         self.views[VIEW_BYTES * row : VIEW_BYTES * (row + 1)] = view
+        self._more += text
 
     def column(self) -> LineColumn:
         """Return them as a column of lines."""
         buffers = (*self.buffers, self._more)
-        return strings(Layout.VIEW, self.views, buffers, validity=self.validity)
+        return strings(Layout.VIEW, self.views, buffers, validity=self._validity)
+
+
+def _view(text: bytes, buffer: int, place: int) -> bytes:
+    """Return the view of a text that is at a place in a buffer."""
+    if len(text) <= INLINE_BYTES:
+        return _SHORT.pack(len(text), text)
+    return _LONG.pack(len(text), text[:4], buffer, place)
 
 
 class MessageTexts(Decoding):
@@ -193,11 +204,23 @@ class MessageTexts(Decoding):
         core: the extension.
         topic: one of ``kafkaspec.messages.lookup.HEADS``.
         style: returns how a message is shown.
+        choose: returns those of the layouts of a message that may have been written.
+        null: the text of a value that is null; None if it has none.
     """
 
-    def __init__(self, core: Core, topic: str, style: Callable[[MessageLayout], TextStyle]) -> None:
+    def __init__(
+        self,
+        core: Core,
+        topic: str,
+        style: Callable[[MessageLayout], TextStyle],
+        *,
+        choose: Callable[[Sequence[MessageLayout]], Sequence[MessageLayout]] = tuple,
+        null: bytes | None = None,
+    ) -> None:
         super().__init__(core, topic)
         self._style = style
+        self._choose = choose
+        self._null = null
         self._plans: dict[str, _TextProgram | None] = {}
 
     def write(
@@ -207,15 +230,17 @@ class MessageTexts(Decoding):
         values: BytesColumn,
         sources: Sequence[Buffer],
     ) -> tuple[TextColumn | None, TextColumn, list[int]]:
-        """Return the texts of keys and values, and the rows that have not both.
+        """Return the texts of keys and values, and the rows without one of them, in order.
 
         Keys have texts only where they say what the records are. The arguments are those of
         ``refused``.
         """
         batch = _Rows(self._core, rows, tuple(sources))
-        texts = {id(column): TextColumn(rows, column) for column in (keys, values)}
+        there = values.present if self._null is None else None
+        texts = {id(keys): TextColumn(rows), id(values): TextColumn(rows, there, self._null or b"")}
 
         def take(layouts: Sequence[MessageLayout], column: BytesColumn, wanted: int) -> int:
+            layouts = self._choose(layouts)
             programs = (self._program(layout, len(layouts) > 1) for layout in layouts)
             return batch.written(programs, column, wanted, texts[id(column)])
 
@@ -295,20 +320,21 @@ class _Rows:
         texts: TextColumn,
     ) -> int:
         """Return those of some rows of which one of the programs writes a text."""
-        left = wanted
+        left, untold = wanted, 0
         for program in programs:
             if not left:
                 break
-            if program is None:
-                continue
-            refused, text = self._core.module.messages_texts(
+            if program is None:  # whether it takes a row is not known
+                return wanted & ~(left | untold)
+            refused, others, text = self._core.module.messages_texts(
                 program.programs, program.lines, program.literals, self.rows, 0, _VIEWS,
                 left.to_bytes(self._size, "little"), column.main, self._sources, texts.views,
                 len(texts.buffers),
             )  # fmt: skip
             texts.buffers.append(text)
             left = self._among(refused)
-        return wanted & ~left
+            untold |= self._among(others)
+        return wanted & ~(left | untold)
 
     def _among(self, rows: Buffer) -> int:
         """Return the rows whose numbers are in a buffer."""

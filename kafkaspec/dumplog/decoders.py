@@ -7,17 +7,17 @@ from abc import ABC, abstractmethod
 from base64 import b64decode
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.codecs import Codec
-from kafkaspec.dumplog.flat import flat_texts
+from kafkaspec.columns.messages import MessageTexts
 from kafkaspec.dumplog.options import Parse, Texts
 from kafkaspec.dumplog.refusals import refusal
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.layout import MessageLayout, Role
-from kafkaspec.layout.kinds import kafka_name
+from kafkaspec.layout.kinds import kafka_name, kafka_names
 from kafkaspec.layout.names import FRAME_VERSION
 from kafkaspec.messages.decoding import (
     Message,
@@ -36,8 +36,12 @@ from kafkaspec.messages.lookup import (
     read_by,
     written_by,
 )
+from kafkaspec.messages.text_plans import TextStyle
 from kafkaspec.model import Record
 from kafkaspec.release import Release
+
+if TYPE_CHECKING:
+    from kafkaspec.codecs.native.core import Core
 
 _GROUP: Final = by_name("GroupMetadataKey")[0].number or 0
 """Type of the record of a group, the last one before the groups of KIP-848."""
@@ -113,11 +117,9 @@ class TopicDecoder(ABC):
         """Return what ``parse`` returns."""
         return self.parse(record)
 
-    def many(
-        self, keys: Sequence[bytes | None], values: Sequence[bytes | None]
-    ) -> list[Texts | None]:
-        """Return the texts of many records; None for those that ``parse`` is to be asked for."""
-        return [None] * len(keys)
+    def texts(self, core: Core) -> MessageTexts | None:
+        """Return what makes texts as ``parse`` does from columns, None if nothing does."""
+        return None
 
     @abstractmethod
     def parse(self, record: Record) -> Texts:
@@ -190,12 +192,30 @@ class Metadata(Framed):
         except _RefusedError as refused:
             return None, f"Error at {record.offset}, skipping. {refused}"
         name = message.layout.name
+        renamed = self._renamed(name)
         fields = message_fields(name, message.value)
-        for (renamed, new), (release, old) in RENAMED.items():
-            if renamed == name and self._release < release:
-                fields = {old if key == new else key: item for key, item in fields.items()}
+        fields = {renamed.get(key, key): item for key, item in fields.items()}
         kind = _UPPER.sub("_", name).upper()
         return None, json_text({"type": kind, "version": version, "data": fields})
+
+    def _renamed(self, name: str) -> dict[str, str]:
+        """Return the fields of a message that the release calls otherwise, with its names."""
+        return {
+            new: old
+            for (message, new), (release, old) in RENAMED.items()
+            if message == name and self._release < release
+        }
+
+    def texts(self, core: Core) -> MessageTexts:
+        return MessageTexts(core, self._topic, self._style, choose=self._read)
+
+    def _read(self, layouts: Sequence[MessageLayout]) -> Sequence[MessageLayout]:
+        return read_by(layouts, self._name)[:1]
+
+    def _style(self, layout: MessageLayout) -> TextStyle:
+        kind = _UPPER.sub("_", layout.name).upper()
+        head = (f'{{"type":"{kind}","version":', None, ',"data":{')
+        return TextStyle(head, "}}", renamed=self._renamed(layout.name))
 
 
 class Coordinated(TopicDecoder):
@@ -259,52 +279,34 @@ class Coordinated(TopicDecoder):
         self._keys[key] = number, text
         return number, text
 
-    def many(
-        self, keys: Sequence[bytes | None], values: Sequence[bytes | None]
-    ) -> list[Texts | None]:
-        """Return the texts of tombstones and, by columns, of flat messages."""
-        for key in set(keys) - self._keys.keys() - {None}:
-            assert key is not None
-            try:
-                self._key(key)
-            except _RefusedError:
-                continue  # said by ``parse``
-        known = [None if key is None else self._keys.get(key) for key in keys]
-        payloads: list[str | None] = [_DELETE if value is None else None for value in values]
-        for number in {found[0] for found in known if found is not None}:
-            rows = [
-                row
-                for row, (found, value) in enumerate(zip(known, values, strict=True))
-                if found is not None and found[0] == number and value is not None
-            ]
-            made = self._flat(number, [values[row] or b"" for row in rows])
-            for row, text in zip(rows, made, strict=True):
-                payloads[row] = text
-        return [
-            None if found is None or payload is None else (found[1], payload)
-            for found, payload in zip(known, payloads, strict=True)
-        ]
+    def texts(self, core: Core) -> MessageTexts:
+        null = _DELETE.encode()
+        return MessageTexts(core, self._topic, self._style, choose=self._written, null=null)
 
-    def _flat(self, number: int, messages: Sequence[bytes]) -> Sequence[str | None]:
-        """Return the JSON of values of a type that columns say."""
-        layouts = written_by(in_topic(self._topic, Role.VALUE, number), self._name)
-        if self._codec.core is None or not layouts or not messages:
-            return [None] * len(messages)
-        return flat_texts(
-            self._codec.core,
-            layouts[0].id,
-            messages,
-            lambda data: json_text(self._whole(number, data)),
-        )
+    def _written(self, layouts: Sequence[MessageLayout]) -> Sequence[MessageLayout]:
+        if layouts and layouts[0].role is Role.KEY:
+            return read_by(layouts, self._name)[:1]
+        return written_by(layouts, self._name)
+
+    def _style(self, layout: MessageLayout) -> TextStyle:
+        if layout.role is Role.KEY:
+            return TextStyle((f'{{"type":"{layout.number}","data":{{',), "}}")
+        named = {_STATUS: kafka_names(_STATES)} if self._release >= _STATUS_NAMED else {}
+        head = (f'{{"{self._label}":"', None, '","data":{')
+        return TextStyle(head, "}}", named=named)
 
     def _value(self, message: Message, version: int) -> dict[str, Any]:
         fields = expanded_fields(message.layout.name, message.value, self._embedded)
         if _STATUS in fields and self._release >= _STATUS_NAMED:
             status = fields[_STATUS]
             fields[_STATUS] = kafka_name(_STATES, status) or str(status)
+        return {self._label: str(version), "data": fields}
+
+    @property
+    def _label(self) -> str:
+        """The name of the version of a value."""
         early = self._topic == Topic.SHARE_GROUP_STATE and self._release < (4, 1)
-        label = "type" if early else "version"
-        return {label: str(version), "data": fields}
+        return "type" if early else "version"
 
 
 class Remote(Framed):

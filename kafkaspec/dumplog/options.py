@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from kafkaspec.model import Record
 from kafkaspec.release import Release
+
+if TYPE_CHECKING:
+    from kafkaspec.codecs.native.core import Core
+    from kafkaspec.columns.messages import MessageTexts
 
 OLDEST: Final[Release] = (0, 8)
 NEWEST: Final[Release] = (4, 4)
@@ -35,10 +39,8 @@ class Parse(Protocol):
     def __call__(self, record: Record, /) -> Texts:
         """Return the texts of a record."""
 
-    def many(
-        self, keys: Sequence[bytes | None], values: Sequence[bytes | None], /
-    ) -> list[Texts | None]:
-        """Return the texts of many records; None for those that are to be asked for alone."""
+    def texts(self, core: Core, /) -> MessageTexts | None:
+        """Return what makes the texts of many records from columns, None if nothing does."""
 
 
 OnFinding = Callable[[str], None]

@@ -7,9 +7,8 @@ batches, batches without records or with a delete horizon, and what cannot be re
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import accumulate, pairwise
 from string import Formatter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -23,9 +22,9 @@ from kafkaspec.columns.json_lines import (
     Lines,
     column_of,
     numbers,
-    strings,
 )
-from kafkaspec.columns.memory import Columns, Layout, null_rows
+from kafkaspec.columns.memory import Columns, Layout
+from kafkaspec.columns.messages import MessageTexts, TextColumn, bytes_of
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import (
     BATCH_BASE_OFFSET,
@@ -37,7 +36,7 @@ from kafkaspec.columns.wanted import (
 )
 from kafkaspec.dumplog.families import Family
 from kafkaspec.dumplog.fields import FALSE, NO_HORIZON, TRUE
-from kafkaspec.dumplog.options import DumpOptions, Parse, Texts
+from kafkaspec.dumplog.options import DumpOptions, Parse
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.jobs import flows_in_order
 from kafkaspec.layout import names
@@ -144,7 +143,7 @@ def read_lines(
     core.module.memory(KEPT_BYTES)
     text = _Text(core, family, options)
     work = partial(_read, core, log, text)
-    threads = jobs if jobs > 1 and options.parse is None else 0  # decoders hold the GIL
+    threads = jobs if jobs > 1 and not text.alone else 0  # others hold the GIL
     yield from flows_in_order(work, _items(family, log), threads, PIECES_AHEAD)
 
 
@@ -162,6 +161,8 @@ class _Text:
             self._plan[0] = (b"", len(self._plan) - 1, (), LineForm.FIRST)
         self._line(family.record)
         self._parse = options.parse
+        self._texts = None if options.parse is None else options.parse.texts(core)
+        self.alone = options.parse is not None and self._texts is None
         self._decoded: dict[int, int] = {}
         """Places of what the decoder makes: its key and its payload."""
         if options.content:
@@ -175,7 +176,6 @@ class _Text:
             dict.fromkeys(name for item in known for name in (item.source, item.where) if name)
             | {BATCH_POSITION: None, names.OFFSET: None, names.TIMESTAMP: None}
         )
-        self.layout = Layout.VIEW if self._parse is None else Layout.BINARY
 
     def _line(self, template: str) -> None:
         before = ""
@@ -198,18 +198,19 @@ class _Text:
         encoded = tuple(text.encode() for text in texts)
         self._plan.append((before.encode(), shown.lowest, encoded, shown.form))
 
-    def of(self, columns: Columns) -> Iterator[memoryview | KafkaSpecError]:
-        """Yield the lines of all rows, or up to one that the decoder fails at, and its error."""
+    def of(self, columns: Columns) -> Iterator[memoryview | list[_Run] | int]:
+        """Yield the offsets and lines of all rows, or up to the entry that the decoder fails at."""
         given = [_column(columns, item) for item in self._shown]
-        if self._parse is None:
-            yield from self._lines.of(given, columns.rows)
-            return
-        texts, error = _parsed(columns, self._parse)
-        for place, number in self._decoded.items():
-            given[place] = _texts([text[number] for text in texts])
-        yield from self._lines.of(given, len(texts))
-        if error is not None:
-            yield error
+        rows = columns.rows
+        if self._parse is not None:
+            made, rows = _parsed(columns, self._parse, self._texts)
+            for place, number in self._decoded.items():
+                given[place] = made[number]
+        if rows:
+            yield _runs(columns, rows)
+            yield from self._lines.of(given, rows)
+        if rows < columns.rows:
+            yield columns.integer_column(BATCH_POSITION).integers[rows]
 
 
 def _items(family: Family, log: Segment) -> Iterator[_Item]:
@@ -249,7 +250,7 @@ def _read(core: Core, log: Segment, text: _Text, item: _Item) -> Iterator[_Read]
             end_position=item[1],
             apart=True,
         ),
-        layout=text.layout,
+        layout=Layout.VIEW,
         allocate=core.module.memory,
     )
     for columns in reader:
@@ -259,16 +260,15 @@ def _read(core: Core, log: Segment, text: _Text, item: _Item) -> Iterator[_Read]
         positions = columns.integer_column(BATCH_POSITION)
         if columns.start:
             core.module.adjust(positions.values, 0, columns.rows, False, columns.start)
-        yield _runs(columns)
         yield from text.of(columns)
         del columns
 
 
-def _runs(columns: Columns) -> list[_Run]:
-    """Return the offsets of all rows, as runs of those that follow each other."""
-    offsets = columns.integer_column(names.OFFSET).integers[: columns.rows]
+def _runs(columns: Columns, rows: int) -> list[_Run]:
+    """Return the offsets of the first rows, as runs of those that follow each other."""
+    offsets = columns.integer_column(names.OFFSET).integers[:rows]
     first, last = offsets[0], offsets[-1]
-    if last - first == columns.rows - 1:
+    if last - first == rows - 1:
         following = array("q", range(first, last + 1))
         if offsets.tobytes() == following.tobytes():
             return [(first, last)]
@@ -281,44 +281,31 @@ def _runs(columns: Columns) -> list[_Run]:
     return runs
 
 
-def _parsed(columns: Columns, parse: Parse) -> tuple[list[Texts], KafkaSpecError | None]:
-    """Return what a decoder makes of the rows, up to one that it fails at, and that error."""
-    offset, timestamp = map(columns.integer_column, (names.OFFSET, names.TIMESTAMP))
-    keys, values = (_bytes(columns, name) for name in (names.KEY, names.VALUE))
-    texts: list[Texts] = []
-    try:
-        for row, text in enumerate(parse.many(keys, values)):
-            if text is None:
-                place = offset.integers[row], timestamp.integers[row]
-                text = parse(Record(*place, keys[row], values[row]))
-            texts.append(text)
-    except KafkaSpecError as error:
-        return texts, error
-    return texts, None
-
-
-def _bytes(columns: Columns, name: str) -> list[bytes | None]:
-    column = columns.bytes_column(name)
-    ends = memoryview(column.main).cast("B").cast("i")[: columns.rows + 1].tolist()
-    data = bytes(memoryview(column.data or b"").cast("B")[: ends[-1]])
-    found: list[bytes | None] = [data[start:end] for start, end in pairwise(ends)]
-    for row in null_rows(column.present, columns.rows):
-        found[row] = None
-    return found
-
-
-def _texts(texts: Sequence[str | None]) -> LineColumn:
-    validity = None
-    if None in texts:
-        validity = bytearray(b"\xff") * ((len(texts) + 7) // 8)
-        for row, text in enumerate(texts):
-            if text is None:
-                validity[row >> 3] &= ~(1 << (row & 7))
-        texts = [text or "" for text in texts]
-    joined = "".join(text for text in texts if text is not None)
-    sizes = map(len, texts if joined.isascii() else map(str.encode, texts))  # type: ignore[arg-type]
-    ends = array("i", accumulate(sizes, initial=0))
-    return strings(Layout.BINARY, ends, (joined.encode(),), validity=validity)
+def _parsed(
+    columns: Columns, parse: Parse, texts: MessageTexts | None
+) -> tuple[list[LineColumn], int]:
+    """Return the texts that a decoder makes, and the rows before the entry that it fails at."""
+    rows = columns.rows
+    position, offset, timestamp = (
+        columns.integer_column(name).integers
+        for name in (BATCH_POSITION, names.OFFSET, names.TIMESTAMP)
+    )
+    stored = [columns.bytes_column(name) for name in (names.KEY, names.VALUE)]
+    keys, values = None, TextColumn(rows)
+    left: Iterable[int] = range(rows)
+    if texts is not None:
+        keys, values, left = texts.write(rows, stored[0], stored[1], columns.sources)
+    keys = keys or TextColumn(rows, bytes(-(-rows // 8)))
+    for row in left:
+        key, value = (bytes_of(column, row, columns.sources) for column in stored)
+        try:
+            made = parse(Record(offset[row], timestamp[row], key, value))
+        except KafkaSpecError:
+            rows = next(first for first in range(row + 1) if position[first] == position[row])
+            break
+        for column, text in zip((keys, values), made, strict=True):
+            column.put(row, None if text is None else text.encode())
+    return [keys.column(), values.column()], rows
 
 
 def _column(columns: Columns, item: _Shown | None) -> LineColumn | None:

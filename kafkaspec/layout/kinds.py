@@ -100,6 +100,11 @@ def kafka_name(enum: str, number: int) -> str | None:
     return found
 
 
+def kafka_names(enum: str) -> dict[int, str]:
+    """Return the numbers of an enumeration that Kafka has a name for, with these."""
+    return {number: name for number in ENUMS[enum] if (name := kafka_name(enum, number))}
+
+
 def shown_name(enum: str, number: int) -> str:
     """Return the same, and ``UNKNOWN(9)`` for a number that Kafka does not know."""
     return kafka_name(enum, number) or f"UNKNOWN({number})"

@@ -298,9 +298,9 @@ class _Maker:
                 raise _UnsupportedError
             (part,) = parts
             inner = where._replace(path=(*path, ("tag", number), "content", part.id))
-            line = self._value(part, part.name, inner, 0)
-            self._default(line, shown[0], _at(inner))
-            tagged[part.name] = line
+            line, place = self._value(part, part.name, inner, 0), _at(inner)
+            self._default(line, shown[0], place)
+            tagged[part.name] = _unless_filled(line, place) if place.column.filled else line
         if not where.unknown:
             return
         others = where.holder.found.get(path)
@@ -413,6 +413,23 @@ def _at(where: _Where) -> _Holder:
     path = where.path
     found = (one for to, one in where.holder.found.items() if to[: len(path)] == path)
     return next(found)
+
+
+def _unless_filled(line: _Line, place: _Holder) -> _Line:
+    """Return the line of a structure, without a text where it has the defaults of its absence."""
+    if line.step is not TextStep.STRUCT:
+        return line
+    kinds = (ColumnKind.INTEGER, ColumnKind.BOOLEAN)
+    numbers = (one for one in place.found.values() if one.column.kind in kinds)
+    number = next((one for one in numbers if not one.column.nullable), None)
+    if number is None:
+        raise _UnsupportedError
+    refuse = _Line(TextStep.REFUSE)
+    cases = (
+        _Line(TextStep.CASE, number=number.column.default, children=[refuse]),
+        _Line(TextStep.CASE, flags=OTHER, children=[line]),
+    )
+    return number.line(TextStep.CHOICE, "", 0, cases)
 
 
 def _resolved(key: str, version: int) -> str:

@@ -38,6 +38,8 @@ _EXTRA = "an extra that need not be installed, and takes long to import"
 DEFERRED = (
     ("kafkaspec.__main__", "kafkaspec.cli", "--version does without click and most of the rest"),
     ("kafkaspec.extension", "hashlib", "loads OpenSSL, which a wheel does not need"),
+    ("kafkaspec.compression.registered", "importlib.metadata", "15 ms; few codecs are registered"),
+    ("kafkaspec.compression.registered", "pickle", "as above"),
     ("kafkaspec.log.markers", "numpy", _CORE),
     ("kafkaspec.log.transactions", "numpy", _CORE),
     ("kafkaspec.log.header_table", "numpy", _CORE),

@@ -266,7 +266,7 @@ static int pin_texts(glue_pins *pins, PyObject *programs, PyObject *plan, PyObje
 
 /* Decode rows into the first table, columns of that into the others, and write the texts. */
 static int write_texts(texts *t, const km_rows *rows, uint8_t *views, int buffer, km_memory *data,
-                       km_memory *refused)
+                       km_memory *refused, km_memory *untold)
 {
     int status = km_decode(&t->tables[0], rows, t->columns[0], refused);
     for (int64_t i = 1; !status && i < t->plan.tables_count; i++) {
@@ -278,17 +278,18 @@ static int write_texts(texts *t, const km_rows *rows, uint8_t *views, int buffer
         status = km_decode(&t->tables[i], &inner, t->columns[i], &others);
         km_free(&others);
     }
-    return status ? status : km_text_write(&t->plan, views, buffer, data, refused);
+    return status ? status : km_text_write(&t->plan, views, buffer, data, untold);
 }
 
 /*
  * messages_texts(programs, plan, literals, rows, first, layout, validity, places, data, views, number)
- *     -> (refused, texts)
+ *     -> (refused, untold, texts)
  *
  * Decode an array of bytes as messages_decode does, and write a text of each row by a plan. programs:
  * (columns, lines, source) of each table; the first decodes the rows, another the bytes in column
  * `source` of the first. views: of all rows, where those that have a text get a view into the buffer
- * `number`, which is `texts`. refused: numbers of the rows that the reference has to look at.
+ * `number`, which is `texts`. refused: numbers of the rows that are no such message; untold: of those
+ * of which the plan has no text, and the reference has to look at.
  */
 PyObject *glue_messages_texts(PyObject *module, PyObject *args)
 {
@@ -328,19 +329,22 @@ PyObject *glue_messages_texts(PyObject *module, PyObject *args)
             target = NULL;
         }
     if (target) {
-        km_memory text = {0}, refused = {0};
+        km_memory text = {0}, refused = {0}, untold = {0};
         int status;
         Py_BEGIN_ALLOW_THREADS
-        status = write_texts(t, &rows, target, number, &text, &refused);
+        status = write_texts(t, &rows, target, number, &text, &refused, &untold);
         Py_END_ALLOW_THREADS
         PyObject *numbers = status ? failure(status) : glue_taken((PyTypeObject *)type, &refused, 1);
-        PyObject *found = numbers ? glue_taken((PyTypeObject *)type, &text, 1) : NULL;
+        PyObject *others = numbers ? glue_taken((PyTypeObject *)type, &untold, 1) : NULL;
+        PyObject *found = others ? glue_taken((PyTypeObject *)type, &text, 1) : NULL;
         if (found)
-            result = PyTuple_Pack(2, numbers, found);
+            result = PyTuple_Pack(3, numbers, others, found);
         Py_XDECREF(numbers);
+        Py_XDECREF(others);
         Py_XDECREF(found);
         km_free(&text);
         km_free(&refused);
+        km_free(&untold);
     }
     for (int64_t i = 0; i < MOST_TABLES; i++)
         free_columns(&t->tables[i], t->columns[i]);

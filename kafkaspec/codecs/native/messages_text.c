@@ -308,7 +308,7 @@ static int lines(writer *w, int64_t pc, int64_t stop, int64_t i, int *first)
 }
 
 int km_text_write(const km_text *plan, uint8_t *views, int32_t buffer, km_memory *data,
-                  km_memory *refused)
+                  km_memory *untold)
 {
     const km_column *root = plan->tables[0].columns;
     const km_out *rows = plan->columns[0];
@@ -326,10 +326,10 @@ int km_text_write(const km_text *plan, uint8_t *views, int32_t buffer, km_memory
         if (w.status)
             return w.status;
         data->used = start;
-        if (!km_room(refused, 8))
+        if (!km_room(untold, 8))
             return KM_NO_MEMORY;
-        memcpy(refused->bytes + refused->used, &w.row, 8);
-        refused->used += 8;
+        memcpy(untold->bytes + untold->used, &w.row, 8);
+        untold->used += 8;
     }
     return KM_OK;
 }

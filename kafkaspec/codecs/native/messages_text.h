@@ -35,10 +35,10 @@ int km_text_valid(const km_text *plan);
 void km_text_open(void);
 /*
  * Write the texts of the rows that are not null. They go to `data`, and to `views` as views into the
- * buffer with a number; views of other rows stay. The numbers of rows without a text, for which the
- * plan says that or nothing, go to `refused`. There is no text beyond 2 GiB of `data`.
+ * buffer with a number; views of other rows stay. The numbers of rows for which
+ * the plan has no text go to `untold`. There is no text beyond 2 GiB of `data`.
  */
 int km_text_write(const km_text *plan, uint8_t *views, int32_t buffer, km_memory *data,
-                  km_memory *refused);
+                  km_memory *untold);
 
 #endif
