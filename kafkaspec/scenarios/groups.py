@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model import (
@@ -14,6 +14,7 @@ from kafkaspec._generated.python.model import (
 from kafkaspec._generated.python.model.group_metadata_key import GroupMetadataKey
 from kafkaspec._generated.python.model.offset_commit_key import OffsetCommitKey
 from kafkaspec.codecs import get_codec
+from kafkaspec.log.encoding import EncodeOptions
 from kafkaspec.model import Record
 from kafkaspec.scenarios.scenario_plan import ScenarioPlan
 
@@ -39,7 +40,9 @@ class Coordinator:
         self.pending: list[dict[str, Any]] = []
         self._generations: dict[str, int] = {}
 
-    def commit(self, group: str, partition: int, offset: int | None, **options: Any) -> None:
+    def commit(
+        self, group: str, partition: int, offset: int | None, **options: Unpack[EncodeOptions]
+    ) -> None:
         """Commit an offset; None removes it, as its expiry does."""
         place = (group, TOPIC, partition)
         key = self._key(
