@@ -1,6 +1,6 @@
 """Make lines of ``dump --batches`` from columns of headers, of JSON or of text.
 
-A batch is shown by itself where its header has more than the columns say, or is not that of a batch.
+A batch is shown by itself if its header has more than the columns say, or is not that of a batch.
 """
 
 from __future__ import annotations
