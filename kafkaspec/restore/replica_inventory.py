@@ -159,7 +159,7 @@ def _take(found: Inventory, directory: LogDirectory, at: int | None) -> None:
             found.metadata.append(Path(log.path))
             continue
         try:
-            replica = _replica(log, path, owner, at)
+            replica = _replica(found, log, path, owner, at)
         except KafkaSpecError as error:
             found.findings.append(_unreadable(error, log.topic, log.partition))
             continue
@@ -167,10 +167,17 @@ def _take(found: Inventory, directory: LogDirectory, at: int | None) -> None:
 
 
 def _replica(
-    log: Partition, path: Path, owner: MetaProperties | None, at: int | None
+    found: Inventory, log: Partition, path: Path, owner: MetaProperties | None, at: int | None
 ) -> PartitionCopy:
-    topic_id = log.topic_id
-    text = None if topic_id is None else kafka_uuid.to_text(topic_id)
+    older = [each.name for each in log.segment_paths if each.suffix != files.LOG]
+    if older:
+        detail = f"no broker of today reads {older[0]}: convert the log first"
+        raise unreadable(str(log.path), detail)
+    text = None
+    try:
+        text = None if log.topic_id is None else kafka_uuid.to_text(log.topic_id)
+    except KafkaSpecError as error:  # the records are there all the same
+        found.findings.append(_unreadable(error, log.topic, log.partition))
     return PartitionCopy(log, path, owner, text, content_of(log, at))
 
 

@@ -23,7 +23,7 @@ from kafkaspec.files.checkpoints.meta_properties import MetaProperties
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.options import checked, explained, one_of
-from kafkaspec.output.atomic import DirectoryAside, require_new
+from kafkaspec.output.atomic import DirectoryAside, force_directory, require_new
 from kafkaspec.output.places import check_output
 from kafkaspec.restore.coordinator_topics import TOPIC_CONFIGS, partition_count
 from kafkaspec.restore.endings import commits, endings, to_commit
@@ -150,6 +150,7 @@ def restore(
             if plan.verdict is not RestoreVerdict.REFUSED:
                 plan = replace(plan, target=os.fspath(to))
                 work.write(plan, aside)
+                _force(aside)
                 aside.commit()
             return plan
         finally:
@@ -630,6 +631,16 @@ class _Restore:
 
     def _find(self, reason: RestoreReason, message: str, **more: Any) -> None:
         self.findings.append(RestoreFinding(reason=reason, message=message, **more))
+
+
+def _force(aside: DirectoryAside) -> None:
+    """Force all that was written to disk, so that it is whole when it has its name."""
+    for path in aside.path.rglob("*"):
+        if path.is_dir():
+            force_directory(path, sync=True)
+        else:
+            with open(path, "rb") as file:
+                aside.force(file.fileno())
 
 
 def _uuid(text: str) -> UUID:

@@ -409,6 +409,18 @@ def _batches(path: str) -> list[ks.Batch]:
         return list(log.batches())
 
 
+def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
+    """A segment of Kafka 0.7 that no broker reads, and an id that cannot be read."""
+    (tmp_path / "logs" / "old-0").mkdir(parents=True)
+    (tmp_path / "logs" / "old-0" / f"{0:020}{names.MESSAGE_SET}").touch()
+    shutil.copytree(_NEWEST / "plain-0", tmp_path / "logs" / "plain-0")
+    (tmp_path / "logs" / "plain-0" / names.PARTITION_METADATA).write_text("version: 0")
+    plan = restore(tmp_path / "logs")
+    assert _reasons(plan, RestoreReason.UNREADABLE) == [("old", 0), ("plain", 0)]
+    assert _reasons(plan, RestoreReason.GUESSED_ID) == [("plain", None)]
+    assert [item.records for item in plan.partitions] == [30]
+
+
 def test_protections_name_what_was_set(tmp_path: Path) -> None:
     plan = restore(_NEWEST, tmp_path / "out", write=True)
     assert plan.configs["plain"]["retention.ms"] == "-1"
