@@ -32,6 +32,7 @@ from kafkaspec.analysis.watch import SegmentWatch
 from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.errors import Reason, make_error, unreadable
 from kafkaspec.files import names
+from kafkaspec.lazy import uncollected
 from kafkaspec.output.atomic import file_aside, writing
 from kafkaspec.results import OffsetRange, as_json
 
@@ -466,6 +467,12 @@ def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[LogMe
     if len(lines) < 3 or lines[-1]:
         detail = "it does not end with a whole line: it is cut off, or not a state of verify"
         raise make_error(Reason.TRUNCATED, detail, file=file, offset=len(data))
+    with uncollected():
+        return _decoded(lines, file)
+
+
+def _decoded(lines: Sequence[bytes], file: str) -> tuple[dict[str, str], list[LogMemory]]:
+    """Return what the lines of a file say; the last one is empty."""
     options: dict[str, str] = {}
     logs: list[LogMemory] = []
     at = 0

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 import click
 
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Collect no garbage in the block: modules are none, and looking for it takes a tenth of it."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+from kafkaspec.lazy import uncollected
 
 
 class Commands(click.Group):
@@ -45,7 +33,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        with _uncollected():
+        with uncollected():
             module = import_module(f"{self._package}.{cmd_name}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
