@@ -650,6 +650,24 @@ def test_a_large_file_is_read_by_helpers(page: Explorer, big: Path, tmp_path: Pa
     assert names(page, "#hits li button") == shown
 
 
+def test_helpers_read_from_the_server_too(browser: Browser, big: Path) -> None:
+    with Server(Tree.of(big), 0, served()) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            with explorer(browser, server.address) as page:
+                page.ready()
+                _checked(page)
+                assert len(page.page.workers) > 1
+                page.page.fill("#key", "k1234")
+                page.page.press("#key", "Enter")
+                page.page.wait_for_selector("#hits progress", state="detached")
+                assert names(page, "#hits li button") == ["offset 1234"]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def test_json_of_a_large_file_is_written_as_it_comes(page: Explorer, big: Path) -> None:
     page.open(big)
     _checked(page)

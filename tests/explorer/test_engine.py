@@ -86,6 +86,7 @@ def _mend_checksums(data: bytearray) -> None:
 
 
 def _found(path: Path) -> list[tuple[str, int, str]]:
+    """What verify finds, but what only the state of producers shows, which names no field."""
     reasons = {*map(str, Reason), *TAILS}
     return [
         (str(found.reason), found.position, found.path)
@@ -94,6 +95,7 @@ def _found(path: Path) -> list[tuple[str, int, str]]:
         and str(found.area) in AREAS
         and str(found.reason) in reasons
         and found.position is not None
+        and (found.path or str(found.reason) != str(Reason.INVALID_VALUE))
     ]
 
 
