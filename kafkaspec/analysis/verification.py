@@ -38,6 +38,7 @@ from kafkaspec.log.missing import Account, Missing, MissingWhy
 from kafkaspec.log.opening import check_is_file, open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.output.atomic import cannot_write
 from kafkaspec.output.places import check_output
 from kafkaspec.tiered.mount import mounted, uncovered
 
@@ -143,6 +144,9 @@ def check_state(
         KafkaSpecError: ``unreadable``.
     """
     check_output(state, *paths)
+    home = Path(state).absolute().parent
+    if not home.is_dir():  # before hours of reading
+        raise cannot_write(state, f"there is no directory {home}; make it first")
     for path in paths:
         if log_format is not None or not Path(path).is_dir():
             detail = "a state is kept of local directories only, not of a single file or a URL"

@@ -406,6 +406,10 @@ def test_a_state_is_of_local_directories(logs: Path, tmp_path: Path) -> None:
         ks.verify(segments(logs)[0], state=tmp_path / "state")
     with pytest.raises(ks.KafkaSpecError, match="must not change"):
         ks.verify(logs, state=logs / "segments-0" / "state")
+    read: list[int] = []
+    with pytest.raises(ks.KafkaSpecError, match="there is no directory"):
+        ks.verify(logs, state=tmp_path / "no" / "state", progress=lambda size, _: read.append(size))
+    assert not read
     result = run("verify", "--reread", "5%", logs)
     assert result.exit_code == 2
     assert "need --state" in result.stderr
