@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kafkaspec as ks
-from kafkaspec.cli.commands import dump_columns
+from kafkaspec.cli.commands import dump, dump_columns
 from kafkaspec.cli.commands.dump_format import FormatString
 from kafkaspec.codecs import codec_names
 from kafkaspec.columns.json_lines import LineForm, Lines, pairs
@@ -54,6 +54,24 @@ def test_every_letter_of_every_log_of_a_release(version: str) -> None:
         with from_records():
             assert run(*command).stdout_bytes == b"".join(expected)
         assert run(*command, "--limit", "3").stdout_bytes == b"".join(expected[:3])
+
+
+@pytest.mark.parametrize(
+    "name", ["plain-0", "compacted-transactions-0", "codec-mixed-0", "segments-0"]
+)
+@pytest.mark.parametrize("where", [(), ("--where", "key is not null"), ("--from-offset", "2")])
+def test_a_limit_leaves_out_the_rest(name: str, where: tuple[str, ...]) -> None:
+    """From columns and from records, of a partition and of a file."""
+    partition = golden("4.3.1", name)
+    for path in (partition, min(partition.glob("*.log"))):
+        command: list[str | Path] = ["dump", "--format", r"%o %S\0", *where, path]
+        texts = run(*command).stdout_bytes.split(b"\0")[:-1]
+        for limit in sorted({0, 1, 2, len(texts) // 2, len(texts), len(texts) + 1}):
+            expected = b"".join(text + b"\0" for text in texts[:limit])
+            for few in (0, 1 << 13):
+                with mock.patch.object(dump, "_FEW", few):
+                    found = run(*command, "--limit", str(limit))
+                assert (found.stdout_bytes, found.exit_code) == (expected, 0), found.output
 
 
 @pytest.mark.slow

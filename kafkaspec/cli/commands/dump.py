@@ -14,7 +14,7 @@ import click
 
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.commands.dump_batches import BatchLines
-from kafkaspec.cli.commands.dump_columns import JsonMaker, Maker, read_lines
+from kafkaspec.cli.commands.dump_columns import JsonMaker, LimitMaker, Maker, RowsLeft, read_lines
 from kafkaspec.cli.commands.dump_format import (
     FORMAT_EPILOG,
     DumpFormat,
@@ -185,6 +185,7 @@ def dump_command(
     if not format_named(log_format).has_offsets:
         note("the offsets of the log are not in such a file: those shown are the producers'")
     lines: Iterator[str | Buffer]
+    left: RowsLeft | None = None
     as_json = output_format == "json"
     if condition is not None and files:
         raise click.UsageError("--where is for records")
@@ -210,8 +211,8 @@ def dump_command(
     elif template is not None:
         if batches or files:
             raise click.UsageError("a format string is for records, and without --batches")
-        lines = dump.formatted(template, limit)
-        limit = None
+        left = None if limit is None else RowsLeft(limit)
+        lines = dump.formatted(template, left)
     elif batches:
         made = BatchLines(as_json=as_json)
         if limit is None:
@@ -228,8 +229,13 @@ def dump_command(
         refuse_options(batches=batches, from_offset=selection["start_offset"] is not None)
         lines = chain(dump_lines(files, output_format, codec, inputs), lines)
     content: OutputContent = "shown" if template is None else "raw"
+    some = lines  # which go on to exist when some were written, and their segments stay open
+    if left is not None:
+        some = left.until(lines)
+    elif limit is not None:
+        some = _limited(lines, limit, inputs.ended_at)
     with opened_output(output, *paths, replace=force, content=content) as out:
-        write_lines(lines if limit is None else _limited(lines, limit, inputs.ended_at), out)
+        write_lines(some, out)
         inputs.finish()
         if typed is not None:
             inputs.broken += tell(typed["report"])
@@ -275,14 +281,14 @@ class _Dump:
             self._read = self._matching.batches
 
     def _columns(
-        self, maker: Callable[[Any, Segment], Maker]
+        self, maker: Callable[[Any, Segment], Maker], jobs: int | None = None
     ) -> Callable[[Segment, Selection], Iterator[memoryview | Batch]]:
         """Return what reads lines from columns; batches where only their records say them."""
         if self._where is not None:
             from kafkaspec.cli.commands.where import WhereMaker
 
             maker = partial(WhereMaker, where=self._where, maker=maker)
-        return partial(read_lines, maker=maker, jobs=self._jobs)
+        return partial(read_lines, maker=maker, jobs=jobs or self._jobs)
 
     def _messages(self, file: str | None) -> MessageLines | None:
         """Return what decodes the records of an internal topic; None where they are the user's."""
@@ -329,20 +335,25 @@ class _Dump:
             shown = None if messages is None or controls else messages.show(batch, records)
             yield from record_lines(batch, records, file, self._write, controls, others, shown)
 
-    def formatted(self, template: FormatString, limit: int | None) -> Iterator[Buffer]:
-        """Yield records as a format string shows them, from columns where there is no limit."""
+    def formatted(self, template: FormatString, left: RowsLeft | None) -> Iterator[Buffer]:
+        """Yield records as a format string shows them, from columns unless few are left."""
 
         def texts_of(batch: Batch, segment: Segment, wanted: Selection) -> Iterator[bytes]:
             if not batch.is_control:
                 for records, _, _ in self._contents(batch, segment, wanted):
-                    yield from template.texts(place_of(segment.path), records)
+                    texts = template.texts(place_of(segment.path), records)
+                    yield from texts if left is None else left.first(texts)
 
-        if limit is not None:
-            batches = self._inputs.batches(self._read)
-            yield from islice((text for each in batches for text in texts_of(*each)), limit)
-            return
-        columns = self._columns(partial(FormatMaker, template=template))
-        for part, segment, wanted in self._inputs.parts(columns):
+        def maker(core: Core, segment: Segment) -> Maker:
+            made = FormatMaker(core, segment, template=template)
+            return made if left is None else LimitMaker(made, left, self._inputs.ended_at)
+
+        read: Callable[[Segment, Selection], Iterator[Any]] = self._read
+        if left is None:
+            read = self._columns(maker)
+        elif left.rows > _FEW:
+            read = self._columns(maker, 1)
+        for part, segment, wanted in self._inputs.parts(read):
             if isinstance(part, Batch):
                 self._inputs.reached(part)
                 yield b"".join(texts_of(part, segment, wanted))

@@ -10,7 +10,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from kafkaspec.cli.commands.dump_json import _Key
 from kafkaspec.codecs.native.names import UNTIMED
@@ -104,6 +105,9 @@ _Work = Callable[["_Item"], Iterator["_Read"]]
 _KEPT_ROWS: Final = re.compile(rb"\0+")
 
 
+Some = TypeVar("Some")
+
+
 class Maker(Protocol):
     """Makes lines of the rows of columns."""
 
@@ -113,6 +117,65 @@ class Maker(Protocol):
 
     def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
         """Yield the lines of some ranges of rows, many at a time."""
+
+
+class RowsLeft:
+    """Counts the rows that are still wanted.
+
+    Args:
+        rows: their number.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def first(self, items: Iterable[Some]) -> Iterator[Some]:
+        """Yield those of some rows that are wanted."""
+        for item in islice(items, self.rows):
+            self.rows -= 1
+            yield item
+
+    def until(self, parts: Iterator[Some]) -> Iterator[Some]:
+        """Yield parts as long as rows are wanted, and ask for no more."""
+        while self.rows and (found := next(parts, None)) is not None:
+            yield found
+
+
+class LimitMaker:
+    """Makes lines of the rows that are still wanted; in one thread.
+
+    Args:
+        maker: makes the lines.
+        left: counts the rows.
+        ended_at: called with the position of the batch of the last row.
+    """
+
+    def __init__(self, maker: Maker, left: RowsLeft, ended_at: Callable[[int], None]) -> None:
+        self._maker = maker
+        self._left = left
+        self._ended_at = ended_at
+        self.sources = (*maker.sources, BATCH_POSITION)
+
+    def lines(self, columns: Columns, rows: Iterable[tuple[int, int]]) -> Iterator[memoryview]:
+        """Yield the lines of the first ranges of rows, many at a time."""
+        found: list[tuple[int, int]] = []
+        left = self._left.rows
+        for first, stop in rows:
+            if not left:
+                break
+            found.append((first, min(stop, first + left)))
+            left -= found[-1][1] - first
+        piece: memoryview | None = None
+        for more in self._maker.lines(columns, found):
+            if piece is not None:
+                yield piece
+            piece = more
+        self._left.rows = left  # before the last piece, after which nobody may ask again
+        if found and not left:
+            position = columns.integer_column(BATCH_POSITION).integers[found[-1][1] - 1]
+            self._ended_at(columns.start + position)
+        if piece is not None:
+            yield piece
 
 
 def read_lines(
