@@ -142,6 +142,15 @@ def json_lines(
     out: Buffer,
     /,
 ) -> tuple[int, int, int]: ...
+def hashes(
+    pads: bytes,
+    rows: int,
+    validity: Buffer | None,
+    offsets: Buffer,
+    data: Buffer,
+    plainly: bool = False,
+    /,
+) -> bytes: ...
 def json_read(
     plan: tuple[tuple[int, int, int, bool, int, bytes], ...],
     rows: int,

@@ -8,7 +8,9 @@ import json
 import random
 import re
 import shutil
+from array import array
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.checksum import crc32c
+from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.forensics.cleaner.compaction import Compaction, compaction
 from kafkaspec.forensics.cleaner.settings import Settings
 from kafkaspec.forensics.cleaner.view import LogView
@@ -185,6 +188,30 @@ def test_hashes_are_those_of_hmac(size: int) -> None:
     changes = Changes({Part.KEY: Way.HASH}, None, secret)
     wanted = hmac.new(secret, b"\0" + data, "sha256").digest()
     assert changes.replaced(Part.KEY, data) == wanted
+
+
+@pytest.mark.skipif("native" not in codec_names(), reason="the extension was not built")
+def test_hashes_of_the_core_are_those_of_hmac() -> None:
+    """Of each size around the blocks of the sum, and without nulls."""
+    core = get_codec("native").core
+    assert core is not None
+    secret = random.Random(5).randbytes(70)
+    pads = Changes({Part.KEY: Way.HASH}, None, secret).pads
+    values = [bytes(range(256)) * 2] + [random.Random(size).randbytes(size) for size in range(200)]
+    ends = array("i", accumulate(map(len, values), initial=0))
+    bits = bytes([0b11111101]) + b"\xff" * 25
+    data = b"".join(values)
+    found = core.module.hashes(pads, len(values), bits, ends, data)
+    wanted = [hmac.new(secret, b"\0" + value, "sha256").digest() for value in values]
+    assert found == b"".join(wanted[:1] + wanted[2:])
+    for plainly in (False, True):
+        whole = core.module.hashes(pads, len(values), None, ends, data, plainly)
+        assert whole == b"".join(wanted)
+    for wrong in (array("i", [0, -1]), array("i", [1, 0]), array("i", [0, len(data) + 1])):
+        with pytest.raises(ValueError, match="order"):
+            core.module.hashes(pads, 1, None, wrong, data)
+    with pytest.raises(ValueError, match="two blocks"):
+        core.module.hashes(pads[1:], 1, None, ends, data)
 
 
 @pytest.mark.parametrize("name", ["headers-0", "codec-lz4-0", "transactions-0"])

@@ -113,6 +113,7 @@ PyObject *glue_adjust(PyObject *module, PyObject *args);
 /* Most pieces of a line, and structures and lists in each other. */
 enum { GLUE_LINE_PIECES = 1 << 14, GLUE_LINE_DEPTH = 64 };
 PyObject *glue_json_lines(PyObject *module, PyObject *args);
+PyObject *glue_hashes(PyObject *module, PyObject *args);
 PyObject *glue_json_read(PyObject *module, PyObject *args);
 /* Fill the tables of json_lines, once. */
 void glue_json_open(void);

@@ -157,6 +157,7 @@ static PyMethodDef methods[] = {
     {"wire_check", glue_wire_check, METH_VARARGS, "Which rows are messages of Protobuf."},
     {"count", glue_count, METH_VARARGS, count_doc},
     {"memory", glue_memory, METH_O, memory_doc},
+    {"hashes", glue_hashes, METH_VARARGS, "Keyed hashes of rows of byte strings."},
     {"json_read", glue_json_read, METH_VARARGS, "JSON texts of one type to columns."},
     {"json_lines", glue_json_lines, METH_VARARGS, "Rows of columns as lines of JSON."},
     {"encode", glue_encode, METH_VARARGS, "Columns as bytes."},

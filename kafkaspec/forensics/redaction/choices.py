@@ -105,6 +105,7 @@ class Changes:
         headers: keys of the headers whose values are redacted; None for all.
         secret: key of the hashes. The same one gives the same hashes again, so that replicas agree;
             whoever has it can try values. None for a random one that nobody learns.
+        pads: the secret as HMAC begins its two sums with it.
 
     Raises:
         ValueError: the secret is short enough to be guessed.
@@ -113,6 +114,7 @@ class Changes:
     ways: Mapping[Part, Way]
     headers: frozenset[str] | None = None
     secret: bytes | None = field(default=None, repr=False)
+    pads: bytes = field(init=False, repr=False, compare=False)
     _sums: tuple[Any, Any] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -123,7 +125,8 @@ class Changes:
             )
         if len(key) > (size := _HASH().block_size):
             key = _HASH(key).digest()
-        pads = (bytes(byte ^ pad for byte in key.ljust(size, b"\0")) for pad in (_INNER, _OUTER))
+        pads = [bytes(byte ^ pad for byte in key.ljust(size, b"\0")) for pad in (_INNER, _OUTER)]
+        object.__setattr__(self, "pads", b"".join(pads))
         object.__setattr__(self, "_sums", tuple(map(_HASH, pads)))
 
     @property

@@ -40,8 +40,6 @@ from kafkaspec.log.segment import Segment
 
 RANGE_BYTES: Final = 4 << 20
 """Bytes of batches that are redacted at a time."""
-_MOST_KEPT: Final = 1 << 16
-"""Hashes that are kept for values that come again."""
 
 _OF: Final = {
     Part.KEY: names.KEY,
@@ -162,10 +160,10 @@ class ColumnRedaction:
             if part is Part.HEADERS:
                 there = _by_row(there, inputs[names.HEADERS])
             flags |= int.from_bytes(there, "little")
-            inputs[name] = self._new(column, part, way)
+            inputs[name] = self._new(column, way)
         return inputs, flags.to_bytes(rows.rows, "little"), fields
 
-    def _new(self, column: _Column, part: Part, way: Way) -> _Column:
+    def _new(self, column: _Column, way: Way) -> _Column:
         validity, ends, data = column
         count = len(ends) - 1
         if way is Way.FILL:
@@ -174,25 +172,11 @@ class ColumnRedaction:
             return validity, memoryview(array("i", bytes(4 * len(ends)))), b""
         if way is Way.NULL:
             return bytes((count + 7) // 8), memoryview(array("i", bytes(4 * len(ends)))), b""
-        made: list[bytes] = []
-        known: dict[bytes, bytes] = {}
-        view = bytes(memoryview(data or b"")[: ends[-1]])
-        nulls = set(null_rows(validity, count))
-        replaced = self.changes.replaced
-        for row, (start, end) in enumerate(pairwise(ends)):
-            old = view[start:end]
-            new = known.get(old)
-            if new is None:
-                new = replaced(part, old)
-                assert new is not None
-                if len(known) < _MOST_KEPT:
-                    known[old] = new
-            made.append(b"" if row in nulls else new)
-        if nulls:
-            new_ends = array("i", accumulate(map(len, made), initial=0))
-        else:
-            new_ends = array("i", range(0, HASH_BYTES * (count + 1), HASH_BYTES))
-        return validity, memoryview(new_ends), b"".join(made)
+        made = self.core.module.hashes(self.changes.pads, count, validity, ends, data or b"")
+        sizes = [HASH_BYTES] * count
+        for row in null_rows(validity, count):
+            sizes[row] = 0
+        return validity, memoryview(array("i", accumulate(sizes, initial=0))), made
 
 
 def _regular(core: Core, kind: EntryKind, table: EntryTable, data: memoryview) -> int:
