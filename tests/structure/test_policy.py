@@ -21,6 +21,7 @@ OTHERS = {
     frozenset({"keep", "drop"}): "records of aborted transactions",
     frozenset({"keep", "shift", "renumber"}): "offsets of a conversion",
     frozenset({"keep", "assign"}): "offsets of rows that are written",
+    frozenset({"off", "keep"}): "retention of restored topics",
     frozenset({"leave", "keep"}): "entries of which nobody knows whether they are data",
     frozenset({"string", "strict", "binary"}): "how header keys are shown",
     frozenset({"error", "latest"}): "an option of Spark's own Kafka source",
