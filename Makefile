@@ -7,7 +7,7 @@ LOGS ?= tests/golden
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run quick test test-kafka avro-judge compatibility check wheels check-release lock release-notes generate format bench bench-spark fuzz sanitize conformance golden docs explorer explorer-check explorer-screenshots clean
+.PHONY: help run quick test test-kafka avro-judge compatibility check wheels check-release lock release-notes generate format bench bench-spark bench-growth fuzz sanitize conformance golden docs explorer explorer-check explorer-screenshots clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -120,6 +120,10 @@ bench:  ## Compare with other readers, all in one run (OPTIONS='--quick', '--onl
 bench-spark:  ## Compare the data source with Spark's Parquet and Kafka sources (OPTIONS='--quick', '--write')
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m benchmarks.spark $(OPTIONS)
+
+bench-growth:  ## Measure how time and memory of each command grow (OPTIONS='--quick', '--only COMMAND', '--write')
+	@tools/setup/venv.sh $(VENV) construct,test
+	$(BIN)/python -m benchmarks.growth $(OPTIONS)
 
 .PHONY: proof
 proof:  ## Prove bounds of the C core with Frama-C, refuse planted faults, and check docs/proof.md (OPTIONS=--write)

@@ -85,6 +85,7 @@ def _listed() -> Nav:
                 {"Speed: limits": "benchmarks/LIMITS.md"},
                 {"Speed: forensic commands": "benchmarks/FORENSICS.md"},
                 {"Speed: Spark": "benchmarks/SPARK.md"},
+                {"Speed: growth": "benchmarks/GROWTH.md"},
             ]
         },
         {
