@@ -126,10 +126,12 @@ bench-growth:  ## Measure how time and memory of each command grow (OPTIONS='--q
 	$(BIN)/python -m benchmarks.growth $(OPTIONS)
 
 .PHONY: proof
-proof:  ## Prove bounds of the C core with Frama-C, refuse planted faults, and check docs/proof.md (OPTIONS=--write)
+proof:  ## Prove bounds of the C core (Frama-C, ESBMC), refuse planted faults, check docs/proof.md (OPTIONS=--write)
 	@tools/setup/venv.sh $(VENV) construct,test
 	@tools/setup/frama-c.sh
+	@tools/setup/esbmc.sh $(VENV)
 	@$(BIN)/python -m tools.native.prove $(OPTIONS)
+	@$(BIN)/python -m tools.native.bounded
 
 fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with libFuzzer)
 	@tools/setup/venv.sh $(VENV) construct,test

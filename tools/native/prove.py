@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,11 +43,16 @@ UNPROVEN = (
         "writers: their input comes from this library and not from a file",
     ),
     (
-        r"near_|decode_|columns_|payload_|put_|fill_|inside$|ks_decode$|ks_put|ks_high$|ks_copy$"
-        r"|ks_clear_bit$|ks_set_bits$",
-        "the loop over records and what stands above it, not yet: they copy between types of"
-        " numbers, and write into columns that must not overlap, which the model `Typed` does not"
-        " tell by itself; `make fuzz` and `make sanitize` run them on hostile bytes",
+        r"near_|decode_record_set$|ks_put$|ks_clear_bit$",
+        "the loops over records and how they fill columns: they copy between types of numbers, and"
+        " write into columns that must not overlap, which the model `Typed` does not tell by"
+        " itself; a model checker looks at them up to a bound, not in every layout, see below",
+    ),
+    (
+        r"decode_|columns_|payload_|put_|fill_|inside$|ks_decode$|ks_put_|ks_copy$|ks_high$"
+        r"|ks_set_bits$",
+        "what stands above the loops, and what copies bytes or changes bits, not yet; `make fuzz`"
+        " and `make sanitize` run them on hostile bytes",
     ),
 )
 """Functions without a contract, by a pattern of their names, and why they have none."""
@@ -167,8 +173,9 @@ def by_wp(
     return goals
 
 
-def refused(fault: Fault, core: Path, work: Path) -> bool:
-    """Tell whether the proof refuses a fault in a copy of the core."""
+@contextmanager
+def planted(fault: Fault, core: Path, work: Path) -> Iterator[Path]:
+    """Plant a fault in a copy of the core."""
     with tempfile.TemporaryDirectory(dir=work) as directory:
         copy = Path(directory) / "core"
         shutil.copytree(core, copy)
@@ -177,6 +184,12 @@ def refused(fault: Fault, core: Path, work: Path) -> bool:
         if fault.before not in text:
             raise ProofError(f"{fault.file} has no {fault.before!r}")
         path.write_text(text.replace(fault.before, fault.after), encoding="utf-8")
+        yield copy
+
+
+def refused(fault: Fault, core: Path, work: Path) -> bool:
+    """Tell whether the proof refuses a fault in a copy of the core."""
+    with planted(fault, core, work) as copy:
         try:
             by_wp(copy, work, [fault.function], SECONDS_OF_FAULT)
         except ProofError as error:
