@@ -69,6 +69,6 @@ def test_a_fault_in_a_loop_can_be_planted(fault: prove.Fault, tmp_path: Path) ->
 
 @pytest.mark.slow
 @needs_checker
-def test_a_value_whose_size_nobody_checks_is_found(tmp_path: Path) -> None:
+def test_a_planted_fault_in_a_loop_is_found(tmp_path: Path) -> None:
     run, faults = next(iter(bounded.FAULTS.items()))
     assert bounded.refused(run, faults[0], tmp_path)
