@@ -22,6 +22,7 @@ from kafkaspec.forensics.timeline.reading import read_timeline
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import in_processes
+from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -78,10 +79,15 @@ def measure_history(unit: StatsUnit) -> StatsTables:
         columns |= {"missing": missing, "largest": missing}
         found["gaps"] = summed("gaps", unit.place, columns, len(ranges))
         known["start_offset"] = [timeline.log_start_offset]
-        known["end_offset"] = [timeline.log_end_offset]
-        known["stable_offset"] = [timeline.last_stable_offset]
+        known["end_offset"] = [_existing(timeline.log_end_offset)]
+        known["stable_offset"] = [_existing(timeline.last_stable_offset)]
     found["logs"] = summed("logs", unit.place, known, 1)
     return found
+
+
+def _existing(offset: int) -> int | None:
+    """Return an offset; None for the one after the largest, which does not exist."""
+    return offset if offset <= LARGEST_OFFSET else None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("datasketches")
 
+import kafkaspec as ks
 from tests.cli.helpers import fingerprint, golden, lines, run
 from tests.goldens import GOLDEN
 
@@ -102,3 +103,16 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     assert result.exit_code == 2
     assert "pip install 'kafkaspec[stats]'" in result.output
     assert run("stats", "--help").exit_code == 0
+
+
+@pytest.mark.slow
+def test_the_largest_offset_is_the_last_one(tmp_path: Path) -> None:
+    """No offset comes after it, so the end of such a log is not one."""
+    largest = (1 << 63) - 1
+    (tmp_path / "t-0").mkdir()
+    data = ks.encode([ks.Record(largest, 1, None, b"a")])
+    (tmp_path / "t-0" / f"{largest:020}.log").write_bytes(data)
+    done = run("stats", tmp_path / "t-0", "--format", "json")
+    assert done.exit_code == 0, done.output
+    (row,) = (row for row in lines(done) if row["type"] == "partition")
+    assert (row["first_offset"], row["last_offset"]) == (largest, largest)
