@@ -50,6 +50,8 @@ class RestoreOptions(TypedDict, total=False):
         " from the first batch on that is newer.")]  # fmt: skip
     open_transactions: Annotated[OpenTransactions, Option("End transactions that no coordinator"
         " ends, or leave them open.", "--open-transactions")]  # fmt: skip
+    fill_from_copies: Annotated[bool, Option("Take batches that a damaged copy has lost from other"
+        " copies.", "--fill-from-copies")]  # fmt: skip
     link: Annotated[bool, Option("Make hard links of segments that no broker appends to.",
         "--link")]  # fmt: skip
     id_seed: Annotated[int | None, Option("Make new ids from this number, so that the same sources"

@@ -27,6 +27,8 @@ class RestoreReason(StrEnum):
     """A marker that is added for a transaction of which no coordinator knows."""
     RENEWED = "renewed"
     """A commit that says itself when it expires is written again without that (KAFKA-4682)."""
+    FILLED = "filled"
+    """Batches that a damaged copy had lost, and another copy has."""
     COPY = "copy"
     """Directories that are not restored: strays, copies being moved or deleted, other folders."""
     LEFT_OUT = "left_out"
@@ -71,7 +73,7 @@ HANDLED: Final = frozenset({
     RestoreReason.REPLICA, RestoreReason.UNCOMMITTED, RestoreReason.PROTECTION,
     RestoreReason.PRODUCER_IDS, RestoreReason.TRANSACTION, RestoreReason.MARKER,
     RestoreReason.COPY, RestoreReason.RENEWED, RestoreReason.LEFT_OUT, RestoreReason.STRAY,
-    RestoreReason.CONFIGURE,
+    RestoreReason.CONFIGURE, RestoreReason.FILLED,
 })  # fmt: skip
 """What is only worth knowing."""
 REFUSALS: Final = frozenset(

@@ -28,6 +28,7 @@ from kafkaspec.output.places import check_output
 from kafkaspec.restore.coordinator_topics import TOPIC_CONFIGS, partition_count
 from kafkaspec.restore.endings import commits, endings, to_commit
 from kafkaspec.restore.feature_levels import DEFAULT_RELEASE, FEATURE_LEVELS
+from kafkaspec.restore.filling import unfilled
 from kafkaspec.restore.instructions import instructions, server_properties
 from kafkaspec.restore.replica_choice import Choice, choose
 from kafkaspec.restore.replica_inventory import Inventory, PartitionCopy, content_of, take_inventory
@@ -100,6 +101,7 @@ def restore(
     prefer: Collection[str | PathLike[str]] = (),
     at: Time | None = None,
     open_transactions: OpenTransactions = "abort",
+    fill_from_copies: bool = False,
     link: bool = False,
     id_seed: int | None = None,
 ) -> RestorePlan:
@@ -131,7 +133,7 @@ def restore(
         target_release, node_id, controller, cluster_id, metadata, frozenset(include),
         frozenset(exclude), configs or {}, retention, partitions or {},
         frozenset(os.fspath(Path(each)) for each in prefer),
-        None if at is None else milliseconds(at, "at"), open_transactions, link,
+        None if at is None else milliseconds(at, "at"), open_transactions, fill_from_copies, link,
         random.Random(id_seed) if id_seed is not None else random.SystemRandom(),
     )  # fmt: skip
     if to is not None:
@@ -172,6 +174,7 @@ class _Settings:
     prefer: frozenset[str]
     at: int | None
     open_transactions: OpenTransactions
+    fill_from_copies: bool
     link: bool
     random: random.Random
 
@@ -366,16 +369,22 @@ class _Restore:
     def _stage(self, choice: Choice) -> None:
         taken = choice.taken
         cut = taken.content.late if self.settings.at is not None else None
-        log, report = self.staging.take(choice, cut)
+        log, report, filled = self.staging.take(choice, cut, fill=self.settings.fill_from_copies)
         place = {"topic": taken.topic, "partition": taken.partition}
-        lost = taken.content.lost if report is None else report.lost
-        for each in lost:
-            offsets = each.offsets
-            if report is None and not getattr(each, "is_loss", True):
-                continue
+        for batch in filled:
             self._find(
-                RestoreReason.LOST_OFFSETS, each.message, file=taken.path, offsets=offsets, **place
-            )
+                RestoreReason.FILLED, f"taken from {batch.source}", file=taken.path,
+                offsets=OffsetRange(batch.first_offset, batch.last_offset + 1), **place,
+            )  # fmt: skip
+        lost = (
+            [each for each in taken.content.lost if each.is_loss] if report is None else report.lost
+        )
+        for each in lost:
+            for offsets in [None] if each.offsets is None else unfilled(each.offsets, filled):
+                self._find(
+                    RestoreReason.LOST_OFFSETS, each.message, file=taken.path, offsets=offsets,
+                    **place,
+                )  # fmt: skip
         if cut is not None:
             end = taken.content.end_offset
             text = f"batches from offset {cut} on are left out"

@@ -18,8 +18,12 @@ from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.offset_checkpoint import PartitionOffset
 from kafkaspec.forensics.salvage import SalvagedPartition, salvage
 from kafkaspec.io.local import FileReading, copied
+from kafkaspec.layout.kinds import CURRENT
+from kafkaspec.log.batch import NO_TIMESTAMP
+from kafkaspec.log.encoding import encode
 from kafkaspec.log.headers import sound_headers
 from kafkaspec.log.partition import Partition
+from kafkaspec.restore.filling import FilledBatch, fill_holes
 from kafkaspec.restore.replica_choice import Choice
 
 
@@ -33,15 +37,18 @@ class RestoredLogs:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def take(self, choice: Choice, cut: int | None) -> tuple[Partition, SalvagedPartition | None]:
+    def take(
+        self, choice: Choice, cut: int | None, *, fill: bool
+    ) -> tuple[Partition, SalvagedPartition | None, list[FilledBatch]]:
         """Stage the copy of a partition that is taken.
 
         Args:
             choice: the copies.
             cut: the first offset to leave out, of a batch; None for the whole log.
+            fill: whether lost batches are taken from the other copies.
 
         Returns:
-            What a broker gets, and what salvaging a damaged copy did.
+            What a broker gets, what salvaging a damaged copy did, and what others gave it.
 
         Raises:
             KafkaSpecError: the copy cannot be read, or nothing can be written.
@@ -49,8 +56,15 @@ class RestoredLogs:
         taken = choice.taken
         target = self.path / f"{taken.topic}-{taken.partition}"
         report = None
+        filled: list[FilledBatch] = []
         if taken.is_damaged:
-            (report,) = salvage(taken.log.path, target, sync=False).partitions
+            (report,) = salvage(
+                taken.log.path, target, fill="none" if fill else "tail", sync=False
+            ).partitions
+            if fill:
+                holes = [each.offsets for each in report.lost]
+                filled = fill_holes(target, holes, [each.log for each in choice.others])
+                self._fill_end(target, report.old_end, choice.leader_epoch - 1)
             for path in target.iterdir():
                 if path.suffix not in files.SEGMENTS and path.name != files.LEADER_EPOCHS:
                     path.unlink()
@@ -63,7 +77,19 @@ class RestoredLogs:
                 (target / files.LEADER_EPOCHS).write_bytes(data)
         if cut is not None:
             self._cut(target, cut)
-        return Partition(target), report
+        return Partition(target), report, filled
+
+    def _fill_end(self, target: Path, end: int, epoch: int) -> None:
+        """Put an empty batch in the place of what is lost at the end, as ``salvage`` does."""
+        with closing(Partition(target)) as log:
+            start = log.log_end_offset
+            magics = {batch.magic for batch in log.batches(start_offset=max(start - 1, 0))}
+        if start < end and magics <= {CURRENT}:
+            data = encode(
+                [], base_offset=start, last_offset=end - 1, max_timestamp=NO_TIMESTAMP,
+                partition_leader_epoch=epoch,
+            )  # fmt: skip
+            self.append(*_name(target), data)
 
     def _cut(self, target: Path, cut: int) -> None:
         """Leave out the batches from an offset on, and the epochs that begin after it."""
@@ -120,6 +146,11 @@ class RestoredLogs:
                         os.link(source, path)
                     else:
                         _replace(path, None)
+
+
+def _name(target: Path) -> tuple[str, int]:
+    topic, _, number = target.name.rpartition("-")
+    return topic, int(number)
 
 
 def _replace(path: Path, end: int | None) -> None:

@@ -266,6 +266,38 @@ def test_a_log_start_of_any_copy_holds(tmp_path: Path) -> None:
     assert _records(tmp_path / "out/logs/deleted-records-0")[0].offset == start
 
 
+def test_a_hole_is_filled_from_another_copy(tmp_path: Path) -> None:
+    """Two copies, damaged in different places, give the whole log; one place in both is lost."""
+    for name in ("whole", "a", "b"):
+        shutil.copytree(_NEWEST / "segments-0", tmp_path / name / "segments-0")
+    whole = _records(tmp_path / "whole" / "segments-0")
+    paths = sorted((tmp_path / "a" / "segments-0").glob(f"*{names.LOG}"))
+
+    def damage(disk: str, segment: int) -> ks.Batch:
+        path = tmp_path / disk / "segments-0" / paths[segment].name
+        data = bytearray(path.read_bytes())
+        batch = next(iter(ks.Segment(path).batches()))
+        data[len(batch.data) - 1] ^= 1
+        path.write_bytes(data)
+        return batch
+
+    damage("a", 1)
+    damage("b", 2)
+    sources = [tmp_path / "a", tmp_path / "b"]
+    plan = restore(sources, tmp_path / "out", write=True, fill_from_copies=True)
+    assert _records(tmp_path / "out/logs/segments-0") == whole
+    assert _reasons(plan, RestoreReason.FILLED)
+    assert not _reasons(plan, RestoreReason.LOST_OFFSETS)
+    assert _reasons(restore(sources), RestoreReason.LOST_OFFSETS)
+    damage("a", 3)
+    both = damage("b", 3)
+    plan = restore(sources, tmp_path / "again", write=True, fill_from_copies=True)
+    lost = [each.offsets for each in plan.findings if each.reason is RestoreReason.LOST_OFFSETS]
+    assert lost == [(both.base_offset, both.last_offset + 1)]
+    kept = [record for record in whole if not both.base_offset <= record.offset <= both.last_offset]
+    assert _records(tmp_path / "again/logs/segments-0") == kept
+
+
 # -- what is appended, counted and left out -----------------------------------------------------
 
 

@@ -160,6 +160,7 @@ def restore_command(
     ),
     at: At,
     open_transactions: OpenTransactions = defined(of=RestoreOptions, default="abort"),
+    fill_from_copies: bool = defined(of=RestoreOptions),
     link: bool = defined(of=RestoreOptions),
     id_seed: int | None = defined(of=RestoreOptions),
 ) -> None:
@@ -192,6 +193,7 @@ def restore_command(
             prefer=prefer,
             at=at,
             open_transactions=open_transactions,
+            fill_from_copies=fill_from_copies,
             link=link,
             id_seed=id_seed,
         )
