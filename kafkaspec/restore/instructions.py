@@ -11,13 +11,22 @@ _LONGEST: Final = (1 << 31) - 1
 """Most minutes that ``offsets.retention.minutes`` takes."""
 
 
-def server_properties(plan: RestorePlan, logs: Path, controller: str) -> str:
+_KEEP: Final = (
+    "Stop all brokers. In each of their log directories, move `__cluster_metadata-0` away: it is of"
+    " the controllers that are gone. In their settings, set `process.roles=broker`,"
+    " `controller.quorum.bootstrap.servers` to that of `server.properties` here, and"
+    " `offsets.retention.minutes` as there. Start this controller, then all brokers.",
+)
+
+
+def server_properties(plan: RestorePlan, logs: Path, controller: str, *, keep: bool) -> str:
     """Return the settings that the node needs.
 
     Args:
         plan: what was restored.
         logs: the log directory at its final place.
         controller: host and port of the controller's listener.
+        keep: whether the node is the controller alone, since brokers are kept.
     """
     lines = {
         "process.roles": "broker,controller",
@@ -35,10 +44,12 @@ def server_properties(plan: RestorePlan, logs: Path, controller: str) -> str:
         "share.coordinator.state.topic.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
     }
+    if keep:
+        lines |= {"process.roles": "controller", "listeners": f"CONTROLLER://{controller}"}
     return "".join(f"{name}={value}\n" for name, value in lines.items())
 
 
-def instructions(plan: RestorePlan) -> str:
+def instructions(plan: RestorePlan, *, keep: bool) -> str:
     """Return how to start it, to check it and to undo its protections, as Markdown."""
     undo = [
         f"kafka-configs.sh --bootstrap-server 127.0.0.1:9092 --alter --topic {topic} {_change(old)}"
@@ -50,8 +61,9 @@ def instructions(plan: RestorePlan) -> str:
         f"Cluster `{plan.cluster_id}`, node {plan.node_id}: {len(plan.partitions)} partitions,"
         f" {plan.records} records, {len(plan.groups)} groups.",
         "## Start",
+        *(_KEEP if keep else ()),
         "```\nkafka-server-start.sh server.properties\n```",
-        "The first start reads all segments, and rebuilds their indexes.",
+        *([] if keep else ["The first start reads all segments, and rebuilds their indexes."]),
         "## Check",
         "```\nkafka-topics.sh --bootstrap-server 127.0.0.1:9092 --describe\n"
         "kafka-consumer-groups.sh --bootstrap-server 127.0.0.1:9092 --all-groups --describe\n```",

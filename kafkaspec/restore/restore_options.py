@@ -52,6 +52,8 @@ class RestoreOptions(TypedDict, total=False):
         " ends, or leave them open.", "--open-transactions")]  # fmt: skip
     fill_from_copies: Annotated[bool, Option("Take batches that a damaged copy has lost from other"
         " copies.", "--fill-from-copies")]  # fmt: skip
+    keep_brokers: Annotated[bool, Option("Keep the brokers and their directories, and write only"
+        " the metadata of a new controller.", "--keep-brokers")]  # fmt: skip
     link: Annotated[bool, Option("Make hard links of segments that no broker appends to.",
         "--link")]  # fmt: skip
     id_seed: Annotated[int | None, Option("Make new ids from this number, so that the same sources"

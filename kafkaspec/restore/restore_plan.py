@@ -65,6 +65,10 @@ class RestoreReason(StrEnum):
     """Two copies of a partition have other batches at the same offsets."""
     TOPIC_IDS = "topic_ids"
     """One topic has several ids, and nothing says which one is right."""
+    UNSETTLED = "unsettled"
+    """A transaction or commit that is left as it is, since brokers are kept as they are."""
+    NODES = "nodes"
+    """Brokers cannot be kept: a log directory is of no known node, or of the controller's."""
     UNPROVEN_LEADER = "unproven_leader"
     """A copy has what the one to lead lacks: the others would be cut."""
 
@@ -76,9 +80,10 @@ HANDLED: Final = frozenset({
     RestoreReason.CONFIGURE, RestoreReason.FILLED,
 })  # fmt: skip
 """What is only worth knowing."""
-REFUSALS: Final = frozenset(
-    {RestoreReason.DIVERGED, RestoreReason.TOPIC_IDS, RestoreReason.UNPROVEN_LEADER}
-)
+REFUSALS: Final = frozenset({
+    RestoreReason.DIVERGED, RestoreReason.TOPIC_IDS, RestoreReason.NODES,
+    RestoreReason.UNPROVEN_LEADER,
+})  # fmt: skip
 """What nothing is written for until somebody decides it."""
 
 

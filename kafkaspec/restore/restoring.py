@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ from kafkaspec.restore.endings import commits, endings, to_commit
 from kafkaspec.restore.feature_levels import DEFAULT_RELEASE, FEATURE_LEVELS
 from kafkaspec.restore.filling import unfilled
 from kafkaspec.restore.instructions import instructions, server_properties
+from kafkaspec.restore.kept_brokers import placement, refusals
 from kafkaspec.restore.replica_choice import Choice, choose
 from kafkaspec.restore.replica_inventory import Inventory, PartitionCopy, content_of, take_inventory
 from kafkaspec.restore.restore_options import (
@@ -102,6 +104,7 @@ def restore(
     at: Time | None = None,
     open_transactions: OpenTransactions = "abort",
     fill_from_copies: bool = False,
+    keep_brokers: bool = False,
     link: bool = False,
     id_seed: int | None = None,
 ) -> RestorePlan:
@@ -128,12 +131,15 @@ def restore(
         raise one_of("target_release", target_release, FEATURE_LEVELS)
     if write and to is None:
         raise ValueError("an output directory is needed to write")
+    if keep_brokers and (at is not None or fill_from_copies or link or prefer):
+        raise ValueError("brokers that are kept are not changed: no at, prefer, fill or link")
     given = [sources] if isinstance(sources, str | PathLike) else list(sources)
     settings = _Settings(
         target_release, node_id, controller, cluster_id, metadata, frozenset(include),
         frozenset(exclude), configs or {}, retention, partitions or {},
         frozenset(os.fspath(Path(each)) for each in prefer),
-        None if at is None else milliseconds(at, "at"), open_transactions, fill_from_copies, link,
+        None if at is None else milliseconds(at, "at"), open_transactions, fill_from_copies,
+        keep_brokers, link,
         random.Random(id_seed) if id_seed is not None else random.SystemRandom(),
     )  # fmt: skip
     if to is not None:
@@ -175,6 +181,7 @@ class _Settings:
     at: int | None
     open_transactions: OpenTransactions
     fill_from_copies: bool
+    keep_brokers: bool
     link: bool
     random: random.Random
 
@@ -211,6 +218,9 @@ class _Restore:
         where, cluster = self._metadata()
         self.cluster = cluster
         chosen = list(self._choices(cluster))
+        if self.settings.keep_brokers:
+            own = self.settings.node_id
+            self.findings += refusals(chosen, self.found.directories, own)
         for choice in chosen:
             self._stage(choice)
         self._log_starts()
@@ -230,10 +240,14 @@ class _Restore:
     def write(self, plan: RestorePlan, aside: DirectoryAside) -> None:
         """Write a plan into the staged directory."""
         logs = aside.path / LOGS
-        self.staging.materialize(link=self.settings.link)
-        for (topic, number), _ in self.served.items():
-            text = partition_metadata.serialize(_uuid(self.topic_ids[topic]))
-            (logs / f"{topic}-{number}" / files.PARTITION_METADATA).write_bytes(text)
+        if self.settings.keep_brokers:
+            shutil.rmtree(logs)
+            logs.mkdir()
+        else:
+            self.staging.materialize(link=self.settings.link)
+            for topic, number in self.served:
+                text = partition_metadata.serialize(_uuid(self.topic_ids[topic]))
+                (logs / f"{topic}-{number}" / files.PARTITION_METADATA).write_bytes(text)
         properties = MetaProperties(
             node_id=plan.node_id, cluster_id=plan.cluster_id, directory_id=self.directory
         )
@@ -243,16 +257,18 @@ class _Restore:
             "voter_id": plan.node_id, "voter_directory_id": plan.directory_id,
             "endpoints": [{"name": _LISTENER, "host": host, "port": int(port)}],
         }  # fmt: skip
-        placed = {
-            (item.topic, item.partition): {
-                "replicas": [plan.node_id], "isr": [plan.node_id], "leader": plan.node_id,
-                "directories": [plan.directory_id],
-            }
-            for item in plan.partitions
+        only = {
+            "replicas": [plan.node_id], "isr": [plan.node_id], "leader": plan.node_id,
+            "directories": [plan.directory_id],
         }  # fmt: skip
+        places = [(item.topic, item.partition) for item in plan.partitions]
+        placed = dict.fromkeys(places, only)
+        if self.settings.keep_brokers:
+            placed = {place: placement(self.served[place].choice) for place in self.served}
         image = restored_image(
             None if self.cluster is None else self.cluster.image, plan.release, voter,
-            plan.partitions, placed, plan.configs, plan.next_producer_id,
+            [each for each in plan.partitions if (each.topic, each.partition) in placed],
+            placed, plan.configs, plan.next_producer_id,
         )  # fmt: skip
         directory = logs / f"{Topic.CLUSTER_METADATA}-0"
         directory.mkdir()
@@ -261,9 +277,10 @@ class _Restore:
             timestamp=self._newest(),
         )  # fmt: skip
         target = Path(os.path.abspath(plan.target or ""))
-        settings = server_properties(plan, target / LOGS, self.settings.controller)
+        keep = self.settings.keep_brokers
+        settings = server_properties(plan, target / LOGS, self.settings.controller, keep=keep)
         (aside.path / "server.properties").write_text(settings, "utf-8")
-        (aside.path / "RESTORE.md").write_text(instructions(plan), "utf-8")
+        (aside.path / "RESTORE.md").write_text(instructions(plan, keep=keep), "utf-8")
 
     # -- what is taken ------------------------------------------------------------------------
 
@@ -412,7 +429,8 @@ class _Restore:
         ]
         ids = joined(parts).to_pylist()
         for (topic, number), item in sorted(self.served.items()):
-            made, found = endings(item.log, ids, self.settings.open_transactions, item.epoch)
+            wanted = "leave" if self.settings.keep_brokers else self.settings.open_transactions
+            made, found = endings(item.log, ids, wanted, item.epoch)
             self.findings += [replace(each, file=item.choice.taken.path) for each in found]
             if made:
                 item.log = self.staging.append(topic, number, b"".join(made))
@@ -432,6 +450,9 @@ class _Restore:
             found[number] = state
             rows = [row for row in state.offsets.to_pylist() if not row["pending"]]
             again, findings = to_commit(rows, ends, item.choice.taken.path)
+            if self.settings.keep_brokers:
+                findings = [replace(each, reason=RestoreReason.UNSETTLED) for each in findings]
+                again = []
             self.findings += findings
             if again:
                 data = commits(again, item.log.log_end_offset, item.epoch)
@@ -520,7 +541,7 @@ class _Restore:
                 _POLICY, _DEFAULT_POLICY
             ):
                 replaced |= _PROTECTED
-            if own.get(_IN_SYNC, "1") != "1":
+            if own.get(_IN_SYNC, "1") != "1" and not self.settings.keep_brokers:
                 replaced[_IN_SYNC] = "1"
             if int(own.get(_SEGMENT, _LEAST_SEGMENT)) < _LEAST_SEGMENT:
                 replaced[_SEGMENT] = str(_LEAST_SEGMENT)

@@ -462,6 +462,44 @@ def test_protections_name_what_was_set(tmp_path: Path) -> None:
     assert "retention.ms" not in restore(_NEWEST, retention="keep").before.get("plain", {})
 
 
+def _node(directory: Path, node: int) -> None:
+    text = f"version=1\ncluster.id=a2Fma2FzcGVjLWdvbGRlbg\nnode.id={node}\n"
+    (directory / names.META_PROPERTIES).write_text(text + f"directory.id={'B' * 20}{node}A\n")
+
+
+def test_brokers_are_kept_where_each_leader_is_proven(tmp_path: Path) -> None:
+    disks = list(_copies(tmp_path, [20, 30, 25], 1))
+    for number, disk in enumerate(disks):
+        _node(disk, number)
+        text = f"version: 0\ntopic_id: {'C' * 21}A"
+        (disk / "payments-0" / names.PARTITION_METADATA).write_text(text)
+    before = _digests(*disks)
+    plan = restore(disks, tmp_path / "out", write=True, keep_brokers=True, node_id=9)
+    assert _digests(*disks) == before
+    assert plan.target is not None
+    logs = tmp_path / "out" / "logs"
+    assert sorted(path.name for path in logs.iterdir()) == [
+        f"{Topic.CLUSTER_METADATA}-0", names.META_PROPERTIES
+    ]  # fmt: skip
+    image = read_cluster(ks.Partition(logs / f"{Topic.CLUSTER_METADATA}-0")).image
+    ((_, partition),) = image.items[ClusterKind.PARTITION].items()
+    assert partition["leader"] == 1
+    assert partition["isr"] == [1]
+    assert sorted(partition["replicas"]) == [0, 1, 2]
+    assert partition["directories"] == [f"{'B' * 20}{node}A" for node in partition["replicas"]]
+    assert "process.roles=controller" in (tmp_path / "out" / "server.properties").read_text()
+    assert _reasons(plan, RestoreReason.OPEN) or not _reasons(plan, RestoreReason.MARKER)
+    own = restore(disks, keep_brokers=True, node_id=1)
+    assert own.verdict is RestoreVerdict.REFUSED
+    path = sorted((disks[1] / "payments-0").glob(f"*{names.LOG}"))[0]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert _reasons(restore(disks, keep_brokers=True, node_id=9), RestoreReason.UNPROVEN_LEADER)
+    (disks[0] / "payments-0" / names.PARTITION_METADATA).unlink()
+    assert _reasons(restore(disks, keep_brokers=True, node_id=9), RestoreReason.TOPIC_IDS)
+
+
 def test_links_share_what_no_broker_appends_to(tmp_path: Path) -> None:
     source = tmp_path / "logs"
     shutil.copytree(_NEWEST / "segments-0", source / "segments-0")

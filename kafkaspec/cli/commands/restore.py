@@ -161,6 +161,7 @@ def restore_command(
     at: At,
     open_transactions: OpenTransactions = defined(of=RestoreOptions, default="abort"),
     fill_from_copies: bool = defined(of=RestoreOptions),
+    keep_brokers: bool = defined(of=RestoreOptions),
     link: bool = defined(of=RestoreOptions),
     id_seed: int | None = defined(of=RestoreOptions),
 ) -> None:
@@ -194,6 +195,7 @@ def restore_command(
             at=at,
             open_transactions=open_transactions,
             fill_from_copies=fill_from_copies,
+            keep_brokers=keep_brokers,
             link=link,
             id_seed=id_seed,
         )
