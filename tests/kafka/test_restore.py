@@ -25,6 +25,7 @@ from tests.goldens import GOLDEN
 from tests.kafka.chosen import SAMPLE, VERSIONS
 from tools.brokers.broker import Broker
 from tools.brokers.client import Client, Record
+from tools.brokers.processes import LOOPBACK, free_ports
 from tools.brokers.versions import Version
 
 pytestmark = pytest.mark.kafka
@@ -206,3 +207,69 @@ def test_the_controllers_own_snapshot_equals_ours(version: Version, tmp_path: Pa
                 assert again["directories"] == item["directories"], key
             continue
         assert found.items[kind] == asked.items[kind], kind
+
+
+def _as_broker(path: Path, controller: str) -> None:
+    """Let a node that was its own controller be a broker of another one."""
+    lines = dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
+    lines["process.roles"] = "broker"
+    lines["controller.quorum.bootstrap.servers"] = controller
+    for name in ("listeners", "advertised.listeners"):
+        lines[name] = lines[name].split(",")[0]
+    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+
+
+@pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
+def test_brokers_that_are_kept_come_back(version: Version, tmp_path: Path) -> None:
+    """Two nodes lose their controllers; a new one gives them their topic, and both are in sync."""
+    work = tmp_path / "run"
+    work.mkdir()
+    broker = Broker(version, work)
+    with broker.running(), Client(broker) as client:
+        second = broker.join()
+        client.place("two", [0, 1], {"min.insync.replicas": "2"})
+        client.open("plain", {"acks": "all"})
+        client.send("plain", "two", 0, [Record(b"key", b"%d" % n) for n in range(30)])
+        broker.leave()
+    metadata = f"{Topic.CLUSTER_METADATA}-0"
+    disks = [broker.logs, second.logs]
+    (port,) = free_ports(1)
+    controller = f"{LOOPBACK}:{port}"
+    plan = restore(
+        disks, tmp_path / "out", write=True, keep_brokers=True, node_id=9, controller=controller,
+        target_release=".".join(version.name.split(".")[:2]),
+    )  # fmt: skip
+    assert plan.target is not None, plan.findings
+    for disk in disks:
+        shutil.rmtree(disk / metadata)
+    for name in ("kafka", "node-1"):
+        _as_broker(work / f"{name}.properties", controller)
+    text = (tmp_path / "out" / "server.properties").read_text()
+    (work / "controller.properties").write_text(text)
+    servers = [
+        broker.server("controller", port),
+        broker.server("kafka", int(broker.bootstrap.rpartition(":")[2])),
+        second.server,
+    ]
+    try:
+        for server in servers:
+            server.start()
+        with Client(broker) as client:
+            deadline = time.monotonic() + 60
+            leader, isr = client.leader("two")
+            while sorted(isr) != [0, 1] and time.monotonic() < deadline:
+                time.sleep(0.5)
+                leader, isr = client.leader("two")
+            got = client.consume("two", "read_uncommitted")
+        for server in reversed(servers):
+            server.stop()
+    finally:
+        for server in servers:
+            server.kill()
+    assert sorted(isr) == [0, 1]
+    assert leader in (0, 1)
+    assert [record.value for record in got.records] == [b"%d" % number for number in range(30)]
+    for disk in disks:
+        assert not [path.name for path in disk.iterdir() if "-stray" in path.name]
+        with ks.Partition(disk / "two-0") as log:
+            assert len(list(log.records())) == 30
