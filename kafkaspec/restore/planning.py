@@ -1,0 +1,412 @@
+"""Plan a restore: choose and stage what is taken, and find what is lost, guessed or handled."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any, Final
+from uuid import UUID
+
+from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.log.batch import NONE
+from kafkaspec.log.partition import Partition
+from kafkaspec.restore.coordinator_topics import TOPIC_CONFIGS, partition_count
+from kafkaspec.restore.endings import commits, endings, to_commit
+from kafkaspec.restore.filling import unfilled
+from kafkaspec.restore.kept_brokers import refusals
+from kafkaspec.restore.replica_choice import Choice, choose
+from kafkaspec.restore.replica_inventory import Inventory, PartitionCopy
+from kafkaspec.restore.restore_options import (
+    OpenTransactions,
+    RestoreRetention,
+)
+from kafkaspec.restore.restore_plan import (
+    RestoredGroup,
+    RestoredPartition,
+    RestoreFinding,
+    RestorePlan,
+    RestoreReason,
+)
+from kafkaspec.restore.staging import RestoredLogs
+from kafkaspec.restore.surviving_metadata import surviving_metadata
+from kafkaspec.restore.topic_settings import topic_settings
+from kafkaspec.results import OffsetRange, Strength
+from kafkaspec.state.cluster import Cluster
+from kafkaspec.state.groups import GroupsState, read_groups
+from kafkaspec.state.image import ClusterKind
+from kafkaspec.state.transactions import joined, read_transactions
+
+_BLOCK: Final = 1_000
+"""Producer ids that a broker takes at a time: ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreSettings:
+    """The options of ``restore``, checked."""
+
+    release: str
+    node_id: int
+    controller: str
+    cluster_id: str | None
+    metadata: str | PathLike[str] | None
+    include: frozenset[str]
+    exclude: frozenset[str]
+    configs: Mapping[str, Mapping[str, str]]
+    retention: RestoreRetention
+    partitions: Mapping[str, int]
+    prefer: frozenset[str]
+    at: int | None
+    open_transactions: OpenTransactions
+    fill_from_copies: bool
+    keep_brokers: bool
+    link: bool
+    random: random.Random
+
+
+@dataclass(slots=True)
+class ServedPartition:
+    """A partition in the staged log directory."""
+
+    choice: Choice
+    log: Partition
+    salvaged: bool
+    cut: int | None
+    added: int = 0
+
+    @property
+    def epoch(self) -> int:
+        """The leader epoch of what is appended."""
+        return max(self.choice.leader_epoch - 1, 0)
+
+
+@dataclass
+class RestorePlanner:
+    """Stages what is restored, and makes the plan of it."""
+
+    settings: RestoreSettings
+    found: Inventory
+    staging: RestoredLogs
+    findings: list[RestoreFinding] = field(default_factory=list)
+    served: dict[tuple[str, int], ServedPartition] = field(default_factory=dict)
+    topic_ids: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def plan(self) -> RestorePlan:
+        """Stage what is restored, and return the plan."""
+        self.findings += self.found.findings
+        survived = surviving_metadata(self.found.metadata, self.settings.metadata)
+        self.findings += survived.findings
+        cluster = self.cluster = survived.cluster
+        chosen = list(self._choices(cluster))
+        if self.settings.keep_brokers:
+            own = self.settings.node_id
+            self.findings += refusals(chosen, self.found.directories, own)
+        for choice in chosen:
+            self._stage(choice)
+        self._log_starts()
+        self._end_transactions()
+        groups = self._groups()
+        self._count(cluster, groups)
+        settings = topic_settings(
+            self.counts, None if cluster is None else cluster.image, self._compacted(),
+            self.settings.configs, protects=self.settings.retention == "off",
+            one_node=not self.settings.keep_brokers,
+        )  # fmt: skip
+        self.findings += settings.findings
+        partitions = tuple(self._partitions())
+        owner = self._cluster_id()
+        self.directory = self._new_id()
+        return RestorePlan(
+            self.settings.release, owner, self.settings.node_id, kafka_uuid.to_text(self.directory),
+            survived.path, partitions, tuple(self._restored(groups)), settings.configs,
+            settings.before,
+            self._next_producer_id(cluster), tuple(self.findings),
+        )  # fmt: skip
+
+    # -- what is taken ------------------------------------------------------------------------
+
+    def _choices(self, cluster: Cluster | None) -> Iterator[Choice]:
+        known = {} if cluster is None else {
+            item["name"]: item["topic_id"]
+            for item in cluster.image.items[ClusterKind.TOPIC].values()
+        }  # fmt: skip
+        by_topic: dict[str, list[PartitionCopy]] = {}
+        for (topic, _), replicas in sorted(self.found.replicas.items()):
+            if self._is_wanted(topic):
+                by_topic.setdefault(topic, []).extend(replicas)
+        for topic, replicas in by_topic.items():
+            kept = self._of_topic(topic, replicas, known if cluster else None)
+            numbers = sorted({each.partition for each in kept})
+            for number in numbers:
+                choice = choose(
+                    [each for each in kept if each.partition == number], self.settings.prefer
+                )
+                self.findings += choice.findings
+                yield choice
+
+    def _is_wanted(self, topic: str) -> bool:
+        if topic in self.settings.exclude:
+            return False
+        return not self.settings.include or topic in self.settings.include or topic in TOPIC_CONFIGS
+
+    def _of_topic(
+        self, topic: str, replicas: Sequence[PartitionCopy], known: Mapping[str, str] | None
+    ) -> list[PartitionCopy]:
+        """Return the copies that are of the topic, and note which id it has."""
+        ids = Counter(each.topic_id for each in replicas if each.topic_id is not None)
+        if known is not None:
+            wanted = known.get(topic)
+            strays = [each for each in replicas if each.topic_id not in (wanted, None)]
+            strays = list(replicas) if wanted is None else strays
+            for each in strays:
+                why = "has no such topic" if wanted is None else f"knows it by another id, {wanted}"
+                self._find(
+                    RestoreReason.STRAY, f"the cluster {why}", file=each.path, topic=topic,
+                    partition=each.partition,
+                )  # fmt: skip
+            if wanted is not None:
+                self.topic_ids[topic] = wanted
+            return [each for each in replicas if each not in strays]
+        if len(ids) > 1:
+            preferred = {
+                each.topic_id for each in replicas
+                if str(each.directory) in self.settings.prefer and each.topic_id
+            }  # fmt: skip
+            if len(preferred) != 1:
+                text = f"its copies have the ids {', '.join(sorted(map(str, ids)))}"
+                self._find(RestoreReason.TOPIC_IDS, text, topic=topic)
+                ids = Counter(sorted(ids)[:1])
+            else:
+                ids = Counter(preferred)
+            replicas = [each for each in replicas if each.topic_id in (*ids, None)]
+        if ids:
+            (self.topic_ids[topic],) = ids
+        else:
+            self.topic_ids[topic] = kafka_uuid.to_text(self._new_id())
+            text = "no disk has an id of it: brokers before 2.8 and with ZooKeeper wrote none"
+            self._find(
+                RestoreReason.GUESSED_ID, text, topic=topic, strength=Strength.CONSISTENT
+            )  # fmt: skip
+        return list(replicas)
+
+    def _stage(self, choice: Choice) -> None:
+        taken = choice.taken
+        cut = taken.content.late if self.settings.at is not None else None
+        log, report, filled = self.staging.take(choice, cut, fill=self.settings.fill_from_copies)
+        place = {"topic": taken.topic, "partition": taken.partition}
+        for batch in filled:
+            self._find(
+                RestoreReason.FILLED, f"taken from {batch.source}", file=taken.path,
+                offsets=OffsetRange(batch.first_offset, batch.last_offset + 1), **place,
+            )  # fmt: skip
+        lost = (
+            [each for each in taken.content.lost if each.is_loss] if report is None else report.lost
+        )
+        for each in lost:
+            for offsets in [None] if each.offsets is None else unfilled(each.offsets, filled):
+                self._find(
+                    RestoreReason.LOST_OFFSETS, each.message, file=taken.path, offsets=offsets,
+                    **place,
+                )  # fmt: skip
+        if cut is not None:
+            end = taken.content.end_offset
+            text = f"batches from offset {cut} on are left out"
+            offsets = OffsetRange(cut, end)
+            self._find(RestoreReason.CUT, text, file=taken.path, offsets=offsets, **place)
+        self.served[taken.topic, taken.partition] = ServedPartition(
+            choice, log, report is not None, cut
+        )
+
+    def _log_starts(self) -> None:
+        starts = {}
+        for place, item in self.served.items():
+            start = item.choice.log_start
+            if start > (item.log.first_base_offset or 0):
+                starts[place] = min(start, item.log.log_end_offset)
+        self.staging.put_log_starts(starts)
+        for item in self.served.values():
+            item.log = Partition(item.log.path)
+
+    # -- what is appended ---------------------------------------------------------------------
+
+    def _end_transactions(self) -> None:
+        parts = [
+            read_transactions(item.log)
+            for (topic, _), item in self.served.items()
+            if topic == Topic.TRANSACTION_STATE
+        ]
+        ids = joined(parts).to_pylist()
+        for (topic, number), item in sorted(self.served.items()):
+            wanted = "leave" if self.settings.keep_brokers else self.settings.open_transactions
+            made, found = endings(item.log, ids, wanted, item.epoch)
+            self.findings += [replace(each, file=item.choice.taken.path) for each in found]
+            if made:
+                item.log = self.staging.append(topic, number, b"".join(made))
+                item.added += len(made)
+
+    def _groups(self) -> dict[int, GroupsState]:
+        names = {
+            kafka_uuid.from_text(text).bytes: topic  # type: ignore[union-attr]
+            for topic, text in self.topic_ids.items()
+        }
+        ends = {place: item.log.log_end_offset for place, item in self.served.items()}
+        found: dict[int, GroupsState] = {}
+        for (topic, number), item in sorted(self.served.items()):
+            if topic != Topic.CONSUMER_OFFSETS:
+                continue
+            state = read_groups(item.log, topics=names)
+            found[number] = state
+            rows = [row for row in state.offsets.to_pylist() if not row["pending"]]
+            again, findings = to_commit(rows, ends, item.choice.taken.path)
+            if self.settings.keep_brokers:
+                findings = [replace(each, reason=RestoreReason.UNSETTLED) for each in findings]
+                again = []
+            self.findings += findings
+            if again:
+                data = commits(again, item.log.log_end_offset, item.epoch)
+                item.log = self.staging.append(topic, number, data)
+                item.added += 1
+        return found
+
+    # -- what the metadata says ---------------------------------------------------------------
+
+    def _count(self, cluster: Cluster | None, groups: Mapping[int, GroupsState]) -> None:
+        """Find the number of partitions of each topic, and which of them are on no disk."""
+        least: dict[str, int] = {}
+        for topic, number in self.served:
+            least[topic] = max(least.get(topic, 0), number + 1)
+        if cluster is not None:
+            self._count_known(cluster, least)
+        owners: dict[str, list[tuple[str, int]]] = {
+            Topic.CONSUMER_OFFSETS: [
+                (name, number)
+                for number, state in groups.items()
+                for table in (state.groups, state.offsets)
+                for name in table["group"].to_pylist()
+            ],
+            Topic.TRANSACTION_STATE: [
+                (name, number)
+                for (topic, number), item in self.served.items()
+                if topic == Topic.TRANSACTION_STATE
+                for name in read_transactions(item.log).ids["transactional_id"].to_pylist()
+            ],
+        }  # fmt: skip
+        for topic, count in least.items():
+            wanted = self.settings.partitions.get(topic)
+            if wanted is not None:
+                if wanted < count:
+                    raise ValueError(f"{topic} has at least {count} partitions, not {wanted}")
+                count = wanted
+            elif cluster is None and topic in owners:
+                fits = partition_count(owners[topic], count)
+                if fits is None:
+                    text = "no number of partitions puts all names where they are"
+                elif fits > count or owners[topic]:
+                    text = f"{fits} partitions: the smallest number that puts all names where they"
+                    text += " are" if owners[topic] else ""
+                else:
+                    text = f"{fits} partitions: no name in it says more"
+                self._find(RestoreReason.GUESSED_COUNT, text, topic=topic, strength=Strength.LIKELY)
+                count = fits or count
+            self.counts[topic] = count
+        for topic, count in sorted(self.counts.items()):
+            for number in range(count):
+                if (topic, number) not in self.served:
+                    text = "no disk has it: it comes back empty"
+                    self._find(RestoreReason.LOST_PARTITION, text, topic=topic, partition=number)
+
+    def _count_known(self, cluster: Cluster, least: dict[str, int]) -> None:
+        for topic_id, number in cluster.image.items[ClusterKind.PARTITION]:
+            name = cluster.image.topic_name(topic_id)
+            if name is not None and self._is_wanted(name):
+                self.topic_ids.setdefault(name, topic_id)
+                least[name] = max(least.get(name, 0), number + 1)
+
+    def _compacted(self) -> set[str]:
+        """Return the topics that the checkpoint of a cleaner names."""
+        return {
+            topic
+            for (topic, _), item in self.served.items()
+            for copy in (item.choice.taken, *item.choice.others)
+            if (copy.log.cleaner_offset or 0) > 0
+        }
+
+    def _next_producer_id(self, cluster: Cluster | None) -> int:
+        largest = NONE
+        for item in self.served.values():
+            for copy in (item.choice.taken, *item.choice.others):
+                largest = max(largest, copy.content.producer_id)
+                for snapshot in copy.log.snapshots:
+                    try:
+                        known = [entry.producer_id for entry in snapshot.entries]
+                    except KafkaSpecError:
+                        continue
+                    largest = max([largest, *known])
+        for (topic, _), item in self.served.items():
+            if topic == Topic.TRANSACTION_STATE:
+                rows = read_transactions(item.log).ids.to_pylist()
+                for row in rows:
+                    ids = (row["producer_id"], row["next_producer_id"], row["previous_producer_id"])
+                    largest = max([largest, *(each for each in ids if each is not None)])
+        least = 0
+        if cluster is not None:
+            for fields in cluster.image.items[ClusterKind.PRODUCER_IDS].values():
+                least = fields["next_producer_id"]
+        found = max(least, (largest // _BLOCK + 1) * _BLOCK)
+        text = f"new producers get ids from {found} on; the largest on the disks is {largest}"
+        self._find(RestoreReason.PRODUCER_IDS, text)
+        return found
+
+    def _partitions(self) -> Iterator[RestoredPartition]:
+        for topic, count in sorted(self.counts.items()):
+            for number in range(count):
+                item = self.served.get((topic, number))
+                if item is None:
+                    yield RestoredPartition(
+                        topic, number, self.topic_ids[topic], None, "no disk has it", (), 0, 0, 0,
+                        0, 0, salvaged=False, cut=None,
+                    )  # fmt: skip
+                    continue
+                reader = item.log.to_batches(["offset"])
+                yield RestoredPartition(
+                    topic, number, self.topic_ids[topic], item.choice.taken.path, item.choice.why,
+                    tuple(each.path for each in item.choice.others), item.choice.leader_epoch,
+                    item.log.log_start_offset or 0, item.log.log_end_offset,
+                    sum(batch.num_rows for batch in reader), item.added, item.salvaged, item.cut,
+                )  # fmt: skip
+
+    def _restored(self, groups: Mapping[int, GroupsState]) -> Iterator[RestoredGroup]:
+        clamped = Counter(
+            each.group for each in self.findings if each.reason is RestoreReason.CLAMPED
+        )
+        for state in groups.values():
+            kinds = {row["group"]: row["kind"] for row in state.groups.to_pylist()}
+            kept = Counter(state.offsets["group"].to_pylist())
+            for name in sorted({*kinds, *kept}):
+                yield RestoredGroup(name, kinds.get(name, "simple"), kept[name], clamped[name])
+
+    # -- ids and times ------------------------------------------------------------------------
+
+    def _cluster_id(self) -> str:
+        if self.settings.cluster_id is not None:
+            return self.settings.cluster_id
+        owners = [each.cluster_id for each in self.found.directories.values() if each is not None]
+        known = sorted({each for each in owners if each is not None})
+        if len(known) > 1:
+            text = f"the sources are of several clusters: {', '.join(known)}"
+            self._find(RestoreReason.GUESSED_ID, text, strength=Strength.UNKNOWN)
+        return known[0] if known else kafka_uuid.to_text(self._new_id())
+
+    def _new_id(self) -> UUID:
+        while True:
+            made = UUID(int=self.settings.random.getrandbits(128), version=4)
+            if not kafka_uuid.to_text(made).startswith("-"):
+                return made
+
+    def _find(self, reason: RestoreReason, message: str, **more: Any) -> None:
+        self.findings.append(RestoreFinding(reason=reason, message=message, **more))
