@@ -10,6 +10,8 @@ from os import PathLike
 from typing import Any, Final
 from uuid import UUID
 
+import numpy as np
+
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
@@ -372,12 +374,11 @@ class RestorePlanner:
                         0, 0, salvaged=False, cut=None,
                     )  # fmt: skip
                     continue
-                reader = item.log.to_batches(["offset"])
                 yield RestoredPartition(
                     topic, number, self.topic_ids[topic], item.choice.taken.path, item.choice.why,
                     tuple(each.path for each in item.choice.others), item.choice.leader_epoch,
                     item.log.log_start_offset or 0, item.log.log_end_offset,
-                    sum(batch.num_rows for batch in reader), item.added, item.salvaged, item.cut,
+                    _delivered(item.log), item.added, item.salvaged, item.cut,
                 )  # fmt: skip
 
     def _restored(self, groups: Mapping[int, GroupsState]) -> Iterator[RestoredGroup]:
@@ -410,3 +411,14 @@ class RestorePlanner:
 
     def _find(self, reason: RestoreReason, message: str, **more: Any) -> None:
         self.findings.append(RestoreFinding(reason=reason, message=message, **more))
+
+
+def _delivered(log: Partition) -> int:
+    """Return the number of records that a consumer gets, which skips what it has passed."""
+    number, last = 0, NONE
+    for batch in log.to_batches(["offset"]):
+        offsets = batch["offset"].to_numpy()
+        passed = np.maximum.accumulate(np.append(last, offsets))
+        number += int(np.count_nonzero(offsets > passed[:-1]))
+        last = int(passed[-1])
+    return number
