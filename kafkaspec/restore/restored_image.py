@@ -48,9 +48,10 @@ def restored_image(
     for kind in (*_OF_NODES, ClusterKind.FEATURE):
         image.items[kind].clear()
     # Features depend on each other: none is added to those that the cluster had.
-    for name in levels.keys() & (old or levels).keys():
-        level = min(levels[name], old.get(name, levels[name]))
-        _put(image, ClusterKind.FEATURE, {"name": name, "feature_level": level})
+    for name, level in levels.items():
+        if name in (old or levels):
+            wanted = min(level, old.get(name, level))
+            _put(image, ClusterKind.FEATURE, {"name": name, "feature_level": wanted})
     image.kraft_version = KRAFT_VERSION
     _put(image, ClusterKind.VOTER, voter)
     image.items[ClusterKind.CONFIG] = {

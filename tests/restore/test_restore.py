@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -520,3 +523,30 @@ def test_a_marker_that_no_one_knows_reads(tmp_path: Path) -> None:
     assert (control.record.key, control.record.value) == encode_control(
         control.key.type, control.body
     )
+
+
+@pytest.mark.slow
+def test_a_kill_leaves_nothing_or_the_whole(tmp_path: Path) -> None:
+    """At moments from the start of a run to its end; a later run takes the same place."""
+    out = tmp_path / "out"
+    command = [
+        sys.executable, "-m", "kafkaspec", "restore", "--write", "-o", str(out), "--id-seed", "1",
+        str(_NEWEST),
+    ]  # fmt: skip
+    begun = time.monotonic()
+    subprocess.run(command, check=True, capture_output=True)
+    whole, took = _digests(out), time.monotonic() - begun
+    killed = 0
+    for moment in range(1, 11):
+        shutil.rmtree(out)
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+            time.sleep(took * moment / 10)
+            killed += process.poll() is None
+            process.kill()
+        if out.exists():
+            assert _digests(out) == whole, moment
+        else:
+            subprocess.run(command, check=True, capture_output=True)
+        assert _digests(out) == whole, moment
+        assert [path.name for path in tmp_path.iterdir()] == [out.name], moment
+    assert killed
