@@ -116,8 +116,8 @@ class RestorePlanner:
         self._count(cluster, groups)
         settings = topic_settings(
             self.counts, None if cluster is None else cluster.image, self._compacted(),
-            self.settings.configs, protects=self.settings.retention == "off",
-            one_node=not self.settings.keep_brokers,
+            self.settings.configs, fetched=self._fetched(),
+            protects=self.settings.retention == "off", one_node=not self.settings.keep_brokers,
         )  # fmt: skip
         self.findings += settings.findings
         partitions = tuple(self._partitions())
@@ -328,6 +328,14 @@ class RestorePlanner:
             if name is not None and self._is_wanted(name):
                 self.topic_ids.setdefault(name, topic_id)
                 least[name] = max(least.get(name, 0), number + 1)
+
+    def _fetched(self) -> set[str]:
+        """Return the topics of which the sources have segments in remote storage."""
+        return {
+            topic
+            for (topic, _), item in self.served.items()
+            if any(copy.is_remote for copy in (item.choice.taken, *item.choice.others))
+        }
 
     def _compacted(self) -> set[str]:
         """Return the topics that the checkpoint of a cleaner names."""

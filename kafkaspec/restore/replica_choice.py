@@ -58,13 +58,16 @@ def choose(replicas: Sequence[PartitionCopy], preferred: Collection[str] = ()) -
     epochs = [each.content.last_epoch for each in order]
     epochs += [entry.epoch for each in order for entry in each.log.leader_epochs[-1:]]
     marks = [mark for each in order if (mark := each.log.high_watermark) is not None]
-    choice = Choice(
-        taken, others, _why(taken, others, asked=bool(wanted)), max([NONE, *epochs]) + 1,
-        max(each.log.log_start_offset or 0 for each in order), max(marks, default=None),
-    )  # fmt: skip
+    if any(each.is_remote for each in order):
+        start = _start_of_tiered(order)
+    else:
+        start = max(each.log.log_start_offset or 0 for each in order)
+    why = _why(taken, others, asked=bool(wanted))
+    epoch, mark = max([NONE, *epochs]) + 1, max(marks, default=None)
+    choice = Choice(taken, others, why, epoch, start, mark)
     for other in others:
         choice.findings.append(_compared(taken, other, asked=bool(wanted)))
-    end, mark = taken.content.end_offset, choice.high_watermark
+    end = taken.content.end_offset
     if mark is not None and mark < end:
         choice.findings.append(
             RestoreFinding(
@@ -75,6 +78,16 @@ def choose(replicas: Sequence[PartitionCopy], preferred: Collection[str] = ()) -
             )
         )  # fmt: skip
     return choice
+
+
+def _start_of_tiered(copies: Sequence[PartitionCopy]) -> int:
+    """Return the log start offset of a log whose first segments are in remote storage alone.
+
+    The checkpoint says it; where the local segments begin does not (KIP-405).
+    """
+    listed = [copy.log.log_start_checkpoint for copy in copies if not copy.is_remote]
+    known = [start for start in listed if start is not None]
+    return max(known, default=min(copy.log.first_base_offset or 0 for copy in copies))
 
 
 def _negative(rank: tuple[int, int, bool]) -> tuple[int, int, int]:

@@ -88,6 +88,11 @@ class PartitionCopy:
         return self.log.partition
 
     @property
+    def is_remote(self) -> bool:
+        """Whether it is in remote storage: the segments that its broker has deleted, and others."""
+        return not isinstance(self.log.path, Path)
+
+    @property
     def is_damaged(self) -> bool:
         """Whether a broker would lose more of it than the end that was never written."""
         return any(each.reason in _DAMAGE and each.is_loss for each in self.content.lost)

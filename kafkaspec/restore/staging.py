@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from kafkaspec.files import names as files
 from kafkaspec.files.checkpoints import leader_epoch_checkpoint, offset_checkpoint
@@ -21,7 +22,7 @@ from kafkaspec.io.local import FileReading, copied
 from kafkaspec.layout.kinds import CURRENT
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.encoding import encode
-from kafkaspec.log.headers import sound_headers
+from kafkaspec.log.headers import read_headers, sound_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.restore.filling import FilledBatch, fill_holes
 from kafkaspec.restore.replica_choice import Choice
@@ -71,13 +72,28 @@ class RestoredLogs:
         else:
             target.mkdir()
             for path in taken.log.segment_paths:
-                (target / path.name).symlink_to(path.resolve())
+                if isinstance(path, Path):
+                    (target / path.name).symlink_to(path.resolve())
+                else:
+                    _fetch(taken.log, path, target, None)
             if taken.log.leader_epochs:
                 data = leader_epoch_checkpoint.serialize(taken.log.leader_epochs)
                 (target / files.LEADER_EPOCHS).write_bytes(data)
+        self._fetch_before(target, choice)
         if cut is not None:
             self._cut(target, cut)
         return Partition(target), report, filled
+
+    def _fetch_before(self, target: Path, choice: Choice) -> None:
+        """Fetch the segments before the first local one from remote storage."""
+        with closing(Partition(target)) as log:
+            begins = log.first_base_offset or 0
+        for copy in choice.others:
+            if copy.is_remote and (copy.log.first_base_offset or 0) < begins:
+                for base, path in zip(copy.log.base_offsets, copy.log.segment_paths, strict=True):
+                    if base < begins:
+                        _fetch(copy.log, path, target, begins)
+                break
 
     def _fill_end(self, target: Path, end: int, epoch: int) -> None:
         """Put an empty batch in the place of what is lost at the end, as ``salvage`` does."""
@@ -146,6 +162,17 @@ class RestoredLogs:
                         os.link(source, path)
                     else:
                         _replace(path, None)
+
+
+def _fetch(log: Partition, path: Any, target: Path, end: int | None) -> None:
+    """Write a segment of remote storage, up to the batch that reaches an offset."""
+    with closing(log.open_segment(path)) as segment, open(target / path.name, "xb") as file:
+        for table in read_headers(segment):
+            number = len(table) if end is None else bisect_left(table.last_offset, end)
+            if number:
+                file.write(table.data(0, number))
+            if number < len(table):
+                break
 
 
 def _name(target: Path) -> tuple[str, int]:

@@ -55,6 +55,7 @@ def topic_settings(
     compacted: Collection[str],
     given: Mapping[str, Mapping[str, str]],
     *,
+    fetched: Collection[str],
     protects: bool,
     one_node: bool,
 ) -> TopicSettings:
@@ -65,6 +66,7 @@ def topic_settings(
         image: the metadata that survived; None for none.
         compacted: topics that a cleaner was at.
         given: settings that come before all others.
+        fetched: topics whose segments in remote storage are among the sources.
         protects: whether retention is switched off.
         one_node: whether one node has all replicas.
 
@@ -92,8 +94,8 @@ def topic_settings(
             own[_POLICY] = "compact"
             text = f"{_POLICY}=compact: the checkpoint of the cleaner names it"
             say(RestoreReason.GUESSED_CONFIG, text, topic, Strength.STRONG)
-        if own.get(_REMOTE) == "true":
-            text = "its segments in remote storage are not restored"
+        if own.get(_REMOTE) == "true" and topic not in fetched:
+            text = "its segments in remote storage are not among the sources"
             say(RestoreReason.LOST_OFFSETS, text, topic, Strength.PROOF)
         replaced = dict(_replaced(own, protects=protects, one_node=one_node))
         changed = {name: value for name, value in replaced.items() if own.get(name) != value}

@@ -39,10 +39,11 @@ _ALWAYS = ("0.8.0/logs", "0.10.2.2/logs", "2.8.2/logs", "4.3.1/logs", "4.3.1/unc
 _OTHERS = sorted(
     source
     for path in GOLDEN.glob("*/**/logs")
-    if (source := str(path.relative_to(GOLDEN))) not in _ALWAYS and "/tiered/" not in source
+    if (source := str(path.relative_to(GOLDEN))) not in _ALWAYS and "/tiered" not in source
 )
 _MADE = "made"
-SOURCES = [*_ALWAYS, f"{_MADE}/damage", *_OTHERS[:: max(SAMPLE, 1)]]
+_TIERED = "4.3.1/tiered"
+SOURCES = [*_ALWAYS, _TIERED, f"{_MADE}/damage", *_OTHERS[:: max(SAMPLE, 1)]]
 """Golden log directories, and a scenario: damage of each kind that is known."""
 _WITHOUT_PROTECTION = {
     "log.retention.ms": "1000",
@@ -61,12 +62,12 @@ def _older(source: str, target: Version) -> bool:
     return release[:2] <= target.release[:2]
 
 
-def _restored(version: Version, work: Path, source: Path) -> tuple[Broker, RestorePlan]:
+def _restored(version: Version, work: Path, *sources: Path) -> tuple[Broker, RestorePlan]:
     """Return a broker on what is restored, and the plan."""
     (work / "run").mkdir(parents=True)
     broker = Broker(version, work / "run", _WITHOUT_PROTECTION | _SECRET)
     plan = restore(
-        source, work / "out", write=True, node_id=0, controller=broker.controller,
+        sources, work / "out", write=True, node_id=0, controller=broker.controller,
         target_release=".".join(version.name.split(".")[:2]),
     )  # fmt: skip
     assert plan.target is not None
@@ -100,7 +101,11 @@ def test_a_broker_serves_what_is_restored(version: Version, source: str, tmp_pat
         place = tmp_path / _MADE / "logs"
     elif not _older(source, version):
         pytest.skip("a newer release wrote it")
-    broker, plan = _restored(version, tmp_path, place)
+    sources = [place]
+    if source == _TIERED:
+        sources = [place / "logs", place / "remote"]
+        place /= "logs"
+    broker, plan = _restored(version, tmp_path, *sources)
     by_coordinator = {
         each.topic for each in plan.findings if each.reason is RestoreReason.TRANSACTION
     }

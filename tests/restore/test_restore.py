@@ -301,6 +301,27 @@ def test_a_hole_is_filled_from_another_copy(tmp_path: Path) -> None:
     assert _records(tmp_path / "again/logs/segments-0") == kept
 
 
+def test_segments_in_remote_storage_are_fetched(tmp_path: Path) -> None:
+    """A topic that has most of its log in remote storage comes back whole, without it."""
+    tiered = GOLDEN / "4.3.1" / "tiered"
+    plan = restore([tiered / "logs", tiered / "remote"], tmp_path / "out", write=True)
+    assert plan.verdict is RestoreVerdict.WHOLE
+    with (
+        ks.LogDirectory(tiered / "remote") as store,
+        ks.Partition(tiered / "logs" / "tiered-0") as local,
+    ):
+        assert isinstance(store, ks.LogDirectory)
+        (remote,) = store.partitions
+        wanted = [*remote.records(), *local.records()]
+    assert _records(tmp_path / "out/logs/tiered-0") == wanted
+    (item,) = (each for each in plan.partitions if each.topic == "tiered")
+    assert (item.log_start, item.end_offset) == (wanted[0].offset, wanted[-1].offset + 1)
+    assert plan.configs["tiered"]["remote.storage.enable"] == "false"
+    alone = restore(tiered / "remote", tmp_path / "alone", write=True)
+    (item,) = alone.partitions
+    assert item.records == len(_records(tmp_path / "alone/logs/tiered-0")) > 0
+
+
 # -- what is appended, counted and left out -----------------------------------------------------
 
 
