@@ -307,7 +307,7 @@ def test_segments_in_remote_storage_are_fetched(tmp_path: Path) -> None:
     plan = restore([tiered / "logs", tiered / "remote"], tmp_path / "out", write=True)
     assert plan.verdict is RestoreVerdict.WHOLE
     with (
-        ks.LogDirectory(tiered / "remote") as store,
+        ks.open(tiered / "remote") as store,
         ks.Partition(tiered / "logs" / "tiered-0") as local,
     ):
         assert isinstance(store, ks.LogDirectory)
