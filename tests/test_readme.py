@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from click import Context
 
+from kafkaspec.analysis.changes import SegmentChange
 from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.cli.commands.spark import spark_command
 from kafkaspec.cli.main import main
@@ -170,10 +171,10 @@ def test_the_page_about_the_api_is_made_from_its_docstrings() -> None:
     assert api.PAGE.read_text(encoding="utf-8") == api.page()
 
 
-def test_the_guide_lists_every_action_of_a_broker() -> None:
+def test_the_guide_lists_every_action_of_a_broker_and_change_of_a_segment() -> None:
     text = (ROOT / "docs" / "guide" / "verify.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
-    assert sorted(listed) == sorted(BrokerAction)
+    assert sorted(listed) == sorted([*BrokerAction, *SegmentChange])
 
 
 def test_the_guide_shows_every_command() -> None:

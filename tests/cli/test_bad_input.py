@@ -305,6 +305,7 @@ EVERY: dict[str, list[str | Path]] = {
     "transactions": [GOLDEN / "4.3.1" / "logs"],
     "groups": [GOLDEN / "4.3.1" / "logs"],
     "cluster": [GOLDEN / "4.3.1" / "logs"],
+    "restore": [GOLDEN / "4.3.1" / "logs"],
     "producers": [golden("4.3.1", "idempotent-0")],
     "gaps": [golden("4.3.1", "compacted-0")],
     "doctor": [GOLDEN / "4.3.1" / "logs"],

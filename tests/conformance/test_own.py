@@ -87,7 +87,7 @@ def test_the_command_shows_what_is_left_out(
     found = lines(run("conform", "--codec", "native", *arguments))
     (left_out,) = (line for line in found if line["type"] == "left_out")
     assert left_out["file"] == str(tmp_path / "transactions-0")
-    assert "more than 300 B" in left_out["why"]
+    assert "committed records: more than" in left_out["why"]
 
 
 def test_text_files_are_cases() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import click
 
 from kafkaspec.analysis.reasons import FindingReason
@@ -61,4 +63,6 @@ def verify_command(
     else:
         print_report(report, stdout_console())
     refused = any(finding.reason is FindingReason.UNREADABLE for finding in report.findings)
-    finish(reporter, report, failed=int(refused and not report.totals.checked))
+    reasons = Counter(finding.reason for finding in report.findings)
+    failed = int(refused and not report.totals.checked)
+    finish(reporter, report, failed=failed, more={"reasons": reasons})
