@@ -25,3 +25,6 @@ FEATURE_LEVELS: Final[Mapping[str, Mapping[str, int]]] = {
 }
 """By minor release: from 3.9 on, whose voters are in the metadata (KIP-853)."""
 DEFAULT_RELEASE: Final = "4.4"
+DIRECTORIES_LEVEL: Final = 17
+"""The level of ``metadata.version`` that knows directories of replicas (KIP-858): 3.7-IV2. A
+controller with a lower one ends when it finds them in its metadata."""

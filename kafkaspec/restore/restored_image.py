@@ -9,7 +9,11 @@ from kafkaspec._generated.python.model.enumeration import (
     ConfigResourceType,
     LeaderRecoveryState,
 )
-from kafkaspec.restore.feature_levels import FEATURE_LEVELS
+from kafkaspec.restore.feature_levels import (
+    DIRECTORIES_LEVEL,
+    FEATURE_LEVELS,
+    METADATA_VERSION,
+)
 from kafkaspec.restore.restore_plan import RestoredPartition
 from kafkaspec.state.image import ClusterKind, Fields, Image, key_of
 
@@ -49,7 +53,7 @@ def restored_image(
         image.items[kind].clear()
     # Features depend on each other: none is added to those that the cluster had.
     for name, level in levels.items():
-        if name in (old or levels):
+        if name in (old or levels) or name == METADATA_VERSION:
             wanted = min(level, old.get(name, level))
             _put(image, ClusterKind.FEATURE, {"name": name, "feature_level": wanted})
     image.kraft_version = KRAFT_VERSION
@@ -65,13 +69,16 @@ def restored_image(
                 "resource_type": int(ConfigResourceType.TOPIC), "resource_name": topic,
                 "name": name, "value": value,
             })  # fmt: skip
+    version = image.items[ClusterKind.FEATURE][METADATA_VERSION,]["feature_level"]
+    unknown = () if version >= DIRECTORIES_LEVEL else ("directories",)
     for item in partitions:
+        place = placed[item.topic, item.partition]
         _put(image, ClusterKind.TOPIC, {"name": item.topic, "topic_id": item.topic_id})
         _put(image, ClusterKind.PARTITION, {
             "partition_id": item.partition, "topic_id": item.topic_id, "removing_replicas": [],
             "adding_replicas": [], "leader_epoch": item.leader_epoch, "partition_epoch": 0,
             "leader_recovery_state": int(LeaderRecoveryState.RECOVERED),
-            **placed[item.topic, item.partition],
+            **{name: value for name, value in place.items() if name not in unknown},
         })  # fmt: skip
     image.items[ClusterKind.PRODUCER_IDS][()] = {"next_producer_id": next_producer_id}
     return image

@@ -153,6 +153,16 @@ def test_levels_are_those_that_each_release_begins_with() -> None:
     assert {"4.4", *compared} == set(FEATURE_LEVELS)
 
 
+def test_an_old_level_gets_no_directories(tmp_path: Path) -> None:
+    """A controller whose level does not know them ends when it finds them."""
+    for version, known in (("3.3.2", False), ("3.7.2", True)):
+        restore(GOLDEN / version / "logs", tmp_path / version, write=True)
+        path = tmp_path / version / "logs" / f"{Topic.CLUSTER_METADATA}-0"
+        image = read_cluster(ks.Partition(path)).image
+        for partition in image.items[ClusterKind.PARTITION].values():
+            assert (partition["directories"] is not None) == known, version
+
+
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         restore(GOLDEN / "2.8.2/unclean/logs", tmp_path / name, write=True, id_seed=5)
