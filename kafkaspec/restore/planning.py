@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
+from kafkaspec.options import not_there
 from kafkaspec.restore.coordinator_topics import TOPIC_CONFIGS, partition_count
 from kafkaspec.restore.endings import commits, endings, to_commit
 from kafkaspec.restore.filling import unfilled
@@ -61,7 +63,7 @@ class RestoreSettings:
     configs: Mapping[str, Mapping[str, str]]
     retention: RestoreRetention
     partitions: Mapping[str, int]
-    prefer: frozenset[str]
+    prefer: frozenset[Path]
     at: int | None
     open_transactions: OpenTransactions
     fill_from_copies: bool
@@ -103,7 +105,9 @@ class RestorePlanner:
         self.findings += self.found.findings
         survived = surviving_metadata(self.found.metadata, self.settings.metadata)
         self.findings += survived.findings
+        self.is_whole = not survived.findings
         cluster = self.cluster = survived.cluster
+        self._check_names(cluster)
         chosen = list(self._choices(cluster))
         if self.settings.keep_brokers:
             own = self.settings.node_id
@@ -131,6 +135,19 @@ class RestorePlanner:
         )  # fmt: skip
 
     # -- what is taken ------------------------------------------------------------------------
+
+    def _check_names(self, cluster: Cluster | None) -> None:
+        """Refuse names of topics and directories that are not there."""
+        topics = {topic for topic, _ in self.found.replicas}
+        if cluster is not None:
+            topics |= {each["name"] for each in cluster.image.items[ClusterKind.TOPIC].values()}
+        for option in ("include", "exclude", "partitions"):
+            if unknown := sorted(set(getattr(self.settings, option)) - topics):
+                raise ValueError(f"{option}: {not_there('topic', unknown[0], topics)}")
+        places = {path.resolve() for path in self.found.directories}
+        if strange := sorted(self.settings.prefer - places):
+            found = not_there("source", str(strange[0]), map(str, places))
+            raise ValueError(f"prefer: {found}")
 
     def _choices(self, cluster: Cluster | None) -> Iterator[Choice]:
         known = {} if cluster is None else {
@@ -161,7 +178,7 @@ class RestorePlanner:
     ) -> list[PartitionCopy]:
         """Return the copies that are of the topic, and note which id it has."""
         ids = Counter(each.topic_id for each in replicas if each.topic_id is not None)
-        if known is not None:
+        if known is not None and (topic in known or self.is_whole):
             wanted = known.get(topic)
             strays = [each for each in replicas if each.topic_id not in (wanted, None)]
             strays = list(replicas) if wanted is None else strays
@@ -177,7 +194,7 @@ class RestorePlanner:
         if len(ids) > 1:
             preferred = {
                 each.topic_id for each in replicas
-                if str(each.directory) in self.settings.prefer and each.topic_id
+                if each.place in self.settings.prefer and each.topic_id
             }  # fmt: skip
             if len(preferred) != 1:
                 text = f"its copies have the ids {', '.join(sorted(map(str, ids)))}"

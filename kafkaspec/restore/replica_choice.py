@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from kafkaspec.forensics.replicas.comparison import DifferenceKind, compare_replicas
 from kafkaspec.log.batch import NONE
@@ -38,7 +39,7 @@ class Choice:
     findings: list[RestoreFinding] = field(default_factory=list)
 
 
-def choose(replicas: Sequence[PartitionCopy], preferred: Collection[str] = ()) -> Choice:
+def choose(replicas: Sequence[PartitionCopy], preferred: Collection[Path] = ()) -> Choice:
     """Return the choice among the copies of a partition.
 
     The copy with the largest last leader epoch wins, and among those the longest one, as Kafka
@@ -46,13 +47,13 @@ def choose(replicas: Sequence[PartitionCopy], preferred: Collection[str] = ()) -
 
     Args:
         replicas: the copies.
-        preferred: paths of log directories whose copy wins whatever it is.
+        preferred: resolved paths of log directories whose copy wins whatever it is.
 
     Raises:
         KafkaSpecError: a copy or its checkpoint cannot be read.
     """
     order = sorted(replicas, key=lambda each: (_negative(each.rank), each.path))
-    wanted = [each for each in order if str(each.directory) in preferred]
+    wanted = [each for each in order if each.place in preferred]
     taken = (wanted or order)[0]
     others = [each for each in order if each is not taken]
     epochs = [each.content.last_epoch for each in order]

@@ -76,6 +76,11 @@ class PartitionCopy:
         return str(self.log.path)
 
     @property
+    def place(self) -> Path:
+        """The resolved path of its log directory."""
+        return self.directory.resolve()
+
+    @property
     def topic(self) -> str:
         """Name of its topic."""
         assert self.log.topic is not None

@@ -47,6 +47,7 @@ SNAPSHOT_END: Final = 100
 """End offset of the snapshot. One that ends at 0 is appended to the metadata log as one
 transaction instead."""
 SNAPSHOT_EPOCH: Final = 1
+_LARGEST_PORT: Final = (1 << 16) - 1
 _LISTENER: Final = "CONTROLLER"
 
 
@@ -97,14 +98,14 @@ def restore(
     if target_release not in FEATURE_LEVELS:
         raise one_of("target_release", target_release, FEATURE_LEVELS)
     if write and to is None:
-        raise ValueError("an output directory is needed to write")
+        raise ValueError("write needs an output directory (-o)")
     if keep_brokers and (at is not None or fill_from_copies or link or prefer):
         raise ValueError("brokers that are kept are not changed: no at, prefer, fill or link")
     given = [sources] if isinstance(sources, str | PathLike) else list(sources)
     settings = RestoreSettings(
-        target_release, node_id, controller, cluster_id, metadata, frozenset(include),
+        target_release, node_id, _address(controller), cluster_id, metadata, frozenset(include),
         frozenset(exclude), configs or {}, retention, partitions or {},
-        frozenset(os.fspath(Path(each)) for each in prefer),
+        frozenset(Path(each).resolve() for each in prefer),
         None if at is None else milliseconds(at, "at"), open_transactions, fill_from_copies,
         keep_brokers, link,
         random.Random(id_seed) if id_seed is not None else random.SystemRandom(),
@@ -130,6 +131,14 @@ def restore(
             return plan
         finally:
             aside.discard()
+
+
+def _address(controller: str) -> str:
+    """Return the address of a listener, if it is one."""
+    host, _, port = controller.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > _LARGEST_PORT:
+        raise ValueError(f"controller must be HOST:PORT, not {controller!r}")
+    return controller
 
 
 def _write(work: RestorePlanner, plan: RestorePlan, aside: DirectoryAside) -> None:

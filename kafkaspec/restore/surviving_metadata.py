@@ -61,9 +61,10 @@ def surviving_metadata(
             found.findings.append(_about(str(place), error.detail))
             continue
         items = cluster.image.items
-        if (items[ClusterKind.FEATURE] or items[ClusterKind.TOPIC]) and rank > (
-            best or (-2, 0, "")
-        ):
+        if not items[ClusterKind.FEATURE] and not items[ClusterKind.TOPIC]:
+            problems = [*cluster.notes, *(error.detail for error in cluster.errors)]
+            found.findings += [_about(str(place), problem) for problem in problems]
+        elif best is None or rank > best:
             best, found.path, found.cluster = rank, str(place), cluster
     if found.cluster is None:
         if wanted is not None and places:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kafkaspec._generated.python.model.enumeration import ConfigResourceType
-from kafkaspec.options import one_of
+from kafkaspec.options import not_there
 from kafkaspec.restore.coordinator_topics import TOPIC_CONFIGS
 from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
 from kafkaspec.results import Strength
@@ -74,7 +74,7 @@ def topic_settings(
         ValueError: a setting is given for another topic.
     """
     if unknown := sorted(given.keys() - set(topics)):
-        raise one_of("topic", unknown[0], sorted(topics))
+        raise ValueError(f"configs: {not_there('topic', unknown[0], topics)}")
     found = TopicSettings(findings=list(_of_nodes(image)))
 
     def say(reason: RestoreReason, text: str, topic: str, strength: Strength) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from kafkaspec._generated.layout.topics import Topic
 from kafkaspec._generated.python.model.control_record import (
     KraftVersionRecord,
     LeaderChangeMessage,
+    SnapshotFooterRecord,
     UnknownControlRecord,
     VotersRecord,
 )
@@ -78,18 +79,31 @@ def read_cluster(
         cluster.image.apply(sorted(changes, key=lambda each: each.offset))
 
     if isinstance(source, Segment):
+        if names.parse_checkpoint(source.path.name if source.path else "") and not _is_whole(
+            source
+        ):
+            cluster.notes.append(_TORN.format(source.name))
         apply(source, None, end_offset)
         return _told(cluster)
     start, first = 0, source.first_base_offset
+    torn: list[tuple[int, Path]] = []
     for path in reversed(source.checkpoint_paths) if watch is None else source.checkpoint_paths:
         name = names.parse_checkpoint(path.name)
         if name is None or name.state or (end_offset is not None and name.end_offset > end_offset):
             continue
         if watch is not None and (not first or name.end_offset < first):
             continue
-        cluster.snapshot, start = path, name.end_offset
-        apply(source.open_segment(path), None, None)
-        break
+        with source.open_segment(path) as segment:
+            whole = _is_whole(segment)
+        if whole:
+            cluster.snapshot, start = path, name.end_offset
+            break
+        cluster.notes.append(_TORN.format(path))
+        torn.append((name.end_offset, path))
+    if cluster.snapshot is None and torn and first != 0:
+        start, cluster.snapshot = torn[0]  # some of it is better than nothing
+    if cluster.snapshot is not None:
+        apply(source.open_segment(cluster.snapshot), None, None)
     if first is not None and first > start:
         detail = f"the log begins at offset {first}, after the newest snapshot, at offset {start}"
         if end_offset is not None and end_offset < first:
@@ -103,6 +117,24 @@ def read_cluster(
         held = len(cluster.image.pending)
         cluster.notes.append(f"a metadata transaction has not ended; records left out: {held}")
     return _told(cluster)
+
+
+_TORN: Final = "{}: the snapshot does not end with its footer, so that records may be missing"
+
+
+def _is_whole(snapshot: Segment) -> bool:
+    """Return whether a snapshot ends with a footer, and all of it can be read: KIP-630."""
+    last = None
+    for batch in snapshot.scan():
+        if isinstance(batch, KafkaSpecError):
+            return False
+        last = batch
+    if snapshot.tail is not None or last is None or not last.is_control:
+        return False
+    try:
+        return isinstance(last.control_records()[-1].body, SnapshotFooterRecord)
+    except KafkaSpecError:
+        return False
 
 
 def topic_configs(log: Partition) -> dict[str, dict[str, str]]:

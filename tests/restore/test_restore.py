@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -443,6 +444,45 @@ def test_a_directory_of_another_topic_is_left_out(tmp_path: Path) -> None:
     plan = restore(tmp_path / "logs")
     assert _reasons(plan, RestoreReason.STRAY) == [("plain", 0)]
     assert _reasons(plan, RestoreReason.LOST_PARTITION) == [("plain", 0)]
+
+
+def test_metadata_that_is_not_whole_drops_no_topic(tmp_path: Path) -> None:
+    """The newest snapshot is torn, the log after it gone: an older one knows fewer topics."""
+    source = tmp_path / "logs"
+    shutil.copytree(_NEWEST, source)
+    metadata = source / f"{Topic.CLUSTER_METADATA}-0"
+    for path in metadata.iterdir():
+        if path.suffix != names.CHECKPOINT:
+            path.unlink()
+    newest = sorted(metadata.iterdir())[-1]
+    newest.write_bytes(newest.read_bytes()[:-3])
+    plan = restore(source, tmp_path / "out", write=True)
+    assert plan.verdict is RestoreVerdict.PARTIAL
+    assert _reasons(plan, RestoreReason.METADATA)
+    assert not _reasons(plan, RestoreReason.STRAY)
+    whole = restore(_NEWEST)
+    assert [(item.topic, item.records) for item in plan.partitions] == [
+        (item.topic, item.records) for item in whole.partitions
+    ]
+    assert plan.metadata == str(metadata)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"include": ["plian"]}, {"exclude": ["plian"]}, {"partitions": {"plian": 3}},
+     {"prefer": ["elsewhere"]}, {"configs": {"plian": {"a": "b"}}}, {"controller": "here"},
+     {"target_release": "5.0"}],
+    ids=lambda options: next(iter(options)),
+)  # fmt: skip
+def test_a_name_that_is_not_there_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"plian|elsewhere|HOST:PORT|5\.0"):
+        restore(_NEWEST, **options)
+
+
+def test_a_preferred_source_is_the_same_by_any_path(tmp_path: Path) -> None:
+    disks = list(_copies(tmp_path, [30, 20], 1))
+    for path in (disks[1], Path(f"{disks[0]}/../{disks[1].name}/")):
+        assert restore(disks, prefer=[path]).partitions[0].source == str(disks[1] / "payments-0")
 
 
 def test_a_point_in_time_is_a_prefix_without_open_transactions(tmp_path: Path) -> None:

@@ -140,3 +140,20 @@ def test_a_number_that_kafka_does_not_know_is_shown_with_it() -> None:
     )
     assert known == {"resource_type": "TOPIC", "name": "n"}
     assert other == {"resource_type": "UNKNOWN(3)", "name": "n"}
+
+
+def test_a_torn_snapshot_is_said_and_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+    """An older snapshot and the log give the same; without these, the state is not proven."""
+    source = GOLDEN / "4.3.1" / "logs" / "__cluster_metadata-0"
+    wanted = read_cluster(Partition(source)).image
+    for cut in (3, 76, 1_000):
+        copy = tmp_path / str(cut) / source.name
+        shutil.copytree(source, copy)
+        *_, (_, newest) = _snapshots(copy)
+        newest.write_bytes(newest.read_bytes()[:-cut])
+        found = read_cluster(Partition(copy))
+        assert found.snapshot is not None
+        assert found.snapshot != newest
+        assert not differences(wanted, found.image)
+        assert any("does not end with its footer" in note for note in found.notes)
+        assert any("footer" in note for note in read_cluster(Segment(newest)).notes)
