@@ -62,7 +62,7 @@ def main(quick: bool, only: tuple[str, ...], minutes: float, write: bool) -> Non
 
 
 def line(cell: Cell) -> str:
-    """Return a cell as a line, to show how far a run is."""
+    """Return a cell as a line that shows the progress of a run."""
     times = ", ".join(
         f"{size:,}: {each.seconds:.2f} s {each.memory:.0f} MiB" for size, each in cell.spent.items()
     )

@@ -29,7 +29,7 @@ _WALL: Final = 10.0
 
 @dataclass(frozen=True)
 class Spent:
-    """What a process and its children took.
+    """The resources that a process and its children used.
 
     Attributes:
         seconds: of the processor; infinite if it was stopped because it took too many.

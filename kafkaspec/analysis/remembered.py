@@ -70,7 +70,7 @@ _TOLD: Final = {
     SegmentChange.RESTORED: "restored: a file that is older than the one that was read",
     SegmentChange.INDEX: "index: its indexes are other ones",
 }
-"""What findings say; the usual changes are only counted."""
+"""Changes with a finding each; the usual ones are only counted."""
 
 
 @dataclass(slots=True)

@@ -210,7 +210,7 @@ def _check(value: Any, shape: Any, path: str = "") -> None:
             members = dict.fromkeys(value, shape[str]) if str in shape else shape
             for name in (*members, *value):
                 if name not in value or name not in members:
-                    text = "it is missing" if name in members else "there is no such field"
+                    text = "it is missing" if name in members else "unknown field"
                     raise _FieldError(f"{path}/{name}", text)
             items = ((name, value[name], each) for name, each in members.items())
     for at, item, each in items:

@@ -38,7 +38,7 @@ from kafkaspec.log.missing import Account, Missing, MissingWhy
 from kafkaspec.log.opening import check_is_file, open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
-from kafkaspec.output.atomic import cannot_write
+from kafkaspec.output.atomic import require_directory, writing
 from kafkaspec.output.places import check_output
 from kafkaspec.tiered.mount import mounted, uncovered
 
@@ -144,9 +144,8 @@ def check_state(
         KafkaSpecError: ``unreadable``.
     """
     check_output(state, *paths)
-    home = Path(state).absolute().parent
-    if not home.is_dir():  # before hours of reading
-        raise cannot_write(state, f"there is no directory {home}; make it first")
+    with writing(Path(state)):  # before hours of reading
+        require_directory(Path(state).absolute().parent)
     for path in paths:
         if log_format is not None or not Path(path).is_dir():
             detail = "a state is kept of local directories only, not of a single file or a URL"
@@ -502,7 +501,7 @@ class _Gone:
     """Finds what is missing in a log, by the rule of all commands; nothing without a log."""
 
     recall: Recall | None = None
-    """What earlier runs have read of the log."""
+    """The memory that earlier runs have of the log."""
 
     def __init__(self, log: Partition | Segment | None) -> None:
         self._log = log

@@ -203,7 +203,7 @@ _MEMBERS: Final = frozenset({
 def _case(line: dict[str, Any], data: bytes) -> Case:
     if unknown := sorted(line.keys() - _MEMBERS):
         known = ", ".join(sorted(_MEMBERS))
-        raise StoredError(f"{', '.join(unknown)}: there is no such member; those are {known}")
+        raise StoredError(f"unknown member {', '.join(unknown)}; there are {known}")
     expected: Expectation
     if line["verdict"] == "reject":
         reasons = frozenset(map(Reason, line["reasons"]))

@@ -245,7 +245,7 @@ _BROKEN: Final[Mapping[TextFormat, Sequence[str]]] = {
         "no line end",
     ),
 }  # fmt: skip
-"""What a format can be broken by, or written differently."""
+"""Faults of a format, and other ways to write it."""
 
 
 class _TextCases:

@@ -55,7 +55,7 @@ class TextStep(IntEnum):
     CASE = 9
     """The text or the number that a value fits; OTHER fits all."""
     EMPTY = 10
-    """Nothing; there is no text if bytes are not empty."""
+    """Write nothing; bytes that are not empty have no text."""
     REFUSE = 11
     """There is no text."""
 

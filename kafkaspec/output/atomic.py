@@ -56,7 +56,7 @@ class DirectoryAside:
         self._made: list[Path] = []
         self._lock: IO[bytes] | None = None
         with writing(self.target):
-            _require_directory(within)
+            require_directory(within)
         try:
             with writing(self.target):
                 self._lock = hold(lambda: self._begin(within, name))
@@ -190,7 +190,7 @@ def _remove_leftovers(target: Path, *, name_held: bool = True) -> tuple[Path, st
     return within, name
 
 
-def _require_directory(path: Path) -> None:
+def require_directory(path: Path) -> None:
     """Refuse a place that is not a directory, by an ``OSError``."""
     if not path.exists():
         raise FileNotFoundError(
@@ -217,7 +217,7 @@ def file_aside(path: str | PathLike[str], *, replace: bool) -> Iterator[IO[bytes
     target = Path(os.path.realpath(path))
     name = f".{target.name[-_KEPT:]}"
     remove_leftovers(target.parent, name, _PART)
-    _require_directory(target.parent)
+    require_directory(target.parent)
     if not replace and target.exists():
         raise _taken(target)
     if target.exists() and not target.is_file():

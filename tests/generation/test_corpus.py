@@ -216,7 +216,7 @@ def test_covering_has_every_possible_pair() -> None:
         ({"verdict": "accept", "items": 7}, "items is 7, not a list"),
         (
             {"reason": "truncated"},
-            "line 1: reason: there is no such member; those are checksum, cov",
+            "line 1: unknown member reason; there are checksum, cov",
         ),
     ],
 )

@@ -16,7 +16,7 @@ FILLER: Final = b"x"
 _HASH: Final = hashlib.sha256
 HASH_BYTES: Final = _HASH().digest_size
 _INNER, _OUTER = 0x36, 0x5C
-"""What HMAC adds to each byte of the key (RFC 2104)."""
+"""The bytes that HMAC combines with those of the key (RFC 2104)."""
 SECRET_BYTES: Final = 32
 """Bytes of a secret that is made for one run."""
 LEAST_SECRET_BYTES: Final = 16
