@@ -19,6 +19,7 @@ from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
 from kafkaspec.options import not_there
+from kafkaspec.policy import OnError
 from kafkaspec.restore.coordinator_topics import TOPIC_CONFIGS, partition_count
 from kafkaspec.restore.endings import commits, endings, to_commit
 from kafkaspec.restore.filling import unfilled
@@ -41,9 +42,10 @@ from kafkaspec.restore.surviving_metadata import surviving_metadata
 from kafkaspec.restore.topic_settings import topic_settings
 from kafkaspec.results import OffsetRange, Strength
 from kafkaspec.state.cluster import Cluster
+from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.groups import GroupsState, read_groups
 from kafkaspec.state.image import ClusterKind
-from kafkaspec.state.transactions import joined, read_transactions
+from kafkaspec.state.transactions import TransactionsState, joined, read_transactions
 
 _BLOCK: Final = 1_000
 """Producer ids that a broker takes at a time: ``ProducerIdsBlock.PRODUCER_ID_BLOCK_SIZE``."""
@@ -99,6 +101,9 @@ class RestorePlanner:
     served: dict[tuple[str, int], ServedPartition] = field(default_factory=dict)
     topic_ids: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    transactions: dict[int, TransactionsState] = field(default_factory=dict)
+    ids: list[dict[str, Any]] = field(default_factory=list)
+    _unread: set[tuple[Any, ...]] = field(default_factory=set)
 
     def plan(self) -> RestorePlan:
         """Stage what is restored, and return the plan."""
@@ -254,15 +259,15 @@ class RestorePlanner:
     # -- what is appended ---------------------------------------------------------------------
 
     def _end_transactions(self) -> None:
-        parts = [
-            read_transactions(item.log)
-            for (topic, _), item in self.served.items()
-            if topic == Topic.TRANSACTION_STATE
-        ]
-        ids = joined(parts).to_pylist()
+        for (topic, number), item in self.served.items():
+            if topic == Topic.TRANSACTION_STATE:
+                state = read_transactions(item.log, on_error=self._noted(topic, number))
+                self._note_undecoded(topic, state)
+                self.transactions[number] = state
+        self.ids = joined(self.transactions.values()).to_pylist()
         for (topic, number), item in sorted(self.served.items()):
             wanted = "leave" if self.settings.keep_brokers else self.settings.open_transactions
-            made, found = endings(item.log, ids, wanted, item.epoch)
+            made, found = endings(item.log, self.ids, wanted, item.epoch)
             self.findings += [replace(each, file=item.choice.taken.path) for each in found]
             if made:
                 item.log = self.staging.append(topic, number, b"".join(made))
@@ -278,7 +283,8 @@ class RestorePlanner:
         for (topic, number), item in sorted(self.served.items()):
             if topic != Topic.CONSUMER_OFFSETS:
                 continue
-            state = read_groups(item.log, topics=names)
+            state = read_groups(item.log, topics=names, on_error=self._noted(topic, number))
+            self._note_undecoded(topic, state)
             found[number] = state
             rows = [row for row in state.offsets.to_pylist() if not row["pending"]]
             again, findings = to_commit(rows, ends, item.choice.taken.path)
@@ -310,9 +316,8 @@ class RestorePlanner:
             ],
             Topic.TRANSACTION_STATE: [
                 (name, number)
-                for (topic, number), item in self.served.items()
-                if topic == Topic.TRANSACTION_STATE
-                for name in read_transactions(item.log).ids["transactional_id"].to_pylist()
+                for number, state in self.transactions.items()
+                for name in state.ids["transactional_id"].to_pylist()
             ],
         }  # fmt: skip
         for topic, count in least.items():
@@ -374,12 +379,9 @@ class RestorePlanner:
                     except KafkaSpecError:
                         continue
                     largest = max([largest, *known])
-        for (topic, _), item in self.served.items():
-            if topic == Topic.TRANSACTION_STATE:
-                rows = read_transactions(item.log).ids.to_pylist()
-                for row in rows:
-                    ids = (row["producer_id"], row["next_producer_id"], row["previous_producer_id"])
-                    largest = max([largest, *(each for each in ids if each is not None)])
+        for row in self.ids:
+            ids = (row["producer_id"], row["next_producer_id"], row["previous_producer_id"])
+            largest = max([largest, *(each for each in ids if each is not None)])
         least = 0
         if cluster is not None:
             for fields in cluster.image.items[ClusterKind.PRODUCER_IDS].values():
@@ -403,7 +405,8 @@ class RestorePlanner:
                     topic, number, self.topic_ids[topic], item.choice.taken.path, item.choice.why,
                     tuple(each.path for each in item.choice.others), item.choice.leader_epoch,
                     item.log.log_start_offset or 0, item.log.log_end_offset,
-                    _delivered(item.log), item.added, item.salvaged, item.cut,
+                    _delivered(item.log, self._noted(topic, number)), item.added, item.salvaged,
+                    item.cut,
                 )  # fmt: skip
 
     def _restored(self, groups: Mapping[int, GroupsState]) -> Iterator[RestoredGroup]:
@@ -434,14 +437,33 @@ class RestorePlanner:
             if not kafka_uuid.to_text(made).startswith("-"):
                 return made
 
+    def _noted(self, topic: str, partition: int) -> OnError:
+        """Return what notes a batch that is served, and that cannot be read here; each once."""
+
+        def note(error: KafkaSpecError) -> None:
+            place = (topic, partition, error.position, error.detail)
+            if place not in self._unread:
+                self._unread.add(place)
+                self._find(
+                    RestoreReason.UNREADABLE, error.detail, file=error.file, topic=topic,
+                    partition=partition, position=error.position,
+                )  # fmt: skip
+
+        return note
+
+    def _note_undecoded(self, topic: str, state: LeftOut) -> None:
+        if state.left_out:
+            text = f"records that cannot be decoded: {state.left_out}"
+            self._find(RestoreReason.UNDECODED, text, topic=topic)
+
     def _find(self, reason: RestoreReason, message: str, **more: Any) -> None:
         self.findings.append(RestoreFinding(reason=reason, message=message, **more))
 
 
-def _delivered(log: Partition) -> int:
+def _delivered(log: Partition, on_error: OnError) -> int:
     """Return the number of records that a consumer gets, which skips what it has passed."""
     number, last = 0, NONE
-    for batch in log.to_batches(["offset"]):
+    for batch in log.to_batches(["offset"], on_error=on_error):
         offsets = batch["offset"].to_numpy()
         passed = np.maximum.accumulate(np.append(last, offsets))
         number += int(np.count_nonzero(offsets > passed[:-1]))

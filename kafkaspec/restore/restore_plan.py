@@ -51,8 +51,8 @@ class RestoreReason(StrEnum):
     """Offsets that no copy has."""
     LOST_PARTITION = "lost_partition"
     """A partition that is on no disk: it comes back empty."""
-    LOST_GROUPS = "lost_groups"
-    """Groups whose partition of ``__consumer_offsets`` cannot be read."""
+    UNDECODED = "undecoded"
+    """Records of a coordinator's topic that are served, and that nobody here can decode."""
     CLAMPED = "clamped"
     """A committed offset beyond the end of its partition is set to the end."""
     CUT = "cut"
@@ -76,7 +76,7 @@ class RestoreReason(StrEnum):
 HANDLED: Final = frozenset({
     RestoreReason.REPLICA, RestoreReason.UNCOMMITTED, RestoreReason.PROTECTION,
     RestoreReason.PRODUCER_IDS, RestoreReason.TRANSACTION, RestoreReason.MARKER,
-    RestoreReason.COPY, RestoreReason.RENEWED, RestoreReason.LEFT_OUT, RestoreReason.STRAY,
+    RestoreReason.COPY, RestoreReason.RENEWED, RestoreReason.LEFT_OUT,
     RestoreReason.CONFIGURE, RestoreReason.FILLED,
 })  # fmt: skip
 """What is only worth knowing."""

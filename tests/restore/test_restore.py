@@ -485,6 +485,23 @@ def test_a_preferred_source_is_the_same_by_any_path(tmp_path: Path) -> None:
         assert restore(disks, prefer=[path]).partitions[0].source == str(disks[1] / "payments-0")
 
 
+def test_what_is_served_and_not_understood_is_counted(tmp_path: Path) -> None:
+    """Records of a type that is not known, in the topics of two coordinators."""
+    source = tmp_path / "logs"
+    for topic in (Topic.CONSUMER_OFFSETS, Topic.TRANSACTION_STATE):
+        shutil.copytree(_NEWEST / f"{topic}-0", source / f"{topic}-0")
+        *_, log = sorted((source / f"{topic}-0").glob(f"*{names.LOG}"))
+        end = list(ks.Segment(log).batches())[-1].last_offset + 1
+        unknown = encode([ks.Record(end, 1, b"\0\x63key", b"\0\1value")])
+        log.write_bytes(log.read_bytes() + unknown)
+    plan = restore(source, tmp_path / "out", write=True)
+    assert _reasons(plan, RestoreReason.UNDECODED) == [
+        (Topic.TRANSACTION_STATE, None), (Topic.CONSUMER_OFFSETS, None)
+    ]  # fmt: skip
+    assert plan.verdict is RestoreVerdict.PARTIAL
+    assert len(plan.groups) == 5
+
+
 def test_a_point_in_time_is_a_prefix_without_open_transactions(tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     scenario("transactions", tmp_path / "made", seed=5)
