@@ -11,7 +11,6 @@ from pathlib import Path
 
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.meta_properties import MetaProperties
-from kafkaspec.forensics.replicas.comparison import compare_replicas
 from kafkaspec.restore.replica_choice import Choice
 from kafkaspec.restore.replica_inventory import PartitionCopy
 from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
@@ -29,9 +28,6 @@ def refusals(
         choices: the partitions and their copies.
         directories: the log directories of the brokers.
         controller: id of the new controller's node.
-
-    Raises:
-        KafkaSpecError: a copy cannot be read.
     """
     for path, owner in sorted(directories.items()):
         if owner is None or owner.node_id is None:
@@ -49,12 +45,9 @@ def refusals(
         if choice.taken.is_damaged:
             text = "it is damaged, and no copy is as long: the others would be cut to what is left"
             yield _about(choice.taken, RestoreReason.UNPROVEN_LEADER, text)
-        for copy in choice.others:
-            found = compare_replicas(choice.taken.log, copy.log, leader="a")
-            more = [each for each in found.differences if not each.legal]
-            if more or copy.content.end_offset > choice.taken.content.end_offset:
-                text = f"it has what {choice.taken.path} lacks, and would lose it"
-                yield _about(copy, RestoreReason.UNPROVEN_LEADER, text)
+        for copy in choice.beyond:
+            text = f"it has what {choice.taken.path} lacks, and would lose it"
+            yield _about(copy, RestoreReason.UNPROVEN_LEADER, text)
 
 
 def placement(choice: Choice) -> Fields:

@@ -6,7 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kafkaspec.forensics.replicas.comparison import DifferenceKind, compare_replicas
+from kafkaspec.forensics.replicas.comparison import (
+    DifferenceKind,
+    ReplicaComparison,
+    compare_replicas,
+)
 from kafkaspec.log.batch import NONE
 from kafkaspec.restore.replica_inventory import PartitionCopy
 from kafkaspec.restore.restore_plan import RestoreFinding, RestoreReason
@@ -28,6 +32,7 @@ class Choice:
         log_start: the largest log start offset of all copies.
         high_watermark: the largest of all checkpoints: what was committed at least; None for none.
         findings: what the copies differ in.
+        beyond: the other copies that have what the one taken lacks.
     """
 
     taken: PartitionCopy
@@ -37,6 +42,7 @@ class Choice:
     log_start: int
     high_watermark: int | None
     findings: list[RestoreFinding] = field(default_factory=list)
+    beyond: list[PartitionCopy] = field(default_factory=list)
 
 
 def choose(replicas: Sequence[PartitionCopy], preferred: Collection[Path] = ()) -> Choice:
@@ -67,7 +73,11 @@ def choose(replicas: Sequence[PartitionCopy], preferred: Collection[Path] = ()) 
     epoch, mark = max([NONE, *epochs]) + 1, max(marks, default=None)
     choice = Choice(taken, others, why, epoch, start, mark)
     for other in others:
-        choice.findings.append(_compared(taken, other, asked=bool(wanted)))
+        found = compare_replicas(taken.log, other.log, leader="a")
+        choice.findings.append(_said(found, taken, other, asked=bool(wanted)))
+        longer = other.content.end_offset > taken.content.end_offset
+        if longer or not all(each.legal for each in found.differences):
+            choice.beyond.append(other)
     end = taken.content.end_offset
     if mark is not None and mark < end:
         choice.findings.append(
@@ -110,8 +120,10 @@ def _why(taken: PartitionCopy, others: Sequence[PartitionCopy], *, asked: bool) 
     return "all copies end alike"
 
 
-def _compared(taken: PartitionCopy, other: PartitionCopy, *, asked: bool) -> RestoreFinding:
-    found = compare_replicas(taken.log, other.log, leader="a")
+def _said(
+    found: ReplicaComparison, taken: PartitionCopy, other: PartitionCopy, *, asked: bool
+) -> RestoreFinding:
+    """Return how a copy differs from the one taken."""
     torn = [each for each in found.differences if each.reason in _TORN]
     place = {"topic": taken.topic, "partition": taken.partition, "file": other.path}
     if found.divergence is not None or torn:
