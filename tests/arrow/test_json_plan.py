@@ -160,6 +160,7 @@ def test_leaves(
     check()
 
 
+@pytest.mark.slow
 def test_what_becomes_objects_first(core: Core) -> None:
     """Unions, maps with a key twice, large dictionaries, and what is too deep or too wide."""
     union = pa.UnionArray.from_dense(

@@ -37,6 +37,7 @@ def read(log: bytes, codec: str = "native") -> dict[str, Any]:
     return answered(request, handlers_of(get_codec(codec)), log)
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_logs_and_others_give_others() -> None:
     first, again, other = (list(islice(mutations(seed), 300)) for seed in (3, 3, 4))
     assert first == again

@@ -29,6 +29,7 @@ def test_text_and_reports_are_those_of_the_tool(version: str, files: Path) -> No
     assert len(answers) > 50
 
 
+@pytest.mark.slow
 def test_answers_of_other_releases_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -149,6 +149,7 @@ def test_real_replicas_after_an_unclean_election(tmp_path: Path) -> None:
     assert "elected-0" in text
 
 
+@pytest.mark.slow
 def test_the_same_logs_have_the_same_states(tmp_path: Path) -> None:
     logs = GOLDEN / "4.3.1" / "logs"
     shutil.copytree(logs, tmp_path / "copy")

@@ -171,6 +171,7 @@ def test_random_cases_share_files_and_are_not_kept(
     assert list(read_cases(tmp_path / "cases")) == list(random_cases(600, 4))
 
 
+@pytest.mark.slow
 def test_random_cases_are_of_every_kind_and_rare_forms_come_first() -> None:
     cases = list(random_cases(500, 4))
     kinds = Counter(case.kind for case in cases)

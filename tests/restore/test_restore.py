@@ -100,6 +100,7 @@ def test_every_log_directory_comes_back(tmp_path: Path) -> None:
     assert len(LOGS) >= len(VERSIONS)
 
 
+@pytest.mark.slow
 def test_a_surviving_snapshot_is_carried_over(tmp_path: Path) -> None:
     source = GOLDEN / "4.3.1" / "administered" / "logs"
     plan = restore(source, tmp_path / "out", write=True, target_release="4.3", node_id=7)
@@ -154,6 +155,7 @@ def test_levels_are_those_that_each_release_begins_with() -> None:
     assert {"4.4", *compared} == set(FEATURE_LEVELS)
 
 
+@pytest.mark.slow
 def test_an_old_level_gets_no_directories(tmp_path: Path) -> None:
     """A controller whose level does not know them ends when it finds them."""
     for version, known in (("3.3.2", False), ("3.7.2", True)):
@@ -174,6 +176,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     assert list(first.values()) == list(second.values())
 
 
+@pytest.mark.slow
 def test_an_error_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for step in ("write_snapshot", "server_properties", "_force"):
         with monkeypatch.context() as patched:
@@ -216,6 +219,7 @@ def _copies(tmp_path: Path, ends: list[int], seed: int) -> Iterator[Path]:
         yield target.parent
 
 
+@pytest.mark.slow
 def test_the_longest_copy_wins_in_any_order(tmp_path: Path) -> None:
     chance = random.Random(4)
     for seed in range(4):
@@ -429,6 +433,7 @@ def test_a_count_puts_each_name_where_it_was() -> None:
     assert partition_count([("a", 0), ("b", 0), ("c", 0), ("d", 2)], 3) is None
 
 
+@pytest.mark.slow
 def test_a_partition_that_no_disk_has_comes_back_empty(tmp_path: Path) -> None:
     shutil.copytree(_NEWEST, tmp_path / "logs")
     shutil.rmtree(tmp_path / "logs" / "transactions-0")
@@ -437,6 +442,7 @@ def test_a_partition_that_no_disk_has_comes_back_empty(tmp_path: Path) -> None:
     assert plan.verdict is RestoreVerdict.PARTIAL
 
 
+@pytest.mark.slow
 def test_a_directory_of_another_topic_is_left_out(tmp_path: Path) -> None:
     shutil.copytree(_NEWEST, tmp_path / "logs")
     text = f"version: 0\ntopic_id: {'A' * 20}BA"
@@ -446,6 +452,7 @@ def test_a_directory_of_another_topic_is_left_out(tmp_path: Path) -> None:
     assert _reasons(plan, RestoreReason.LOST_PARTITION) == [("plain", 0)]
 
 
+@pytest.mark.slow
 def test_metadata_that_is_not_whole_drops_no_topic(tmp_path: Path) -> None:
     """The newest snapshot is torn, the log after it gone: an older one knows fewer topics."""
     source = tmp_path / "logs"
@@ -502,6 +509,7 @@ def test_what_is_served_and_not_understood_is_counted(tmp_path: Path) -> None:
     assert len(plan.groups) == 5
 
 
+@pytest.mark.slow
 def test_a_point_in_time_is_a_prefix_without_open_transactions(tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
     scenario("transactions", tmp_path / "made", seed=5)
@@ -544,6 +552,7 @@ def test_what_cannot_be_restored_is_said(tmp_path: Path) -> None:
     assert [item.records for item in plan.partitions] == [30]
 
 
+@pytest.mark.slow
 def test_protections_name_what_was_set(tmp_path: Path) -> None:
     plan = restore(_NEWEST, tmp_path / "out", write=True)
     assert plan.configs["plain"]["retention.ms"] == "-1"
