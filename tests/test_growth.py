@@ -15,6 +15,7 @@ import kafkaspec as ks
 from benchmarks.growth import __main__ as program
 from benchmarks.growth.inputs import AXES
 from benchmarks.growth.measuring import Cell, Spent
+from benchmarks.growth.page import GrowthRows, page, rows_of, with_cells
 from benchmarks.growth.ways import LOGS, WAYS, Way
 from kafkaspec.cli.main import main
 
@@ -59,11 +60,42 @@ def test_the_exponent_is_the_slope_of_the_upper_half() -> None:
     assert cell.exponent is None
 
 
+def test_a_run_keeps_the_rows_of_other_runs() -> None:
+    ways = [Way("verify {path}", ["batches", "keys"]), Way("gaps {path}", ["keys"])]
+    rows: GrowthRows = {}
+    for way in ways:
+        for axis, seconds in zip(way.axes, (0.7, 1.5), strict=False):
+            cell = Cell(
+                "x", way, AXES[axis], {10: Spent(0.5, 20.0, 0), 1000: Spent(seconds, 21, 0)}
+            )
+            rows = with_cells(rows_of(page(rows, ways, {}, "")), [cell])
+    assert list(rows) == [("verify", "batches"), ("verify", "keys"), ("gaps", "keys")]
+    text = page(rows, ways, {}, "")
+    assert rows_of(text) == rows
+    again = Cell("x", ways[1], AXES["keys"], {10: Spent(0.5, 20.0, 0), 3000: Spent(9.5, 21.0, 0)})
+    newer = with_cells(rows_of(text), [again])
+    assert newer["gaps", "keys"][2] == "3,000"
+    assert newer["verify", "keys"] == rows["verify", "keys"]
+    failed = Cell("x", ways[1], AXES["keys"], failure="ended with 70")
+    older = with_cells(newer, [failed])
+    assert ("gaps", "keys") not in older
+    why = {("gaps", "keys"): failed.failure}
+    assert "- `gaps`: ended with 70: keys" in page(older, ways, why, "")
+
+
 @pytest.mark.slow
-def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     axes = {name: way for name, way in WAYS.items() if name in ("find", "schemas")}
     monkeypatch.setattr(program, "WAYS", axes)
-    done = CliRunner().invoke(program.main, ["--quick", "--only", "schemas"])
+    monkeypatch.setattr(program, "PAGE", tmp_path / "page")
+    (tmp_path / "page").write_text("")
+    arguments = ["--quick", "--write", "--only", "schemas"]
+    done = CliRunner().invoke(program.main, [*arguments, "--along", "subjects"])
     assert done.exit_code == 0, done.output
     assert "| `schemas` | subjects | 100 |" in done.output
+    assert "- `schemas`: not run yet: schemas" in done.output
+    kept = rows_of(done.output)
+    done = CliRunner().invoke(program.main, [*arguments, "--along", "schemas"])
+    assert rows_of(done.output).items() > kept.items()
+    assert CliRunner().invoke(program.main, ["--along", "nothing"]).exit_code == 2
     assert CliRunner().invoke(program.main, ["--only", "nothing"]).exit_code == 2

@@ -8,7 +8,7 @@ import resource
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -176,12 +176,19 @@ def measure(
     seconds: float,
     most: int,
     tell: Callable[[Cell], None],
+    along: Collection[str] = (),
 ) -> list[Cell]:
-    """Measure commands in some ways along all their axes, in at most so many seconds on the clock.
+    """Measure commands in some ways along their axes, in at most so many seconds on the clock.
 
-    Each command comes along one axis before any comes along the next.
+    Each command comes along one axis before any comes along the next; ``along`` names the axes, if
+    not all are wanted.
     """
-    cells = [Cell(command, way, AXES[name]) for command, way in ways for name in way.axes]
+    cells = [
+        Cell(command, way, AXES[name])
+        for command, way in ways
+        for name in way.axes
+        if not along or name in along
+    ]
     inputs, began, order = Inputs(work), time.monotonic(), list(AXES)
     for number, cell in enumerate(sorted(cells, key=lambda cell: order.index(cell.axis.name))):
         left = seconds - (time.monotonic() - began)
