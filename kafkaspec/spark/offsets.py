@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from kafkaspec.log.listed import TopicLog
 from kafkaspec.options import did_you_mean
 from kafkaspec.shown import some_of
 from kafkaspec.spark.failing import DataLossError
 from kafkaspec.spark.options import EARLIEST, LATEST, RangeBound, ReadOptions
 from kafkaspec.spark.parsing import OptionError
-from kafkaspec.spark.paths import LOGGER, TopicLog
+from kafkaspec.spark.paths import LOGGER
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,17 @@ import glob
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files import names
-from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.files.checkpoints.log_directory import Checkpoints, PartitionOffsets
 from kafkaspec.io.remote import as_path
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.listed import SegmentFile, TopicLog
 from kafkaspec.log.missing import passed_over
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
@@ -29,73 +29,6 @@ _GLOB: Final = frozenset("*?[")
 _STORE: Final = re.compile(r"s3[an](?=://)")
 _FILE: Final = re.compile(r"file:(?://(?:localhost)?(?=/))?(?=/(?!/))")
 """Forms of Hadoop that Python's file systems write differently."""
-
-
-@dataclass(frozen=True)
-class SegmentFile:
-    """A segment, the base offset in its name, and that of the next one; None if there is none."""
-
-    path: Path
-    base_offset: int | None = None
-    next_offset: int | None = None
-
-    @cached_property
-    def size(self) -> int:
-        """Bytes of the file now."""
-        try:
-            return int(self.path.stat().st_size)
-        except OSError as error:
-            detail = error.strerror or str(error)
-            raise make_error(Reason.UNREADABLE, detail, file=str(self.path)) from None
-
-
-@dataclass(frozen=True)
-class TopicLog:
-    """A partition, and those of its segments that are to be read.
-
-    Attributes:
-        opened: the partition with all of its files, for lookups.
-        segments: in the order of their offsets.
-        start_offset: log start offset, if it is above the first offset of the segments: a broker
-            delivers nothing below it. None otherwise.
-    """
-
-    opened: Partition
-    segments: tuple[SegmentFile, ...]
-    start_offset: int | None = None
-
-    @property
-    def directory(self) -> Path:
-        """Where the segments are."""
-        return self.opened.path
-
-    @property
-    def topic(self) -> str | None:
-        """From the name of the directory."""
-        return self.opened.topic
-
-    @property
-    def partition(self) -> int | None:
-        """From the name of the directory."""
-        return self.opened.partition
-
-    @cached_property
-    def topic_id(self) -> str | None:
-        """The id of its topic as Kafka shows it; None without a sound ``partition.metadata``."""
-        try:
-            found = self.opened.topic_id
-        except KafkaSpecError:
-            return None
-        return None if found is None else kafka_uuid.to_text(found)
-
-    @property
-    def first_offset(self) -> int:
-        """The first offset that it delivers, as far as names and checkpoints say."""
-        base = (self.segments[0].base_offset or 0) if self.segments else 0
-        return base if self.start_offset is None else self.start_offset
-
-    def __str__(self) -> str:
-        return str(self.directory) if self.topic is None else f"{self.topic}-{self.partition}"
 
 
 def plain(text: str) -> str:
@@ -251,7 +184,7 @@ def _partitions(directory: LogDirectory) -> Iterator[TopicLog]:
 
 @lru_cache(maxsize=1024)
 def _log_once(text: str) -> None:
-    """TopicLog what is left out the first time: a stream lists directories again and again."""
+    """Log what is left out the first time: a stream lists directories again and again."""
     LOGGER.warning("%s", text)
 
 

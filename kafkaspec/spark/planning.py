@@ -12,6 +12,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.remote import address
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.log.headers import header_tables
+from kafkaspec.log.listed import SegmentFile, TopicLog
 from kafkaspec.log.lookup import start_position
 from kafkaspec.log.missing import Missing
 from kafkaspec.log.segment import Segment
@@ -21,7 +22,7 @@ from kafkaspec.spark.filters import Narrowed
 from kafkaspec.spark.losses import report_missing
 from kafkaspec.spark.offsets import OffsetSpan, available, check_partitions, check_selected, span_of
 from kafkaspec.spark.options import ReadOptions
-from kafkaspec.spark.paths import LOGGER, SegmentFile, TopicLog, find_logs
+from kafkaspec.spark.paths import LOGGER, find_logs
 from kafkaspec.spark.pieces import SegmentTask, TaskPiece
 
 OPEN_BYTES: Final = 256 << 10

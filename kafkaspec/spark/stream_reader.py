@@ -15,6 +15,8 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from kafkaspec.log.batch import NONE
+from kafkaspec.log.continuity import EpochFiles, Reached, continued
+from kafkaspec.log.listed import TopicLog
 from kafkaspec.spark.batch_reader import TaskReader
 from kafkaspec.spark.failing import plainly
 from kafkaspec.spark.offsets import (
@@ -26,10 +28,9 @@ from kafkaspec.spark.offsets import (
 )
 from kafkaspec.spark.options import EARLIEST, LATEST, RangeBound, ReadOptions
 from kafkaspec.spark.parsing import OptionError, TopicPartition
-from kafkaspec.spark.paths import TopicLog
 from kafkaspec.spark.planning import plan_spans
 from kafkaspec.spark.schema import WantedColumns
-from kafkaspec.spark.tails import EpochFiles, Reached, Tails
+from kafkaspec.spark.tails import Tails
 
 _Offsets = dict[TopicPartition, int]
 """The next offset by topic-partition."""
@@ -100,26 +101,14 @@ class SegmentStreamReader(TaskReader, DataSourceStreamReader, SupportsTriggerAva
         self, place: TopicPartition, read: Reached, logs: Mapping[TopicPartition, TopicLog]
     ) -> int:
         """Return the offset up to which a log is what was read, and report it if it is lower."""
-        log, name = logs.get(place), f"{place[0]}-{place[1]}"
+        log = logs.get(place)
         if log is None:
-            self._report(f"{name} is gone; its next offset was {read.offset}")
+            self._report(f"{place[0]}-{place[1]} is gone; its next offset was {read.offset}")
             return read.offset
-        end = self._tails.log_end(log)
-        if end != read.offset and not _same_topic(log, read):
-            self._report(
-                f"{name} was created again: its topic id is {log.topic_id}; it was {read.topic_id}"
-                f" when the next offset was {read.offset}"
-            )
-            return log.first_offset
-        kept = self._epochs.kept(log, read, end)
-        if end < read.offset:
-            self._report(f"{name} ends at {end}; its next offset was {read.offset}")
-        elif kept < read.offset:
-            self._report(
-                f"{name} was cut back to offset {kept} or created again: the leader epoch before"
-                f" offset {read.offset} was {read.epoch}"
-            )
-        return kept
+        offset, broken = continued(log, read, self._tails.log_end(log), self._epochs)
+        if broken:
+            self._report(broken)
+        return offset
 
     def _report(self, text: str) -> None:
         """Report a loss; if it is not an error, once."""
@@ -211,11 +200,6 @@ class RefusedStream(DataSourceStreamReader):
         raise self._error
 
     initialOffset = latestOffset = partitions = read = _refuse  # noqa: N815
-
-
-def _same_topic(log: TopicLog, read: Reached) -> bool:
-    """Return whether nothing shows that the topic was created again."""
-    return read.topic_id is None or log.topic_id in (None, read.topic_id)
 
 
 def _text(reached: Mapping[TopicPartition, Reached]) -> dict[str, Any]:

@@ -15,8 +15,7 @@ import click
 
 from kafkaspec.cli.console import warn
 from kafkaspec.cli.exits import USAGE
-from kafkaspec.spark.losses import missing_in
-from kafkaspec.spark.offsets import OffsetSpan
+from kafkaspec.log.listed import missing_in
 from kafkaspec.spark.paths import LOGGER, check_place, find_logs
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def name_missing(paths: Sequence[str], *, log_start: bool = True) -> bool:
         LOGGER.removeHandler(notes)
     lost = 0
     for log in logs:
-        for item in missing_in(log, OffsetSpan(), log_start=log_start):
+        for item in missing_in(log, log_start=log_start):
             lost += item.is_loss
             warn(str(item) if item.is_loss else f"note: {item}")
     return lost > 0

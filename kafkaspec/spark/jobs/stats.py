@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from kafkaspec.io.remote import address
+from kafkaspec.log.listed import TopicLog
 from kafkaspec.spark.jobs.units import ROUNDS, computed, dealt, size_of, slots_of
-from kafkaspec.spark.paths import TopicLog, find_logs
+from kafkaspec.spark.paths import find_logs
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.measure import measured
 from kafkaspec.stats.tables import StatsTables, merged

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.spark.paths import SegmentFile
+from kafkaspec.log.listed import SegmentFile
 from kafkaspec.spark.schema import spark_schema
 
 if TYPE_CHECKING:
