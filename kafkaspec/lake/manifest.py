@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+RUN_DIGITS: Final = 14
+"""Hexadecimal digits of a run: Delta keeps it as a number of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +36,17 @@ class Mark:
 
     Attributes:
         epoch: number of the increment, from 1.
-        run: id of the driver's attempt, by which its manifest is named.
+        run: id of the driver's attempt, by which its manifest is named: 14 lower hexadecimal
+            digits; "" if a table does not know it any more.
     """
 
     epoch: int
     run: str
+
+    @classmethod
+    def new(cls, epoch: int) -> Mark:
+        """Return the mark of a new run."""
+        return cls(epoch, secrets.token_hex(RUN_DIGITS // 2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,4 +111,6 @@ SCHEMAS: Final = {
     PROGRESS: PROGRESS_SCHEMA,
 }
 FOLDERS: Final = {RAW: ("topic", "day"), BATCHES: ("topic",), DEAD: (), PROGRESS: ()}
-"""Columns by which a table is partitioned; typed tables by ``day``."""
+"""Columns by which a table is partitioned."""
+TYPED_FOLDERS: Final = ("day",)
+"""Those of typed tables."""
