@@ -147,6 +147,14 @@ types:
         -default: '[]'
         size-eos: true
         doc: Bytes after the value, empty unless someone forged them.
+    instances:
+      own_timestamp:
+        value: timestamp
+        if: magic == 1
+        doc: |
+          Timestamp that is stored for the message, in milliseconds since the
+          Unix epoch; -1 for none. Inside of a wrapper with `log_append_time`
+          the one of its producer, which no reader reports.
   legacy_attributes:
     -orig-id: attributes
     doc: Attribute bits of magic 0 and 1.
@@ -399,6 +407,12 @@ types:
         doc: |
           Timestamp that Kafka reports, in milliseconds since the Unix epoch;
           -1 for none.
+      own_timestamp:
+        value: (batch.base_timestamp + timestamp_delta.value).as<s8>
+        doc: |
+          Timestamp that is stored for the record, in milliseconds since the
+          Unix epoch; -1 for none. With `log_append_time` the one of its
+          producer, which Kafka keeps and no reader reports.
       sequence:
         value: >-
           batch.base_sequence == -1 ? (-1).as<s4>

@@ -37,6 +37,7 @@ SOURCES: Final[dict[str, tuple[str, ...]]] = {
     "control_type": (wanted.IS_CONTROL, names.KEY, names.VALUE),
     "batch_position": (wanted.BATCH_POSITION,),
     "batch_base_offset": (wanted.BATCH_BASE_OFFSET,),
+    "own_timestamp": (names.OWN_TIMESTAMP,),
 }
 """Columns of the specification that each column needs."""
 
@@ -88,7 +89,8 @@ class Arrays:
             "key": partial(self._octets, names.KEY),
             "value": partial(self._octets, names.VALUE),
             "headers": self._headers,
-            "timestamp": self._timestamps,
+            "timestamp": partial(self._timestamps, names.TIMESTAMP),
+            "own_timestamp": partial(self._timestamps, names.OWN_TIMESTAMP),
             "timestamp_type": self._timestamp_types,
             "control_type": self._control_types,
         }
@@ -132,9 +134,9 @@ class Arrays:
             values = pc.add(values, columns.start)
         return values if values.type == kind else values.cast(kind)
 
-    def _timestamps(self, columns: Columns) -> pa.Array:
-        kind, _ = schema.SIMPLE["timestamp"]
-        integers = _integers(columns, names.TIMESTAMP)
+    def _timestamps(self, name: str, columns: Columns) -> pa.Array:
+        kind = schema.TIMESTAMP
+        integers = _integers(columns, name)
         core = self._codec.core
         if core is not None and not core.module.count(
             integers.buffers()[1], columns.rows, NO_TIMESTAMP

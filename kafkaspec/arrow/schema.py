@@ -78,6 +78,7 @@ SIMPLE: Final[dict[str, tuple[pa.DataType, bool]]] = {
     "control_type": (_TEXT, True),
     "batch_position": (pa.int64(), False),
     "batch_base_offset": (pa.int64(), False),
+    "own_timestamp": (TIMESTAMP, True),
 }
 """Type and nullability of the columns that are the same in all layouts."""
 

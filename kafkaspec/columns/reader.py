@@ -304,7 +304,11 @@ class Reader:
         rows = getattr(message, batch.kind.count)
         found = decoded(core, sources, rows, self._names, self._layout, self._allocate)
         if found is None:
-            self._rows.add(batch, self._segment.codec.decode_records(piece.message, piece.data))
+            codec, objects = self._segment.codec, ()
+            if self._rows.needs_objects:
+                kind, given = batch.kind.record_set, (piece.message,)
+                objects = codec.parse(kind, piece.data, parameters=given, complete=True)[0].records
+            self._rows.add(batch, codec.decode_records(piece.message, piece.data), objects)
             return self._rows.take()
         for name, column in found.items():
             if name.startswith(OF_BATCH) and isinstance(column, IntegerColumn):
@@ -354,7 +358,7 @@ class Reader:
         if self._wanted.apart:
             yield Columns(rows=0, columns={}, layout=self._layout, entry=batch.position)
             return
-        objects = objects_of(batch) if self._own else iter(())
+        objects = objects_of(batch) if self._rows.needs_objects else iter(())
         for records in runs_of(batch.records()):
             self._rows.add(batch, records, list(islice(objects, len(records))))
             if self._rows.cost >= self._wanted.max_bytes:

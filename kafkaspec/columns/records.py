@@ -25,6 +25,7 @@ from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.model import Record
 
 _FLAGS, _, _ = names.COMPRESSION.partition(".")
+_OWN_TIMESTAMP: Final = names.OWN_TIMESTAMP
 _KNOWN: Final = frozenset((*names.HEADER_NAMES, *names.RECORD_NAMES, names.RESERVED))
 
 
@@ -127,11 +128,13 @@ class RecordColumns:
     Attributes:
         cost: approximate size of the collected records in bytes.
         rows: number of collected records.
+        needs_objects: whether ``add`` needs objects of the typed model.
     """
 
     def __init__(self, names: Sequence[str], own: Sequence[str] = ()) -> None:
         self._names = tuple(names)
         self._own_names = tuple(own)
+        self.needs_objects = bool(own) or _OWN_TIMESTAMP in self._names
         self._clear()
 
     def _clear(self) -> None:
@@ -166,6 +169,8 @@ class RecordColumns:
                 values.extend(map(batch.sequence, fields[names.OFFSET]))
             elif name in fields:
                 values.extend(fields[name])
+            elif name == _OWN_TIMESTAMP:
+                values.extend(map(_own_timestamp, objects))
             else:
                 values.extend(array("q", [NONE]) * count)
         for name, others in self._others.items():
@@ -220,6 +225,12 @@ def fact(batch: Batch, name: str) -> int:
         return NONE
     found: int | None = attrgetter(path)(batch.message)
     return NONE if found is None else int(found)
+
+
+def _own_timestamp(record: Any) -> int:
+    """Return what is stored for a record or message; see ``objects_of``."""
+    found: int | None = getattr(record, _OWN_TIMESTAMP, None)
+    return NONE if found is None else found
 
 
 def _octets(values: Sequence[bytes | None]) -> memory.BytesColumn:

@@ -62,6 +62,7 @@ HEADERS: Final = "headers"
 HEADER_KEY: Final = "headers.key"
 HEADER_VALUE: Final = "headers.value"
 SEQUENCE: Final = "sequence"
+OWN_TIMESTAMP: Final = "own_timestamp"  # as stored, whatever its batch or wrapper says
 # ... and stored for it in a batch.
 TIMESTAMP_DELTA: Final = "timestamp_delta"
 OFFSET_DELTA: Final = "offset_delta"
@@ -92,8 +93,8 @@ HEADER_NAMES: Final = (
 """Names that the header of at least one kind of entry has."""
 
 RECORD_NAMES: Final = (
-    OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, HEADER_KEY, HEADER_VALUE, SEQUENCE, TIMESTAMP_DELTA,
-    OFFSET_DELTA,
+    OFFSET, TIMESTAMP, KEY, VALUE, HEADERS, HEADER_KEY, HEADER_VALUE, SEQUENCE, OWN_TIMESTAMP,
+    TIMESTAMP_DELTA, OFFSET_DELTA,
 )  # fmt: skip
 """Names that the records of at least one kind of entry have."""
 

@@ -25,7 +25,8 @@ class Columnar:
           after ``topic`` and ``partition`` if there may be several of them;
         * on request ``topic``, ``partition``, ``leader_epoch``, ``magic``, ``compression``,
           ``producer_id``, ``producer_epoch``, ``sequence``, ``transactional``, ``control_type``,
-          ``batch_position``, ``batch_base_offset``.
+          ``batch_position``, ``batch_base_offset``, and ``own_timestamp``, which is stored for the
+          record also where ``LogAppendTime`` replaces it.
 
     A timestamp is in UTC and null where Kafka has -1, no timestamp. Other values for none stay as
     Kafka has them: -1.

@@ -77,8 +77,8 @@ class EncodeArguments:
     base_offset: int
     last_offset: int
     append_time: bool
+    base_timestamp: int | None
     max_timestamp: int
-    delete_horizon: int | None
     header: Mapping[str, Any]
     """Fields of the header that do not have their default, by name."""
     fields: Sequence[Mapping[str, Any]] | None
@@ -95,6 +95,9 @@ class EncodeOptions(TypedDict, total=False):
     timestamp_type: Annotated[BatchTime, Option("``CreateTime``, or ``LogAppendTime``: then every"
         " record is read back with ``max_timestamp``, and in magic 2 its own timestamp stays in the"
         " bytes unseen.")]  # fmt: skip
+    base_timestamp: Annotated[Time | None, Option("Base of the timestamps of the batch; the"
+        " timestamp of the first record if None. Compaction keeps it when it removes that record."
+        " With ``delete_horizon`` it is that time.")]  # fmt: skip
     max_timestamp: Annotated[Time | None, Option("Largest timestamp in the header. None: that of"
         " the records, which with ``LogAppendTime`` must all have the same.")]  # fmt: skip
     producer_id: Annotated[int, Option(
@@ -126,6 +129,7 @@ def encode(
     base_offset: int | None = None,
     last_offset: int | None = None,
     timestamp_type: BatchTime = CREATE_TIME,
+    base_timestamp: Time | None = None,
     max_timestamp: Time | None = None,
     producer_id: int = NONE,
     producer_epoch: int = NONE,
@@ -191,12 +195,10 @@ def encode(
         base_offset=first if base_offset is None else base_offset,
         last_offset=last if last_offset is None else last_offset,
         append_time=append_time,
+        base_timestamp=_base_timestamp(base_timestamp, delete_horizon),
         max_timestamp=_largest(items, append_time)
         if max_timestamp is None
         else milliseconds(max_timestamp, "max_timestamp"),
-        delete_horizon=None
-        if delete_horizon is None
-        else milliseconds(delete_horizon, "delete_horizon"),
         header={**own, **(header or {})},
         fields=None if fields is None else list(fields),
     )
@@ -205,6 +207,22 @@ def encode(
         return _batch(items, options)
     _refuse_what_messages_lack(options, last_offset)
     return _wrapper(items, options) if options.compression else _messages(items, options)
+
+
+def _base_timestamp(given: Time | None, horizon: Time | None) -> int | None:
+    """Return the base timestamp that was asked for; a delete horizon is one.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: it is not the delete horizon.
+    """
+    times = {
+        milliseconds(time, name)
+        for name, time in (("base_timestamp", given), ("delete_horizon", horizon))
+        if time is not None
+    }
+    if len(times) > 1:
+        raise _refuse("with delete_horizon the base timestamp is that time")
+    return next(iter(times), None)
 
 
 def encode_marker(
@@ -250,9 +268,9 @@ def decode(
 
 def _batch(records: Sequence[Record], options: EncodeArguments) -> bytes:
     compression = options.compression if records else CompressionType.NONE
-    base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
-    if options.delete_horizon is not None:
-        base_timestamp = options.delete_horizon
+    base_timestamp = options.base_timestamp
+    if base_timestamp is None:
+        base_timestamp = records[0].timestamp if records else NO_TIMESTAMP
     batch = kinds.new_message(
         options.kind,
         {
@@ -375,6 +393,7 @@ def _refuse_what_messages_lack(options: EncodeArguments, last_offset: int | None
     foreign = [name for name in options.header if name not in kind.header]
     lacking = {
         "last_offset": last_offset is not None,
+        "base_timestamp": options.base_timestamp is not None,
         "LogAppendTime": options.append_time and not kind.has_timestamps,
         "fields of records": options.fields is not None,
     }

@@ -10,6 +10,9 @@ import pytest
 
 import kafkaspec as ks
 from kafkaspec.codecs import codec_names
+from kafkaspec.log.batch import Batch
+from kafkaspec.log.default import DefaultBatch
+from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.options import ByteLayout
 from tests import goldens
 from tests.arrow import forge
@@ -52,12 +55,23 @@ def records(table: Any) -> list[ks.Record]:
     return [ks.Record(*row) for row in rows]
 
 
+def stored_timestamps(batch: Batch) -> list[int]:
+    """The timestamps in the bytes of an entry, whatever its header says."""
+    if isinstance(batch, DefaultBatch):
+        base = batch.message.base_timestamp
+        return [base + item.timestamp_delta for item in batch.record_set().records]
+    assert isinstance(batch, LegacyBatch)
+    inner = [item.message for item in batch.inner_messages()] or [batch.message]
+    return [NO_TIMESTAMP if item.timestamp is None else item.timestamp for item in inner]
+
+
 def rows_of(segment: ks.Segment, control: bool) -> Iterator[dict[str, Any]]:
     """The values of every column, from batches and records."""
     for batch in segment.batches():
         if batch.is_control and not control:
             continue
         names = [item.type_name for item in batch.control_records()] or None
+        stored = stored_timestamps(batch)
         for number, record in enumerate(batch.records()):
             yield {
                 "offset": record.offset,
@@ -78,13 +92,15 @@ def rows_of(segment: ks.Segment, control: bool) -> Iterator[dict[str, Any]]:
                 "control_type": names[number] if names else None,
                 "batch_position": batch.position,
                 "batch_base_offset": batch.base_offset,
+                "own_timestamp": stored[number],
             }
 
 
 def plain(table: Any) -> list[dict[str, Any]]:
-    number = table.schema.get_field_index("timestamp")
-    stamps = pa.array(milliseconds(table["timestamp"]))
-    rows: list[dict[str, Any]] = table.set_column(number, "timestamp", stamps).to_pylist()
+    for name in ("timestamp", "own_timestamp"):
+        stamps = pa.array(milliseconds(table[name]))
+        table = table.set_column(table.schema.get_field_index(name), name, stamps)
+    rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 

@@ -12,6 +12,7 @@ from kafkaspec import decode, encode
 from kafkaspec.codecs import codec_names
 from kafkaspec.errors import KafkaSpecError, Reason, UnsupportedError
 from kafkaspec.log.batch import Batch
+from kafkaspec.log.default import DefaultBatch
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
@@ -205,6 +206,34 @@ def test_a_wrapper_with_offset_0_keeps_the_law(offsets: tuple[int, ...]) -> None
     assert decode(encode(items, magic=1, compression="gzip")) == items
 
 
+def test_own_timestamps_and_the_base_of_all() -> None:
+    """As compaction leaves it: the first record is gone, and its timestamp is still the base."""
+    items = [Record(5, 2000, None, b"b"), Record(7, 3000, None, b"c")]
+    data = encode(
+        items, base_offset=4, base_timestamp=1000,
+        timestamp_type="LogAppendTime", max_timestamp=9000,
+    )  # fmt: skip
+    (batch,) = Segment(data).batches()
+    assert isinstance(batch, DefaultBatch)
+    assert batch.message.base_timestamp == 1000
+    assert [item.timestamp_delta for item in batch.record_set().records] == [1000, 2000]
+    assert [record.timestamp for record in batch.records()] == [9000, 9000]
+    assert "delete_horizon" in refusal(items, base_timestamp=1000, delete_horizon=1001)
+    assert encode(items, delete_horizon=7) == encode(items, delete_horizon=7, base_timestamp=7)
+
+
+def test_a_batch_without_records_keeps_its_header() -> None:
+    data = encode(
+        [], base_offset=4, last_offset=9, base_timestamp=1000, max_timestamp=2000,
+        producer_id=3, producer_epoch=1, base_sequence=7,
+    )  # fmt: skip
+    (batch,) = Segment(data).batches()
+    assert isinstance(batch, DefaultBatch)
+    header = batch.message
+    assert (header.num_records, header.last_offset, header.last_sequence) == (0, 9, 12)
+    assert (header.base_timestamp, header.max_timestamp) == (1000, 2000)
+
+
 # -- what a format cannot hold -------------------------------------------------------------------
 
 
@@ -219,6 +248,7 @@ def test_a_wrapper_with_offset_0_keeps_the_law(offsets: tuple[int, ...]) -> None
         ("partition_leader_epoch", 0),
         ("delete_horizon", 0),
         ("last_offset", 99),
+        ("base_timestamp", 0),
     ],
 )
 @pytest.mark.parametrize("magic", [0, 1])

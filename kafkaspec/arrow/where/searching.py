@@ -13,6 +13,7 @@ from kafkaspec.arrow.record_batches import place_of, record_batches
 from kafkaspec.arrow.schema import COLUMNS, CONTROL_TYPES, OWN_TYPES, ColumnPlace, Request, suited
 from kafkaspec.arrow.where.condition import Where
 from kafkaspec.codecs import Codec, get_codec
+from kafkaspec.layout.names import OWN_TIMESTAMP
 from kafkaspec.log.batch import NO_TIMESTAMP, NONE, Batch
 from kafkaspec.log.lookup import Found
 from kafkaspec.log.options import LOG_START, LogStart
@@ -96,7 +97,7 @@ def condition(text: str, *, typed: bool = False) -> Where:
     if typed:
         return where
     suited(Request(COLUMNS), where)
-    own = [name for name in where.columns if name in OWN_TYPES]
+    own = [name for name in where.columns if name in OWN_TYPES or name == OWN_TIMESTAMP]
     if own:
         raise ValueError(f"a search has no column {own[0]!r}; where of to_batches and export has")
     return where

@@ -39,7 +39,8 @@ Columns:
               directory also topic, partition
   on request  leader_epoch, magic, compression, producer_id, producer_epoch,
               sequence, transactional, control_type, batch_position,
-              batch_base_offset
+              batch_base_offset, own_timestamp (as stored, also where
+              LogAppendTime replaces it)
 
 Columns with --messages: offset, timestamp, key and value, after partition if
 PATH is not a segment; with --on-error skip also error, why one of them is null.
