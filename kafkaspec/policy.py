@@ -39,6 +39,11 @@ TailPolicy = RaiseOrSkip
 """What happens with bytes at the end of a segment that are not a whole entry. ``skip``: the log
 ends before them, as for Kafka's reader. ``raise``: they are an error."""
 
+OnLoss = Literal["stop", "continue"]
+"""What a lake does where a log has lost offsets that were not read yet, or is not the one that was
+read. ``stop``: the job ends before that. ``continue``: it goes on with what is there, and counts
+what is lost."""
+
 
 def report(on_error: OnError, error: KafkaSpecError) -> None:
     """Raise an error, or report it."""

@@ -88,6 +88,14 @@ def continued(log: TopicLog, read: Reached, end: int, epochs: EpochFiles) -> Con
     return Continued(kept)
 
 
+def gone(log: TopicLog, offset: int) -> str:
+    """Return what a log from which ``offset`` is to be read has no more; "" if it has all."""
+    first = log.first_offset
+    if offset >= first:
+        return ""
+    return f"offsets {offset}..{first - 1} of {log} are gone: the log begins at {first}"
+
+
 def _base(item: SegmentFile) -> int:
     return item.base_offset or 0
 

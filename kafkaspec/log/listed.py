@@ -10,7 +10,8 @@ from pathlib import Path, PurePath
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
 from kafkaspec.files.checkpoints import kafka_uuid
-from kafkaspec.log.missing import Missing, missing
+from kafkaspec.files.names import LOG_START_OFFSETS
+from kafkaspec.log.missing import Missing, MissingWhy, missing
 from kafkaspec.log.options import LogStart
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -107,3 +108,12 @@ def missing_in(
     ):
         if PurePath(found.file).name not in others:
             yield found
+
+
+def delivers_all(item: Missing) -> bool:
+    """Return whether no offset is known to be missing.
+
+    A broker may be writing the batch at the end of a log. Nothing is left out because of a
+    checkpoint that cannot be read.
+    """
+    return item.reason is MissingWhy.TAIL or PurePath(item.file).name == LOG_START_OFFSETS

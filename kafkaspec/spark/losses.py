@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from pathlib import PurePath
 
-from kafkaspec.files.names import LOG_START_OFFSETS
-from kafkaspec.log.listed import TopicLog, missing_in
+from kafkaspec.log.listed import TopicLog, delivers_all, missing_in
 from kafkaspec.log.missing import Missing, MissingWhy
 from kafkaspec.log.partition import Partition
 from kafkaspec.spark.offsets import OffsetSpan, report_loss
@@ -25,21 +23,12 @@ def report_missing(log: TopicLog, span: OffsetSpan, options: ReadOptions) -> lis
     for item in missing_in(log, span.start, span.end, log_start=options.log_start):
         if item.reason is MissingWhy.END and _is_there_now(log, item):
             continue
-        if item.is_loss and not _delivers_all(item):
+        if item.is_loss and not delivers_all(item):
             if options.on_error == "raise" and options.fail_on_data_loss:
                 report_loss(str(item), options)
             lost.append(item)
         LOGGER.log(logging.WARNING if item.is_loss else logging.INFO, "%s", item)
     return lost
-
-
-def _delivers_all(item: Missing) -> bool:
-    """Return whether no offset is known to be missing.
-
-    A broker may be writing the batch at the end of a log. Nothing is left out because of a
-    checkpoint that cannot be read.
-    """
-    return item.reason is MissingWhy.TAIL or PurePath(item.file).name == LOG_START_OFFSETS
 
 
 def _is_there_now(log: TopicLog, lost: Missing) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from kafkaspec.log.continuity import gone
 from kafkaspec.log.listed import TopicLog
 from kafkaspec.options import did_you_mean
 from kafkaspec.shown import some_of
@@ -99,12 +100,11 @@ def _of(log: TopicLog, value: int | dict[tuple[str, int], int] | None) -> int | 
 
 def available(log: TopicLog, span: OffsetSpan, options: ReadOptions) -> OffsetSpan:
     """Return the part of a span that still exists; report it if that is not all."""
-    first = log.first_offset
-    if span.start is None or span.start >= first:
+    text = "" if span.start is None else gone(log, span.start)
+    if not text:
         return span
-    text = f"offsets {span.start}..{first - 1} of {log} are gone: the log begins at {first}"
     report_loss(text, options)
-    return replace(span, start=first)
+    return replace(span, start=log.first_offset)
 
 
 def report_loss(text: str, options: ReadOptions) -> None:

@@ -1,0 +1,343 @@
+"""Find what is new in logs, and divide it into increments by what a lake has read of them.
+
+Whether a log is still the one that was read, and what it has lost, is decided where the stream
+source of Spark asks too: ``kafkaspec.log.continuity`` and ``kafkaspec.log.missing``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kafkaspec.errors import KafkaSpecError, Reason, unreadable
+from kafkaspec.io.remote import address
+from kafkaspec.lake.schema import PROGRESS_SCHEMA
+from kafkaspec.log.continuity import EpochFiles, Reached, continued, gone, last_sound
+from kafkaspec.log.listed import SegmentFile, TopicLog, delivers_all, missing_in
+from kafkaspec.log.segment import Segment
+from kafkaspec.policy import OnLoss
+from kafkaspec.results import OffsetRange
+from kafkaspec.shown import some_of
+from kafkaspec.tiered.mount import is_mounted
+
+LakePlace = tuple[str, int]
+"""A topic-partition."""
+
+_STATE: Final = ("generation", "next_offset", "leader_epoch", "topic_id", "file", "size")
+
+
+class LakeLossError(KafkaSpecError):
+    """A log does not go on where the lake has read to; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class LakeState:
+    """The part of a partition that a lake has: its last row of ``progress``."""
+
+    generation: int
+    next_offset: int
+    leader_epoch: int
+    topic_id: str | None
+    file: str | None
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewSegment:
+    """A segment, or the part of one, that no increment has read.
+
+    Attributes:
+        topic_id: as Kafka shows it.
+        generation: of the log, see ``kafkaspec.lake.schema``.
+        start: byte offset at which to begin to read ...
+        end: ... and to end; None for the end of the file.
+        start_offset: the first offset to take; None for all.
+        size: bytes to read.
+        next_offset: the offset after it, as far as it is known.
+        lost: number of offsets that are lost before its end.
+    """
+
+    path: str
+    topic: str
+    topic_id: str | None
+    partition: int
+    generation: int
+    start: int
+    end: int | None
+    start_offset: int | None
+    size: int
+    next_offset: int | None
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LakeLoss:
+    """Something that a lake will never get, or a log that is not the one that was read.
+
+    Attributes:
+        offsets: those that are lost; None if none is known to be.
+    """
+
+    topic: str
+    partition: int
+    message: str
+    offsets: OffsetRange | None = None
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Increment:
+    """The part of what is new that goes into the tables by one commit.
+
+    Attributes:
+        segments: in the order of their offsets, partition by partition.
+        losses: what is lost in it.
+        left: number of further segments that can be read now.
+        active: bytes of segments to which a broker may still write, left out.
+    """
+
+    segments: tuple[NewSegment, ...] = ()
+    losses: tuple[LakeLoss, ...] = ()
+    left: int = 0
+    active: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes to read."""
+        return sum(item.size for item in self.segments)
+
+
+def states_of(progress: Iterable[pa.RecordBatch]) -> dict[LakePlace, LakeState]:
+    """Return the state of each partition by the rows of ``progress``."""
+    names = ["topic", "partition", "epoch", *_STATE]
+    schema = pa.schema([PROGRESS_SCHEMA.field(name) for name in names])
+    table = pa.Table.from_batches((batch.select(names) for batch in progress), schema)
+    options = pc.ScalarAggregateOptions(skip_nulls=False)
+    last = table.sort_by("epoch").group_by(names[:2], use_threads=False)
+    rows = last.aggregate([(name, "last", options) for name in _STATE])
+    return {
+        (row["topic"], row["partition"]): LakeState(*(row[f"{name}_last"] for name in _STATE))
+        for row in rows.to_pylist()
+    }
+
+
+def by_place(logs: Iterable[TopicLog]) -> dict[LakePlace, TopicLog]:
+    """Return logs by topic and partition.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: one has neither, or two are of one topic-partition.
+    """
+    found: dict[LakePlace, TopicLog] = {}
+    for log in logs:
+        if log.topic is None or log.partition is None:
+            detail = "a lake has rows by topic and partition: name directories of partitions"
+            raise unreadable(str(log.directory), detail)
+        other = found.setdefault((log.topic, log.partition), log)
+        if other is not log:
+            detail = f"{log} is in {other.directory} too; name one of them"
+            raise unreadable(str(log.directory), detail)
+    return found
+
+
+def plan_increment(
+    logs: Iterable[TopicLog],
+    states: Mapping[LakePlace, LakeState],
+    *,
+    on_loss: OnLoss = "stop",
+    active: bool = False,
+    most: int | None = None,
+    until: Mapping[LakePlace, int] | None = None,
+) -> Increment:
+    """Return the next increment of logs.
+
+    Args:
+        logs: as they were listed now, from their first segments.
+        states: what the lake has.
+        on_loss: whether a loss ends the job, or is counted.
+        active: whether segments to which a broker may still write are read too, up to their last
+            sound batches.
+        most: number of segments.
+        until: offsets that are the first not to read, by topic-partition: others are not read.
+
+    Raises:
+        LakeLossError: ``changed``: something is lost, and ``on_loss`` is ``stop``.
+        KafkaSpecError: ``unreadable``.
+    """
+    segments: list[NewSegment] = []
+    losses: list[LakeLoss] = []
+    left = closed = 0
+    epochs = EpochFiles()
+    for place, log in sorted(by_place(logs).items()):
+        if until is not None and place not in until:
+            continue
+        news = _News(log, states.get(place), epochs)
+        unread = news.unread(active=active or until is not None)
+        closed += news.active
+        if until is not None:
+            unread = [item for item in unread if (item.base_offset or 0) < until[place]]
+        room = len(unread) if most is None else most - len(segments)
+        left += len(unread[room:])
+        segments += news.segments(unread[:room], None if until is None else until[place])
+        losses += news.losses
+    if losses and on_loss == "stop":
+        detail = f"{some_of([str(item) for item in losses])}. Nothing was written for it;"
+        detail += " --on-loss continue goes on with what is there"
+        raise LakeLossError(detail, reason=Reason.CHANGED)
+    return Increment(tuple(segments), tuple(losses), left, closed)
+
+
+class _News:
+    """The part of a log that a lake does not have.
+
+    Attributes:
+        begin: the first offset that it does not have; None for all.
+        generation: of the log.
+        losses: what is lost, as far as it was looked at.
+        active: bytes of a segment to which a broker may still write, unless that was asked for.
+    """
+
+    def __init__(self, log: TopicLog, state: LakeState | None, epochs: EpochFiles) -> None:
+        self.log = log
+        self.begin = None if state is None else state.next_offset
+        self.generation = 0 if state is None else state.generation
+        self.losses: list[LakeLoss] = []
+        self.active = 0
+        self._state = state
+        for item in log.segments:
+            if item.base_offset is None:
+                raise unreadable(str(item.path), "a segment of a lake has its offset in its name")
+        if state is not None and log.segments and not self._is_as_it_was(state):
+            read = Reached(state.next_offset, state.leader_epoch, state.topic_id)
+            end = self._end(log.segments[-1], state)
+            found = continued(log, read, end, epochs)
+            if found.broken:
+                self._loses(found.broken)
+                self.begin, self._state = found.offset, None
+                self.generation += 1
+
+    def _is_as_it_was(self, state: LakeState) -> bool:
+        """Return whether the last segment is the one that was read, or begins where that ends."""
+        last = self.log.segments[-1]
+        if last.path.name == state.file:
+            return last.size == state.size
+        return last.base_offset == state.next_offset
+
+    def _end(self, last: SegmentFile, state: LakeState) -> int:
+        """Return an offset that the log reaches, the last one if it may be below what was read."""
+        base = last.base_offset or 0
+        return base if base > state.next_offset else max(base, _sound_end(last, state)[1])
+
+    def unread(self, *, active: bool) -> list[SegmentFile]:
+        """Return the segments with offsets that the lake does not have."""
+        found: list[SegmentFile] = []
+        for item in self.log.segments:
+            following = self._following(item)
+            if following is not None:
+                if self.begin is None or following > self.begin:
+                    found.append(item)
+            elif is_mounted(item.path) or active:
+                if self._grew(item):
+                    found.append(item)
+            else:
+                self.active += item.size - self._start(item)
+        return found
+
+    def _following(self, item: SegmentFile) -> int | None:
+        """Return the offset at which the next segment of the directory begins; None for none."""
+        bases, base = self.log.opened.base_offsets, item.base_offset or 0
+        at = bisect_right(bases, base)
+        return bases[at] if at < len(bases) else None
+
+    def _grew(self, item: SegmentFile) -> bool:
+        """Return whether the last segment has more than the lake."""
+        if self.begin is None or (item.base_offset or 0) >= self.begin:
+            return item.size > 0
+        state = self._state
+        if state is not None and item.path.name == state.file:
+            return item.size > state.size
+        return _sound_end(item, state)[1] > self.begin
+
+    def segments(self, items: Sequence[SegmentFile], until: int | None) -> list[NewSegment]:
+        """Return what is to be read of segments, and find what is lost up to there."""
+        made: list[NewSegment] = []
+        for item in items:
+            start, following, stop = self._start(item), self._following(item), None
+            if (following is None and not is_mounted(item.path)) or (
+                until is not None and following is not None and until < following
+            ):
+                stop, following = _sound_end(item, self._state, until)
+            if stop is not None and stop <= start:
+                continue
+            size = (item.size if stop is None else stop) - start
+            first = self.begin if self.begin and (item.base_offset or 0) < self.begin else None
+            made.append(
+                NewSegment(
+                    address(item.path), *self._names, self.generation, start, stop, first, size,
+                    following,
+                )
+            )  # fmt: skip
+        if made:
+            self._look_for_losses(items[0], made[-1].next_offset)
+        lost = sum((loss.offsets and loss.offsets.size) or 0 for loss in self.losses)
+        return made[:-1] + [replace(item, lost=lost) for item in made[-1:]]
+
+    @property
+    def _names(self) -> tuple[str, str | None, int]:
+        return self.log.topic or "", self.log.topic_id, self.log.partition or 0
+
+    def _look_for_losses(self, first: SegmentFile, end: int | None) -> None:
+        low = first.base_offset or 0
+        if self.begin is not None:
+            text = gone(self.log, self.begin)
+            if text:
+                self._loses(text, OffsetRange(self.begin, self.log.first_offset))
+            low = max(low, self.begin)
+        for item in missing_in(self.log, low, end, log_start=False):
+            if item.is_loss and not delivers_all(item):
+                self._loses(str(item), item.lost)
+
+    def _loses(self, text: str, offsets: OffsetRange | None = None) -> None:
+        topic, _, partition = self._names
+        self.losses.append(LakeLoss(topic, partition, text, offsets))
+
+    def _start(self, item: SegmentFile) -> int:
+        """Return the byte offset at which what is new begins, as far as that is sure."""
+        state = self._state
+        if state is None or item.path.name != state.file or item.size < state.size:
+            return 0
+        if item.size == state.size:
+            return state.size
+        try:
+            with Segment(item.path, mapped=False) as segment:
+                batch = next(segment.batches(state.size), None)
+                # Compaction writes other bytes under the same name.
+                same = batch is None or batch.base_offset >= state.next_offset
+                return state.size if same else 0
+        except KafkaSpecError:
+            return 0  # the task finds the batch by its offset
+
+
+def _sound_end(
+    item: SegmentFile, state: LakeState | None, until: int | None = None
+) -> tuple[int, int]:
+    """Return the byte and the offset after the last sound batch, or after one that is wanted."""
+    base = item.base_offset or 0
+    with Segment(item.path, mapped=False) as segment:
+        if until is not None:
+            batch = next(segment.batches(start_offset=until), None)
+            if batch is not None:
+                if batch.base_offset >= until:
+                    return batch.position, until
+                return batch.end, batch.last_offset + 1
+        begin = 0
+        if state is not None and state.file == item.path.name and state.size <= segment.size:
+            begin = state.size
+        found = last_sound(segment, begin) or (last_sound(segment, 0) if begin else None)
+    return (0, base) if found is None else (found.stop, found.end)
