@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from kafkaspec.broker.actions import BrokerAction
 from kafkaspec.errors import Reason
@@ -177,6 +177,14 @@ class FindingReason(StrEnum):
     """Two codecs read the same bytes differently: a defect of this program."""
     MORE = "more"
     """Further findings of the same reason, only counted."""
+
+
+TAIL_REASONS: Final = {
+    "torn": FindingReason.TORN_TAIL,
+    "zeros": FindingReason.ZERO_TAIL,
+    "short": FindingReason.SHORT_TAIL,
+}
+"""The reasons for what ends a log, by the words of ``kafkaspec.log.entries.Tail``."""
 
 
 class Area(StrEnum):

@@ -23,7 +23,7 @@ from kafkaspec.analysis.consequences import NOT_LOADED
 from kafkaspec.analysis.files import kind_of
 from kafkaspec.analysis.findings import Area, BrokerAction, Finding, Place, Severity
 from kafkaspec.analysis.parts import WHOLE, BatchSpan, Elsewhere, PartSurvey, nowhere
-from kafkaspec.analysis.reasons import Consequence
+from kafkaspec.analysis.reasons import TAIL_REASONS, Consequence
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.regular import PART_BYTES, HeaderRow, RegularPart, RegularReader
 from kafkaspec.analysis.remembered import Memory
@@ -540,7 +540,7 @@ class SegmentVerifier:
 
     def _tail(self, segment: Segment) -> Iterator[Finding]:
         tail = segment.tail
-        reason = None if tail is None else _TAILS.get(tail.reason)
+        reason = None if tail is None else TAIL_REASONS.get(tail.reason)
         if tail is None or reason is None:  # the entry at which the log breaks off was reported
             return
         text = str(tail) if self._is_last else f"{tail}, and later segments follow"
@@ -548,7 +548,5 @@ class SegmentVerifier:
         yield self._place.found(severity, reason, text, tail.position)
 
 
-_TAILS = {"torn": R.TORN_TAIL, "zeros": R.ZERO_TAIL, "short": R.SHORT_TAIL}
-"""The reasons for what ends a log."""
 _HIDING = frozenset({"torn", "corrupt"})
 """Ends of a log that may hide batches: entries of indexes that point there are not compared."""

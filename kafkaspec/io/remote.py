@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from threading import Lock
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import IO, Any, Final, Protocol, TypeVar, cast
 
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.io.window import Reading
@@ -132,6 +133,20 @@ class FsspecFiles:
         pinned = type(file).__module__.startswith("s3fs.") and bool(file.details.get("ETag"))
         return Opened(read, status if pinned else None, pinned)
 
+    def create(self, path: str) -> IO[bytes]:
+        """Open a file to write it, and make its directory where that is needed."""
+        self.files.makedirs(path.rpartition("/")[0], exist_ok=True)
+        return cast(IO[bytes], self.files.open(path, "wb"))
+
+    def discard(self, path: str, file: Any) -> None:
+        """Forget a file that was created and not closed, and remove what is there of it."""
+        with suppress(Exception):  # what is there already, if the file system has such a function
+            file.discard()
+        with suppress(AttributeError):  # of a buffer
+            file.closed = True  # otherwise it is sent when it is collected
+        with suppress(Exception):
+            self.files.rm_file(path)
+
     def _status(self, info: dict[str, Any]) -> Status:
         modified = None
         for name in ("mtime", "LastModified", "last_modified", "updated", "created"):
@@ -170,6 +185,16 @@ class ArrowFiles:
     def open(self, path: str) -> Opened:
         file = self.files.open_input_file(path)
         return Opened(lambda start, end: bytes(file.read_at(end - start, start)))
+
+    def create(self, path: str) -> IO[bytes]:
+        """See ``FsspecFiles``."""
+        self.files.create_dir(path.rpartition("/")[0])
+        return cast(IO[bytes], self.files.open_output_stream(path))
+
+    def discard(self, path: str, file: IO[bytes]) -> None:
+        """See ``FsspecFiles``."""
+        file.close()
+        self.files.delete_file(path)
 
     def _status(self, info: Any) -> Status:
         modified = None if info.mtime_ns is None else info.mtime_ns // 1_000_000
@@ -256,6 +281,19 @@ class RemotePath:
         """Yield the paths in a directory."""
         for status in self._attempt(self._files.entries, self._path):
             yield RemotePath(self._files, self._root, status.path, status)
+
+    @contextmanager
+    def created(self) -> Iterator[IO[bytes]]:
+        """Write a file, which is there when the block ends, and not if it raises."""
+        if not isinstance(self._files, FsspecFiles | ArrowFiles):
+            raise unreadable(str(self), "nothing can be written there")
+        file = self._attempt(self._files.create, self._path)
+        try:
+            yield file
+        except BaseException:
+            self._files.discard(self._path, file)
+            raise
+        self._attempt(file.close)
 
     def reading(self) -> RemoteReading:
         """Open the file to read it in ranges."""

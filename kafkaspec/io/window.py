@@ -35,17 +35,18 @@ class Cursor(Protocol):
 
 
 class WholeCursor:
-    """A cursor over an input that is in memory."""
+    """A cursor over an input that is in memory, or over the part of one that is wanted."""
 
-    __slots__ = ("_buffer",)
+    __slots__ = ("_buffer", "_start")
 
-    def __init__(self, buffer: memoryview) -> None:
-        """Make a cursor over all bytes of the input."""
+    def __init__(self, buffer: memoryview, start: int = 0) -> None:
+        """Make a cursor over bytes; the first one has the position ``start`` in the input."""
         self._buffer = memoryview(buffer)  # its own view: the input may be closed meanwhile
+        self._start = start
 
     def at(self, position: int, size: int) -> tuple[memoryview, int]:
         """See ``Cursor.at``."""
-        return self._buffer, 0
+        return self._buffer, self._start
 
 
 class Reading(ABC):
@@ -130,6 +131,33 @@ class Reading(ABC):
                     offset=now,
                 )
             done += count
+
+
+class HeldReading(Reading):
+    """Bytes of an input that another pass holds, at the positions that they have in it."""
+
+    def __init__(self, name: str | None, buffer: memoryview, start: int) -> None:
+        """Hold bytes, the first of which has the position ``start``; the input ends with them."""
+        self.name = name or ""
+        self.size = start + len(buffer)
+        self.modified = None
+        self._buffer = buffer
+        self._start = start
+
+    def read_into(self, position: int, target: memoryview) -> int:
+        """See ``Reading.read_into``."""
+        found = self._buffer[position - self._start :][: len(target)]
+        target[: len(found)] = found
+        return len(found)
+
+    def cursor(
+        self, allocate: Allocate = bytearray, most: int = MOST_AHEAD, *, sparse: bool = False
+    ) -> Cursor:
+        """Return a cursor over the bytes, which are not read again."""
+        return WholeCursor(self._buffer, self._start)
+
+    def close(self) -> None:
+        """Release nothing: who read the bytes holds them."""
 
 
 class WindowCursor:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.batch import NONE
-from kafkaspec.log.damage import entry_end
+from kafkaspec.log.entries import entry_end
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.listed import SegmentFile, TopicLog
 from kafkaspec.log.segment import Segment

@@ -8,8 +8,7 @@ from operator import le
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec.errors import KafkaSpecError, Reason
-from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
-from kafkaspec.log.entries import Entries
+from kafkaspec.log.entries import Entries, entry_end
 
 if TYPE_CHECKING:
     from kafkaspec.log.segment import Segment
@@ -96,12 +95,3 @@ def broken_entry(
             return start, offset, end
         start, offset = end, None
     return start, None, entry_end(segment, start)
-
-
-def entry_end(segment: Entries, position: int) -> int | None:
-    """Return the byte offset after an entry with any content; None if its size is broken."""
-    if segment.size - position <= HEADER_UP_TO_MAGIC:
-        return None
-    buffer, base = segment.cursor(sparse=True).at(position, HEADER_UP_TO_MAGIC)
-    size = message_size(buffer, position - base)
-    return position + FRAMING + size if size >= MINIMUM_MESSAGE else None

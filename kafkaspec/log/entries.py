@@ -22,6 +22,7 @@ from kafkaspec.files.segment_files import SegmentFiles
 from kafkaspec.io.local import Source, open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import MOST_AHEAD, Allocate, Cursor, Reading
+from kafkaspec.layout.framing import FRAMING, HEADER_UP_TO_MAGIC, MINIMUM_MESSAGE, message_size
 from kafkaspec.log.batch import Batch, Context
 from kafkaspec.log.formats import Format, FormatName, format_named, format_of
 from kafkaspec.model import Buffer
@@ -315,3 +316,12 @@ class Entries(SegmentFiles):
                 return False
             position += len(piece)
         return True
+
+
+def entry_end(segment: Entries, position: int) -> int | None:
+    """Return the byte offset after an entry with any content; None if its size is broken."""
+    if segment.size - position <= HEADER_UP_TO_MAGIC:
+        return None
+    buffer, base = segment.cursor(sparse=True).at(position, HEADER_UP_TO_MAGIC)
+    size = message_size(buffer, position - base)
+    return position + FRAMING + size if size >= MINIMUM_MESSAGE else None

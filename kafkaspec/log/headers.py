@@ -16,7 +16,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.io.window import Cursor
 from kafkaspec.layout.framing import LARGEST_HEADER
 from kafkaspec.log.batch import Batch
-from kafkaspec.log.entries import Entries
+from kafkaspec.log.entries import Entries, entry_end
 from kafkaspec.log.header_table import HeaderTable, of_batches, of_scan
 from kafkaspec.model import Buffer
 
@@ -170,18 +170,41 @@ def read_headers(segment: Entries, position: int = 0) -> Iterator[HeaderTable]:
     Raises:
         KafkaSpecError: an entry cannot be parsed; raised after the entries before it.
     """
+    for item in _read(segment, position, segment.entries):
+        assert not isinstance(item, KafkaSpecError)
+        yield item
+
+
+def readable_entries(segment: Entries, position: int = 0) -> Iterator[HeaderTable | KafkaSpecError]:
+    """Yield what ``read_headers`` does, and the error of each entry that cannot be read.
+
+    Raises:
+        KafkaSpecError: ``changed``, ``unreadable``.
+    """
+    yield from _read(segment, position, segment.scan)
+
+
+def _read(
+    segment: Entries, position: int, objects: Callable[[int], Iterable[Batch | KafkaSpecError]]
+) -> Iterator[HeaderTable | KafkaSpecError]:
     cursor = segment.cursor()
     position = max(position, segment.first)
     while position < segment.size:
         segment.check()
         table = _whole(segment, cursor, position, _WHOLE)
         if table is None:  # read some as objects, then try to scan again
-            batches = next(_grouped(segment.entries(position)), None)
-            if batches is None:
+            found = next(_grouped(objects(position)), None)
+            if found is None:
                 return
-            assert not isinstance(batches, KafkaSpecError)
-            buffer, start = cursor.at(position, batches[-1].end - position)
-            table = of_batches(segment, buffer, start, batches)
+            if isinstance(found, KafkaSpecError):
+                yield found
+                end = entry_end(segment, position)
+                if end is None:
+                    return
+                position = end
+                continue
+            buffer, start = cursor.at(position, found[-1].end - position)
+            table = of_batches(segment, buffer, start, found)
         yield table
         position = table.end
 

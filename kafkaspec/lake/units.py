@@ -1,0 +1,313 @@
+"""Write what one task of an increment writes: the rows of segments, as Parquet files.
+
+A segment is read once, in bounded memory. What cannot be read becomes rows of ``dead``, as readers
+leave it out: a batch with a sound size alone, everything from one without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from kafkaspec.analysis.reasons import TAIL_REASONS
+from kafkaspec.arrow.arrays import choose
+from kafkaspec.arrow.record_batches import record_batches
+from kafkaspec.arrow.schema import Request
+from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.io.local import open_source
+from kafkaspec.io.remote import as_path
+from kafkaspec.io.window import HeldReading, Reading
+from kafkaspec.lake.manifest import LakeFile, Mark
+from kafkaspec.lake.parquet import LakeWriter
+from kafkaspec.lake.rows import (
+    COLUMNS,
+    CONTROL,
+    PLACE,
+    BatchRows,
+    Constants,
+    dead_rows,
+    payloads,
+    raw_rows,
+)
+from kafkaspec.lake.schema import BATCHES, DEAD, FOLDERS, RAW
+from kafkaspec.log.damage import broken_entry
+from kafkaspec.log.entries import entry_end
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import divided, readable_entries
+from kafkaspec.log.segment import Segment
+from kafkaspec.options import checked
+from kafkaspec.policy import RaiseOrSkip
+from kafkaspec.shown import without_credentials
+
+KAFKA_BYTES: Final = 2 << 20
+"""Bytes of a segment whose rows are made at a time, unless one batch has more."""
+DEAD_BYTES: Final = 16 << 20
+"""Most bytes of a row of ``dead``: a larger range has several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeUnit:
+    """A segment, or a range of its bytes, that a task reads.
+
+    Attributes:
+        path: path or URL of the segment.
+        topic: name of the topic.
+        topic_id: its id; None before Kafka 2.8.
+        partition: number of the partition.
+        generation: see ``kafkaspec.lake.schema``.
+        start: position of the first entry.
+        end: position after the last byte; None for the end of the file.
+        start_offset: entries that end below it are left out.
+        grows: whether the segment is the active one: bytes at its end may become an entry.
+    """
+
+    path: str
+    topic: str
+    partition: int
+    topic_id: str | None = None
+    generation: int = 0
+    start: int = 0
+    end: int | None = None
+    start_offset: int | None = None
+    grows: bool = False
+
+
+@checked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LakeSettings:
+    """Settings that all tasks of an increment have in common.
+
+    Attributes:
+        place: directory or URL of the lake.
+        exact: whether ``batches`` keeps the bytes of entries that rows do not give again.
+        file_size: bytes after which a file ends.
+        on_error: ``skip``: what cannot be read becomes rows of ``dead``. ``raise``: it is an error.
+    """
+
+    place: str
+    exact: bool = False
+    file_size: int = 512 << 20
+    on_error: RaiseOrSkip = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """The result of a unit.
+
+    Attributes:
+        files: the files that were complete with it; the last unit of a task has most of them.
+        progress: its row of ``progress``, without the epoch.
+    """
+
+    files: tuple[LakeFile, ...]
+    progress: Mapping[str, Any]
+
+
+def write_units(units: Sequence[LakeUnit], settings: LakeSettings, mark: Mark) -> list[UnitResult]:
+    """Write the rows of units: what one attempt of a task does.
+
+    Args:
+        units: the segments or ranges, those of a partition in the order of their offsets.
+        settings: those of the increment.
+        mark: the increment and the run.
+
+    Raises:
+        KafkaSpecError: a file cannot be read or written, or is damaged and ``raise``; no file of
+            this attempt is complete then that a result names.
+    """
+    writer = LakeWriter(settings.place, mark, settings.file_size)
+    found: list[Mapping[str, Any]] = []
+    try:
+        for unit in units:
+            found.append(_Unit(unit, settings, mark, writer).write())
+        files = writer.finish()
+    except BaseException:
+        writer.abort()
+        raise
+    made = [UnitResult((), progress) for progress in found]
+    if made:
+        made[-1] = UnitResult(files, made[-1].progress)
+    return made
+
+
+def _opened(unit: LakeUnit) -> Reading:
+    """Open the file of a unit up to its end: what was appended since it was planned is ignored."""
+    file = open_source(as_path(unit.path), mapped=False)
+    assert isinstance(file, Reading)
+    if unit.end is not None:
+        size, file.size = file.size, unit.end
+        if size < unit.end:
+            file.close()
+            detail = f"it had {unit.end} bytes or more when it was planned and has {size} now"
+            raise make_error(Reason.CHANGED, detail, file=file.name, offset=size)
+    return file
+
+
+class _Unit:
+    """The rows of one unit, on their way to the files."""
+
+    def __init__(
+        self, unit: LakeUnit, settings: LakeSettings, mark: Mark, writer: LakeWriter
+    ) -> None:
+        self._unit = unit
+        self._settings = settings
+        self._writer = writer
+        self._file = PurePath(without_credentials(unit.path)).name
+        place = {
+            "topic": unit.topic,
+            "topic_id": unit.topic_id,
+            "partition": unit.partition,
+            "generation": unit.generation,
+        }
+        self._progress: dict[str, Any] = {
+            **place,
+            "next_offset": unit.start_offset,
+            "leader_epoch": -1,
+            "file": self._file,
+            "size": unit.start,
+            "batches": 0,
+            "rows": 0,
+            "dead": 0,
+            "lost": 0,
+        }
+        self._constants = Constants({**place, "epoch": mark.epoch, "file": self._file})
+        self._errors: list[KafkaSpecError] = []
+        self._request = Request(
+            COLUMNS,
+            layout="binary",
+            include_control=True,
+            max_bytes=KAFKA_BYTES,
+            on_error="raise" if settings.on_error == "raise" else self._errors.append,
+        )
+
+    def write(self) -> Mapping[str, Any]:
+        """Write all rows, and return the row of progress."""
+        with closing(_opened(self._unit)) as file:
+            segment = Segment(file)
+            position = max(self._unit.start, segment.first)
+            for item in readable_entries(segment, position):
+                if isinstance(item, KafkaSpecError):
+                    if self._settings.on_error == "raise":
+                        raise item
+                    end = entry_end(segment, position)
+                    end = segment.size if end is None else min(end, segment.size)
+                    self._damaged(segment, position, end, item.reason, item.detail)
+                    position = end
+                else:
+                    self._table(segment, item)
+                    position = item.end
+            self._tail(segment, position)
+        return self._progress
+
+    def _tail(self, segment: Segment, position: int) -> None:
+        tail = segment.tail
+        if tail is not None and position < segment.size and not self._unit.grows:
+            reason = TAIL_REASONS.get(tail.reason, tail.reason)
+            self._damaged(segment, position, segment.size, reason, str(tail))
+            position = segment.size
+        self._progress["size"] = position
+
+    def _table(self, segment: Segment, table: HeaderTable) -> None:
+        """Write the rows of entries."""
+        headers = BatchRows(table)
+        progress = self._progress
+        low = self._unit.start_offset
+        held = HeldReading(segment.name, table.buffer, table.start)
+        window = Segment(held, codec=segment.codec, base_offset=segment.base_offset)
+        for start, end in divided(table, KAFKA_BYTES):
+            first, last = np.searchsorted(headers.positions, (start, end)).tolist()
+            if low is not None:
+                first += int(np.count_nonzero(headers.last_offsets[first:last] < low))
+                start = int(headers.positions[first]) if first < last else end
+            if first < last:
+                self._range(window, table, headers, first, last)
+        progress["next_offset"] = max(progress["next_offset"] or 0, table.next_offset)
+        progress["leader_epoch"] = int(headers.leader_epochs[-1])
+
+    def _range(
+        self, window: Segment, table: HeaderTable, headers: BatchRows, first: int, last: int
+    ) -> None:
+        count = last - first
+        positions = headers.positions[first:last]
+        records = np.zeros(count, np.int64)
+        firsts = np.array(headers.last_offsets[first:last])
+        controls: dict[int, str] = {}
+        end = int(positions[-1] + headers.sizes[last - 1])
+        request = replace(self._request, start_position=int(positions[0]), end_position=end)
+        for batch in record_batches(window, request):
+            places = np.asarray(batch.column(PLACE))
+            numbers = np.searchsorted(positions, places)
+            records += np.bincount(numbers, minlength=count)
+            np.minimum.at(firsts, numbers, np.asarray(batch.column("batch_base_offset")))
+            marked = batch.column(CONTROL)
+            if marked.null_count < len(marked):
+                for row in np.flatnonzero(np.asarray(marked.is_valid())).tolist():
+                    controls.setdefault(int(numbers[row]), marked[row].as_py())
+                batch = choose(batch, marked.is_null())
+            self._records(batch)
+        broken = self._broken(window, int(positions[0]))
+        for place, error in broken.items():
+            number = int(np.searchsorted(positions, place))
+            stop = place + int(headers.sizes[first + number])
+            self._damaged(window, place, stop, error.reason, error.detail, int(firsts[number]))
+        chosen = np.flatnonzero(~np.isin(positions, list(broken)))
+        wanted = headers.control[first:last] | (records == 0)
+        kinds: list[str | None] = [controls.get(number) for number in range(count)]
+        others = {
+            "base_offset": pa.array(headers.base_offsets(first, last, firsts)[chosen]),
+            "records": pa.array(records[chosen]),
+            "control_type": pa.array(kinds, pa.string()).take(pa.array(chosen)),
+            "exact": pa.nulls(len(chosen), pa.bool_()),
+            "payload": payloads(table, first, last, wanted).take(pa.array(chosen)),
+        }
+        self._writer.write(
+            BATCHES, FOLDERS[BATCHES], headers.rows(chosen + first, others, self._constants)
+        )
+        self._progress["batches"] += len(chosen)
+
+    def _records(self, batch: pa.RecordBatch) -> None:
+        if batch.num_rows:
+            self._writer.write(RAW, FOLDERS[RAW], raw_rows(batch, self._constants))
+            self._progress["rows"] += batch.num_rows
+
+    def _broken(self, window: Segment, position: int) -> dict[int, KafkaSpecError]:
+        """Return the errors of the entries that were read last, by their positions."""
+        found: dict[int, KafkaSpecError] = {}
+        for error in self._errors:
+            place, _, after = broken_entry(window, position, error)
+            assert place is not None
+            found[place] = error
+            position = place if after is None else after
+        self._errors.clear()
+        return found
+
+    def _damaged(
+        self,
+        segment: Segment,
+        start: int,
+        end: int,
+        reason: str,
+        detail: str,
+        offset: int | None = None,
+    ) -> None:
+        """Write the bytes of a damaged range."""
+        cursor = segment.cursor(most=DEAD_BYTES)
+        for position in range(start, end, DEAD_BYTES):
+            size = min(DEAD_BYTES, end - position)
+            buffer, base = cursor.at(position, size)
+            data = bytes(buffer[position - base :][:size])
+            row = {
+                "offset": offset,
+                "position": position,
+                "reason": str(reason),
+                "detail": detail,
+                "payload": data,
+            }
+            self._writer.write(DEAD, FOLDERS[DEAD], dead_rows([row], self._constants))
+        self._progress["dead"] += 1
