@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from time import time
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
+from kafkaspec.errors import unreadable
 from kafkaspec.lake.base import ATTEMPTS, EPOCH, RUN, Lake, LakeCondition, LakeTable
+from kafkaspec.lake.evolution import evolved
 from kafkaspec.lake.manifest import RUN_DIGITS, LakeFile, Mark
+from kafkaspec.lake.shapes import plain_rows, plain_schema
 
 _LOG: Final = "_delta_log"
 _THREADS: Final = 16
+_BOUNDED: Final = frozenset(
+    {"partition", "generation", "epoch", "offset", "timestamp", "base_offset"}
+)
+"""Columns by whose bounds readers skip files."""
 
 
 class DeltaLake(Lake):
@@ -49,7 +58,7 @@ class DeltaLakeTable(LakeTable):
     def schema(self) -> pa.Schema | None:
         """See ``LakeTable.schema``."""
         table = self._open(without_files=True)
-        return None if table is None else pa.schema(table.schema().to_arrow())
+        return None if table is None else plain_schema(pa.schema(table.schema().to_arrow()))
 
     def append(
         self, files: Sequence[LakeFile], mark: Mark, schema: pa.Schema, folders: Sequence[str]
@@ -78,7 +87,18 @@ class DeltaLakeTable(LakeTable):
 
     def evolve(self, schema: pa.Schema) -> bool:
         """See ``LakeTable.evolve``."""
-        raise NotImplementedError
+        old = self.schema()
+        if old is None or evolved(self.place, old, schema, widen=False) == old:
+            return False
+        with self._store.failing(self.name):
+            write_deltalake(
+                self.place,
+                evolved(self.place, old, schema, widen=False).empty_table(),
+                mode="append",
+                schema_mode="merge",
+                storage_options=self._store.delta_options(),
+            )
+        return True
 
     def scan(
         self, columns: Sequence[str] | None = None, where: Sequence[LakeCondition] = ()
@@ -90,11 +110,25 @@ class DeltaLakeTable(LakeTable):
                 return pa.RecordBatchReader.from_batches(pa.schema([]), [])
             filters = pq.filters_to_expression([where]) if where else None
             dataset = table.to_pyarrow_dataset()
-            return dataset.scanner(columns=columns, filter=filters).to_reader()
+            names = None if columns is None else list(columns)
+            return plain_rows(dataset.scanner(names, filter=filters).to_reader(), columns)
 
     def files(self) -> list[LakeFile]:
         """See ``LakeTable.files``."""
-        raise NotImplementedError
+        with self._store.failing(self.name):
+            table = self._open()
+            if table is None:
+                return []
+            return [
+                LakeFile(
+                    self.name,
+                    f"{self.name}/{item['path']}",
+                    item["size_bytes"],
+                    item["num_records"],
+                    item["partition"] or {},
+                )
+                for item in pa.table(table.get_add_actions()).to_pylist()
+            ]
 
     def _open(self, *, without_files: bool = False) -> DeltaTable | None:
         with self._store.failing(self.name):
@@ -131,7 +165,7 @@ class DeltaLakeTable(LakeTable):
     def _actions(
         self, files: Sequence[LakeFile], folders: Sequence[str]
     ) -> list[AddAction | RemoveAction]:
-        now = int(datetime.now(UTC).timestamp() * 1000)
+        now = int(time() * 1000)
 
         def action(file: LakeFile) -> AddAction:
             return AddAction(
@@ -140,14 +174,49 @@ class DeltaLakeTable(LakeTable):
                 {name: _text(file.values.get(name)) for name in folders},
                 now,
                 True,
-                json.dumps({"numRecords": file.rows}),
+                json.dumps({"numRecords": file.rows, **self._bounds(file, folders)}),
             )
 
-        return [action(file) for file in files]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return list(pool.map(action, files))
+
+    def _bounds(self, file: LakeFile, folders: Sequence[str]) -> dict[str, dict[str, object]]:
+        """Return the bounds of a file's columns from its footer, by which readers skip it."""
+        place = self._store.within(file.path)
+        with self._store.failing(file.path):
+            found = pq.read_metadata(place, filesystem=self._store.filesystem)
+        if found.num_rows != file.rows:
+            what = f"it has {found.num_rows:,} rows, and the manifest says {file.rows:,}"
+            raise unreadable(self._store.url(file.path), what)
+        least: dict[str, object] = {}
+        most: dict[str, object] = {}
+        nulls: dict[str, object] = {}
+        groups = [found.row_group(number) for number in range(found.num_row_groups)]
+        for number in range(found.num_columns if groups else 0):
+            name = groups[0].column(number).path_in_schema
+            if name not in _BOUNDED or name in folders:
+                continue
+            columns = [group.column(number).statistics for group in groups]
+            if None in columns:
+                continue
+            nulls[name] = sum(column.null_count for column in columns)
+            bounds = [column for column in columns if column.has_min_max]
+            if bounds:
+                least[name] = _bound(min(column.min for column in bounds))
+                most[name] = _bound(max(column.max for column in bounds), up=True)
+        return {"minValues": least, "maxValues": most, "nullCount": nulls}
 
 
 def _text(value: object) -> str | None:
     return None if value is None else str(value)
+
+
+def _bound(value: object, *, up: bool = False) -> object:
+    """Return a bound as JSON: times in ms, as Delta says, and not above or below the value."""
+    if isinstance(value, datetime):
+        more = timedelta(microseconds=-value.microsecond % 1000 if up else 0)
+        return (value + more).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return value
 
 
 def _properties(mark: Mark) -> CommitProperties:

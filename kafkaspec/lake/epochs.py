@@ -107,12 +107,15 @@ def commit(lake: Lake, manifest: Manifest) -> list[str]:
     if PROGRESS not in files:
         place = lake.store.url(_path(manifest.mark))
         raise unreadable(place, f"the increment has no file of {PROGRESS}")
-    done = []
-    for name in sorted(files, key=_turn):
-        schema = SCHEMAS.get(name) or _schema(lake, files[name])
-        if lake.table(name).append(files[name], manifest.mark, schema, folders(name)):
-            done.append(name)
-    return done
+    schemas = {name: SCHEMAS.get(name) or _schema(lake, files[name]) for name in files}
+    for name, schema in schemas.items():
+        if name not in SCHEMAS:
+            lake.table(name).evolve(schema)  # before the first commit: it may be refused
+    return [
+        name
+        for name in sorted(files, key=_turn)
+        if lake.table(name).append(files[name], manifest.mark, schemas[name], folders(name))
+    ]
 
 
 def pending(lake: Lake) -> Manifest | None:

@@ -17,6 +17,22 @@ from kafkaspec.errors import KafkaSpecError, unreadable
 
 _SEPARATOR: Final = "://"
 _LOCAL: Final = "file"
+_S3: Final = ("s3://", "s3a://")
+_DELTA: Final = {
+    "endpoint": "AWS_ENDPOINT_URL",
+    "key": "AWS_ACCESS_KEY_ID",
+    "secret": "AWS_SECRET_ACCESS_KEY",
+    "token": "AWS_SESSION_TOKEN",
+    "region": "AWS_REGION",
+}
+_ICEBERG: Final = {
+    "endpoint": "s3.endpoint",
+    "key": "s3.access-key-id",
+    "secret": "s3.secret-access-key",
+    "token": "s3.session-token",
+    "region": "s3.region",
+}
+"""Names of the settings of S3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +92,11 @@ class Store:
         files, root = url_to_fs(self.place)
         return files, str(root).rstrip("/")
 
+    def make(self) -> None:
+        """Make the directory; a store of objects needs none."""
+        with self.failing():
+            self.filesystem.create_dir(self.within())
+
     def read(self, path: str) -> bytes:
         """Return the bytes of a file."""
         with self.failing(path), self.filesystem.open_input_stream(self.within(path)) as stream:
@@ -107,19 +128,19 @@ class Store:
 
     def exists(self, path: str = "") -> bool:
         """Return whether there is a file or directory."""
-        with self.failing(path):
+        with self._looking(path):
             info = self.filesystem.get_file_info(self.within(path))
             return bool(info.type != pafs.FileType.NotFound)
 
     def names(self, path: str = "") -> list[str]:
         """Return the names in a directory, none if it is not there."""
-        with self.failing(path):
+        with self._looking(path):
             selector = pafs.FileSelector(self.within(path), allow_not_found=True)
             return sorted(info.base_name for info in self.filesystem.get_file_info(selector))
 
     def files(self, path: str = "") -> list[StoredFile]:
         """Return all files below a directory, none if it is not there."""
-        with self.failing(path):
+        with self._looking(path):
             selector = pafs.FileSelector(self.within(path), allow_not_found=True, recursive=True)
             root = self.within()
             return [
@@ -131,6 +152,14 @@ class Store:
                 for info in self.filesystem.get_file_info(selector)
                 if info.type == pafs.FileType.File
             ]
+
+    @contextmanager
+    def _looking(self, path: str) -> Iterator[None]:
+        """Look at what is there now, and not at listings that fsspec kept."""
+        with self.failing(path):
+            if not self.local:
+                self._remote[0].invalidate_cache()
+            yield
 
     @contextmanager
     def failing(self, path: str = "") -> Iterator[None]:
@@ -145,4 +174,32 @@ class Store:
 
     def delta_options(self) -> dict[str, str]:
         """Return the settings of the store as deltalake takes them."""
-        return {}
+        found = self._s3()
+        options = {_DELTA[name]: value for name, value in found.items()}
+        if found.get("endpoint", "").startswith("http:"):
+            options["AWS_ALLOW_HTTP"] = "true"
+        return options
+
+    def iceberg_properties(self) -> dict[str, str]:
+        """Return the settings of the store as PyIceberg takes them."""
+        return {_ICEBERG[name]: value for name, value in self._s3().items()}
+
+    def _s3(self) -> dict[str, str]:
+        """Return what fsspec's settings and the environment say about S3, "" left out."""
+        if not self.place.startswith(_S3):
+            return {}
+        files, _ = self._remote
+        client, environment = getattr(files, "client_kwargs", None) or {}, os.environ.get
+        found = {
+            "endpoint": getattr(files, "endpoint_url", None)
+            or client.get("endpoint_url")
+            or environment("AWS_ENDPOINT_URL_S3")
+            or environment("AWS_ENDPOINT_URL"),
+            "key": getattr(files, "key", None) or client.get("aws_access_key_id"),
+            "secret": getattr(files, "secret", None) or client.get("aws_secret_access_key"),
+            "token": getattr(files, "token", None) or client.get("aws_session_token"),
+            "region": client.get("region_name")
+            or environment("AWS_REGION")
+            or environment("AWS_DEFAULT_REGION"),
+        }
+        return {name: str(value) for name, value in found.items() if value}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
+from typing import Final
 
 if not all(map(find_spec, ("pyarrow", "deltalake", "pyiceberg"))):
     raise ImportError("lakes need more libraries: pip install 'kafkaspec[lake]'")
@@ -11,8 +12,12 @@ if not all(map(find_spec, ("pyarrow", "deltalake", "pyiceberg"))):
 from kafkaspec.errors import unreadable
 from kafkaspec.lake.base import Lake
 from kafkaspec.lake.delta import DeltaLake
+from kafkaspec.lake.iceberg import IcebergLake
 from kafkaspec.lake.schema import PROGRESS
 from kafkaspec.lake.store import Store
+
+FORMATS: Final = {DeltaLake.to: "_delta_log", IcebergLake.to: "metadata"}
+"""Formats of a lake, with the directory that each table of one has."""
 
 
 def open_lake(
@@ -31,9 +36,22 @@ def open_lake(
         create: whether the lake may be new.
 
     Raises:
-        KafkaSpecError: ``unreadable``: there is no lake, or it has another format.
+        KafkaSpecError: ``unreadable``: no lake is there, or it has another format.
+        ValueError: the format is unknown, or has no catalogue.
     """
+    if to not in (None, *FORMATS):
+        raise ValueError(f"unknown format {to!r}; there are {', '.join(FORMATS)}")
     store = Store(place)
-    if not create and not store.exists(PROGRESS):
+    found = next((name for name, log in FORMATS.items() if store.exists(f"{PROGRESS}/{log}")), None)
+    if found is None and not create:
         raise unreadable(place, "no lake is there: it would have a table of progress")
+    if catalog and to is None and found is None:
+        to = IcebergLake.to
+    if found and to not in (None, found):
+        raise unreadable(place, f"its tables are {found}, not {to}")
+    to = found or to or DeltaLake.to
+    if to == IcebergLake.to:
+        return IcebergLake(store, catalog)
+    if catalog:
+        raise ValueError(f"a catalogue is for iceberg, and {place} is {to}")
     return DeltaLake(store)

@@ -1,0 +1,82 @@
+"""Columns of typed tables that change from one increment to the next.
+
+Columns are added, nullable, and stay when a schema drops them. Iceberg also widens types; Delta,
+as deltalake writes it, does not. All else is refused before anything is committed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow as pa
+from pyarrow import types
+
+from kafkaspec.errors import Reason, make_error
+
+
+def evolved(place: str, old: pa.Schema, new: pa.Schema, *, widen: bool) -> pa.Schema:
+    """Return the columns of a table after rows of a schema were added.
+
+    Args:
+        place: of the table, for the error.
+        old: columns of the table.
+        new: columns of the rows.
+        widen: whether the table's format widens types.
+
+    Raises:
+        KafkaSpecError: ``unencodable``: a column cannot have both types, or two names differ in
+            case alone.
+    """
+    merged = pa.schema(_merged(place, list(old), list(new), widen, ""))
+    counts = Counter(name.lower() for name in merged.names)
+    twice = sorted(name for name in merged.names if counts[name.lower()] > 1)
+    if twice:
+        raise _refused(place, f"names of columns differ in case alone: {', '.join(twice)}")
+    return merged
+
+
+def _merged(
+    place: str, old: list[pa.Field], new: list[pa.Field], widen: bool, path: str
+) -> list[pa.Field]:
+    known = {field.name: field for field in old}
+    given = {field.name: field for field in new}
+    kept = [
+        field.with_type(_type(place, field.type, given[name].type, widen, path + name))
+        if name in given
+        else field
+        for name, field in known.items()
+    ]
+    return kept + [field.with_nullable(True) for name, field in given.items() if name not in known]
+
+
+def _type(place: str, old: pa.DataType, new: pa.DataType, widen: bool, path: str) -> pa.DataType:
+    if old == new:
+        return old
+    if types.is_struct(old) and types.is_struct(new):
+        return pa.struct(_merged(place, list(old), list(new), widen, f"{path}."))
+    if types.is_list(old) and types.is_list(new):
+        return pa.list_(_type(place, old.value_type, new.value_type, widen, f"{path}[]"))
+    if types.is_map(old) and types.is_map(new) and old.key_type == new.key_type:
+        return pa.map_(old.key_type, _type(place, old.item_type, new.item_type, widen, path))
+    if widen and (_wider(old, new) or _wider(new, old)):
+        return new if _wider(old, new) else old
+    why = f"the column {path} has the type {old}, and rows have {new}"
+    if _wider(old, new) or _wider(new, old):
+        why += "; deltalake does not widen types of Delta tables"
+    raise _refused(place, why)
+
+
+def _wider(old: pa.DataType, new: pa.DataType) -> bool:
+    """Return whether both formats define the new type as a wider one of the old."""
+    if (old, new) in ((pa.int32(), pa.int64()), (pa.float32(), pa.float64())):
+        return True
+    return bool(
+        types.is_decimal(old)
+        and types.is_decimal(new)
+        and old.scale == new.scale
+        and old.precision < new.precision
+    )
+
+
+def _refused(place: str, why: str) -> Exception:
+    return make_error(Reason.UNENCODABLE, why, file=place)

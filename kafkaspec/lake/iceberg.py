@@ -1,0 +1,232 @@
+"""Tables of Iceberg, by PyIceberg: files that are there already are added in the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any, Final
+
+import pyarrow as pa
+from pyiceberg import expressions
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression
+from pyiceberg.table import Table, TableProperties
+from pyiceberg.types import DateType
+
+from kafkaspec.errors import unreadable
+from kafkaspec.lake.base import ATTEMPTS, EPOCH, RUN, Lake, LakeCondition, LakeTable
+from kafkaspec.lake.evolution import evolved
+from kafkaspec.lake.manifest import LakeFile, Mark
+from kafkaspec.lake.shapes import plain_rows, plain_schema
+from kafkaspec.lake.store import Store
+
+_NAMESPACE: Final = "kafka"
+_CATALOG: Final = "catalog.db"
+"""The catalogue of a local lake, in SQLite."""
+_FENCE: Final = {TableProperties.COMMIT_NUM_RETRIES: "0"}
+"""A second try would commit on top of the run that won, since appends do not conflict."""
+_PROPERTIES: Final = {
+    **_FENCE,
+    TableProperties.MANIFEST_MERGE_ENABLED: "true",
+    TableProperties.METADATA_DELETE_AFTER_COMMIT_ENABLED: "true",
+}
+_OPERATORS: Final = {
+    "=": expressions.EqualTo,
+    "!=": expressions.NotEqualTo,
+    "<": expressions.LessThan,
+    "<=": expressions.LessThanOrEqual,
+    ">": expressions.GreaterThan,
+    ">=": expressions.GreaterThanOrEqual,
+    "in": expressions.In,
+}
+
+
+class IcebergLake(Lake):
+    """Tables of Iceberg in one place, and in one namespace of a catalogue."""
+
+    to = "iceberg"
+
+    def __init__(self, store: Store, catalog: Mapping[str, str] | None = None) -> None:
+        """Open the catalogue.
+
+        Args:
+            store: the files.
+            catalog: properties of PyIceberg's catalogue, and ``namespace`` and ``name``.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        super().__init__(store)
+        properties = dict(catalog or {})
+        self.namespace = properties.pop("namespace", _NAMESPACE)
+        name = properties.pop("name", None)
+        if not properties and name is None:
+            if not store.local:
+                what = "an Iceberg lake in a store needs a catalogue, such as --catalog uri=URL"
+                raise unreadable(self.place, what)
+            properties = {"type": "sql", "uri": f"sqlite:///{store.within(_CATALOG)}"}
+        if store.local:
+            store.make()
+        with store.failing():
+            self.catalog: Catalog = load_catalog(
+                name or "kafkaspec", **{**store.iceberg_properties(), **properties}
+            )
+
+    def table(self, name: str) -> LakeTable:
+        """See ``Lake.table``."""
+        return IcebergLakeTable(self, name)
+
+    def tables(self) -> list[str]:
+        """See ``Lake.tables``."""
+        with self.store.failing():
+            if not self.catalog.namespace_exists(self.namespace):
+                return []
+            return sorted(found[-1] for found in self.catalog.list_tables(self.namespace))
+
+
+class IcebergLakeTable(LakeTable):
+    """A table of Iceberg."""
+
+    def __init__(self, lake: IcebergLake, name: str) -> None:
+        """Look at nothing yet."""
+        super().__init__(lake.store, name)
+        self._lake = lake
+        self._identifier = (lake.namespace, name)
+
+    def mark(self) -> Mark | None:
+        """See ``LakeTable.mark``."""
+        table = self._open()
+        return None if table is None else self._mark(table)
+
+    def schema(self) -> pa.Schema | None:
+        """See ``LakeTable.schema``."""
+        table = self._open()
+        return None if table is None else plain_schema(table.schema().as_arrow())
+
+    def append(
+        self, files: Sequence[LakeFile], mark: Mark, schema: pa.Schema, folders: Sequence[str]
+    ) -> bool:
+        """See ``LakeTable.append``."""
+        paths = [self._url(file.path) for file in files]
+        with self._store.failing(self.name):
+            for attempt in range(ATTEMPTS):
+                table = self._open() or self._create(schema, folders)
+                # In the handle that commits: a commit after this look at it fails.
+                if self._has(self._mark(table), mark):
+                    return False
+                try:
+                    self._commit(table, paths, mark)
+                    return True
+                except CommitFailedException:
+                    if attempt == ATTEMPTS - 1:
+                        raise
+        return False
+
+    def _commit(self, table: Table, paths: list[str], mark: Mark) -> None:
+        properties = {EPOCH: str(mark.epoch), RUN: mark.run}
+        if any(table.properties.get(name) != value for name, value in _FENCE.items()):
+            with table.transaction() as transaction:
+                transaction.set_properties(_FENCE)
+        with table.transaction() as transaction:
+            transaction.set_properties(properties)  # they stay when the snapshot expires
+            transaction.add_files(
+                paths, snapshot_properties=properties, check_duplicate_files=False
+            )
+
+    def evolve(self, schema: pa.Schema) -> bool:
+        """See ``LakeTable.evolve``."""
+        old = self.schema()
+        if old is None or evolved(self.place, old, schema, widen=True) == old:
+            return False
+        with self._store.failing(self.name):
+            table = self._lake.catalog.load_table(self._identifier)
+            with table.update_schema() as update:
+                update.union_by_name(evolved(self.place, old, schema, widen=True))
+        return True
+
+    def scan(
+        self, columns: Sequence[str] | None = None, where: Sequence[LakeCondition] = ()
+    ) -> pa.RecordBatchReader:
+        """See ``LakeTable.scan``."""
+        with self._store.failing(self.name):
+            table = self._open()
+            if table is None:
+                return pa.RecordBatchReader.from_batches(pa.schema([]), [])
+            chosen = ("*",) if columns is None else tuple(columns)
+            rows = table.scan(_expression(where), chosen).to_arrow_batch_reader()
+            return plain_rows(rows, columns)
+
+    def files(self) -> list[LakeFile]:
+        """See ``LakeTable.files``."""
+        with self._store.failing(self.name):
+            table = self._open()
+            if table is None:
+                return []
+            return [self._file(table, task.file) for task in table.scan().plan_files()]
+
+    def _file(self, table: Table, file: Any) -> LakeFile:
+        spec, schema = table.specs()[file.spec_id], table.schema()
+        values: dict[str, object] = {}
+        for number, field in enumerate(spec.fields):
+            value = file.partition[number]
+            if value is not None and isinstance(schema.find_type(field.source_id), DateType):
+                value = date(1970, 1, 1) + timedelta(days=value)
+            values[field.name] = value
+        path = str(file.file_path).removeprefix(self._url(""))
+        return LakeFile(self.name, path, file.file_size_in_bytes, file.record_count, values)
+
+    def _url(self, path: str) -> str:
+        """Return the location of a path, as the tables name it."""
+        if not self._store.local or set("#?%") & set(self._store.place):
+            return self._store.url() + "/" + path
+        return f"file://{self._store.url()}/{path}"
+
+    def _open(self) -> Table | None:
+        with self._store.failing(self.name):
+            try:
+                return self._lake.catalog.load_table(self._identifier)
+            except NoSuchTableError:
+                return None
+
+    def _create(self, schema: pa.Schema, folders: Sequence[str]) -> Table:
+        catalog = self._lake.catalog
+        catalog.create_namespace_if_not_exists(self._lake.namespace)
+        try:
+            with (
+                catalog.create_table_transaction(
+                    self._identifier, schema, location=self._url(self.name), properties=_PROPERTIES
+                ) as transaction,
+                transaction.update_spec() as spec,
+            ):
+                for name in folders:
+                    spec.add_identity(name)
+        except Exception:  # its kind differs; another run may have created it
+            table = self._open()
+            if table is None:
+                raise
+            return table
+        return catalog.load_table(self._identifier)
+
+    def _mark(self, table: Table) -> Mark | None:
+        """Return the mark of the newest snapshot that has one, else what the table kept."""
+        snapshot = table.current_snapshot()
+        while snapshot is not None:
+            summary = snapshot.summary
+            if summary is not None and EPOCH in summary.additional_properties:
+                return _parsed(summary.additional_properties)
+            parent = snapshot.parent_snapshot_id
+            snapshot = None if parent is None else table.snapshot_by_id(parent)
+        return _parsed(table.properties)
+
+
+def _parsed(properties: Mapping[str, str]) -> Mark | None:
+    epoch = properties.get(EPOCH)
+    return None if epoch is None else Mark(int(epoch), properties.get(RUN, ""))
+
+
+def _expression(where: Sequence[LakeCondition]) -> BooleanExpression:
+    found: BooleanExpression = AlwaysTrue()
+    for name, operator, value in where:
+        found = And(found, _OPERATORS[operator](name, value))
+    return found
