@@ -107,6 +107,7 @@ def commit(lake: Lake, manifest: Manifest) -> list[str]:
     if PROGRESS not in files:
         place = lake.store.url(_path(manifest.mark))
         raise unreadable(place, f"the increment has no file of {PROGRESS}")
+    _check(lake, manifest)
     schemas = {name: SCHEMAS.get(name) or _schema(lake, files[name]) for name in files}
     for name, schema in schemas.items():
         if name not in SCHEMAS:
@@ -116,6 +117,16 @@ def commit(lake: Lake, manifest: Manifest) -> list[str]:
         for name in sorted(files, key=_turn)
         if lake.table(name).append(files[name], manifest.mark, schemas[name], folders(name))
     ]
+
+
+def _check(lake: Lake, manifest: Manifest) -> None:
+    """Check before the first commit that all files are there, since it cannot be taken back."""
+    sizes = lake.store.sizes([file.path for file in manifest.files])
+    for file, size in zip(manifest.files, sizes, strict=True):
+        if size != file.size:
+            found = "it is not there" if size is None else f"it has {size:,} bytes"
+            what = f"{found}, and the manifest says {file.size:,} bytes"
+            raise unreadable(lake.store.url(file.path), what)
 
 
 def pending(lake: Lake) -> Manifest | None:

@@ -13,6 +13,7 @@ from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression
 from pyiceberg.table import Table, TableProperties
 from pyiceberg.types import DateType
+from sqlalchemy import URL
 
 from kafkaspec.errors import unreadable
 from kafkaspec.lake.base import ATTEMPTS, EPOCH, RUN, Lake, LakeCondition, LakeTable
@@ -65,7 +66,8 @@ class IcebergLake(Lake):
             if not store.local:
                 what = "an Iceberg lake in a store needs a catalogue, such as --catalog uri=URL"
                 raise unreadable(self.place, what)
-            properties = {"type": "sql", "uri": f"sqlite:///{store.within(_CATALOG)}"}
+            uri = URL.create("sqlite", database=store.within(_CATALOG)).render_as_string()
+            properties = {"type": "sql", "uri": uri}
         if store.local:
             store.make()
         with store.failing():

@@ -5,6 +5,7 @@ All types are ones that Delta and Iceberg both have: no dictionaries or small in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
@@ -112,5 +113,12 @@ SCHEMAS: Final = {
 }
 FOLDERS: Final = {RAW: ("topic", "day"), BATCHES: ("topic",), DEAD: (), PROGRESS: ()}
 """Columns by which a table is partitioned."""
+_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
+"""Readers that take values from paths read null from it, and another word as text."""
 TYPED_FOLDERS: Final = ("day",)
 """Those of typed tables."""
+
+
+def folder(values: Mapping[str, object]) -> str:
+    """Return the directory for rows with these values in a table, with a slash after each part."""
+    return "".join(f"{name}={_NULL if value is None else value}/" for name, value in values.items())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,8 @@ from kafkaspec.errors import KafkaSpecError, unreadable
 
 _SEPARATOR: Final = "://"
 _LOCAL: Final = "file"
+THREADS: Final = 16
+"""Threads that wait for requests, in a step that needs one for each file."""
 _S3: Final = ("s3://", "s3a://")
 _DELTA: Final = {
     "endpoint": "AWS_ENDPOINT_URL",
@@ -131,6 +134,18 @@ class Store:
         with self._looking(path):
             info = self.filesystem.get_file_info(self.within(path))
             return bool(info.type != pafs.FileType.NotFound)
+
+    def sizes(self, paths: Sequence[str]) -> list[int | None]:
+        """Return the sizes of files, None for one that is not there."""
+        places = [self.within(path) for path in paths]
+        with self._looking(""):
+            look = self.filesystem.get_file_info
+            if self.local:
+                found = look(places)
+            else:
+                with ThreadPoolExecutor(THREADS) as pool:  # a request each
+                    found = list(pool.map(look, places))
+        return [info.size if info.type == pafs.FileType.File else None for info in found]
 
     def names(self, path: str = "") -> list[str]:
         """Return the names in a directory, none if it is not there."""
