@@ -78,6 +78,7 @@ WAYS: Final[dict[str, list[Way] | str]] = {
     "schemas": [Way("schemas {path}", ["subjects", "schemas"])],
     "remote": [Way("remote {path}", ["remote segments"])],
     "restore": "it came while this page was made, and has no inputs here yet",
+    "dlq": [Way("dlq {path}")],
     "salvage": [Way("salvage {path} -o {out}")],
     "doctor": [Way("doctor {logs}")],
     "transactions": [Way("transactions {path}", [*LOGS, "transactional ids"])],

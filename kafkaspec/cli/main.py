@@ -46,6 +46,7 @@ _SECTIONS = {
     },
     "What happened, and how to get it back": {
         "restore": "Give a cluster back from the log directories that are left.",
+        "dlq": "Show dead letters: what failed, why, and the records that they are about.",
         "salvage": "Get back the intact batches of damaged logs.",
         "doctor": "Predict whether a broker starts, and what the start costs.",
         "transactions": "Show transactions, and those that hang.",

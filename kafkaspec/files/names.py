@@ -103,6 +103,8 @@ _NUMBERED = (LOG, *INDEXES, TRANSACTION_INDEX, PRODUCER_SNAPSHOT, *STATES[1:])
 _STREAM_STATE: Final = ".kafkasegment-{}.json"
 """Of ours: the last micro-batch that a streaming query of Spark has written."""
 _LARGEST_INT = (1 << 31) - 1
+LARGEST_PARTITION: Final = _LARGEST_INT
+"""The largest number of a partition."""
 _MOVED = re.compile(r"\S+-\S+\.\S+(-delete|-future|-stray)")
 _UNMOVED = re.compile(r".*(-delete|-future|-stray)", re.DOTALL)
 _PARTITION = re.compile(r"(.+)-\+?(\d+)", re.DOTALL)
@@ -160,6 +162,7 @@ class CheckpointName(NamedTuple):
     state: str = ""
 
 
+_TOPIC: Final = re.compile("[a-zA-Z0-9._-]{1,249}")
 _COPIES: Final = {
     "-delete": "a partition that is being deleted",
     "-future": "a copy that a broker is moving here from another log directory",
@@ -247,6 +250,11 @@ def parse_partition(name: str) -> PartitionName | None:
     if match is None or int(match[2]) > _LARGEST_INT:
         return None
     return PartitionName(match[1], int(match[2]), moved[1] if moved else "")
+
+
+def is_topic(name: str) -> bool:
+    """Return whether Kafka lets a topic have this name. Kafka: ``Topic.isValid``."""
+    return _TOPIC.fullmatch(name) is not None and name not in (".", "..")
 
 
 def is_of_log_directory(name: str) -> bool:

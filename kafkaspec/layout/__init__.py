@@ -439,6 +439,36 @@ class TextLayout:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class DeadLetterHeader:
+    """A header that a writer of dead letters adds to a record.
+
+    Attributes:
+        key: of the header.
+        field: what it says: ``topic``, ``partition``, ``offset`` of the record, ``message`` ...
+        type: ``s4``, ``s8`` or ``str``.
+    """
+
+    key: str
+    field: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterLayout:
+    """The headers of dead letters by one writer.
+
+    Attributes:
+        writer: the writer.
+        binary: whether numbers are big-endian bytes; they are text otherwise.
+        headers: all that it may add.
+    """
+
+    writer: str
+    binary: bool
+    headers: tuple[DeadLetterHeader, ...]
+
+
 class Layouts(dict[str, TypeLayout]):
     """Layouts by key of the type. The module of a specification is imported when it is asked for.
 

@@ -308,6 +308,7 @@ EVERY: dict[str, list[str | Path]] = {
     "restore": [GOLDEN / "4.3.1" / "logs"],
     "producers": [golden("4.3.1", "idempotent-0")],
     "gaps": [golden("4.3.1", "compacted-0")],
+    "dlq": [GOLDEN.parent / "forensics" / "dead_letters"],
     "doctor": [GOLDEN / "4.3.1" / "logs"],
     "retention": ["--clock", "0", golden("4.3.1", "segments-0")],
     "compaction": ["--clock", "0", golden("4.3.1", "compacted-0")],

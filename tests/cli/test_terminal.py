@@ -216,6 +216,7 @@ RUNS: dict[str, Commands] = {
                           ["transactions", "--history", hostile("fenced", FORGED)]),
     "producers": _each(["producers"]),
     "gaps": _each(["gaps"]),
+    "dlq": _each(["dlq", "--show-letters"]),
     "compaction": _each(["compaction", "--config", "cleanup.policy=compact", "--show-records"],
                         ["compaction", "--config", f"{NAME}=1"], ["compaction"]),
     "retention": _each(["retention"], ["retention", "--config", f"retention.ms={NAME}"]),

@@ -127,6 +127,14 @@ class Node:
         below = f"{self.path}/{key}" if key else self.path or "/"
         return SpecError(f"{self.file_name}#{below}", message)
 
+    def check(self, known: set[str], needed: set[str]) -> None:
+        """Refuse unknown keys, and a mapping without some that are needed."""
+        for key in self.keys:
+            if key not in known:
+                raise self.fail(f"unknown key {key}; the keys are {', '.join(sorted(known))}")
+        for key in sorted(needed - set(self.keys)):
+            raise self.fail(f"{key} is missing; write it")
+
     def get(self, key: str, kind: type[_Value], what: str) -> _Value | None:
         """Return the value under a key, None if there is none; it must be of the kind."""
         found = self.content.get(key)

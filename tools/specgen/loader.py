@@ -14,6 +14,7 @@ from posixpath import normpath
 from typing import Any, TypeVar
 
 from tools.specgen import expression as ex
+from tools.specgen.dead_letters import dead_letters_of
 from tools.specgen.document import Node, SpecError, file_text, parsed
 from tools.specgen.facts.fields import references
 from tools.specgen.house import NONE, House, house_of
@@ -93,7 +94,9 @@ def load(directory: Path, house: House | None = None) -> Model:
     specs = tuple(load_file(path, name, house.messages) for name, path in files.items())
     if not specs:
         raise SpecError(directory.name, "no .ksy file here; name the directory that has them")
-    return replace(join(specs, house), texts=texts_of(directory))
+    return replace(
+        join(specs, house), texts=texts_of(directory), dead_letters=dead_letters_of(directory)
+    )
 
 
 def load_file(path: Path, name: str, messages: str = MESSAGES) -> Spec:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from kafkaspec.layout import TextLayout
+from kafkaspec.layout import DeadLetterLayout, TextLayout
 from tools.specgen.expression import Attribute, Expression, Int, Name, literal, walk
 from tools.specgen.house import NONE, House
 
@@ -438,6 +438,8 @@ class Model:
     house: House = NONE
     texts: tuple[TextLayout, ...] = ()
     """Text files, of ``texts.yaml``."""
+    dead_letters: tuple[DeadLetterLayout, ...] = ()
+    """Headers of dead letters, of ``dead_letters.yaml``."""
 
     @cached_property
     def _types(self) -> dict[str, Type]:

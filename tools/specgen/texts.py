@@ -37,7 +37,7 @@ def texts_of(directory: Path) -> tuple[TextLayout, ...]:
 
 
 def _text(name: str, node: Node) -> TextLayout:
-    _check(node, _KEYS, {"versions", "keys"})
+    node.check(_KEYS, {"versions", "keys"})
     versions = _numbers(node, "versions")
     keys = node.child("keys")
     made = tuple(_key(key, keys.child(key), versions) for key in keys.keys)
@@ -58,7 +58,7 @@ def _text(name: str, node: Node) -> TextLayout:
 
 
 def _key(key: str, node: Node, versions: tuple[int, ...]) -> TextKey:
-    _check(node, _OF_KEY, {"attribute", "type"})
+    node.check(_OF_KEY, {"attribute", "type"})
     kind = node.text("type")
     if kind not in TYPES:
         raise node.fail(f"unknown type {kind}; the types are {', '.join(TYPES)}", "type")
@@ -86,11 +86,3 @@ def _numbers(node: Node, key: str) -> tuple[int, ...]:
     if not isinstance(found, list) or not found or not all(type(n) is int for n in found):
         raise node.fail("write a list of numbers, as [0, 1]", key)
     return tuple(found)
-
-
-def _check(node: Node, known: set[str], needed: set[str]) -> None:
-    for key in node.keys:
-        if key not in known:
-            raise node.fail(f"unknown key {key}; the keys are {', '.join(sorted(known))}")
-    for key in sorted(needed - set(node.keys)):
-        raise node.fail(f"{key} is missing; write it")

@@ -7,6 +7,8 @@ from typing import Any
 
 from kafkaspec.layout import (
     Checksum,
+    DeadLetterHeader,
+    DeadLetterLayout,
     EntryFile,
     EntryKind,
     EntrySource,
@@ -52,7 +54,7 @@ from tools.specgen.writer import CodeWriter
 
 _TABLES = (
     MessageLayout, TypeLayout, FieldLayout, PeekLayout, Checksum, EntryFile, EntryKind, FileLayout,
-    TextKey, TextLayout,
+    TextKey, TextLayout, DeadLetterHeader, DeadLetterLayout,
 )  # fmt: skip
 
 
@@ -61,7 +63,7 @@ def emit(model: Model) -> list[Output]:
     outputs = [
         Output(f"layout/{spec.id}.py", (spec.id,), _module(model, spec)) for spec in model.specs
     ]
-    tables = (_files, _messages, _topics, _texts, _package)
+    tables = (_files, _messages, _topics, _texts, _dead_letters, _package)
     return [*outputs, *(table(model) for table in tables)]
 
 
@@ -345,3 +347,21 @@ def _texts(model: Model) -> Output:
         for text in model.texts:
             out.line(f"{text.name!r}: {_literal(text)},")
     return Output("layout/texts.py", tuple(spec.id for spec in model.specs), _TEXTS + out.text())
+
+
+_DEAD_LETTERS = '''"""Headers of dead letters, by what writes them."""
+
+from __future__ import annotations
+
+from kafkaspec.layout import DeadLetterHeader, DeadLetterLayout
+
+'''
+
+
+def _dead_letters(model: Model) -> Output:
+    out = CodeWriter()
+    with out.block("DEAD_LETTERS: tuple[DeadLetterLayout, ...] = (", ")"):
+        for layout in model.dead_letters:
+            out.line(f"{_literal(layout)},")
+    ids = tuple(spec.id for spec in model.specs)
+    return Output("layout/dead_letters.py", ids, _DEAD_LETTERS + out.text())

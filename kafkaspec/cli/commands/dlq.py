@@ -1,0 +1,168 @@
+"""``kafkaspec dlq``: dead letters: what failed, why, and the records that they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from kafkaspec.cli.command import command, option
+from kafkaspec.cli.console import MORE, TableColumn, count_text
+from kafkaspec.cli.inputs import Inputs
+from kafkaspec.cli.options import Codec, PathsOrUrls, TopicName, wrong_usage
+from kafkaspec.cli.report import Output, Reporter, line
+from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
+from kafkaspec.output.places import check_output
+from kafkaspec.provider import provider
+from kafkaspec.results import Strength
+from kafkaspec.tables import FORMATS
+
+if TYPE_CHECKING:
+    from kafkaspec.forensics.dead_letters import DeadLetters
+
+_PACKAGE: Final = "kafkaspec.forensics.dead_letters"
+_FORMS: Final = (*(form for form in FORMATS if form != "csv"), "segments")
+_MOST_ROWS: Final = 50
+"""Letters that are shown in text; JSON has all."""
+
+OUTPUT = Output(
+    letter=line(
+        f"{_PACKAGE}:DEAD_LETTERS",
+        source=f"{_PACKAGE}:SourceState",
+        why="kafkaspec.forensics.gaps:Why",
+        strength=Strength,
+    ),
+    summary={"letters": int, "lost": int, "exported": int | None},
+)
+_EPILOG = """
+A record is a dead letter if it has the headers of a writer: share groups of Kafka 4.4
+(__dlq.errors.*), Kafka Connect (__connect.errors.*, with
+errors.deadletterqueue.context.headers.enable), Kafka Streams (__streams.errors.*) or
+Spring (kafka_dlt-*, kafka_original-*). Source, the record that it is about, is:
+  same        there, with the key and value of the letter
+  different   there, with another key or value
+  reference   there; the letter has neither key nor value, it only says where
+  gone        not in its log; why and how well that is proven is said as "gaps" does
+  unreadable  in bytes that cannot be read
+  beyond      after the end of its log: this copy is older, or was cut back
+  no_log      of a partition that is not in any PATH or OTHER
+  unnamed     not said: the headers lack topic, partition or offset
+
+Examples:
+  kafkaspec dlq /var/kafka --topic dlq.orders --sources /mnt/other-disk
+  kafkaspec dlq /var/kafka -o replay --to segments
+
+Exit codes: 0 each record that a letter is about is there, 1 some are not, or something
+cannot be read, 2 wrong usage, or nothing in a PATH can be read.
+"""
+
+
+@command(OUTPUT, _EPILOG)
+def dlq_command(
+    ctx: click.Context,
+    report: Reporter,
+    *,
+    paths: PathsOrUrls,
+    topic: TopicName,
+    codec: Codec,
+    others: tuple[Path, ...] = option(
+        "--sources",
+        "Another log directory, or a partition, in which records are looked up.",
+        metavar="OTHER",
+        multiple=True,
+    ),
+    show_letters: bool = option("Show each letter."),
+    output: Path | None = option(
+        "-o",
+        "--output",
+        "Write the records that letters are about: a file, or a directory of partitions.",
+        type=click.Path(path_type=Path),
+        metavar="OUT",
+    ),
+    to: str | None = option(
+        "Format of OUT: Parquet, Arrow IPC, a JSON object a line, or segments; by default that of "
+        "the suffix.",
+        type=click.Choice(_FORMS),
+    ),
+) -> None:
+    """Show dead letters by what failed and why, and where the records are that they are about.
+
+    A PATH is a log directory, a partition, or a segment. Dead letters are looked for in all of
+    it, or in --topic; the records in each PATH and OTHER.
+
+    With -o, each record is written once, in the order of topic, partition and offset: as its log
+    has it, or else as the letter has it, without the headers of the failure. Segments have the
+    offsets that the records had.
+    """
+    with wrong_usage(ImportError):
+        provider()
+        from kafkaspec.forensics.dead_letters import export_originals, read_dead_letters
+    form = _form(output, to, (*paths, *others))
+    inputs = Inputs(paths, codec, topic=topic)
+    opened = list[Partition]()
+    for path in (*paths, *others):
+        log = open_log(path, codec=codec)
+        ctx.with_resource(log)
+        opened += log.current if isinstance(log, LogDirectory) else ()
+        opened += [log] if isinstance(log, Partition) else ()
+    dead = read_dead_letters((log for _, log in inputs.whole_logs()), opened)
+    inputs.undecoded(dead.unread)
+    inputs.findings += dead.lost
+    report.rows("letter", dead.letters)
+    _print(report, dead)
+    if show_letters:
+        _show(report, dead)
+    exported = None
+    if output is not None:
+        again = Inputs(paths, codec, topic=topic)
+        exported = export_originals(dead, (log for _, log in again.logs()), output, form)
+        report.say(f"{count_text(exported, 'record')} in {output}")
+    letters = dead.letters.num_rows
+    text = f"{count_text(letters, 'dead letter')}, {dead.lost:,} without their record"
+    report.finish(inputs, text, letters=letters, lost=dead.lost, exported=exported)
+
+
+def _form(output: Path | None, to: str | None, inputs: Sequence[Path]) -> Any:
+    if output is None:
+        if to is not None:
+            raise click.UsageError("--to goes with -o")
+        return None
+    check_output(output, *inputs)
+    form = to or output.suffix.removeprefix(".")
+    if form not in _FORMS:
+        suffixes = ", ".join(f".{name}" for name in _FORMS[:-1])
+        raise click.UsageError(f"{output} ends in none of {suffixes}; name the format: --to")
+    return form
+
+
+def _print(report: Reporter, dead: DeadLetters) -> None:
+    columns: dict[str, TableColumn] = {
+        "from topic": lambda row: row["source_topic"] or "-",
+        "by": "writer",
+        "group or connector": lambda row: row["group"] or row["connector"] or "-",
+        "exception": lambda row: (row["exception"] or "-").rpartition(".")[2],
+        ">letters": "offset_count:,",
+        "first": "timestamp_min:iso",
+        "last": "timestamp_max:iso",
+        "source": _source,
+    }
+    report.table(columns, dead.groups.to_pylist())
+
+
+def _source(row: dict[str, Any]) -> str:
+    return row["source"] if row["why"] is None else f"{row['source']} ({row['why']})"
+
+
+def _show(report: Reporter, dead: DeadLetters) -> None:
+    for row in dead.letters.slice(0, _MOST_ROWS).to_pylist():
+        at = f"{row['source_topic']}-{row['source_partition']} offset {row['source_offset']}"
+        text = row["message"] or row["exception"] or ""
+        letter = f"{row['topic']}-{row['partition']} offset {row['offset']}"
+        report.say(f"{letter}: {at} [{_source(row)}] {text}".rstrip())
+    left = dead.letters.num_rows - _MOST_ROWS
+    if left > 0:
+        report.say(MORE.format(left))

@@ -1,0 +1,29 @@
+"""Dead letters: which records could not be processed, why, and what they were.
+
+``read_dead_letters`` finds them by the headers that their writers add, and joins each with the
+record that it is about.
+"""
+
+from __future__ import annotations
+
+from kafkaspec.forensics.dead_letters.joined import (
+    DEAD_LETTERS,
+    DeadLetters,
+    SourceState,
+    read_dead_letters,
+)
+from kafkaspec.forensics.dead_letters.originals import (
+    ORIGINAL_FORMATS,
+    ORIGINALS,
+    export_originals,
+)
+
+__all__ = [
+    "DEAD_LETTERS",
+    "ORIGINALS",
+    "ORIGINAL_FORMATS",
+    "DeadLetters",
+    "SourceState",
+    "export_originals",
+    "read_dead_letters",
+]
