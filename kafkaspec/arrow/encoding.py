@@ -18,7 +18,7 @@ from kafkaspec.columns.records import OWN
 from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind
 from kafkaspec.layout import names as fields
-from kafkaspec.layout.kinds import new_message, require_kind
+from kafkaspec.layout.kinds import CURRENT, new_message, require_kind
 from kafkaspec.log.batch import CREATE_TIME, LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE, NONE
 from kafkaspec.log.encoding import MOST_DELTA, RECORD_OVERHEAD, batch_entry, encode
 from kafkaspec.model import Record
@@ -126,6 +126,18 @@ def encode_columns(
             )
         yield made
         start = stop
+
+
+def record_inputs(batch: pa.RecordBatch) -> dict[str, Any]:
+    """Return columns of records as ``Core.encode`` takes them.
+
+    Args:
+        batch: columns of ``COLUMNS`` that need no rule: timestamps as they are to be stored.
+
+    Raises:
+        ValueError: a column cannot be written.
+    """
+    return _inputs(_plain(batch, None, require_kind(CURRENT)), 0, batch.num_rows)
 
 
 def _changes_of_time(columns: _Columns) -> Sequence[int]:
