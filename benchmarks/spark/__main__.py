@@ -17,7 +17,7 @@ from benchmarks.outcome import Figure, Outcome, Settings, Table, number
 from benchmarks.report import gates, machine, markdown
 from benchmarks.spark import broker, queries
 from benchmarks.spark.cores import scaling
-from benchmarks.spark.queries import AGGREGATE, COUNT, NARROW, NOOP, WRITE, in_turns
+from benchmarks.spark.queries import AGGREGATE, COUNT, HEADERS, NARROW, NOOP, WRITE, in_turns
 from benchmarks.spark.session import CONNECTOR, connector, session
 from benchmarks.spark.sources import NARROW as NARROW_COLUMNS
 from benchmarks.spark.sources import OURS, PARQUET, Rows, make
@@ -38,6 +38,8 @@ _ROUNDS = 5
 _SHAPES = {Shape(100): 256 * MIB, Shape(KIB): 512 * MIB}
 """And how much of each: enough that starting a query, which takes all alike 0.2 s, is little."""
 _GATES = {
+    (HEADERS, 100): 1.0,
+    (HEADERS, KIB): 1.0,
     (NOOP, 100): 0.85,
     (NOOP, KIB): 1.0,
     (NARROW, KIB): 0.85,
@@ -122,6 +124,8 @@ def _prepare(spark: SparkSession, rows: Rows) -> None:
     for name, found in (("segments", rows.segments(spark)), ("binaryFile", rows.binary(spark))):
         if _digest(found) != wanted:
             raise AssertionError(f"{name} has other rows than Parquet")
+    if queries.count_by_headers(rows.headers(spark)) != rows.count:
+        raise AssertionError("headers count other rows than Parquet has")
     if wanted[0] != rows.count:
         raise AssertionError(f"{wanted[0]} rows instead of {rows.count}")
 
@@ -146,6 +150,7 @@ def _compare(spark: SparkSession, rows: Rows, outcome: Outcome, rounds: int, why
     two = {**plain, NAMED: lambda: rows.segments(spark, ("value", "offset"))}
     cases: list[tuple[str, queries.Query, Sources]] = [
         (COUNT, queries.count, one),
+        (HEADERS, queries.count_by_headers, {**plain, OURS: lambda: rows.headers(spark)}),
         (AGGREGATE, queries.aggregate, two),
         (NARROW, queries.narrow, small),
         (WRITE, queries.to_parquet(rows.root / "written"), plain),

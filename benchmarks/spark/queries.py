@@ -20,6 +20,7 @@ _SECONDS = 45.0
 Query = Callable[["DataFrame"], object]
 
 NOOP, COUNT, AGGREGATE = "scan", "count", "aggregate"
+HEADERS = "count by headers"
 NARROW, WRITE = "narrow scan", "write to Parquet"
 
 
@@ -31,6 +32,13 @@ def noop(rows: DataFrame) -> None:
 def count(rows: DataFrame) -> int:
     """Count rows."""
     return int(rows.count())
+
+
+def count_by_headers(rows: DataFrame) -> int:
+    """Count records: add up those of batches, where a row is a batch."""
+    if "records" not in rows.columns:
+        return int(rows.count())
+    return int(rows.agg({"records": "sum"}).collect()[0][0])
 
 
 def aggregate(rows: DataFrame) -> object:

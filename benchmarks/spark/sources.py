@@ -59,6 +59,10 @@ class Rows:
             return kafkaspec.spark.read(spark, str(self.logs), columns)
         return reader.load(str(self.logs))
 
+    def headers(self, spark: SparkSession) -> DataFrame:
+        """The number of records of each batch, by the data source."""
+        return kafkaspec.spark.read(spark, str(self.logs), ("records",), rows="batches")
+
     def files(self, spark: SparkSession, columns: tuple[str, ...] = COLUMNS) -> DataFrame:
         """From Parquet, by Spark."""
         return spark.read.parquet(str(self.parquet)).select(*columns)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from operator import attrgetter
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from kafkaspec.arrow.schema import (
 from kafkaspec.columns.records import OWN
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
-from kafkaspec.layout.stand_ins import UNTYPED
+from kafkaspec.layout.stand_ins import IN_WRAPPERS, UNTYPED
 from kafkaspec.log.header_table import CRC, POSITION, SIZE, HeaderTable
 from kafkaspec.log.headers import readable_headers as readable
 from kafkaspec.log.headers import sound_headers
@@ -62,6 +63,15 @@ SCHEMA: Final = pa.schema([*_FIELDS.values(), *(pa.field(name, OWN_TYPES[name]) 
 magic 0 or 1, since only decompression reveals them. A missing timestamp is null, and so is a field
 that only the specification knows where the format lacks it."""
 
+RECORDS: Final = "records"
+"""Name of the number of records where batches are rows of a query: ``sum(records)`` counts them."""
+
+ROWS: Final = pa.schema(
+    [item.with_name(RECORDS) if item.name == names.NUM_RECORDS else item for item in SCHEMA]
+)
+"""Columns of ``batch_rows``."""
+_SOURCES: Final = {item.name: name for name, item in _FIELDS.items()} | {RECORDS: names.NUM_RECORDS}
+
 PLACE_FIELDS: Final = (
     pa.field("topic", SIMPLE["topic"][0]),
     pa.field("partition", SIMPLE["partition"][0]),
@@ -82,6 +92,66 @@ def readable_headers(segment: Segment) -> Iterator[pa.RecordBatch | KafkaSpecErr
         yield item if isinstance(item, KafkaSpecError) else _record_batch(item)
 
 
+def batch_rows(
+    segment: Segment,
+    columns: Sequence[str],
+    *,
+    start_position: int = 0,
+    start_offset: int | None = None,
+    end_offset: int | None = None,
+) -> Iterator[pa.RecordBatch | KafkaSpecError]:
+    """Yield columns of ``ROWS`` of the entries whose last offset is in a range, and errors.
+
+    A batch is in one of two ranges that meet, even if they meet inside it. Payloads are not read,
+    and so no checksums are computed, but for compressed messages of magic 0 and 1, if their first
+    offsets or numbers of records are asked for: one that cannot be read is an error.
+    """
+    schema = pa.schema([ROWS.field(name) for name in columns])
+    inside = {_SOURCES.get(name) for name in columns} & set(IN_WRAPPERS)
+    item: HeaderTable | KafkaSpecError | None = None
+    for item in readable(segment, start_position):
+        if isinstance(item, KafkaSpecError):
+            yield item
+            continue
+        wanted = _in_range(item, start_offset, end_offset)
+        table = item.opened() if inside else item
+        if table is not item:
+            for number in _unread(table):
+                try:
+                    item.batch(number).records()
+                except KafkaSpecError as error:
+                    yield error
+                    wanted = _without(wanted, number, len(item))
+        made = _record_batch(table, schema)
+        made = made if wanted is None else arrays.choose(made, wanted)
+        if made.num_rows:
+            yield made
+    if segment.tail is not None and not isinstance(item, KafkaSpecError):
+        try:
+            for _ in segment.entries(segment.tail.position):  # an error, if the end must be one
+                pass
+        except KafkaSpecError as error:
+            yield error
+
+
+def _in_range(table: HeaderTable, start: int | None, end: int | None) -> pa.Array | None:
+    """Return which entries have their last offset in a range; None for all."""
+    last = table.arrow(names.LAST_OFFSET)
+    bounds = [] if start is None else [pc.greater_equal(last, start)]
+    bounds += [] if end is None else [pc.less(last, end)]
+    return reduce(pc.and_, bounds) if bounds else None
+
+
+def _unread(table: HeaderTable) -> list[int]:
+    """Return the numbers of entries of which it is not known how many records they have."""
+    return [number for number, count in enumerate(table.list(names.NUM_RECORDS)) if count < 0]
+
+
+def _without(wanted: pa.Array | None, number: int, rows: int) -> pa.Array:
+    others = pa.array([row != number for row in range(rows)])
+    return others if wanted is None else pc.and_(wanted, others)
+
+
 def with_place(table: pa.Table, place: ColumnPlace, file: str | None) -> pa.Table:
     """Return the table with the columns topic, partition and file before its own."""
     values = (place.topic, place.partition, file)
@@ -91,10 +161,14 @@ def with_place(table: pa.Table, place: ColumnPlace, file: str | None) -> pa.Tabl
     return table
 
 
-def _record_batch(table: HeaderTable) -> pa.RecordBatch:
-    columns = [_typed(field, table.arrow(name)) for name, field in _FIELDS.items()]
-    columns += [_own(name, table) for name in _OWN]
-    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+def _record_batch(table: HeaderTable, schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
+    columns = [
+        _typed(field, table.arrow(_SOURCES[field.name]))
+        if field.name in _SOURCES
+        else _own(field.name, table)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _own(name: str, table: HeaderTable) -> pa.Array:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Unpack
+from typing import Final, Unpack
 
 import pyarrow as pa
 
-from kafkaspec.arrow.arrays import choose
-from kafkaspec.arrow.headers import PLACE_FIELDS, SCHEMA, read_segment_headers, with_place
+from kafkaspec.arrow.arrays import choose, constant
+from kafkaspec.arrow.headers import (
+    PLACE_FIELDS,
+    ROWS,
+    SCHEMA,
+    batch_rows,
+    read_segment_headers,
+    with_place,
+)
 from kafkaspec.arrow.record_arrays import Arrays, allocate, own_of, sources_of
 from kafkaspec.arrow.schema import (
     DEFAULT_COLUMNS,
@@ -114,6 +121,10 @@ def _partitions(
                 _go_on(request, error)
 
 
+BATCH_ROWS: Final = pa.schema([*PLACE_FIELDS, *ROWS])
+"""Columns where a row is a batch."""
+
+
 def read_headers(log: AnyLog) -> pa.Table:
     """Return the headers of all batches; see ``Columnar.batch_table``."""
     if isinstance(log, Segment):
@@ -124,6 +135,59 @@ def read_headers(log: AnyLog) -> pa.Table:
         for segment in partition.segments_from(None):
             tables.append(with_place(read_segment_headers(segment), place, segment.name))
     return pa.concat_tables(tables)
+
+
+def batch_row_batches(
+    log: AnyLog,
+    request: Request,
+    columns: Sequence[str],
+    may_be_in: Callable[[str | None, int | None], bool] = lambda *_: True,
+) -> Iterator[pa.RecordBatch]:
+    """Yield headers in record batches; see ``batch_rows``.
+
+    Args:
+        log: the log.
+        request: says which offsets, and what happens with what cannot be read.
+        columns: names of ``BATCH_ROWS``.
+        may_be_in: whether entries of a topic-partition are wanted.
+    """
+    if isinstance(log, Segment):
+        yield from _header_rows(log, request, columns, place_of(log))
+        return
+    for partition in partitions_of(log, request.on_unreadable):
+        if not may_be_in(partition.topic, partition.partition):
+            continue
+        place = ColumnPlace(partition.topic, partition.partition)
+        try:
+            resolved = partition.resolve(request)
+        except KafkaSpecError as error:
+            _go_on(request, error)
+            continue
+        for path in partition.paths_from(resolved.start_offset, resolved.end_offset):
+            try:
+                yield from _header_rows(partition.open_segment(path), resolved, columns, place)
+            except KafkaSpecError as error:
+                _go_on(request, error)
+
+
+def _header_rows(
+    segment: Segment, request: Request, columns: Sequence[str], place: ColumnPlace
+) -> Iterator[pa.RecordBatch]:
+    where = (place.topic, place.partition, segment.name)
+    known = dict(zip(PLACE_FIELDS, where, strict=True))
+    same = {field.name: (value, field.type) for field, value in known.items()}
+    own = [name for name in columns if name not in same] or [ROWS.names[0]]
+    for item in batch_rows(
+        segment, own, start_offset=request.start_offset, end_offset=request.end_offset
+    ):
+        if isinstance(item, KafkaSpecError):
+            report(request.on_error, item)
+            continue
+        arrays = [
+            constant(*same[name], item.num_rows) if name in same else item.column(name)
+            for name in columns
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def partitions_of(

@@ -20,6 +20,9 @@ MOST_AHEAD: Final = 8 << 20
 """Largest number of bytes of a window, unless a single entry needs more."""
 LEAST_SPARSE: Final = 16 << 10
 """Bytes of the first window of a pass that only reads headers."""
+MOST_REQUESTS: Final = 32
+"""Times ``request_bytes`` that such a window has at most: of a file, 2 MiB, which stay in the cache
+of the processor until they are scanned."""
 
 
 class Cursor(Protocol):
@@ -96,6 +99,7 @@ class Reading(ABC):
         ``sparse`` is for a pass that only reads headers.
         """
         if sparse:
+            most = min(most, MOST_REQUESTS * self.request_bytes)
             return WindowCursor(self, allocate, most, LEAST_SPARSE, self.request_bytes)
         return WindowCursor(self, allocate, most)
 

@@ -78,7 +78,8 @@ def broken_entry(
 ) -> tuple[int | None, int | None, int | None]:
     """Return position and base offset of the batch of an error, and the position after it.
 
-    The position after it is None if the size of the batch is broken.
+    The base offset is None if only its contents would say it. The position after it is None if the
+    size of the batch is broken.
 
     Args:
         position: byte offset of an entry at or before the broken one.
@@ -86,12 +87,14 @@ def broken_entry(
     """
     if error.position is None:
         raise error
-    start, offset, end = position, None, None
+    start = position
     for item in segment.scan(position):
         if isinstance(item, KafkaSpecError) or item.position > error.position:
             break
-        start, offset, end = item.position, item.base_offset, item.end
-        if end > error.position:
-            return start, offset, end
-        start, offset = end, None
+        if item.end > error.position:
+            try:
+                return item.position, item.base_offset, item.end
+            except KafkaSpecError:  # of a compressed message of magic 0 or 1
+                return item.position, None, item.end
+        start = item.end
     return start, None, entry_end(segment, start)

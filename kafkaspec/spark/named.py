@@ -102,6 +102,9 @@ class ReadNames(RecordsNames, total=False):
     mode: Annotated[Literal["FAILFAST", "PERMISSIVE", "DROPCORRUPT"], Sets("on_error",
         "Damaged data is an error, a row that describes it, or counted in the log.",
         values=("raise", "column", "skip"))]  # fmt: skip
+    rows: Annotated[Literal["records", "batches"], Sets("batch_rows",
+        "A row for each record, or for each batch, by its header alone.",
+        values=(False, True))]  # fmt: skip
     includeHeaders: Annotated[Flag, Sets("headers", "Read the headers of records.")]
     includeBatch: Annotated[Flag, Sets("batch", "Read the columns of batches.")]
 

@@ -46,8 +46,10 @@ class _Typed(Protocol):
         """Return records with typed columns."""
 
 
-RecordContent = MessageChoice | _Typed | None
-"""What records hold, None for bytes."""
+BATCHES: Final = "batches"
+
+RecordContent = MessageChoice | _Typed | Literal["batches"] | None
+"""What records hold, None for bytes; ``batches`` if rows are not records, but headers."""
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -87,6 +89,7 @@ class ReadOptions:
     fail_on_data_loss: bool = True
     headers: bool = False
     batch: bool = False
+    batch_rows: bool = False
     include_control: bool = False
     committed: bool = False
     check_crcs: bool = True
@@ -108,7 +111,9 @@ class ReadOptions:
 
     @property
     def content(self) -> RecordContent:
-        """The content of records: Kafka's messages, or typed keys and values; None for bytes."""
+        """The content of rows: Kafka's messages, typed keys and values, headers of batches."""
+        if self.batch_rows:
+            return BATCHES
         if self.typed is not None:
             return self.typed
         return None if self.messages is None else (self.messages, self.release)
@@ -139,6 +144,11 @@ def read_options(options: Mapping[str, str], *, streaming: bool | None = False) 
         end=_end(given),
         **parse(given, _TABLE),
     )
+    if made.batch_rows and (
+        about := [name for name in _KNOWN if name in _OF_RECORDS & given.keys()]
+    ):
+        names = ", ".join(_KNOWN[name] for name in about)
+        raise OptionError(f"rows=batches reads headers alone: {names} is about records")
     return _of_topic(made) if made.messages is not None else made
 
 
@@ -260,6 +270,12 @@ _ENDS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 _BATCH_ONLY: Final = tuple(name.lower() for name in _ENDS)
 _NAMES: Final = (name.replace("_", ".") for name in get_type_hints(ReadNames))
 _KNOWN: Final = {name.lower(): name for name in ("path", "paths", *_NAMES)}
+_OF_RECORDS: Final = frozenset(
+    name.lower().replace("_", ".")
+    for name in get_type_hints(ReadNames)
+    if name.startswith(("kafka_", "check_", "isolation_", "include", "value_", "key_"))
+    or name in ("messages", "release", "schemas", "evolve", "depth", "enums", "onValueError")
+)
 _BROKER: Final = "the data source reads files, not brokers"
 _REFUSED: Final = {
     "minoffsetspertrigger": "a Python data source cannot wait for more data",

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import InputPartition
 
 from kafkaspec.arrow.arrays import choose, constant
+from kafkaspec.arrow.headers import ROWS, batch_rows
 from kafkaspec.arrow.messages.topics import ERROR, decode_records, kind_of_record
 from kafkaspec.arrow.record_batches import record_batches
 from kafkaspec.arrow.schema import TIMESTAMP_TYPES, Request
@@ -22,10 +23,11 @@ from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import Reading
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from kafkaspec.log.damage import broken_entry
+from kafkaspec.log.header_table import POSITION
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import NO_TRANSACTIONS, AbortedTransactions
 from kafkaspec.shown import without_credentials
-from kafkaspec.spark.options import ReadOptions
+from kafkaspec.spark.options import BATCHES, ReadOptions
 from kafkaspec.spark.parsing import LARGEST_LONG
 from kafkaspec.spark.paths import LOGGER
 from kafkaspec.spark.schema import HEADERS, TIMESTAMP, WantedColumns
@@ -108,11 +110,12 @@ class SparkColumns:
         if name in _CONSTANTS:
             value = getattr(self._piece, _CONSTANTS[name])
             return self._constant(field, value, batch.num_rows)
-        values = batch.column(self._output.column(name).source)
+        source = self._output.column(name).source
+        values = batch.column(source)
         if name == "timestampType":
             return self._timestamp_types(field, values)
-        if name in _CONVERSIONS:
-            values = _CONVERSIONS[name](values, self._piece)
+        if source in _CONVERSIONS:
+            values = _CONVERSIONS[source](values, self._piece)
         return values if values.type == field.type else values.cast(field.type)
 
     def _timestamp_types(self, field: pa.Field, values: pa.DictionaryArray) -> pa.Array:
@@ -155,8 +158,12 @@ def has_room(numbers: pa.Array) -> pa.Array:
 def _timestamps(values: pa.Array, piece: TaskPiece) -> pa.Array:
     """Return timestamps in µs; Kafka's -1 for none is a time as in Spark's source."""
     numbers = values.view(pa.int64())
-    if numbers.null_count:
-        numbers = numbers.fill_null(NO_TIMESTAMP)
+    return _in_microseconds(
+        numbers.fill_null(NO_TIMESTAMP) if numbers.null_count else numbers, piece
+    )
+
+
+def _in_microseconds(numbers: pa.Array, piece: TaskPiece) -> pa.Array:
     try:
         return pc.multiply_checked(numbers, _MICROSECONDS).view(TIMESTAMP)
     except pa.ArrowInvalid:
@@ -175,10 +182,16 @@ def _headers(values: pa.Array, piece: TaskPiece) -> pa.Array:
     return pa.ListArray.from_arrays(offsets, items, type=HEADERS, mask=empty)
 
 
+def _of_batches(values: pa.Array, piece: TaskPiece) -> pa.Array:
+    """Return timestamps of batches in µs; null for none."""
+    return _in_microseconds(values.view(pa.int64()), piece)
+
+
 _CONVERSIONS: Final[dict[str, Callable[[Any, TaskPiece], pa.Array]]] = {
+    **{item.name: _of_batches for item in ROWS if pa.types.is_timestamp(item.type)},
     "timestamp": _timestamps,
     "headers": _headers,
-    "isControl": lambda values, _: values.is_valid(),
+    "control_type": lambda values, _: values.is_valid(),
     "compression": lambda values, _: values.dictionary_decode(),
 }
 
@@ -249,25 +262,14 @@ def _batches(
         crc="raise" if options.check_crcs else "ignore",
     )
     errors: list[KafkaSpecError] = []
-    needed = output.sources or ["offset"]
-    if isinstance(output.content, tuple):
-        needed = list(dict.fromkeys((*needed, "offset", *_HEADS)))
-    elif output.content is not None:
-        needed = output.content.needed(needed)
-    request = Request(
-        tuple(needed),
-        start_offset=piece.start_offset,
-        end_offset=piece.end_offset,
-        layout="binary",
-        max_bytes=KAFKA_BYTES if _WIDE.intersection(needed) else NARROW_KAFKA_BYTES,
-        include_control=options.include_control,
-        start_position=piece.start,
-        aborted=piece.aborted,
-        on_error="raise" if options.on_error == "raise" else errors.append,
+    found = (
+        _header_rows(segment, piece, output, options, errors)
+        if output.content == BATCHES
+        else record_batches(segment, _request(piece, output, options, errors))
     )
     columns = SparkColumns(piece, output)
     position, dropped = piece.start, 0
-    for batch in chain(record_batches(segment, request), (None,)):
+    for batch in chain(found, (None,)):
         for error in errors:  # met before this batch
             broken, offset, after = broken_entry(segment, position, error)
             yield from _told(error, piece, offset, broken, output)
@@ -281,6 +283,51 @@ def _batches(
         LOGGER.warning(
             "%s: %d batches are damaged and left out", without_credentials(piece.path), dropped
         )
+
+
+def _header_rows(
+    segment: Segment,
+    piece: TaskPiece,
+    output: WantedColumns,
+    options: ReadOptions,
+    errors: list[KafkaSpecError],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the headers of batches, after the errors before them."""
+    for item in batch_rows(
+        segment,
+        output.sources or [POSITION],
+        start_position=piece.start,
+        start_offset=piece.start_offset,
+        end_offset=piece.end_offset,
+    ):
+        if not isinstance(item, KafkaSpecError):
+            yield item
+        elif options.on_error == "raise":
+            raise item
+        else:
+            errors.append(item)
+
+
+def _request(
+    piece: TaskPiece, output: WantedColumns, options: ReadOptions, errors: list[KafkaSpecError]
+) -> Request:
+    """Return the request for the records of a piece."""
+    needed = output.sources or ["offset"]
+    if isinstance(output.content, tuple):
+        needed = list(dict.fromkeys((*needed, "offset", *_HEADS)))
+    elif output.content is not None and output.content != BATCHES:
+        needed = output.content.needed(needed)
+    return Request(
+        tuple(needed),
+        start_offset=piece.start_offset,
+        end_offset=piece.end_offset,
+        layout="binary",
+        max_bytes=KAFKA_BYTES if _WIDE.intersection(needed) else NARROW_KAFKA_BYTES,
+        include_control=options.include_control,
+        start_position=piece.start,
+        aborted=piece.aborted,
+        on_error="raise" if options.on_error == "raise" else errors.append,
+    )
 
 
 def _told(
@@ -305,7 +352,7 @@ def _messages(
 ) -> pa.RecordBatch:
     """Return the records of the type that is asked for, decoded; all records if none is."""
     content = output.content
-    if content is None:
+    if content is None or content == BATCHES:
         return batch
     if not isinstance(content, tuple):
         return content.decoded(batch, output.sources, piece.path)

@@ -15,10 +15,11 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType
 
+from kafkaspec.arrow.headers import PLACE_FIELDS, ROWS
 from kafkaspec.arrow.messages.topics import kind_of_record, type_of_layouts
 from kafkaspec.arrow.schema import OWN_TYPES, SIMPLE
 from kafkaspec.layout.names import camel
-from kafkaspec.spark.options import MessageChoice, ReadOptions, RecordContent
+from kafkaspec.spark.options import BATCHES, MessageChoice, ReadOptions, RecordContent
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.value_types import spark_nested, spark_value
 
@@ -89,6 +90,22 @@ OWN_COLUMNS: Final = {
 BATCH_COLUMNS: Final = (*_BATCH, *OWN_COLUMNS)
 """The columns that ``includeBatch`` adds."""
 
+_SPARK_NAMES: Final = {"transactional": "isTransactional", "control": "isControl"}
+_PLACES: Final = [item.name for item in PLACE_FIELDS]
+ROW_COLUMNS: Final[dict[str, SparkColumn]] = {
+    **{name: {**_RECORD, **_BATCH}[name] for name in _PLACES},
+    **{
+        _SPARK_NAMES.get(item.name, camel(item.name.replace(".", "_"))): SparkColumn(
+            item.name,
+            _RECORD["timestampType"].arrow
+            if item.name == _RECORD["timestampType"].source
+            else spark_value(spark_arrow(item.type)),
+        )
+        for item in ROWS
+    },
+}
+"""Columns where a row is a batch."""
+
 COLUMNS: Final[dict[str, SparkColumn]] = {
     **_RECORD,
     "headers": SparkColumn("headers", HEADERS),
@@ -144,6 +161,8 @@ def columns_of(content: RecordContent) -> dict[str, SparkColumn]:
     """Return all columns: with typed keys and values, if they are decoded."""
     if content is None:
         return COLUMNS
+    if content == BATCHES:
+        return ROW_COLUMNS
     if isinstance(content, tuple):
         return _of_messages(content)
     found: dict[str, SparkColumn] = {}
@@ -171,7 +190,8 @@ def column(name: str, corrupt: str | None = None, content: RecordContent = None)
     known = columns_of(content)
     name = spelled(name, corrupt, known)
     if name != corrupt and name not in known:
-        raise OptionError(f"records of this type have no {name}")
+        what = "batches" if content == BATCHES else "records of this type"
+        raise OptionError(f"{what} have no {name}; there are {', '.join(known)}")
     return CORRUPT if name == corrupt else known[name]
 
 
@@ -198,10 +218,8 @@ def schema_of(
 def default_schema(options: ReadOptions) -> StructType:
     """Return the schema where the user gives none."""
     known = columns_of(options.content)
-    names = [
-        *(name for name in known if name in _RECORD or name not in COLUMNS),
-        *(["headers"] if options.headers else ()),
-    ]
+    names = [name for name in known if options.batch_rows or name in _RECORD or name not in COLUMNS]
+    names += ["headers"] if options.headers else []
     names += BATCH_COLUMNS if options.batch else ()
     corrupt = options.corrupt
     names += [] if corrupt is None else [corrupt]

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import ChecksumError, CorruptError, KafkaSpecError, Reason, UnsupportedError
 from kafkaspec.log.batch import Batch
+from kafkaspec.log.encoding import encode
 from kafkaspec.log.legacy import LegacyBatch
 from kafkaspec.log.segment import Segment
 from kafkaspec.model import Record
@@ -359,3 +361,21 @@ def test_an_error_of_a_wrapper_with_bytes_after_its_value_lies_on_the_value(only
     data = legacy(5, value, attributes=forge.GZIP, slack=b"unused")
     error = failure(only(data))
     assert (error.reason, error.position) == (Reason.DECOMPRESSION_FAILED, data.index(value))
+
+
+def test_a_wrapper_that_does_not_unpack_is_left_out(tmp_path: Path) -> None:
+    """Its own first offset is in what does not unpack; what is around it is read."""
+    entries = [
+        encode([Record(at, at, b"k", b"value") for at in range(first, first + 3)],
+                  magic=1, compression="gzip")
+        for first in (0, 3, 6)
+    ]  # fmt: skip
+    path = tmp_path / f"{0:020}.log"
+    size = len(entries[0])
+    path.write_bytes(b"".join((entries[0], entries[1][:-9] + b"\xff" * 9, entries[2])))
+    errors: list[KafkaSpecError] = []
+    with Segment(path) as segment:
+        found = segment.to_arrow(["offset"], on_error=errors.append)
+    assert found.column("offset").to_pylist() == [0, 1, 2, 6, 7, 8]
+    (error,) = errors
+    assert error.position in range(size, 2 * size)

@@ -22,6 +22,7 @@ from kafkaspec.tables.sql.session import VIEW_COLUMNS, Session, SqlError
 from tests.arrow.test_where import COLUMNS, TIME, condition, directory
 from tests.cli.helpers import golden, lines, run
 from tests.extent import examples
+from tests.goldens import GOLDEN
 from tests.log import forge
 from tests.loops import each
 from tests.work import calls
@@ -234,7 +235,7 @@ def test_names_that_differ_in_case_and_times_beyond_duckdb(tmp_path: Path) -> No
                 for topic, view in session.renamed.items():
                     assert f'topic {topic} is the view "{view}"' in str(caught.value)
                     assert rows(session, f'SELECT text(value) FROM "{view}" LIMIT 1') == [(topic,)]
-        views = sorted(name for (name,) in rows(session, "SHOW TABLES"))
+        views = sorted(name for (name,) in rows(session, "SHOW TABLES") if name != session.batches)
         assert len({name.casefold() for name in views}) == 3
         values = {rows(session, f'SELECT text(value) FROM "{name}" LIMIT 1')[0] for name in views}
         assert values == {("Orders",), ("orders",), ("oRDERS",)}
@@ -370,3 +371,48 @@ def test_the_work_grows_as_partitions_do(query: str, tmp_path: Path) -> None:
         assert json.loads(counted.stdout)["found"] == number - bool(query)
         work.append(calls(partial(run, "sql", logs, f"SELECT count(*) FROM t{query}")))
     assert work[1] < 2.2 * work[0], work
+
+
+def test_a_view_of_batches() -> None:
+    """The table of the library, with the records of compressed messages too."""
+    root = GOLDEN / "4.3.1" / "logs"
+    with ks.open(root) as log, Session(log) as session:
+        expected = log.batch_table()
+        count = sum(1 for _ in log.records(include_control=True, log_start="ignore"))
+        names = [name for name in expected.column_names if name != "num_records"]
+        shown = [f"epoch_ms({name})" if name in TIMES else name for name in names]
+        found = rows(session, f"SELECT {', '.join(shown)} FROM batches")
+        assert found
+        with Session(log, log_start="ignore") as whole:
+            assert rows(whole, "SELECT sum(records) FROM batches") == [(count,)]
+            found = rows(whole, f"SELECT {', '.join(shown)} FROM batches")
+        table = [
+            tuple(int(each.timestamp() * 1000) if name in TIMES and each else each
+                  for name, each in zip(names, row, strict=True))
+            for row in zip(*(expected.column(name).to_pylist() for name in names), strict=True)
+        ]  # fmt: skip
+        assert sorted(map(str, found)) == sorted(map(str, table))
+        session.scans.requests.clear()
+        assert rows(session, "SELECT sum(records) FROM batches WHERE topic = 'compacted'")
+        assert [topic for topic, _ in session.scans.requests] == ["compacted"]
+        with (
+            Session(log, isolation="read_committed") as committed,
+            pytest.raises(SqlError, match="do not say which records are committed"),
+        ):
+            rows(committed, "SELECT * FROM batches")
+
+
+TIMES = ("base_timestamp", "max_timestamp", "delete_horizon")
+
+
+def test_a_topic_may_be_named_batches(tmp_path: Path) -> None:
+    for name in ("Batches", "batches_1", "orders"):
+        shutil.copytree(GOLDEN / "4.3.1" / "logs" / "plain-0", tmp_path / f"{name}-0")
+    with ks.open(tmp_path) as log, Session(log) as session:
+        assert session.batches == "batches_2"
+        (records,) = rows(session, "SELECT count(*) FROM batches")
+        assert rows(session, "SELECT sum(records) FROM batches_2 WHERE topic = 'orders'") == [
+            records
+        ]
+    done = run("sql", tmp_path, "SELECT 1")
+    assert 'view "batches_2"' in done.stderr

@@ -44,6 +44,7 @@ from kafkaspec.cli.typed import TYPED_EPILOG, beside, taken, tell, typed_options
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
+from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.policy import CrcPolicy
 from kafkaspec.tables import SessionOptions, TableFormat
@@ -61,6 +62,10 @@ double quotes: "my-topic". SQL ignores the case of names: topics that differ
 only in case get a number each, which stderr says. SHOW TABLES lists them, DESCRIBE "my-topic"
 its columns: partition, offset, timestamp, timestamp_type, key, value, headers,
 or those of --columns. offset is a word of SQL, and stands in quotes as well.
+
+The view batches has a row for each batch of all topics, by headers alone:
+SELECT topic, sum(records) FROM batches GROUP BY ALL counts records, those of
+control batches (where control) and of aborted transactions too.
 
 text(value) are bytes as text, null where they are not UTF-8; header(headers,
 'name') is the value of the last header of a name. Keys and values are BLOB:
@@ -150,6 +155,8 @@ def sql_command(
     ):
         for topic, name in session.renamed.items():
             note(f'topic {topic} is the view "{name}": SQL ignores the case of names')
+        if session.batches != "batches":
+            note(f'headers of batches are the view "{session.batches}": a topic has that name')
         with session.query(query) as result:
             if form == "text":
                 rows = _show(result)
@@ -190,15 +197,16 @@ def _report(log: AnyLog, scans: Scans, inputs: Inputs) -> None:
         first = _bound(min, [request.start_offset for request in requests])
         end = _bound(max, [request.end_offset for request in requests])
         for part in log.current if isinstance(log, LogDirectory) else [log]:
-            if (
-                topic is None
-                or isinstance(part, Segment)
-                or any(
-                    request.where is None or request.where.may_be_in(part.topic, part.partition)
-                    for request in requests
-                )
-            ):
+            if topic is None or isinstance(part, Segment) or _reads(requests, topic, part):
                 inputs.report_missing(part, end, start_offset=first)
+
+
+def _reads(requests: Iterable[Request], topic: str | None, part: Partition) -> bool:
+    """Return whether one of the requests for a topic reads a partition."""
+    return (part.topic or "log") == topic and any(
+        request.where is None or request.where.may_be_in(part.topic, part.partition)
+        for request in requests
+    )
 
 
 def _bound(choose: Callable[[list[int]], int], bounds: list[int | None]) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
+from itertools import chain, count
 from typing import Any, Final, Unpack
 
 import duckdb
@@ -18,6 +18,7 @@ from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked, explained
 from kafkaspec.policy import OnError
 from kafkaspec.tables import SessionOptions
+from kafkaspec.tables.sql.batches import BATCHES, BatchView
 from kafkaspec.tables.sql.topics import Scans, Topic
 
 VIEW_COLUMNS: Final = ("partition", *DEFAULT_COLUMNS)
@@ -54,6 +55,7 @@ class Session:
         scans: what queries have read.
         renamed: names of the views of topics whose names differ only by case, which DuckDB cannot
             tell apart: none of them has the name of a topic, and a query that uses one is refused.
+        batches: name of the view of the headers of all batches: ``batches``, unless a topic has it.
 
     Args:
         log: the log.
@@ -84,7 +86,7 @@ class Session:
         reading: dict[str, Any] = {**options, "on_unreadable": on_unreadable}
         self._untyped: dict[str, tuple[str | None, list[int | None]]] = {}
         topics = _topics(log, on_unreadable)
-        self.renamed = _distinct(topics)
+        self.renamed, self.batches = _distinct(topics)
         for topic, partitions in topics.items():
             made = self.renamed.get(topic, topic)
             name = None if isinstance(log, Segment) else topic
@@ -92,6 +94,7 @@ class Session:
             self._connection.register(made, view)
             if decoding is not None:
                 self._untyped[made] = (name, partitions)
+        self._connection.register(self.batches, BatchView(log, reading, self.scans))
         self._typed = (log, columns, reading, decoding)
 
     def __enter__(self) -> Session:
@@ -190,8 +193,8 @@ def _topics(log: AnyLog, on_unreadable: OnError) -> Mapping[str, list[int | None
     return found
 
 
-def _distinct(topics: Iterable[str]) -> dict[str, str]:
-    """Return names for the topics whose own names differ only by case, each with a number."""
+def _distinct(topics: Iterable[str]) -> tuple[dict[str, str], str]:
+    """Return numbered names for topics whose names differ only by case, and one for batches."""
     alike: dict[str, list[str]] = {}
     for topic in sorted(topics):
         alike.setdefault(topic.casefold(), []).append(topic)
@@ -199,9 +202,12 @@ def _distinct(topics: Iterable[str]) -> dict[str, str]:
     for same in alike.values():
         numbers = count(1)
         for topic in same if len(same) > 1 else ():
-            name = next(
-                n for n in (f"{topic}_{each}" for each in numbers) if n.casefold() not in taken
-            )
-            taken.add(name.casefold())
-            made[topic] = name
-    return made
+            made[topic] = _free((f"{topic}_{each}" for each in numbers), taken)
+    batches = _free(chain((BATCHES,), (f"{BATCHES}_{each}" for each in count(1))), taken)
+    return made, batches
+
+
+def _free(names: Iterable[str], taken: set[str]) -> str:
+    name = next(each for each in names if each.casefold() not in taken)
+    taken.add(name.casefold())
+    return name

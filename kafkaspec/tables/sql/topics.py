@@ -40,6 +40,9 @@ class Scans:
 class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what it needs
     """A topic of a log directory, or without ``name`` a whole partition or segment."""
 
+    _timestamps = frozenset(("timestamp",))
+    """Columns of times of Kafka's, in ms."""
+
     def __init__(
         self,
         log: AnyLog,
@@ -66,7 +69,7 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
         self._schema = pa.schema(
             [
                 each.with_type(
-                    TIMESTAMP if each.name == "timestamp" else without_dictionaries(each.type)
+                    TIMESTAMP if each.name in self._timestamps else without_dictionaries(each.type)
                 )
                 for each in map(schema.field, self._columns)
             ]
@@ -89,7 +92,7 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
         read = (*wanted, *also) or self._columns[:1]
         schema = pa.schema([self._schema.field(name) for name in read])
         request = self._narrowed(self._request(read), found)
-        batches = in_context(self._context, self._batches(request, schema))
+        batches = in_context(self._context, self._batches(request, schema, found))
         return dataset.Scanner.from_batches(
             batches, schema=schema, columns=list(wanted), filter=filter
         )
@@ -124,23 +127,28 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
         where = Where(" and ".join(parts))
         return where.narrowed(replace(request, where=where))
 
-    def _batches(self, request: Request, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        self._scans.requests.append((self._name, request))
+    def _batches(
+        self, request: Request, schema: pa.Schema, found: Filter
+    ) -> Iterator[pa.RecordBatch]:
+        self._note(request)
         try:
-            for batch in self._read(request, schema.names):
+            for batch in self._read(request, schema.names, found):
                 yield self._converted(batch, schema)
         except KafkaSpecError as error:
             self._scans.errors.append(error)
             raise
 
-    def _read(self, request: Request, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def _note(self, request: Request) -> None:
+        self._scans.requests.append((self._name, request))
+
+    def _read(self, request: Request, names: list[str], found: Filter) -> Iterator[pa.RecordBatch]:
         return record_batches(self._log, request)
 
     def _converted(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         arrays = []
         for name, kind in zip(schema.names, schema.types, strict=True):
             array = batch.column(name)
-            if name == "timestamp":
+            if name in self._timestamps:
                 array = self._times(array)
             arrays.append(converted(array, kind, lambda leaf, to: leaf.cast(to)))
         return pa.RecordBatch.from_arrays(arrays, schema=schema)

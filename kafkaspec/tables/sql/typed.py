@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kafkaspec.arrow.record_batches import AnyLog
 from kafkaspec.arrow.schema import Request
+from kafkaspec.tables.sql.pushdown import Filter
 from kafkaspec.tables.sql.topics import Scans, Topic
 from kafkaspec.values.reading.batches import SideReader
 from kafkaspec.values.reading.request import ValueReport, planned
@@ -47,5 +48,5 @@ class TypedTopic(Topic):
                 reader.request = where.narrowed(replace(reader.request, where=where))
         return reader
 
-    def _read(self, request: Request, names: list[str]) -> Iterator[pa.RecordBatch]:
+    def _read(self, request: Request, names: list[str], found: Filter) -> Iterator[pa.RecordBatch]:
         return iter(self._reader(names, request))

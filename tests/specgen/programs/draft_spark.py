@@ -73,6 +73,9 @@ def every_magic_is_read(spark: SparkSession, root: Path) -> None:
     )
     back = list(ks.Partition(root / "two" / path.name).records())
     assert [(item.offset, item.key, item.value) for item in back] == rows_of(path, [])
+    heads = kafkaspec.spark.read(spark, str(root / "logs"), rows="batches").collect()
+    assert sum(row.records for row in heads) == len(found)
+    assert {row.magic for row in heads} == set(KINDS)
     place = str(root / "logs")
     (measured,) = stats(spark, place).partitions
     assert (measured["records"], measured["magics"]) == (len(found), sorted(KINDS))
@@ -91,6 +94,14 @@ def new_fields_are_read_and_written(spark: SparkSession, root: Path) -> None:
     found = rows.orderBy("offset").select("offset", "key", "value", *shown).collect()
     expected = rows_of(path, names)
     assert [tuple(map(plain, row)) for row in found] == expected
+    own = [columns[name] for name in names if OWN[name].of_batch]
+    heads = kafkaspec.spark.read(spark, str(root / "logs"), rows="batches")
+    assert not {columns[name] for name in names} - set(own) & set(heads.columns)
+    by_base = {row.offset: row for row in rows.where("offset = baseOffset").collect()}
+    for row in heads.collect():
+        assert [plain(row[name]) for name in own] == [
+            plain(by_base[row.baseOffset][name]) for name in own
+        ]
     asked = kafkaspec.spark.read(spark, str(root / "logs"), ["offset", shown[0]])
     assert asked.where(f"{shown[0]} is not null").count() == 12
     kept = rows.where("offset >= 3").select("offset", "timestamp", "key", "value", "topic", *shown)
