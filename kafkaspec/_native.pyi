@@ -46,6 +46,7 @@ NO_ROOM: int
 MOST_BYTES: int
 LINE_PIECES: int
 LINE_DEPTH: int
+PATTERN_PARTS: int
 
 COLUMNS: tuple[tuple[str, int, int, int], ...]
 KINDS: tuple[tuple[str, tuple[str, ...], int, int, int, int], ...]

@@ -21,6 +21,7 @@ _NAMES = (
     "dump",
     "json_lines",
     "messages",
+    "find",
     "export",
     "records",
     "committed",

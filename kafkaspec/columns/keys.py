@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kafkaspec.columns.memory import (
@@ -13,7 +14,9 @@ from kafkaspec.columns.memory import (
     BytesColumn,
     Columns,
     Layout,
+    set_bits,
 )
+from kafkaspec.columns.patterns import BytePattern
 from kafkaspec.columns.reader import Reader
 from kafkaspec.columns.wanted import BATCH_POSITION, Wanted
 from kafkaspec.errors import KafkaSpecError
@@ -29,9 +32,24 @@ from kafkaspec.policy import OnError, report
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-Matches = Callable[[bytes], bool]
-"""Function that says whether a key is one of those that are looked for."""
+    from kafkaspec.codecs.native.core import Core
 
+
+@dataclass(frozen=True, slots=True)
+class KeyTest:
+    """Says whether a key is one of those that are looked for.
+
+    Attributes:
+        matches: whether a key is.
+        patterns: each such key fits one of these, and few others do.
+    """
+
+    matches: Callable[[bytes], bool]
+    patterns: Sequence[BytePattern]
+
+
+_CHUNK_BYTES: Final = 1 << 20
+"""A chunk whose columns are searched while the second cache holds them."""
 _START: Final = struct.Struct("<i4s")
 _PLACE: Final = struct.Struct("<ii")
 
@@ -39,7 +57,7 @@ _PLACE: Final = struct.Struct("<ii")
 @checked
 def find_keys(
     log: Segment | Partition,
-    keys: Sequence[bytes] | Matches,
+    keys: Sequence[bytes] | KeyTest,
     *,
     log_start: LogStart = LOG_START,
     on_error: OnError = "raise",
@@ -65,9 +83,9 @@ def find_keys(
 
 
 def _of_segment(
-    segment: Segment, keys: Sequence[bytes] | Matches, start: int | None, on_error: OnError
+    segment: Segment, keys: Sequence[bytes] | KeyTest, start: int | None, on_error: OnError
 ) -> Iterator[Found]:
-    matches = keys if callable(keys) else frozenset(keys).__contains__
+    matches = _matches(keys)
     positions = batches_with(segment, keys, start_offset=start, on_error=on_error)
     for position in reversed(positions):
         batch = segment.batch_at(position)
@@ -79,7 +97,7 @@ def _of_segment(
 
 def batches_with(
     segment: Segment,
-    keys: Sequence[bytes] | Matches,
+    keys: Sequence[bytes] | KeyTest,
     *,
     start_offset: int | None = None,
     on_error: OnError = "raise",
@@ -95,10 +113,10 @@ def batches_with(
     Raises:
         KafkaSpecError: a batch cannot be read.
     """
-    matches = keys if callable(keys) else frozenset(keys).__contains__
+    matches = _matches(keys)
     positions = array("q")
     for columns in _columns(segment, start_offset, on_error):
-        for position in _found(columns, keys, matches):
+        for position in _found(segment.codec.core, columns, keys, matches):
             if not positions or positions[-1] != position:
                 positions.append(position)
     return positions
@@ -107,7 +125,7 @@ def batches_with(
 def _columns(segment: Segment, start: int | None, on_error: OnError) -> Iterator[Columns]:
     position = 0
     while True:
-        wanted = Wanted(start_offset=start, start_position=position)
+        wanted = Wanted(start_offset=start, start_position=position, max_bytes=_CHUNK_BYTES)
         try:
             yield from Reader(segment, (names.KEY, BATCH_POSITION), wanted)
             return
@@ -121,16 +139,42 @@ def _columns(segment: Segment, start: int | None, on_error: OnError) -> Iterator
             position = after
 
 
-def _found(columns: Columns, keys: Sequence[bytes] | Matches, matches: Matches) -> Iterator[int]:
+def _matches(keys: Sequence[bytes] | KeyTest) -> Callable[[bytes], bool]:
+    return keys.matches if isinstance(keys, KeyTest) else frozenset(keys).__contains__
+
+
+def _found(
+    core: Core | None,
+    columns: Columns,
+    keys: Sequence[bytes] | KeyTest,
+    matches: Callable[[bytes], bool],
+) -> Iterator[int]:
     """Yield the byte offset of the batch of each record that has a key, in order."""
     column = columns.bytes_column(names.KEY)
-    if callable(keys) or columns.layout is not Layout.VIEW:
-        rows = [row for row, key in each_value(columns, column) if matches(key)]
+    if isinstance(keys, KeyTest) or columns.layout is not Layout.VIEW:
+        likely = _likely(core, columns, column, keys)
+        rows = [row for row, key in each_value(columns, column, likely) if matches(key)]
     else:
         rows = sorted(row for key in set(keys) for row in _equal(columns, column, key))
     positions = columns.integer_column(BATCH_POSITION).integers
     for row in rows:
         yield columns.start + positions[row]
+
+
+def _likely(
+    core: Core | None, columns: Columns, column: BytesColumn, keys: Sequence[bytes] | KeyTest
+) -> Iterable[int] | None:
+    """Return the rows whose keys fit a pattern, None if all may."""
+    if core is None or columns.layout is not Layout.VIEW or not isinstance(keys, KeyTest):
+        return None
+    size = -(-columns.rows // 8)
+    bits = 0
+    for pattern in keys.patterns:
+        found = pattern.rows_of(
+            core, columns.layout, columns.rows, column.present, column.main, columns.sources
+        )
+        bits |= int.from_bytes(found, "little")
+    return set_bits(bits, size)
 
 
 def _equal(columns: Columns, column: BytesColumn, key: bytes) -> Iterator[int]:
@@ -151,7 +195,7 @@ def _equal(columns: Columns, column: BytesColumn, key: bytes) -> Iterator[int]:
 
 
 def each_value(
-    columns: Columns, column: BytesColumn, rows: range | None = None
+    columns: Columns, column: BytesColumn, rows: Iterable[int] | None = None
 ) -> Iterator[tuple[int, bytes]]:
     """Yield each row, or each of some, that has a value in a byte column, with the value."""
     main = memoryview(column.main).cast("B")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ decompression."""
 VIEW_BYTES: Final = 16
 INLINE_BYTES: Final = 12
 """Bytes of a view of Arrow, and of a value that it holds itself."""
+_SET: Final = re.compile(rb"[^\0]")
 
 
 class Layout(IntEnum):
@@ -379,3 +381,10 @@ def decoded(
     fields[module.PAYLOAD_SIZE] = size
     columns = ColumnSet(core, names, rows, layout, size, allocate)
     return columns.result() if columns.decode(sources, fields) else None
+
+
+def set_bits(bits: int, size: int) -> Iterator[int]:
+    """Yield the numbers of the bits that are set in an integer of so many bytes."""
+    for found in _SET.finditer(bits.to_bytes(size, "little")):
+        byte = found[0][0]
+        yield from (8 * found.start() + bit for bit in range(8) if byte >> bit & 1)

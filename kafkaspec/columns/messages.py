@@ -7,7 +7,6 @@ whether and why it does not decode: that is the reference.
 from __future__ import annotations
 
 import json
-import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from kafkaspec.codecs.native.core import DEFAULT_PACKAGE, Core
 from kafkaspec.columns.conditions import Compare, Marks
 from kafkaspec.columns.json_lines import LineColumn, strings
-from kafkaspec.columns.memory import INLINE_BYTES, VIEW_BYTES, BytesColumn, Layout
+from kafkaspec.columns.memory import INLINE_BYTES, VIEW_BYTES, BytesColumn, Layout, set_bits
 from kafkaspec.layout import MessageLayout, Role
 from kafkaspec.messages.lookup import HEADS, in_topic, key_says, may_have_key
 from kafkaspec.messages.tables import (
@@ -44,7 +43,6 @@ _VALIDITY, _VALUES = 2, 3
 _NUMBER: Final = "number"
 _SHORT, _LONG = Struct(f"<i{INLINE_BYTES}s"), Struct("<i4sii")
 """Views of Arrow: of a value that they hold, and of one in a buffer."""
-_SET: Final = re.compile(rb"[^\0]")
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,7 @@ class Decoding:
             known = in_topic(self._topic, Role.VALUE, number)
             decoded |= found & ~has_value if known else 0
             decoded |= take(known, values, found & has_value)
-        yield from _places(batch.all & ~decoded, -(-batch.rows // 8))
+        yield from set_bits(batch.all & ~decoded, -(-batch.rows // 8))
 
 
 class TextColumn:
@@ -387,10 +385,3 @@ def _bits(flags: bytes | bytearray) -> int:
     for bit in range(8):
         found |= int.from_bytes(flags[bit::8], "little") << bit
     return found
-
-
-def _places(bits: int, size: int) -> Iterator[int]:
-    """Yield the numbers of the bits that are set."""
-    for found in _SET.finditer(bits.to_bytes(size, "little")):
-        byte = found[0][0]
-        yield from (8 * found.start() + bit for bit in range(8) if byte >> bit & 1)

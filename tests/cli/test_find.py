@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from kafkaspec import Record, encode
 from kafkaspec.cli.console import iso
 from kafkaspec.cli.options import Timestamp
-from kafkaspec.codecs import codec_names
+from kafkaspec.codecs import codec_names, get_codec
 from kafkaspec.log.partition import Partition
 from tests.cli.helpers import golden, lines, run
 from tests.goldens import GOLDEN, VERSIONS, dumps, produced
@@ -323,6 +324,46 @@ def test_keys_of_internal_topics_by_their_fields() -> None:
     wrong = run("find", "--key", '{"grouping": 1}', logs / "__consumer_offsets-0")
     assert wrong.exit_code == 2
     assert "OffsetCommitKey: group, topic, partition" in wrong.output
+
+
+@pytest.mark.slow
+def test_fields_find_the_same_keys_in_columns_and_one_by_one(tmp_path: Path) -> None:
+    """A group whose name is no text, parts of names, numbers that are in other fields."""
+    groups = [b"g", b"group", b"groups", b"gr\xffoup", b"", b"\0\0\0\3"]
+    keys = [
+        struct.pack(
+            f">hh{len(group)}sh{len(topic)}si",
+            version,
+            len(group),
+            group,
+            len(topic),
+            topic,
+            partition,
+        )
+        for version in (0, 1)
+        for group in groups
+        for topic in (b"t", b"group")
+        for partition in (0, 3, 1 << 24)
+    ]
+    keys += [struct.pack(f">hh{len(group)}s", 2, len(group), group) for group in groups]
+    keys += [b"", b"\0", b"group", keys[0] + b"more", b"\xff" * 40]
+    path = tmp_path / "__consumer_offsets-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    records = [Record(n, 7, key, b"v") for n, key in enumerate([*keys, None, *keys])]
+    path.write_bytes(b"".join(encode(records[at : at + 40]) for at in range(0, len(records), 40)))
+    names = [group.decode("utf-8", "replace") for group in groups]
+    some: list[dict[str, Any]] = [{"group": name} for name in names] + [
+        {"partition": n} for n in (0, 3, "3", 3.0, -1)
+    ]
+    some += [{"group": name, "partition": 3} for name in names] + [{"type": "GroupMetadataKey"}]
+    some += [{"topic": "group", "type": "OffsetCommitKey"}, {"topic": "grou"}]
+    for wanted in some:
+        found = {
+            codec: _by_key(json.dumps(wanted), "--all", "--codec", codec, path)
+            for codec in ("python", get_codec().name)
+        }
+        assert all(each == found["python"] for each in found.values()), wanted
+    assert any(item["found"] for item in _by_key(json.dumps({"group": names[3]}), path))
 
 
 @pytest.mark.slow

@@ -18,6 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.arrow.where import ranges, syntax
+from kafkaspec.codecs import get_codec
+from kafkaspec.columns.memory import Layout
+from kafkaspec.columns.patterns import MOST_SOURCES, BytePattern
 from kafkaspec.log.selection import W
 
 _Values = Callable[[pa.RecordBatch], pa.Array]
@@ -32,6 +35,7 @@ _COMPARE: Final = {
     ">=": pc.greater_equal,
 }
 _DENSE: Final = {pa.binary_view(): pa.binary(), pa.string_view(): pa.string()}
+_LAYOUTS: Final = {pa.binary_view(): Layout.VIEW, pa.binary(): Layout.BINARY}
 _UNITS: Final = {"s": -3, "ms": 0, "us": 3, "ns": 6}
 """Powers of ten of milliseconds."""
 _ARROW_ERRORS: Final = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -118,7 +122,16 @@ class WhereProgram:
             match(pa.array([""], pa.string()).cast(kind), pattern=node.pattern)
         except _ARROW_ERRORS as error:
             self._fail(f"this is not a pattern: {error}", node.at)
-        return lambda batch: match(values(batch), pattern=node.pattern)
+        if not _is_bytes(kind) or node.regex or not isinstance(node.operand, syntax.WhereColumn):
+            return lambda batch: match(values(batch), pattern=node.pattern)
+        _, stored = self._stored(node.operand)
+        fitting = _fitting(node.pattern)
+
+        def found(batch: pa.RecordBatch) -> pa.Array:
+            mask = fitting(stored(batch))
+            return match(values(batch), pattern=node.pattern) if mask is None else mask
+
+        return found
 
     def _compare(self, node: syntax.WhereComparison) -> _Values:
         left, right, sign = node.left, node.right, node.operator
@@ -199,6 +212,12 @@ class WhereProgram:
         return kind, values
 
     def _column(self, column: syntax.WhereColumn) -> tuple[pa.DataType, _Values]:
+        kind, stored = self._stored(column)
+        dense = _dense(kind)
+        return dense, stored if dense == kind else lambda batch: stored(batch).cast(dense)
+
+    def _stored(self, column: syntax.WhereColumn) -> tuple[pa.DataType, _Values]:
+        """Return type and values of a column as they are in a record batch."""
         path = column.path
         names = self._schema.names
         count = next((n for n in range(len(path), 0, -1) if ".".join(path[:n]) in names), 0)
@@ -220,15 +239,12 @@ class WhereProgram:
             kind = kind.field(indices[-1]).type
         if isinstance(kind, pa.ExtensionType):
             self._fail(f"{'.'.join(path)} is {kind}, which is not compared", column.at)
-        dense = _dense(kind)
 
         def values(batch: pa.RecordBatch) -> pa.Array:
             found = batch.column(index)
-            if indices:
-                found = pc.struct_field(found, indices)
-            return found if dense == kind else found.cast(dense)
+            return pc.struct_field(found, indices) if indices else found
 
-        return dense, values
+        return kind, values
 
     def _call(self, call: syntax.Call) -> tuple[pa.DataType, _Values]:
         if isinstance(call.argument, syntax.Literal):
@@ -274,6 +290,26 @@ def _dense(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_fixed_size_binary(kind):
         return pa.binary()
     return _DENSE.get(kind, kind)
+
+
+def _fitting(text: str) -> Callable[[pa.Array], pa.Array | None]:
+    """Return what says which bytes fit a pattern of LIKE, None where Arrow has to."""
+    core = get_codec().core
+    pattern = BytePattern.like(text.encode("utf-8", "surrogateescape"))
+
+    def found(array: pa.Array) -> pa.Array | None:
+        layout = _LAYOUTS.get(array.type)
+        if core is None or pattern is None or not pattern.is_for(core) or layout is None:
+            return None
+        present, main, *sources = array.buffers()
+        if array.offset or len(sources) > MOST_SOURCES or main is None:
+            return None
+        present = present if array.null_count else None
+        there = [source for source in sources if source is not None]
+        bits = pattern.rows_of(core, layout, len(array), present, main, there)
+        return pa.Array.from_buffers(pa.bool_(), len(array), [present, pa.py_buffer(bits)])
+
+    return found
 
 
 def _as_bytes(kind: pa.DataType, values: _Values) -> tuple[pa.DataType, _Values]:

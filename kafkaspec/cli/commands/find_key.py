@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import click
@@ -12,7 +13,8 @@ import click
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec._generated.python.model import model_class
 from kafkaspec.codecs import Codec, get_codec
-from kafkaspec.columns.keys import Matches, find_keys
+from kafkaspec.columns.keys import KeyTest, find_keys
+from kafkaspec.columns.patterns import BytePattern
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.layout import FieldLayout, Kind, MessageLayout, Role
@@ -26,6 +28,8 @@ from kafkaspec.messages.topics import topic_of
 from kafkaspec.model import Record
 
 _TYPE, _BASE64 = "type", "base64"
+_MALFORMED: Final = "\ufffd"
+"""Stands for bytes that are not text."""
 _KEPT: Final = 1 << 16
 """Keys of which is kept whether they are looked for."""
 
@@ -50,7 +54,7 @@ def find_key(log: Segment | Partition, text: str, codec: str, **options: Any) ->
     return find_keys(log, wanted_keys(text, topic, get_codec(codec)), **options)
 
 
-def wanted_keys(text: str, topic: str | None, codec: Codec) -> Sequence[bytes] | Matches:
+def wanted_keys(text: str, topic: str | None, codec: Codec) -> Sequence[bytes] | KeyTest:
     """Return the keys that a text means in a log, or what says whether a key is one of them.
 
     Args:
@@ -81,7 +85,10 @@ def wanted_keys(text: str, topic: str | None, codec: Codec) -> Sequence[bytes] |
     chosen = [each for each in fitting if each.topic == topic]
     keys = [_written(layout, given, codec) for layout in chosen]
     whole = [key for key in keys if key is not None]
-    return whole if len(whole) == len(keys) else _Some(given, topic, codec)
+    if len(whole) == len(keys):
+        return whole
+    patterns = dict.fromkeys(_pattern(layout, given) for layout in chosen)
+    return KeyTest(_Some(given, topic, codec), tuple(patterns))
 
 
 def _object(text: str) -> dict[str, Any] | None:
@@ -111,6 +118,28 @@ def _written(layout: MessageLayout, given: Mapping[str, Any], codec: Codec) -> b
         return codec.serialize(layout.key, model_class(layout.key)(**values))
     except (KafkaSpecError, TypeError, ValueError, AttributeError) as error:
         raise click.UsageError(f"this is no {layout.name}: {error}") from None
+
+
+def _pattern(layout: MessageLayout, given: Mapping[str, Any]) -> BytePattern:
+    """Return a pattern that each key of a message with some fields fits."""
+    ids = field_names(layout.key)
+    fields = {ids[shown]: item for shown, item in given.items() if shown in ids}
+    parts = list[bytes]()
+    for field in LAYOUTS[layout.key].fields:
+        with suppress(TypeError, ValueError, AttributeError, OverflowError):
+            if field.id in fields:
+                parts += _parts(field, fields[field.id])
+    return BytePattern.containing(parts)
+
+
+def _parts(field: FieldLayout, given: Any) -> list[bytes]:
+    """Return bytes that a field with a value has, in order."""
+    if isinstance(given, str) and _MALFORMED in given:
+        return [part.encode() for part in given.split(_MALFORMED)]
+    value = _value(field, given)
+    if isinstance(value, int):
+        return [value.to_bytes(field.size, "big", signed=field.signed)]
+    return [value]
 
 
 def _value(field: FieldLayout, value: Any) -> Any:

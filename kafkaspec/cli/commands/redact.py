@@ -17,6 +17,7 @@ from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import Paths, on_error_option, output_option, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.codecs import get_codec
+from kafkaspec.columns.keys import KeyTest
 from kafkaspec.errors import KafkaSpecError, Reason
 from kafkaspec.forensics.redaction.choices import Changes, Chosen, Part, PartMatch, Way
 from kafkaspec.forensics.redaction.running import RedactedEntry, RedactedPartition, redact
@@ -227,7 +228,7 @@ def _keys(texts: tuple[str, ...]) -> frozenset[bytes]:
     found: set[bytes] = set()
     for text in texts:
         keys = wanted_keys(text, None, get_codec())
-        assert not callable(keys)
+        assert not isinstance(keys, KeyTest)
         found.update(keys)
     return frozenset(found)
 

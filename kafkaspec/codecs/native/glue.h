@@ -11,6 +11,8 @@
 
 #include "abi.h"
 
+#include <string.h>
+
 /* Between them no other thread works with the object, unless this one waits for something. */
 #ifdef Py_GIL_DISABLED
 #define GLUE_BEGIN_ALONE(object) Py_BEGIN_CRITICAL_SECTION(object);
@@ -38,6 +40,42 @@ void *glue_pin_sized(glue_pins *pins, PyObject *object, int writable, int64_t le
 enum { GLUE_SOURCES = 4 };
 /* The bytes of a tuple of them, for views if the layout says so; how many, -1 with an exception set. */
 int glue_pin_sources(glue_pins *pins, PyObject *tuple, int layout, ks_buffer *buffers);
+/* The validity of a column or NULL; -1 with an exception set. */
+int glue_pin_validity(glue_pins *pins, PyObject *object, int64_t rows, const uint8_t **validity);
+
+static inline int glue_is_there(const uint8_t *validity, int64_t row)
+{
+    return !validity || (validity[row >> 3] >> (row & 7) & 1);
+}
+
+/* The bytes of a row of a column, whose place other threads may write to; 0 if there are none. */
+static inline int glue_bytes_of(int layout, const void *main, const ks_buffer *sources, int count,
+                                int64_t row, const uint8_t **bytes, int64_t *size)
+{
+    if (layout == KS_BINARY) {
+        int32_t place[2];
+        memcpy(place, (const uint8_t *)main + 4 * row, sizeof place);
+        if (place[0] < 0 || place[1] < place[0] || count < 1 || place[1] > sources[0].size)
+            return 0;
+        *bytes = sources[0].bytes + place[0];
+        *size = place[1] - place[0];
+        return 1;
+    }
+    const uint8_t *view = (const uint8_t *)main + KS_VIEW_SIZE * row;
+    int32_t length, place[2];
+    memcpy(&length, view, 4);
+    *size = length;
+    *bytes = view + 4;
+    if (length >= 0 && length <= KS_VIEW_SHORT)
+        return 1;
+    memcpy(place, view + KS_VIEW_BUFFER, sizeof place);
+    if (length < 0 || place[0] < 0 || place[0] >= count || place[1] < 0 ||
+        place[1] > sources[place[0]].size - length)
+        return 0;
+    *bytes = sources[place[0]].bytes + place[1];
+    return 1;
+}
+
 
 /* What `select` is told beside bounds, and what it says of the entries that it chose. */
 enum {
@@ -122,6 +160,9 @@ PyObject *glue_mark(PyObject *module, PyObject *args);
 PyObject *glue_fill(PyObject *module, PyObject *args);
 PyObject *glue_follow(PyObject *module, PyObject *args);
 PyObject *glue_widen(PyObject *module, PyObject *args);
+/* Most parts of a pattern. */
+enum { GLUE_PATTERN_PARTS = 64 };
+PyObject *glue_fits(PyObject *module, PyObject *args);
 PyObject *glue_same(PyObject *module, PyObject *args);
 PyObject *glue_wire_check(PyObject *module, PyObject *args);
 PyObject *glue_key_digests(PyObject *module, PyObject *args);

@@ -97,49 +97,6 @@ static void md5(const uint8_t *data, int64_t size, uint8_t out[DIGEST_BYTES])
 
 /* -- columns --------------------------------------------------------------------------------- */
 
-static inline int is_there(const uint8_t *validity, int64_t row)
-{
-    return !validity || (validity[row >> 3] >> (row & 7) & 1);
-}
-
-/* The validity of a column or NULL; -1 with an exception set. */
-static int pin_validity(glue_pins *pins, PyObject *object, int64_t rows, const uint8_t **validity)
-{
-    *validity = NULL;
-    if (object == Py_None)
-        return 0;
-    *validity = glue_pin_sized(pins, object, 0, (rows + 7) / 8);
-    return *validity ? 0 : -1;
-}
-
-/* The bytes of a row, copied from what other threads may write to only once; 0 if there are none. */
-static int bytes_of(int layout, const void *main, const ks_buffer *sources, int count, int64_t row,
-                    const uint8_t **bytes, int64_t *size)
-{
-    if (layout == KS_BINARY) {
-        int32_t place[2];
-        memcpy(place, (const uint8_t *)main + 4 * row, sizeof place);
-        if (place[0] < 0 || place[1] < place[0] || count < 1 || place[1] > sources[0].size)
-            return 0;
-        *bytes = sources[0].bytes + place[0];
-        *size = place[1] - place[0];
-        return 1;
-    }
-    const uint8_t *view = (const uint8_t *)main + KS_VIEW_SIZE * row;
-    int32_t length, place[2];
-    memcpy(&length, view, 4);
-    *size = length;
-    *bytes = view + 4;
-    if (length >= 0 && length <= KS_VIEW_SHORT)
-        return 1;
-    memcpy(place, view + KS_VIEW_BUFFER, sizeof place);
-    if (length < 0 || place[0] < 0 || place[0] >= count || place[1] < 0 ||
-        place[1] > sources[place[0]].size - length)
-        return 0;
-    *bytes = sources[place[0]].bytes + place[1];
-    return 1;
-}
-
 /*
  * key_digests(layout, rows, validity, main, sources, out)
  *
@@ -164,7 +121,7 @@ PyObject *glue_key_digests(PyObject *module, PyObject *args)
     uint8_t *out = NULL;
     int bad = 0;
     const int count = glue_pin_sources(&pins, tuple, layout, sources);
-    if (count >= 0 && pin_validity(&pins, given, rows, &validity) == 0 &&
+    if (count >= 0 && glue_pin_validity(&pins, given, rows, &validity) == 0 &&
         (values = glue_pin_sized(&pins, main, 0,
                                  layout == KS_VIEW ? KS_VIEW_SIZE * rows : 4 * (rows + 1))) &&
         (out = glue_pin_sized(&pins, target, 1, DIGEST_BYTES * rows))) {
@@ -172,9 +129,9 @@ PyObject *glue_key_digests(PyObject *module, PyObject *args)
         for (int64_t row = 0; row < rows && !bad; row++) {
             const uint8_t *bytes;
             int64_t size;
-            if (!is_there(validity, row))
+            if (!glue_is_there(validity, row))
                 memset(out + DIGEST_BYTES * row, 0, DIGEST_BYTES);
-            else if (bytes_of(layout, values, sources, count, row, &bytes, &size))
+            else if (glue_bytes_of(layout, values, sources, count, row, &bytes, &size))
                 md5(bytes, size, out + DIGEST_BYTES * row);
             else
                 bad = 1;
@@ -248,13 +205,13 @@ PyObject *glue_keys_put(PyObject *module, PyObject *args)
     const int64_t *offsets = NULL;
     const int64_t slots = size / SLOT_BYTES;
     if (table && (digests = glue_pin_sized(&pins, given, 0, DIGEST_BYTES * last)) &&
-        pin_validity(&pins, valid, last, &validity) == 0 &&
+        glue_pin_validity(&pins, valid, last, &validity) == 0 &&
         (offsets = glue_pin_sized(&pins, column, 0, 8 * last)) &&
         (state = glue_pin_sized(&pins, counts, 1, 8 * STATE_FIELDS)) && slots > 0) {
         Py_BEGIN_ALLOW_THREADS
         for (; row < last; row++) {
             fetch(table, slots, digests, row, last);
-            if (!is_there(validity, row) || offsets[row] < start)
+            if (!glue_is_there(validity, row) || offsets[row] < start)
                 continue;
             if (state[ENTRIES] >= limit)
                 break;
@@ -304,19 +261,19 @@ PyObject *glue_keys_judge(PyObject *module, PyObject *args)
     const int64_t *offsets = NULL;
     const int64_t slots = size / SLOT_BYTES;
     if (table && (digests = glue_pin_sized(&pins, given, 0, DIGEST_BYTES * rows)) &&
-        pin_validity(&pins, keys, rows, &key_there) == 0 &&
-        pin_validity(&pins, values, rows, &value_there) == 0 &&
+        glue_pin_validity(&pins, keys, rows, &key_there) == 0 &&
+        glue_pin_validity(&pins, values, rows, &value_there) == 0 &&
         (offsets = glue_pin_sized(&pins, column, 0, 8 * rows)) &&
         (found = glue_pin_sized(&pins, places, 1, 8 * rows)) &&
         (verdicts = glue_pin_sized(&pins, target, 1, rows)) && slots > 0) {
         Py_BEGIN_ALLOW_THREADS
         for (int64_t row = 0; row < rows; row++) {
             fetch(table, slots, digests, row, rows);
-            int verdict = is_there(value_there, row) ? STAYS : VALUELESS;
+            int verdict = glue_is_there(value_there, row) ? STAYS : VALUELESS;
             found[row] = -1;
             if (offsets[row] > latest) {
                 verdict |= AFTER;
-            } else if (!is_there(key_there, row)) {
+            } else if (!glue_is_there(key_there, row)) {
                 verdict |= KEYLESS;
             } else {
                 int64_t stored;

@@ -49,6 +49,15 @@ void *glue_pin_sized(glue_pins *pins, PyObject *object, int writable, int64_t le
     return bytes;
 }
 
+int glue_pin_validity(glue_pins *pins, PyObject *object, int64_t rows, const uint8_t **validity)
+{
+    *validity = NULL;
+    if (object == Py_None)
+        return 0;
+    *validity = glue_pin_sized(pins, object, 0, (rows + 7) / 8);
+    return *validity ? 0 : -1;
+}
+
 int glue_pin_sources(glue_pins *pins, PyObject *tuple, int layout, ks_buffer *buffers)
 {
     const Py_ssize_t count = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : GLUE_SOURCES + 1;

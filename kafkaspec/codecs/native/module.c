@@ -153,6 +153,7 @@ static PyMethodDef methods[] = {
     {"key_digests", glue_key_digests, METH_VARARGS, "The MD5 of each value of a column."},
     {"keys_put", glue_keys_put, METH_VARARGS, "Put keys and their last offsets into a table."},
     {"keys_judge", glue_keys_judge, METH_VARARGS, "Which rows a table of keys supersedes."},
+    {"fits", glue_fits, METH_VARARGS, "Which byte strings of a column fit a pattern."},
     {"same", glue_same, METH_VARARGS, "Whether rows of two columns are the same."},
     {"wire_check", glue_wire_check, METH_VARARGS, "Which rows are messages of Protobuf."},
     {"count", glue_count, METH_VARARGS, count_doc},
@@ -279,6 +280,7 @@ static int prepare(PyObject *module)
         {"OTHERWISE", KS_S_OTHERWISE}, {"MARKERS", KS_S_MARKERS},
         {"ARENA", GLUE_ARENA}, {"MOST_BYTES", KS_MOST_BYTES}, {"OTHER_FORM", KS_OTHER_FORM}, {"NO_ROOM", KS_NO_ROOM},
         {"LINE_PIECES", GLUE_LINE_PIECES}, {"LINE_DEPTH", GLUE_LINE_DEPTH},
+        {"PATTERN_PARTS", GLUE_PATTERN_PARTS},
         {"USE_NONE", KS_USE_NONE}, {"USE_LOADED", KS_USE_LOADED}, {"USE_ALL", KS_USE_ALL},
     };
     int most = ks_bytes_count > ks_lists_count ? ks_bytes_count : ks_lists_count;
