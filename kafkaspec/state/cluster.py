@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -38,12 +38,18 @@ class Cluster(LeftOut):
         snapshot: the snapshot that it began with, None for the start of the log.
         end_offset: the records before this offset count.
         notes: what is not proven.
+        epoch: of the last batch.
+        timestamp: of the last batch, ms.
+        skipped: offsets of the records that were left out on request.
     """
 
     image: Image = field(default_factory=Image)
     snapshot: Path | None = None
     end_offset: int = 0
     notes: list[str] = field(default_factory=list)
+    epoch: int = 0
+    timestamp: int = 0
+    skipped: set[int] = field(default_factory=set)
 
 
 @checked
@@ -54,6 +60,7 @@ def read_cluster(
     release: str | None = None,
     on_error: OnError = "raise",
     watch: Watch | None = None,
+    without: Collection[int] = (),
 ) -> Cluster:
     """Return the metadata of a cluster, as a controller that starts on these files has it.
 
@@ -68,15 +75,20 @@ def read_cluster(
             unproven.
         watch: is called with the state and each record before it is applied; the oldest snapshot
             that the log continues comes first then, if it does not begin at 0, so that all is seen.
+        without: offsets of records of the log that do not count, see ``edit_cluster``.
 
     Raises:
         KafkaSpecError: a batch cannot be read, or the log begins after ``end_offset``.
     """
     cluster = Cluster(image=Image(watch))
 
-    def apply(segment: Segment, first: int | None, end: int | None) -> None:
-        changes = _changes(cluster, segment, first, end, release, on_error)
-        cluster.image.apply(sorted(changes, key=lambda each: each.offset))
+    def apply(
+        segment: Segment, first: int | None, end: int | None, without: Collection[int] = ()
+    ) -> None:
+        changes = list(_changes(cluster, segment, first, end, release, on_error))
+        cluster.skipped.update(each.offset for each in changes if each.offset in without)
+        kept = (each for each in changes if each.offset not in without)
+        cluster.image.apply(sorted(kept, key=lambda each: each.offset))
 
     if isinstance(source, Segment):
         if names.parse_checkpoint(source.path.name if source.path else "") and not _is_whole(
@@ -112,7 +124,7 @@ def read_cluster(
     cluster.image.offset = start - 1
     cluster.end_offset = start
     for segment in source.segments_from(start):
-        apply(segment, start, end_offset)
+        apply(segment, start, end_offset, without)
     if cluster.image.pending is not None:
         held = len(cluster.image.pending)
         cluster.notes.append(f"a metadata transaction has not ended; records left out: {held}")
@@ -168,6 +180,8 @@ def _changes(
             continue  # the columns say it
         after = batch.next_offset if end is None else min(batch.next_offset, end)
         cluster.end_offset = max(cluster.end_offset, after)
+        cluster.epoch = max(cluster.epoch, batch.partition_leader_epoch or 0)
+        cluster.timestamp = max(cluster.timestamp, batch.max_timestamp or 0)
         if batch.is_control and (end is None or batch.base_offset < end):
             try:
                 controls = batch.control_records()

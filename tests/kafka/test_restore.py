@@ -20,6 +20,7 @@ from kafkaspec.restore.restore_plan import RestorePlan, RestoreReason
 from kafkaspec.restore.restoring import restore
 from kafkaspec.scenarios.making import scenario
 from kafkaspec.state.cluster import read_cluster
+from kafkaspec.state.edited import edit_cluster, write_edited
 from kafkaspec.state.groups import read_groups
 from kafkaspec.state.image import ClusterKind
 from tests.goldens import GOLDEN
@@ -231,6 +232,33 @@ def test_the_controllers_own_snapshot_equals_ours(version: Version, tmp_path: Pa
                 assert again["directories"] == item["directories"], key
             continue
         assert found.items[kind] == asked.items[kind], kind
+
+
+@pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
+def test_a_controller_begins_with_edited_metadata(version: Version, tmp_path: Path) -> None:
+    """A setting that is changed and a topic that is removed are so for the broker too."""
+    broker, _ = _restored(version, tmp_path, GOLDEN / "3.9.2" / "logs")
+    path = broker.logs / f"{Topic.CLUSTER_METADATA}-0"
+    setting = {
+        "record": "ConfigRecord", "resource_type": 2, "resource_name": "plain",
+        "name": "max.message.bytes", "value": "54321",
+    }  # fmt: skip
+    with ks.Partition(path) as log:
+        topics = read_cluster(log).image.items[ClusterKind.TOPIC].values()
+        (removed,) = (each["topic_id"] for each in topics if each["name"] == "empty")
+        edits = [setting, {"record": "RemoveTopicRecord", "topic_id": removed}]
+        edited = edit_cluster(log, edits=edits)
+    shutil.rmtree(path)
+    write_edited(edited, path)
+    with broker.running():
+        admin = KafkaAdminClient(bootstrap_servers=broker.bootstrap)
+        assert "empty" not in admin.list_topics()
+        assert "plain" in admin.list_topics()
+        admin.close()
+        time.sleep(_ROUND_SECONDS)
+        found = read_cluster(ks.Partition(path)).image
+    assert found.topic_configs()["plain"]["max.message.bytes"] == "54321"
+    assert removed not in {each["topic_id"] for each in found.items[ClusterKind.TOPIC].values()}
 
 
 def _as_broker(path: Path, controller: str) -> None:

@@ -21,7 +21,7 @@ from tests.structure.test_policy import enumerations
 from tools import options as options_tables
 
 OTHER_TYPE = {
-    "--output: dlq": "it may be a directory of partitions too",
+    "--output: cluster, dlq": "it may be, or is, a directory",
     "--to: dlq": "records can be segments again",
     "--count: partitions": "any number of partitions, where generate bounds what it writes",
     "--format: dump": "it has the formats of Kafka's tool and of kcat too",
@@ -40,6 +40,7 @@ OTHER_TYPE = {
 """Commands whose option has another type than in most others, and why."""
 
 OTHER_WORDS = {
+    "--output: cluster": "what is written, and with which options",
     "--output: dlq": "what is written is not what was read, but what it is about",
     "--to: dlq": "records can be segments again",
     "--clock: generate": "when the brokers stopped that it makes up, the same in every run",

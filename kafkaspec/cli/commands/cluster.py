@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import click
 
@@ -16,6 +17,9 @@ from kafkaspec.cli.internal import UNKNOWN, UNKNOWN_EPILOG, Logs, ReleaseText, S
 from kafkaspec.cli.options import DIRECTORY, state_until_offset_option, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.directory import LogDirectory
+from kafkaspec.log.partition import Partition
+from kafkaspec.log.segment import Segment
+from kafkaspec.output.places import check_output
 from kafkaspec.provider import provider
 
 if TYPE_CHECKING:
@@ -72,6 +76,27 @@ def cluster_command(
         type=DIRECTORY,
         metavar="LOGS",
     ),
+    edits: Path | None = option(
+        "--edit",
+        "Apply records of Kafka, one JSON object a line: "
+        '{"record": "ConfigRecord", "resource_type": 2, ...}. It takes -o.',
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        metavar="FILE",
+    ),
+    without: tuple[int, ...] = option(
+        "--without-record",
+        "Leave the record at an offset out. It takes -o.",
+        type=int,
+        multiple=True,
+        metavar="OFFSET",
+    ),
+    output: Path | None = option(
+        "-o",
+        "--output",
+        "With --edit or --without-record: the new __cluster_metadata-0, with a snapshot.",
+        type=click.Path(path_type=Path),
+        metavar="OUT",
+    ),
     release: ReleaseText,
     on_error: Skip,
 ) -> None:
@@ -79,9 +104,17 @@ def cluster_command(
 
     PATH is a log directory of a controller, its __cluster_metadata-0, or a snapshot (.checkpoint).
     The newest snapshot comes first, then the log after it.
+
+    With --edit or --without-record, the difference is shown, and with -o the edited metadata is
+    written as a new directory, which takes the place of __cluster_metadata-0 of every controller.
     """
     if diff is not None and (end_offset is not None or logs is not None):
         raise click.UsageError("--diff goes with neither --until-offset nor --compare")
+    is_edit = edits is not None or bool(without)
+    if is_edit and (diff is not None or logs is not None or end_offset is not None):
+        raise click.UsageError("--edit and --without-record go with no other question")
+    if output is not None and not is_edit:
+        raise click.UsageError("-o goes with --edit and --without-record")
     with wrong_usage(ImportError):
         provider()
         from kafkaspec.state.cluster import read_cluster
@@ -89,6 +122,8 @@ def cluster_command(
         from kafkaspec.state.image import differences
     opened = Logs(ctx, [path], Topic.CLUSTER_METADATA, on_error, report, release=release)
     (source,) = opened.of(Topic.CLUSTER_METADATA)
+    if is_edit:
+        _edit(opened, source, edits, without, output, report)
     bounds = (end_offset,) if diff is None else diff
     clusters = []
     with opened.reading(source):
@@ -116,6 +151,36 @@ def cluster_command(
         report.say(f"{each.topic}-{each.partition}: {each.reason}: {each.message}")
     text = count_text(len(found), "mismatch", "mismatches")
     report.finish(opened, text, mismatches=len(found))
+
+
+def _edit(
+    opened: Logs,
+    source: Segment | Partition,
+    file: Path | None,
+    without: tuple[int, ...],
+    output: Path | None,
+    report: Reporter,
+) -> NoReturn:
+    """Show what edits change, and write the result."""
+    from kafkaspec.state.edited import edit_cluster, write_edited
+    from kafkaspec.state.image import differences
+
+    if isinstance(source, Segment):
+        raise click.UsageError("edits need the directory __cluster_metadata-0, not a file of it")
+    if output is not None:
+        check_output(output, source.path)
+    with opened.reading(source), wrong_usage(ValueError):
+        lines = () if file is None else file.read_text("utf-8").splitlines()
+        records = [json.loads(line) for line in lines if line.strip()]
+        edited = edit_cluster(source, without=without, edits=records, **opened.options)
+        opened.left_out(source, edited.before)
+        changes = differences(edited.before.image, edited.after)
+        for change in changes:
+            _show_change(change, report)
+        if output is not None:
+            report.say(f"{write_edited(edited, output)}: controllers go on at {edited.end_offset}")
+        report.finish(opened, count_text(len(changes), "difference"), differences=len(changes))
+    report.finish(opened)
 
 
 def _show_change(change: ClusterDifference, report: Reporter) -> None:
