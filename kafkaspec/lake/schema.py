@@ -5,7 +5,7 @@ All types are ones that Delta and Iceberg both have: no dictionaries or small in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import pyarrow as pa
@@ -122,3 +122,8 @@ TYPED_FOLDERS: Final = ("day",)
 def folder(values: Mapping[str, object]) -> str:
     """Return the directory for rows with these values in a table, with a slash after each part."""
     return "".join(f"{name}={_NULL if value is None else value}/" for name, value in values.items())
+
+
+def typed_schema(own: Iterable[pa.Field]) -> pa.Schema:
+    """Return the schema of a typed table, with the columns of its topic first."""
+    return pa.schema([*own, *_LOG, ("day", pa.date32())])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -35,7 +35,8 @@ from kafkaspec.lake.rows import (
     payloads,
     raw_rows,
 )
-from kafkaspec.lake.schema import BATCHES, DEAD, FOLDERS, RAW
+from kafkaspec.lake.schema import BATCHES, DEAD, FOLDERS, RAW, TYPED_FOLDERS
+from kafkaspec.lake.typed_rows import Plans, TypedRows
 from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.entries import entry_end
 from kafkaspec.log.header_table import HeaderTable
@@ -87,12 +88,14 @@ class LakeSettings:
         place: directory or URL of the lake.
         exact: whether ``batches`` keeps the bytes of entries that rows do not give again.
         file_size: bytes after which a file ends.
+        typed: how keys and values are read, by topic: see ``kafkaspec.lake.typed_rows.plans_of``.
         on_error: ``skip``: what cannot be read becomes rows of ``dead``. ``raise``: it is an error.
     """
 
     place: str
     exact: bool = False
     file_size: int = 512 << 20
+    typed: Mapping[str, Plans] = field(default_factory=dict)
     on_error: RaiseOrSkip = "skip"
 
 
@@ -122,18 +125,20 @@ def write_units(units: Sequence[LakeUnit], settings: LakeSettings, mark: Mark) -
             this attempt is complete then that a result names.
     """
     writer = LakeWriter(settings.place, mark, settings.file_size)
+    typed = {topic: TypedRows(topic, plans) for topic, plans in settings.typed.items() if plans}
     found: list[Mapping[str, Any]] = []
     try:
         for unit in units:
-            found.append(_Unit(unit, settings, mark, writer).write())
+            made = _Unit(unit, settings, mark, writer, typed.get(unit.topic))
+            found.append(made.write())
         files = writer.finish()
     except BaseException:
         writer.abort()
         raise
-    made = [UnitResult((), progress) for progress in found]
-    if made:
-        made[-1] = UnitResult(files, made[-1].progress)
-    return made
+    return [
+        UnitResult(files if number == len(found) else (), progress)
+        for number, progress in enumerate(found, 1)
+    ]
 
 
 def _opened(unit: LakeUnit) -> Reading:
@@ -153,9 +158,15 @@ class _Unit:
     """The rows of one unit, on their way to the files."""
 
     def __init__(
-        self, unit: LakeUnit, settings: LakeSettings, mark: Mark, writer: LakeWriter
+        self,
+        unit: LakeUnit,
+        settings: LakeSettings,
+        mark: Mark,
+        writer: LakeWriter,
+        typed: TypedRows | None,
     ) -> None:
         self._unit = unit
+        self._typed = typed
         self._settings = settings
         self._writer = writer
         self._file = PurePath(without_credentials(unit.path)).name
@@ -272,9 +283,23 @@ class _Unit:
         self._progress["batches"] += len(chosen)
 
     def _records(self, batch: pa.RecordBatch) -> None:
-        if batch.num_rows:
-            self._writer.write(RAW, FOLDERS[RAW], raw_rows(batch, self._constants))
-            self._progress["rows"] += batch.num_rows
+        if not batch.num_rows:
+            return
+        raw = raw_rows(batch, self._constants)
+        self._writer.write(RAW, FOLDERS[RAW], raw)
+        self._progress["rows"] += raw.num_rows
+        if self._typed is None:
+            return
+        typed, kept, dead = self._typed.divided(raw)
+        typed |= {name: kept.column(name) for name in ("offset", "timestamp", "day")}
+        rows = self._constants.completed(typed, self._typed.schema, kept.num_rows)
+        self._writer.write(self._typed.table, TYPED_FOLDERS, rows)
+        self._dead(dead)
+
+    def _dead(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            self._writer.write(DEAD, FOLDERS[DEAD], dead_rows(rows, self._constants))
+            self._progress["dead"] += len(rows)
 
     def _broken(self, window: Segment, position: int) -> dict[int, KafkaSpecError]:
         """Return the errors of the entries that were read last, by their positions."""
@@ -309,5 +334,4 @@ class _Unit:
                 "detail": detail,
                 "payload": data,
             }
-            self._writer.write(DEAD, FOLDERS[DEAD], dead_rows([row], self._constants))
-        self._progress["dead"] += 1
+            self._dead([row])

@@ -21,7 +21,7 @@ from kafkaspec.arrow.schema import OWN_TYPES, SIMPLE
 from kafkaspec.layout.names import camel
 from kafkaspec.spark.options import BATCHES, MessageChoice, ReadOptions, RecordContent
 from kafkaspec.spark.parsing import OptionError
-from kafkaspec.spark.value_types import spark_nested, spark_value
+from kafkaspec.tables.engine_types import spark_nested, spark_value
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 HEADERS: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))

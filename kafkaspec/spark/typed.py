@@ -25,7 +25,7 @@ from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import LOGGER, find_logs
 from kafkaspec.spark.schema import SparkColumn
-from kafkaspec.spark.value_types import as_spark, spark_value
+from kafkaspec.tables.engine_types import as_engine, spark_value
 from kafkaspec.values.decoded import Code, Failure
 from kafkaspec.values.decoding.column import ColumnParts
 from kafkaspec.values.decoding.column import ValueColumn as Decoding
@@ -105,7 +105,7 @@ class TypedRead:
         lost: set[int] = set()
         for side in self._wanted(sources):
             parts, values = self._parts(side, batch)
-            made[side], beyond = as_spark(values, self.columns[side].arrow)
+            made[side], beyond = as_engine(values, self.columns[side].arrow)
             parts.failures |= dict.fromkeys(beyond, _BEYOND)
             if parts.failures and self._errors == "raise":
                 raise first_error(batch, side, parts, lambda _: path)

@@ -16,7 +16,7 @@ pytest.importorskip("pyspark")
 
 import kafkaspec as ks
 from kafkaspec.spark.parsing import OptionError
-from kafkaspec.spark.value_types import as_spark, spark_value
+from kafkaspec.tables.engine_types import as_engine, spark_value
 from kafkaspec.values.options import Options
 from tests.spark.reading import source, stream_reader, table
 from tests.values.registry.topics import DATA, record, schema, write
@@ -99,7 +99,7 @@ def test_types_of_spark() -> None:
         found = spark_value(nested)
         assert [field.name for field in found] == ["a", "A_2", "b"]
         assert found.field(2).type == wanted
-        empty, _ = as_spark(pa.array([None, {"a": [None], "A": [], "b": None}], nested), found)
+        empty, _ = as_engine(pa.array([None, {"a": [None], "A": [], "b": None}], nested), found)
         assert empty.type == found
         assert [item is None for item in empty.to_pylist()] == [True, False]
 
@@ -113,7 +113,7 @@ def test_slices_and_nulls_keep_their_rows() -> None:
     ]  # fmt: skip
     whole = pa.array(rows, kind)
     for start in range(5):
-        part, beyond = as_spark(whole.slice(start, 6), spark_value(kind))
+        part, beyond = as_engine(whole.slice(start, 6), spark_value(kind))
         part.validate(full=True)
         assert part.to_pylist() == rows[start : start + 6]
         assert beyond == []
@@ -121,7 +121,7 @@ def test_slices_and_nulls_keep_their_rows() -> None:
 
 def test_a_time_beyond_spark_is_an_error_of_its_row() -> None:
     values = pa.array([0, 1 << 62, 5], pa.timestamp("ms", "UTC"))
-    found, beyond = as_spark(values, spark_value(values.type))
+    found, beyond = as_engine(values, spark_value(values.type))
     assert beyond == [1]
     assert found.cast(pa.int64()).to_pylist() == [0, None, 5000]
 

@@ -18,9 +18,9 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.spark.jobs.units import rows_of
 from kafkaspec.spark.paths import local
-from kafkaspec.spark.value_types import spark_nested
 from kafkaspec.state import groups, remote, share, transactions
 from kafkaspec.state.framed import LeftOut
+from kafkaspec.tables.engine_types import spark_nested
 from kafkaspec.times import Time
 
 __all__ = ["ERROR", "LEFT_OUT", "LOG", "STATES", "state", "topic_messages"]

@@ -1,7 +1,7 @@
-"""Types of decoded keys and values as Spark takes them.
+"""Types of decoded keys and values as Spark and the tables of a lake take them.
 
-Spark has no unsigned integers, no fixed sizes, no more than 38 digits, and no names of fields
- that are equal but for case; Parquet, to which it writes, has no empty structs.
+They have no unsigned integers, no fixed sizes, no more than 38 digits, and no names of fields
+that are equal but for case; Parquet, to which all is written, has no empty structs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from kafkaspec.tables.shapes import converted, unique_names
 
 _TIMES: Final = pa.time64("us")
 """Times of a day are numbers of µs: Spark has a type for them, and writes it to no file."""
+
+_DURATIONS: Final = pa.duration("us")
 
 _DIGITS: Final = 38
 """Most digits of Spark's decimals."""
@@ -60,7 +62,7 @@ def spark_value(kind: pa.DataType, leaves: Leaves = _LEAVES) -> pa.DataType:
     if types.is_time(kind):
         return pa.int64()
     if types.is_duration(kind):
-        return pa.duration("us")
+        return leaves.get(_DURATIONS, _DURATIONS)
     if types.is_decimal(kind) and kind.precision > _DIGITS:
         return pa.string()
     return leaves.get(kind, kind)
@@ -72,8 +74,19 @@ spark_nested: Final = partial(
 """The same for a column of messages, in which ``int8`` stays: Spark calls it ``tinyint``."""
 
 
-def as_spark(values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[int]]:
-    """Return keys or values as Spark takes them, and the rows for which it has no room.
+lake_value: Final = partial(
+    spark_value,
+    leaves={
+        **_LEAVES,
+        **dict.fromkeys((pa.int8(), pa.uint8(), pa.int16()), pa.int32()),
+        _DURATIONS: pa.int64(),
+    },
+)
+"""The same for a table of a lake: Iceberg has no small integers, and neither format durations."""
+
+
+def as_engine(values: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[int]]:
+    """Return keys or values in such a type, and the rows for which it has no room.
 
     Times are cut to µs.
     """
@@ -95,5 +108,7 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
         array = array.storage
     if pa.types.is_time(array.type):
         array = array.cast(_TIMES)
+    if pa.types.is_duration(array.type) and kind != _DURATIONS:
+        array = pc.cast(array, options=pc.CastOptions(_DURATIONS, allow_time_truncate=True))
     options = pc.CastOptions(target_type=kind, allow_time_truncate=True)
     return pc.cast(array, options=options)
