@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
 from typing import IO, Any, Final
@@ -20,10 +20,8 @@ from pyarrow import parquet
 
 from kafkaspec.io.remote import RemotePath, as_path
 from kafkaspec.lake.manifest import LakeFile, Mark
+from kafkaspec.lake.schema import folder
 from kafkaspec.output.atomic import file_aside
-
-NO_VALUE: Final = "none"
-"""Stands in the name of a folder for a column without a value."""
 
 GROUP_BYTES: Final = 32 << 20
 """Bytes of columns in a row group: with larger ones, a task takes more memory."""
@@ -104,7 +102,9 @@ class LakeWriter:
         error = RuntimeError("the task failed")
         while self._open:
             _, opened = self._open.popitem()
-            opened.closing.__exit__(RuntimeError, error, None)
+            with suppress(Exception):  # one is raised already
+                opened.writer.close()
+                opened.closing.__exit__(RuntimeError, error, None)
 
     def _opened(self, key: tuple[str, Values], schema: pa.Schema) -> _Open:
         found = self._open.pop(key, None)
@@ -112,9 +112,8 @@ class LakeWriter:
             if len(self._open) >= MOST_OPEN:
                 self._close(next(iter(self._open)))
             table, values = key
-            names = zip(self._folders[table], values, strict=True)
-            folders = [f"{name}={NO_VALUE if value is None else value}" for name, value in names]
-            path = "/".join((table, *folders, f"{self._name}-{self._count}.parquet"))
+            place = folder(dict(zip(self._folders[table], values, strict=True)))
+            path = f"{table}/{place}{self._name}-{self._count}.parquet"
             self._count += 1
             with ExitStack() as closing:
                 file = closing.enter_context(_created(self._place, path))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.arrow.arrays import constant
+from kafkaspec.lake.exact import exact_entries
 from kafkaspec.lake.parquet import is_date
 from kafkaspec.lake.schema import BATCHES_SCHEMA, DEAD_SCHEMA, HEADERS, RAW_SCHEMA, TIME
 from kafkaspec.layout import names
@@ -31,6 +32,9 @@ COLUMNS: Final = (
     "transactional", "batch_base_offset", "own_timestamp", PLACE, CONTROL,
 )  # fmt: skip
 """Columns of the library that rows of ``raw`` are made of, and that tell them apart."""
+
+HELD_BYTES: Final = 64 << 20
+"""Most bytes of rows that are kept to write their entries again."""
 
 _MICROSECONDS: Final = 1000
 _LARGEST: Final = ((1 << 63) - 1) // _MICROSECONDS
@@ -228,6 +232,38 @@ def payloads(table: HeaderTable, first: int, last: int, wanted: NDArray[np.bool_
     validity = pa.array(wanted, pa.bool_()).buffers()[1]
     buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), last - first, buffers)
+
+
+_NO_ROWS: Final = pa.RecordBatch.from_pylist([], RAW_SCHEMA)
+
+
+class HeldRows:
+    """Rows of ``raw`` of some entries, kept to see whether they give the same bytes again."""
+
+    def __init__(self) -> None:
+        """Keep none yet."""
+        self._parts: list[pa.RecordBatch] = []
+        self._bytes = 0
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Keep rows, unless that takes too much memory."""
+        self._bytes += rows.nbytes
+        self._parts.append(rows)
+        if self._bytes > HELD_BYTES:
+            self._parts.clear()
+
+    def exact(
+        self, headers: pa.RecordBatch, table: HeaderTable, *, compressed: bool
+    ) -> NDArray[np.bool_]:
+        """Return which entries they and their headers, rows of ``batches``, give again.
+
+        None of them count that have more rows than are kept.
+        """
+        if self._bytes > HELD_BYTES:
+            return np.zeros(headers.num_rows, np.bool_)
+        whole = pa.Table.from_batches(self._parts or [_NO_ROWS]).combine_chunks()
+        rows = next(iter(whole.to_batches()), _NO_ROWS)
+        return exact_entries(headers, rows, table.buffer, table.start, compressed=compressed)
 
 
 def dead_rows(rows: Sequence[Mapping[str, Any]], constants: Constants) -> pa.RecordBatch:

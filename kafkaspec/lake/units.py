@@ -31,6 +31,7 @@ from kafkaspec.lake.rows import (
     PLACE,
     BatchRows,
     Constants,
+    HeldRows,
     dead_rows,
     payloads,
     raw_rows,
@@ -249,6 +250,7 @@ class _Unit:
         records = np.zeros(count, np.int64)
         firsts = np.array(headers.last_offsets[first:last])
         controls: dict[int, str] = {}
+        held = HeldRows()
         end = int(positions[-1] + headers.sizes[last - 1])
         request = replace(self._request, start_position=int(positions[0]), end_position=end)
         for batch in record_batches(window, request):
@@ -261,40 +263,46 @@ class _Unit:
                 for row in np.flatnonzero(np.asarray(marked.is_valid())).tolist():
                     controls.setdefault(int(numbers[row]), marked[row].as_py())
                 batch = choose(batch, marked.is_null())
-            self._records(batch)
+            held.add(self._records(batch))
         broken = self._broken(window, int(positions[0]))
         for place, error in broken.items():
             number = int(np.searchsorted(positions, place))
             stop = place + int(headers.sizes[first + number])
             self._damaged(window, place, stop, error.reason, error.detail, int(firsts[number]))
         chosen = np.flatnonzero(~np.isin(positions, list(broken)))
-        wanted = headers.control[first:last] | (records == 0)
         kinds: list[str | None] = [controls.get(number) for number in range(count)]
         others = {
             "base_offset": pa.array(headers.base_offsets(first, last, firsts)[chosen]),
             "records": pa.array(records[chosen]),
             "control_type": pa.array(kinds, pa.string()).take(pa.array(chosen)),
-            "exact": pa.nulls(len(chosen), pa.bool_()),
-            "payload": payloads(table, first, last, wanted).take(pa.array(chosen)),
         }
-        self._writer.write(
-            BATCHES, FOLDERS[BATCHES], headers.rows(chosen + first, others, self._constants)
-        )
+        rows = headers.rows(chosen + first, others, self._constants)
+        exact = held.exact(rows, table, compressed=self._settings.exact)
+        wanted = (headers.control[first:last] | (records == 0))[chosen]
+        if self._settings.exact:
+            wanted |= ~exact
+        places = chosen[wanted]
+        kept = np.zeros(count, np.bool_)
+        kept[places] = True
+        data = payloads(table, first, last, kept).take(pa.array(chosen))
+        rows = rows.set_column(rows.schema.names.index("exact"), "exact", pa.array(exact))
+        rows = rows.set_column(rows.schema.names.index("payload"), "payload", data)
+        self._writer.write(BATCHES, FOLDERS[BATCHES], rows)
         self._progress["batches"] += len(chosen)
 
-    def _records(self, batch: pa.RecordBatch) -> None:
-        if not batch.num_rows:
-            return
+    def _records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Write records, and return their rows of ``raw``."""
         raw = raw_rows(batch, self._constants)
         self._writer.write(RAW, FOLDERS[RAW], raw)
         self._progress["rows"] += raw.num_rows
         if self._typed is None:
-            return
+            return raw
         typed, kept, dead = self._typed.divided(raw)
         typed |= {name: kept.column(name) for name in ("offset", "timestamp", "day")}
         rows = self._constants.completed(typed, self._typed.schema, kept.num_rows)
         self._writer.write(self._typed.table, TYPED_FOLDERS, rows)
         self._dead(dead)
+        return raw
 
     def _dead(self, rows: Sequence[Mapping[str, Any]]) -> None:
         if rows:
