@@ -40,6 +40,7 @@ DEFERRED = (
     ("kafkaspec.extension", "hashlib", "loads OpenSSL, which a wheel does not need"),
     ("kafkaspec.compression.registered", "importlib.metadata", "15 ms; few codecs are registered"),
     ("kafkaspec.compression.registered", "pickle", "as above"),
+    ("kafkaspec.tables.scans", "polars", "for one of its functions, and not among the extras"),
     ("kafkaspec.log.markers", "numpy", _CORE),
     ("kafkaspec.log.transactions", "numpy", _CORE),
     ("kafkaspec.log.header_table", "numpy", _CORE),
@@ -47,6 +48,7 @@ DEFERRED = (
     ("benchmarks.cases.explorer", "playwright", "only this case needs a browser"),
     ("kafkaspec.compression.registered", "importlib", "10 ms, which few logs need"),
     ("kafkaspec.compression.registered", "pickle", "as above"),
+    ("kafkaspec.tables.scans", "polars", "for one of its functions, and not among the extras"),
     ("kafkaspec.jobs", "concurrent", "5 ms, which one job does not need"),
     ("kafkaspec.jobs", "multiprocessing", "10 ms, as above"),
     (

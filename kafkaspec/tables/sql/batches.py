@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kafkaspec.arrow.record_batches import BATCH_ROWS, AnyLog, batch_row_batches
 from kafkaspec.arrow.schema import Request
 from kafkaspec.log.segment import Segment
 from kafkaspec.tables.sql.pushdown import Filter
-from kafkaspec.tables.sql.topics import Scans, Topic
+from kafkaspec.tables.sql.topics import Scans, Topic, is_at
 
 BATCHES: Final = "batches"
 """Name of the view."""
@@ -54,15 +53,9 @@ class BatchView(Topic):
 
     def _read(self, request: Request, names: list[str], found: Filter) -> Iterator[pa.RecordBatch]:
         def may_be_in(topic: str | None, partition: int | None) -> bool:
-            held = found.may_hold(_is("topic", topic) & _is("partition", partition))
+            held = found.may_hold(is_at("topic", topic) & is_at("partition", partition))
             if held:
                 self._scans.requests.append((topic, request))
             return held
 
         return batch_row_batches(self._log, request, names, may_be_in)
-
-
-def _is(name: str, value: Any) -> pc.Expression:
-    if value is None:
-        return pc.field(name).is_null()
-    return pc.field(name) == pa.scalar(value, pa.string() if name == "topic" else pa.int32())

@@ -60,9 +60,13 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
         self._scans = scans
         self._context = copy_context()  # that of the caller, which the threads of DuckDB lack
         if type(self) is Topic:
-            if unknown := [name for name in columns if name not in COLUMNS]:
-                raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
-            self._show(self._request(self._columns).schema)
+            self._show_columns()
+
+    def _show_columns(self) -> None:
+        """Take the columns that were asked for."""
+        if unknown := [name for name in self._columns if name not in COLUMNS]:
+            raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(COLUMNS)}")
+        self._show(self._request(self._columns).schema)
 
     def _show(self, schema: pa.Schema) -> None:
         """Take the columns of a view: without dictionaries, and with times as DuckDB has them."""
@@ -162,6 +166,13 @@ class Topic(dataset.Dataset):  # type: ignore[misc]  # DuckDB asks it for what i
             fits = pc.and_(pc.less_equal(counts, most), pc.greater_equal(counts, -most))
             self._scans.untimed += len(stamps) - stamps.null_count - (fits.true_count or 0)
             return pc.if_else(fits, stamps, pa.scalar(None, stamps.type)).cast(TIMESTAMP)
+
+
+def is_at(name: str, value: Any) -> pc.Expression:
+    """Return what is known of ``topic`` or ``partition`` where it has a value, or none."""
+    if value is None:
+        return pc.field(name).is_null()
+    return pc.field(name) == pa.scalar(value, pa.string() if name == "topic" else pa.int32())
 
 
 def _among(numbers: set[int]) -> str:
