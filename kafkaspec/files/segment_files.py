@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -19,11 +20,14 @@ class SegmentFiles:
         path: path of the segment, None for a buffer.
         base_offset: base offset of the segment, None if it is not known.
         codec: codec that parses the files.
+        listed: files beside it by name, where they were listed and each look costs a request; None
+            to look for them.
     """
 
     path: Path | None
     base_offset: int | None
     codec: Codec
+    listed: Mapping[str, Path] | None = None
     _file_name: SegmentName | None
 
     @cached_property
@@ -70,7 +74,10 @@ class SegmentFiles:
         """Return the path of the file of another kind for this segment, None if there is none."""
         if self.path is None or self._file_name is None:
             return None
-        path = self.path.with_name(self._file_name.sibling(kind))
+        name = self._file_name.sibling(kind)
+        if self.listed is not None:
+            return self.listed.get(name)
+        path = self.path.with_name(name)
         return path if path.exists() else None
 
     def close_indexes(self) -> None:

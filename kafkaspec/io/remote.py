@@ -407,7 +407,7 @@ class RemoteReading(Reading):
 
 def as_path(path: str | PathLike[str]) -> Path:
     """Return a local path, or for a URL a ``RemotePath``, which has the used part of ``Path``."""
-    if isinstance(path, RemotePath):
+    if isinstance(path, Path | RemotePath):
         return cast(Path, path)
     if isinstance(path, str) and _SEPARATOR in path:
         return cast(Path, remote_path(path))

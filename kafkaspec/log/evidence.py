@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,13 +17,14 @@ from typing import NamedTuple
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names as files
 from kafkaspec.files.indexes import INDEXES, LARGEST_RELATIVE_OFFSET
+from kafkaspec.io.window import LEAST_SPARSE
 from kafkaspec.layout import names
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.damage import ALWAYS_RAISED, Judge, Kept, KeptRange
 from kafkaspec.log.header_table import HeaderTable
-from kafkaspec.log.headers import readable_headers
-from kafkaspec.log.lookup import start_position
+from kafkaspec.log.headers import header_tables, readable_headers
+from kafkaspec.log.lookup import last_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.results import OffsetRange
@@ -115,9 +116,9 @@ class SegmentExtent:
             self._follows = segment.base_offset is not None
             self._read_kept(segment, kept)
             return
-        position = start_position(segment, LARGEST_OFFSET)[0] if ends_only else 0
-        self._follows = segment.base_offset is not None and position == 0
-        self._read(segment, position)
+        items = last_headers(segment) if ends_only else None
+        self._follows = segment.base_offset is not None and items is None
+        self._take(readable_headers(segment) if items is None else items)
         tail = segment.tail
         self.stop = segment.size if tail is None else tail.position
         if tail is not None:
@@ -127,8 +128,8 @@ class SegmentExtent:
         if form.offsets_are_positions:
             self.end, self.cleaned = (segment.base_offset or 0) + self.stop, False
 
-    def _read(self, segment: Segment, position: int, stop: int | None = None) -> None:
-        for item in readable_headers(segment, position, stop):
+    def _take(self, items: Iterable[HeaderTable | KafkaSpecError]) -> None:
+        for item in items:
             if isinstance(item, KafkaSpecError):
                 self._follows = False  # whoever reads it reports it
                 self.is_odd = True
@@ -147,7 +148,7 @@ class SegmentExtent:
                 self._lose(first, text, position, size)
             self._follows = self._follows and lost is None
             if is_there:
-                self._read(segment, start, stop)
+                self._take(readable_headers(segment, start, stop))
             self.end = max(self.end, last + 1)
         self.stop = max((item.end for item in kept.ranges), default=0)
         self.tail_size = segment.size - self.stop
@@ -223,6 +224,23 @@ class SegmentExtent:
         return sorted(found)
 
 
+def whole_end(segment: Segment) -> int | None:
+    """Return the offset after the last batch, by one read; None unless the file ends with it."""
+    if segment.format.offsets_are_positions:
+        return None
+    end, stop = None, 0
+    try:
+        # One read gets a small segment, without its index.
+        found = last_headers(segment) if segment.size > LEAST_SPARSE else None
+        for table in found or header_tables(segment):
+            if isinstance(table, KafkaSpecError):
+                return None
+            end, stop = table.next_offset, table.end
+    except KafkaSpecError:
+        return None
+    return end if stop == segment.size else None
+
+
 def extent_of(
     segment: Segment,
     inside: NormalGaps | None,
@@ -290,14 +308,11 @@ class FilesAround:
 
     @cached_property
     def _orphans(self) -> list[tuple[int, Path]]:
-        paths = self._partition.files if self._partition else []
-        parsed = [(files.parse_segment(path.name), path) for path in paths]
         known = set(self.bases)
         return [
             (item.base_offset, path)
-            for item, path in parsed
-            if item is not None
-            and item.kind in files.REMOTE_INDEXES
+            for item, path in (self._partition.named_files if self._partition else ())
+            if item.kind in files.REMOTE_INDEXES
             and not item.state
             and not item.remote_id
             and item.base_offset not in known
@@ -306,7 +321,7 @@ class FilesAround:
     def before_first(self) -> list[tuple[int, str]]:
         """Return where offsets before the first segment begin that something names, and what."""
         partition = self._partition
-        if partition is None or not self.bases or partition.state:
+        if partition is None or not self.bases or not self.bases[0] or partition.state:
             return []
         first = self.bases[0]
         proofs_of = (
@@ -431,13 +446,13 @@ def _end_of_index(path: Path) -> int | None:
         return None
 
 
-def listed_after(segment: Segment, extent: SegmentExtent) -> Iterator[tuple[int, str]]:
-    """Yield the offsets after the batches that the indexes of a segment list after its end."""
+def listed_after(segment: Segment, stop: int) -> Iterator[tuple[int, str]]:
+    """Yield the offsets after the batches that the indexes list after the end of a segment."""
     try:
         index = segment.offset_index
         entry = index.entry(len(index) - 1) if index else None
         # One of both alone is a damaged index.
-        if entry is not None and entry.position >= extent.stop:
+        if entry is not None and entry.position >= stop:
             yield entry.offset + 1, f"its offset index goes to offset {entry.offset}"
         times = segment.time_index
         last = times.entry(len(times) - 1) if times else None

@@ -101,11 +101,11 @@ def missing_in(
         following = bases[bisect_right(bases, known[-1]) :]
         high = min([*following[:1], *([] if high is None else [high])], default=None)
     choice: LogStart = "checkpoint" if log_start else "ignore"
-    others = {path.name for path in log.opened.segment_paths}
-    others -= {item.path.name for item in log.segments}
     for found in missing(
         log.opened, start_offset=low, end_offset=high, log_start=choice, ends_only=True
     ):
+        others = {path.name for path in log.opened.segment_paths}
+        others -= {item.path.name for item in log.segments}
         if PurePath(found.file).name not in others:
             yield found
 

@@ -17,15 +17,20 @@ markers count, the log start offset does not. Kafka: ``UnifiedLog.fetchOffsetByT
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kafkaspec._generated.python.model.index import OffsetIndexEntry, TimeIndexEntry
 from kafkaspec.errors import KafkaSpecError
+from kafkaspec.layout import names
+from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.batch import NO_TIMESTAMP, Batch
 from kafkaspec.log.entries import Entries
-from kafkaspec.log.headers import skip, skip_older
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import readable_headers, skip, skip_older
 from kafkaspec.model import Record
 
 
@@ -145,6 +150,23 @@ def _plausible(segment: Entries, entry: OffsetIndexEntry) -> bool:
     if batch.num_records is None:  # a wrapper: up to 1.1 its first offset was the key
         return True
     return batch.base_offset <= entry.offset
+
+
+def last_headers(segment: Entries) -> Iterator[HeaderTable | KafkaSpecError] | None:
+    """Return the headers from the last entry of the offset index on, in one pass.
+
+    None if there is no such entry, or it does not lead to a batch: see ``start_position``.
+    """
+    index = segment.offset_index
+    entry = index.entry(len(index) - 1) if index else None
+    if entry is None or not 0 <= entry.position < segment.size:
+        return None
+    items = readable_headers(segment, entry.position)
+    first = next(items, None)
+    if not isinstance(first, HeaderTable) or first.position[0] != entry.position:
+        return None
+    unknown = first.list(names.NUM_RECORDS)[0] == UNKNOWN
+    return chain([first], items) if unknown or first.first_offset[0] <= entry.offset else None
 
 
 def find_offset(segment: Entries, offset: int, *, use_index: bool = True) -> Found:

@@ -253,6 +253,14 @@ class Account:
             check: whether batches in it are known to be damaged.
         """
         limit = self.around.next_base(segment.base_offset)
+        if self.ends_only and not check:
+            end = evidence.whole_end(segment)
+            if end is not None and (
+                end == limit
+                or (limit is None and not _claims(segment, end, segment.size, self.around, limit))
+            ):
+                self.below, self.end, self.kept = 0, end, None
+                return []
         extent = evidence.extent_of(
             segment, self.inside, self._start, self.ends_only, limit, self._judge, check=check
         )
@@ -293,14 +301,14 @@ def passed_over(log: Segment | Partition | LogDirectory) -> Iterator[Missing]:
         yield _note(place, MissingWhy.FOLDER, text)
     if isinstance(log, LogDirectory):
         return
-    for path in log.files:
+    for path in log.other_files:
         if files.is_beyond_offsets(path.name):
             text = "not read: the number in its name is not an offset. "
             text += "No broker starts with such a file"
             is_loss = path.suffix in files.SEGMENTS
             yield Missing(file=str(path), reason=MissingWhy.NAME, message=text, is_loss=is_loss)
-    parsed = [(path, files.parse_segment(path.name)) for path in log.files]
-    left = [path for path, each in parsed if each and each.state and each.kind in files.SEGMENTS]
+    named = log.named_files
+    left = [path for each, path in named if each.state and each.kind in files.SEGMENTS]
     if left:
         text = f"{_not_read(left, 'segment')}; a broker was about to delete or rename it"
         yield _note(place, MissingWhy.LEFTOVER, text)
@@ -406,14 +414,9 @@ def _after(
 ) -> Missing | None:
     """Return what is missing between the last batch of a segment and the next segment."""
     end, following = extent.end, around.next_base(segment.base_offset)
-    claims = [*evidence.listed_after(segment, extent)]
+    claims = _claims(segment, end, extent.stop, around, following)
     if extent.claimed_end > end:
         claims.append((extent.claimed_end, "a header there has them"))
-    if following is None:
-        claims += around.ends()
-    claims = [claim for claim in claims if claim[0] > end] + [*around.orphans(end, following)]
-    if following is not None:
-        claims += around.begun(end, following)
     is_loss = bool(claims) or extent.tail is not None
     upto = max((offset for offset, _ in claims), default=end)
     tail = extent.tail or extent.zeros
@@ -441,6 +444,17 @@ def _after(
         is_loss=is_loss, offsets=offsets, position=extent.stop, size=extent.tail_size,
         named=bool(claims), proof="; ".join(proofs),
     )  # fmt: skip
+
+
+def _claims(
+    segment: Segment, end: int, stop: int, around: FilesAround, following: int | None
+) -> list[tuple[int, str]]:
+    """Return what says that offsets follow those of a segment, and up to which one."""
+    claims = [*evidence.listed_after(segment, stop)]
+    if following is None:
+        claims += around.ends()
+    claims = [claim for claim in claims if claim[0] > end] + [*around.orphans(end, following)]
+    return claims if following is None else [*claims, *around.begun(end, following)]
 
 
 def _text(offsets: OffsetRange) -> str:

@@ -17,7 +17,7 @@ from kafkaspec.files.checkpoints import leader_epoch_checkpoint, partition_metad
 from kafkaspec.files.checkpoints.leader_epoch_checkpoint import EpochEntry
 from kafkaspec.files.checkpoints.log_directory import Checkpoints, PartitionOffsets
 from kafkaspec.files.snapshots import ProducerSnapshot
-from kafkaspec.io.remote import as_path, is_directory
+from kafkaspec.io.remote import RemotePath, as_path, is_directory
 from kafkaspec.layout.framing import LARGEST_OFFSET
 from kafkaspec.log import lookup, transactions
 from kafkaspec.log.base import Log
@@ -86,6 +86,19 @@ class Partition(Log):
                 (self.folders if is_directory(item) else self.files).append(item)
         except OSError as error:
             raise unreadable(str(path), error) from None
+
+    @cached_property
+    def named_files(self) -> list[tuple[names.SegmentName, Path]]:
+        """The files with names of segments and of files beside them, in the same order."""
+        parsed = ((names.parse_segment(path.name), path) for path in self.files)
+        return [(name, path) for name, path in parsed if name is not None]
+
+    @property
+    def other_files(self) -> list[Path]:
+        """The files with other names, in the same order."""
+        if len(self.named_files) == len(self.files):
+            return []
+        return [path for path in self.files if path.name not in self._by_name]
 
     @cached_property
     def segment_paths(self) -> list[Path]:
@@ -515,11 +528,10 @@ class Partition(Log):
 
     def _named(self, kind: str) -> list[tuple[int, Path]]:
         """Return base offset and path of the files of a kind in order, without temporary ones."""
-        parsed = ((names.parse_segment(path.name), path) for path in self.files)
         return sorted(
             (name.base_offset, path)
-            for name, path in parsed
-            if name is not None and name.kind == kind and not name.state
+            for name, path in self.named_files
+            if name.kind == kind and not name.state
         )
 
     def segments_from(self, offset: int | None, end: int | None = None) -> Iterator[Segment]:
@@ -536,7 +548,19 @@ class Partition(Log):
         Raises:
             KafkaSpecError: ``unreadable``.
         """
-        return Segment(path, **self._options)
+        segment = Segment(path, **self._options)
+        if isinstance(path, RemotePath):
+            segment.listed = self._by_name
+        return segment
+
+    def beside(self, path: Path, kind: str) -> Path | None:
+        """Return the file of another kind for a segment, None if none was listed."""
+        name = names.parse_segment(path.name)
+        return None if name is None else self._by_name.get(name.sibling(kind))
+
+    @cached_property
+    def _by_name(self) -> dict[str, Path]:
+        return {path.name: path for _, path in self.named_files}
 
     def paths_from(self, offset: int | None, end: int | None = None) -> list[Path]:
         """Return each segment, from the last one whose name is not above ``offset`` on.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from kafkaspec.io.local import open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import Reading
 from kafkaspec.log.batch import NO_TIMESTAMP, NO_TIMESTAMP_TYPE
+from kafkaspec.log.cuts import Cut, CutClaim, settled
 from kafkaspec.log.damage import broken_entry
 from kafkaspec.log.header_table import POSITION
 from kafkaspec.log.segment import Segment
@@ -39,6 +40,8 @@ class TaskPiece:
 
     With ``last``, the segment ended there when it was planned: bytes that are not a batch are a
     torn tail there, and an error anywhere else. A piece that says what is ``lost`` has no bytes.
+    ``claims`` are those of an index about both ends, and the size of the segment: its reader
+    settles them first.
     """
 
     path: str
@@ -51,6 +54,7 @@ class TaskPiece:
     end_offset: int | None = None
     aborted: AbortedTransactions = NO_TRANSACTIONS
     lost: str | None = None
+    claims: tuple[CutClaim | None, CutClaim | None, int] | None = None
 
     @property
     def size(self) -> int:
@@ -210,16 +214,31 @@ _HEADS: Final = ("key", "value")
 """Columns that say what type of message a record has."""
 
 
-def open_piece(piece: TaskPiece) -> Reading:
-    """Open the file of a piece up to its end: what was appended since it was planned is ignored."""
+def open_piece(piece: TaskPiece) -> tuple[TaskPiece, Reading]:
+    """Open the file of a piece up to its end: what was appended since it was planned is ignored.
+
+    Returns:
+        The piece with settled ends, and the file.
+    """
     file = open_source(as_path(piece.path), mapped=False)
     assert isinstance(file, Reading)
-    size, file.size = file.size, piece.end
-    if size < piece.end:
+    planned = piece.end if piece.claims is None else piece.claims[2]
+    size, file.size = file.size, planned
+    if size < planned:
         file.close()
-        detail = f"it had {piece.end} bytes or more when it was planned and has {size} now"
+        detail = f"it had {planned} bytes or more when it was planned and has {size} now"
         raise make_error(Reason.CHANGED, detail, file=file.name, offset=size)
-    return file
+    if piece.claims is not None:
+        try:
+            segment = Segment(file)
+            start = settled(segment, Cut(piece.start, piece.claims[0]))
+            end = max(start, settled(segment, Cut(piece.end, piece.claims[1])))
+        except BaseException:
+            file.close()
+            raise
+        piece = replace(piece, start=start, end=end, last=end == planned, claims=None)
+        file.size = end
+    return piece, file
 
 
 def read_piece(
@@ -230,7 +249,7 @@ def read_piece(
         yield finding(piece.lost, piece, piece.start_offset, piece.start, output)
         return
     try:
-        file = open_piece(piece)
+        piece, file = open_piece(piece)
     except KafkaSpecError as error:
         if not options.fail_on_data_loss:
             LOGGER.warning("data is lost and left out: %s", error)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, pairwise
 from typing import Final
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.io.remote import address
+from kafkaspec.files import names
+from kafkaspec.files.indexes import OffsetIndex
+from kafkaspec.io.remote import RemotePath, address
 from kafkaspec.layout.kinds import KINDS
+from kafkaspec.lazy import uncollected
+from kafkaspec.log.cuts import Cut, cuts_by_index, settled, too_large
 from kafkaspec.log.headers import header_tables
 from kafkaspec.log.listed import SegmentFile, TopicLog
-from kafkaspec.log.lookup import start_position
 from kafkaspec.log.missing import Missing
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.transactions import NO_TRANSACTIONS
@@ -25,10 +31,10 @@ from kafkaspec.spark.options import ReadOptions
 from kafkaspec.spark.paths import LOGGER, find_logs
 from kafkaspec.spark.pieces import SegmentTask, TaskPiece
 
+REQUESTS: Final = 32
+"""Logs in a store that are planned at the same time: each waits for its requests."""
 OPEN_BYTES: Final = 256 << 10
 """Cost of opening a file, in bytes; a separate task costs a hundred times as much."""
-SLACK: Final = 8
-"""A task may be larger by an eighth before its segment is cut."""
 
 
 @dataclass
@@ -59,6 +65,11 @@ class PlannedTally:
 
 def plan(options: ReadOptions, narrow: Narrowed | None = None) -> list[SegmentTask]:
     """Return the tasks of a batch."""
+    with uncollected():  # of the many objects, nearly all stay
+        return _planned_batch(options, narrow)
+
+
+def _planned_batch(options: ReadOptions, narrow: Narrowed | None) -> list[SegmentTask]:
     tally = PlannedTally()
     found = find_logs(options.paths, log_start=options.log_start)
     if not any(log.segments for log in found):
@@ -93,17 +104,27 @@ def plan_spans(
     target = options.max_bytes
     if options.min_partitions > 1:
         target = max(1, min(target, -(-total // options.min_partitions)))
-    pieces: list[TaskPiece] = []
-    for log, span, segments in chosen:
-        if segments:
-            lost = report_missing(log, span, options)
-            pieces.extend(_pieces(log, span, segments, target, options))
-            if options.corrupt is not None:
-                pieces.extend(_lost(log, item) for item in lost)
+    some = [each for each in chosen if each[2]]
+    waits = any(isinstance(log.directory, RemotePath) for log, _, _ in some)
+    with ThreadPoolExecutor(REQUESTS if waits else 1) as pool:
+        planned = (pool.map if waits else map)(partial(_planned, target, options), some)
+        pieces = list(chain.from_iterable(planned))
     tally.read_bytes = sum(piece.size for piece in pieces)
     tasks = list(_packed(pieces, target, options))
     tally.say(len(tasks))
     return tasks
+
+
+def _planned(
+    target: int, options: ReadOptions, chosen: tuple[TopicLog, OffsetSpan, list[SegmentFile]]
+) -> list[TaskPiece]:
+    """Return the pieces of a log, and say what it does not deliver."""
+    log, span, segments = chosen
+    lost = report_missing(log, span, options)
+    pieces = list(_pieces(log, span, segments, target, options))
+    if options.corrupt is not None:
+        pieces.extend(_lost(log, item) for item in lost)
+    return pieces
 
 
 def _size(item: SegmentFile, options: ReadOptions) -> int:
@@ -161,31 +182,34 @@ def _cut(
 ) -> Iterator[tuple[TaskPiece, int | None, int | None]]:
     """Yield the pieces of a segment, each with the offsets that it lies between."""
     size = _size(item, options)
-    whole = TaskPiece(
-        address(item.path), log.topic, log.partition, 0, size, True, span.start, span.end
-    )
     inner = _outside(item, span)
-    if not inner:
-        whole = replace(whole, start_offset=None, end_offset=None)
-    elif span.end is not None and span.start is not None and span.end <= span.start:
+    if inner and span.end is not None and span.start is not None and span.end <= span.start:
         return
-    large = size > target + target // SLACK
+    wanted = (span.start, span.end) if inner else (None, None)
+    place = address(item.path)
+    large = too_large(size, target)
     if not (large or inner or options.max_records) or size == 0:
         if size or options.on_error != "raise":
+            whole = TaskPiece(place, log.topic, log.partition, 0, size, True, *wanted)
             yield whole, item.base_offset, item.next_offset
         return
-    try:
-        with Segment(item.path, mapped=False) as segment:
-            cuts = _cuts(segment, span, target, options.max_records)
-    except KafkaSpecError:
-        if options.on_error == "raise":
-            raise
-        cuts = [(0, item.base_offset)]
-    for (start, low), (end, high) in zip(cuts, [*cuts[1:], (size, item.next_offset)], strict=True):
-        if span.end is not None and low is not None and low >= span.end:
+    cuts = _cuts(log, item, size, span if inner else OffsetSpan(), target, options)
+    for number, (cut, end) in enumerate(pairwise(cuts)):
+        if span.end is not None and cut.offset is not None and cut.offset >= span.end:
             return
-        piece = replace(whole, start=start, end=end, last=end == size)
-        yield piece, low, high
+        claims = (cut.claim, end.claim, size) if cut.claim or end.claim else None
+        piece = TaskPiece(
+            place,
+            log.topic,
+            log.partition,
+            cut.position,
+            end.position,
+            end.position == size,
+            *wanted,
+            claims=claims,
+        )
+        low = item.base_offset if cut.offset is None or not number else cut.offset
+        yield piece, low, item.next_offset if end.offset is None else end.offset
 
 
 def _outside(item: SegmentFile, span: OffsetSpan) -> bool:
@@ -195,92 +219,58 @@ def _outside(item: SegmentFile, span: OffsetSpan) -> bool:
     return low or high
 
 
-Cut = tuple[int, int | None]
-"""Byte offset of a batch, and its base offset."""
+def _cuts(
+    log: TopicLog,
+    item: SegmentFile,
+    size: int,
+    span: OffsetSpan,
+    target: int,
+    options: ReadOptions,
+) -> list[Cut]:
+    """Return where pieces begin, about every ``target`` bytes, and where the last of them ends.
 
-
-def _cuts(segment: Segment, span: OffsetSpan, target: int, max_records: int) -> list[Cut]:
-    """Return the starts of pieces: the first wanted batch, then about every ``target`` bytes."""
-    start = 0
-    if span.start is not None:
-        start = start_position(segment, span.start)[0]
-    cuts: list[Cut] = [(start, segment.base_offset if start == 0 else None)]
-    if max_records:
-        return _by_headers(segment, cuts, target, max_records)
-    stop = _stop(segment, span)
-    if stop - start <= target + target // SLACK:
-        return cuts if stop == segment.size else [*cuts, (stop, span.end)]
-    found = _by_index(segment, cuts, target, (stop, span.end))
-    return found if found is not None else _by_headers(segment, cuts, target, 0)
-
-
-def _stop(segment: Segment, span: OffsetSpan) -> int:
-    """Return a byte offset after which nothing is wanted."""
-    index = segment.offset_index
-    if span.end is None or index is None:
-        return segment.size
-    # An entry has an offset of the batch at its position, or one after it.
-    number = bisect_left(range(len(index)), span.end, key=lambda at: index.entry(at).offset)
-    while number < len(index):
-        cut = _confirmed(segment, index.entry(number).position, index.entry(number).offset)
-        if cut is not None and cut[1] is not None and cut[1] >= span.end:
-            return cut[0]
-        number += 1
-    return segment.size
-
-
-def _by_index(segment: Segment, cuts: list[Cut], target: int, end: Cut) -> list[Cut] | None:
-    """Return cuts at index entries that the segment confirms; None if they are not enough."""
-    index = segment.offset_index
-    if index is None or len(index) == 0:
-        return None
-    stop = end[0]
-    made = list(cuts)
-    while stop - made[-1][0] > target + target // SLACK:
-        wanted = made[-1][0] + target
-        number = bisect_left(range(len(index)), wanted, key=lambda at: index.entry(at).position)
-        if number == len(index):
-            return None if stop - made[-1][0] > 2 * target else made
-        entry = index.entry(number)
-        cut = _confirmed(segment, entry.position, entry.offset)
-        if cut is None or cut[0] <= made[-1][0]:
-            return None
-        if cut[0] >= stop:
-            break
-        made.append(cut)
-    if stop < segment.size:
-        made.append(end)
-    return made
-
-
-def _confirmed(segment: Segment, position: int, offset: int) -> Cut | None:
-    """Return the batch that an index entry leads to; None if it leads to none that is sound."""
+    The segment is opened only if there is no index that says it.
+    """
+    cuts = None
+    path = None if options.max_records else log.opened.beside(item.path, names.OFFSET_INDEX)
     try:
-        batch = segment.batch_at(position)
-        if not batch.crc_valid or (batch.num_records is not None and batch.base_offset > offset):
-            return None
-        return position, batch.base_offset if batch.num_records is not None else None
+        if path is not None:
+            with closing(OffsetIndex(path)) as index:
+                cuts = cuts_by_index(index, size, target, span.start, span.end)
     except KafkaSpecError:
-        return None
+        cuts = None  # of a file that says nothing about records
+    if cuts is None and (options.max_records or too_large(size, target)):
+        try:
+            with log.opened.open_segment(item.path) as segment:
+                cuts = _by_headers(segment, span, size, target, options.max_records)
+        except KafkaSpecError:
+            if options.on_error == "raise":
+                raise
+    return cuts or [Cut(0), Cut(size)]
 
 
-def _by_headers(segment: Segment, cuts: list[Cut], target: int, max_records: int) -> list[Cut]:
-    """Return cuts from the headers of all batches."""
-    made = list(cuts)
-    first = made[-1][1]
-    for table in header_tables(segment, made[-1][0]):
+def _by_headers(
+    segment: Segment, span: OffsetSpan, size: int, target: int, max_records: int
+) -> list[Cut]:
+    """Return cuts from the headers of all batches, from the first wanted one on."""
+    index = None if span.start is None else segment.offset_index
+    found = None if index is None else cuts_by_index(index, size, size, span.start)
+    start = settled(segment, found[0]) if found else 0
+    made = [Cut(start, offset=segment.base_offset if start == 0 else None)]
+    first = made[-1].offset
+    for table in header_tables(segment, start, end=size):
         entries = zip(
             table.position, table.first_offset, table.last_offset, table.magic, strict=True
         )
         for at, offset, last, magic in entries:
             known = KINDS[magic].has_record_sets
             many = bool(max_records) and known and first is not None and last >= first + max_records
-            if at > made[-1][0] and (at - made[-1][0] >= target or many):
-                made.append((at, offset if known else None))
+            if at > made[-1].position and (at - made[-1].position >= target or many):
+                made.append(Cut(at, offset=offset if known else None))
                 first = offset if known else last
             elif first is None:
                 first = offset if known else last
-    return made
+    return [*made, Cut(size)]
 
 
 def _packed(pieces: list[TaskPiece], target: int, options: ReadOptions) -> Iterator[SegmentTask]:
@@ -289,7 +279,7 @@ def _packed(pieces: list[TaskPiece], target: int, options: ReadOptions) -> Itera
     weight = 0
     cost = min(OPEN_BYTES, max(1, target // 32))
     for piece in pieces:
-        full = weight + piece.size > target + target // SLACK or options.max_records
+        full = too_large(weight + piece.size, target) or options.max_records
         if together and full:
             yield SegmentTask(tuple(together))
             together, weight = [], 0

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("pyspark")
@@ -138,6 +138,7 @@ def test_an_unreadable_file_is_a_finding(orders: Path) -> None:
     assert len(found) == 61
 
 
+@example(flips=[(466, 0)], compression="none")  # a wrapper of no known codec
 @settings(max_examples=60)
 @given(
     flips=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=4),
