@@ -111,7 +111,7 @@ def page() -> str:
 
 
 def _spark(linked: _Linked) -> list[str]:
-    """Return the functions of ``kafkaspec.spark``, and those of its jobs."""
+    """Return the functions and errors of ``kafkaspec.spark``, and the functions of its jobs."""
     text = "`import kafkaspec.spark` needs the extra `spark`. [Spark](guide/spark.md) explains the "
     text += "options of its data source, and its jobs, which are in `kafkaspec.spark.jobs`."
     lines = ["## Spark", "", text, ""]
@@ -125,6 +125,10 @@ def _spark(linked: _Linked) -> list[str]:
             if isinstance(value, FunctionType):
                 title = f"### spark.{prefix}{name}"
                 lines += _function(f"kafkaspec.spark.{prefix}{name}", value, linked, title)
+            elif _is_error(value):
+                bases = " and ".join(f"`{base.__name__}`" for base in value.__bases__)
+                lines += [f"### spark.{name}", ""]
+                lines += [f"`kafkaspec.spark.{name}` ({bases}). {_meaning(value)}", ""]
     return lines
 
 

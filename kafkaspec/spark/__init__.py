@@ -19,13 +19,26 @@ if not os.path.isfile(__file__):  # in a zip or a wheel: before what imports nat
     )
 
 from kafkaspec.options import checked
+from kafkaspec.spark.failing import DataLossError, MissingDataError, NotThereError
 from kafkaspec.spark.named import ReadNames, WriteNames
+from kafkaspec.spark.parsing import OptionError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-__all__ = ["lag", "latest", "observe", "read", "register", "write"]
+__all__ = [
+    "DataLossError",
+    "MissingDataError",
+    "NotThereError",
+    "OptionError",
+    "lag",
+    "latest",
+    "observe",
+    "read",
+    "register",
+    "write",
+]
 
 SaveMode = Literal["append", "overwrite"]
 """What happens with logs that exist."""

@@ -16,8 +16,16 @@ _HIDE: Final = "SPARK_HIDE_TRACEBACK"
 ``handle_worker_exception``)."""
 
 
-class DataLossError(RuntimeError):
+class MissingDataError(Exception):
+    """Data that was asked for is not there; options are as they should be."""
+
+
+class DataLossError(MissingDataError, RuntimeError):
     """Data that was asked for is not there any more, and ``failOnDataLoss`` is true."""
+
+
+class NotThereError(MissingDataError, OptionError):
+    """A topic, a partition or a time that an option names is not in the logs."""
 
 
 @contextmanager
@@ -25,7 +33,7 @@ def plainly() -> Iterator[None]:
     """Let a worker of Spark report the text of an error of ours alone; also a decorator."""
     try:
         yield
-    except (OptionError, DataLossError, KafkaSpecError):
+    except (OptionError, MissingDataError, KafkaSpecError):
         if _is_worker():
             os.environ[_HIDE] = "1"
         raise

@@ -9,7 +9,7 @@ from kafkaspec.log.continuity import gone
 from kafkaspec.log.listed import TopicLog
 from kafkaspec.options import did_you_mean
 from kafkaspec.shown import some_of
-from kafkaspec.spark.failing import DataLossError
+from kafkaspec.spark.failing import DataLossError, NotThereError
 from kafkaspec.spark.options import EARLIEST, LATEST, RangeBound, ReadOptions
 from kafkaspec.spark.parsing import OptionError
 from kafkaspec.spark.paths import LOGGER
@@ -34,7 +34,7 @@ def check_partitions(bound: RangeBound, logs: Iterable[TopicLog], name: str) -> 
         raise OptionError(f"{name} specifies no offset for {', '.join(missing)}")
     more = sorted(f"{topic}-{partition}" for topic, partition in set(given) - there)
     if more:
-        raise OptionError(f"{name} specifies offsets for {', '.join(more)}, which is not there")
+        raise NotThereError(f"{name} specifies offsets for {', '.join(more)}, which is not there")
 
 
 def check_selected(
@@ -49,7 +49,7 @@ def check_selected(
         text = f"subscribePattern {options.pattern} matches no topic"
         if found is not None:
             topics = sorted({log.topic for log in found if log.topic is not None})
-            raise OptionError(f"{text}; there are {some_of(topics) or 'none'}")
+            raise NotThereError(f"{text}; there are {some_of(topics) or 'none'}")
         LOGGER.warning("%s", text)
     there = {(log.topic, log.partition) for log in (found or logs) if log.topic is not None}
     known = {topic for topic, _ in there if topic is not None}
@@ -63,7 +63,7 @@ def _refuse(option: str, missing: Collection[str], known: Collection[str]) -> No
     if missing:
         names = sorted(missing)
         near = did_you_mean(names[0], known)
-        raise OptionError(f"{option} names {', '.join(names)}, which is not there{near}")
+        raise NotThereError(f"{option} names {', '.join(names)}, which is not there{near}")
 
 
 def span_of(log: TopicLog, options: ReadOptions) -> OffsetSpan:
@@ -76,7 +76,7 @@ def span_of(log: TopicLog, options: ReadOptions) -> OffsetSpan:
     if start is None and options.start.timestamps is not None:
         if not options.latest_without_match:
             wanted = _of(log, options.start.timestamps)
-            raise OptionError(
+            raise NotThereError(
                 f"no record of {log} reaches the starting timestamp {wanted};"
                 " startingOffsetsByTimestampStrategy=latest takes that for the end of the log"
             )

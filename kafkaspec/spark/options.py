@@ -76,6 +76,7 @@ class ReadOptions:
     paths: tuple[str, ...]
     start: RangeBound
     end: RangeBound
+    columns: tuple[str, ...] | None = None
     log_start: bool = True
     topics: frozenset[str] | None = None
     pattern: str | None = None
@@ -142,6 +143,7 @@ def read_options(options: Mapping[str, str], *, streaming: bool | None = False) 
         paths=_paths(given),
         start=_start(given, streaming is not False),
         end=_end(given),
+        columns=_columns(given),
         **parse(given, _TABLE),
     )
     if made.batch_rows and (
@@ -196,9 +198,20 @@ def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     if not found:
         raise OptionError(
             "give a path: a segment, a partition directory or a log directory. A table keeps its"
-            " path if CREATE TABLE names no columns; otherwise add WITH (path = '...') to the query"
+            " path if CREATE TABLE has OPTIONS (path '...', columns '...') instead of a list of"
+            " columns; otherwise add WITH (path = '...') to the query"
         )
     return tuple(found)
+
+
+def _columns(given: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the names that ``columns`` lists: what ``.schema`` says, for SQL."""
+    if "columns" not in given:
+        return None
+    names = tuple(name.strip() for name in given["columns"].split(","))
+    if not all(names):
+        raise OptionError("option columns lists names of columns, with commas")
+    return names
 
 
 def _start(given: Mapping[str, str], streaming: bool) -> RangeBound:
@@ -269,7 +282,7 @@ _STREAMS_ONLY: Final = ("maxoffsetspertrigger",)
 _ENDS: Final = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 _BATCH_ONLY: Final = tuple(name.lower() for name in _ENDS)
 _NAMES: Final = (name.replace("_", ".") for name in get_type_hints(ReadNames))
-_KNOWN: Final = {name.lower(): name for name in ("path", "paths", *_NAMES)}
+_KNOWN: Final = {name.lower(): name for name in ("path", "paths", "columns", *_NAMES)}
 _OF_RECORDS: Final = frozenset(
     name.lower().replace("_", ".")
     for name in get_type_hints(ReadNames)

@@ -218,10 +218,12 @@ def schema_of(
 def default_schema(options: ReadOptions) -> StructType:
     """Return the schema where the user gives none."""
     known = columns_of(options.content)
+    corrupt = options.corrupt
+    if options.columns is not None:
+        return schema_of(options.columns, corrupt, options.content)
     names = [name for name in known if options.batch_rows or name in _RECORD or name not in COLUMNS]
     names += ["headers"] if options.headers else []
     names += BATCH_COLUMNS if options.batch else ()
-    corrupt = options.corrupt
     names += [] if corrupt is None else [corrupt]
     return schema_of(names, corrupt, options.content)
 
@@ -237,6 +239,10 @@ def output_of(schema: StructType, options: ReadOptions) -> WantedColumns:
         if given != wanted.simpleString():  # which says nothing about nulls
             raise OptionError(f"column {field.name} is {wanted.simpleString()}, not {given}")
     given = tuple(field.name for field in schema.fields)
+    if options.columns is not None and {*map(str.lower, given)} != {
+        *map(str.lower, options.columns)
+    }:
+        raise OptionError(f"option columns lists others than the schema: {', '.join(given)}")
     names = tuple(spelled(name, corrupt, columns_of(options.content)) for name in given)
     if corrupt is not None and corrupt not in names:
         raise OptionError(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ pytest.importorskip("pyspark")
 
 from click.testing import CliRunner
 
+import kafkaspec.spark
 from kafkaspec.cli.main import main
 from kafkaspec.log.missing import Missing, missing
 from kafkaspec.spark.failing import DataLossError
@@ -131,3 +134,24 @@ def test_jobs_name_what_is_missing(spark: SparkSession, tmp_path: Path) -> None:
         assert result.stderr.count(lost) == 1
         assert command != "stats" or result.stderr.count(note) == 1  # once in a process
         assert done in result.stdout
+
+
+def test_missing_data_is_no_wrong_option(tmp_path: Path) -> None:
+    """One class for what is gone and for what was never there; the import needs no PySpark."""
+    logs.make(tmp_path / "orders-0", 4, base=10)
+    for options, kind in (
+        ({"startingOffsets": '{"orders":{"0":3}}'}, kafkaspec.spark.DataLossError),
+        ({"subscribe": "none"}, kafkaspec.spark.NotThereError),
+        ({"assign": '{"orders":[1]}'}, kafkaspec.spark.NotThereError),
+        ({"startingTimestamp": "2099-01-01"}, kafkaspec.spark.NotThereError),
+    ):
+        with pytest.raises(kafkaspec.spark.MissingDataError) as caught:
+            table(tmp_path, **options)
+        assert type(caught.value) is kind
+    with pytest.raises(kafkaspec.spark.OptionError) as wrong:
+        table(tmp_path, startingOffsets="nonsense")
+    assert not isinstance(wrong.value, kafkaspec.spark.MissingDataError)
+    code = (
+        "import sys, kafkaspec.spark as s; s.MissingDataError; assert 'pyspark' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

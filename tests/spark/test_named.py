@@ -22,8 +22,8 @@ NO_SESSION: Any = None
 """Options are checked before anything is asked of it."""
 
 
-OF_SEVERAL = {"paths", "start", "end", "typed"}
-"""Attributes that more than one option decides, or none."""
+OF_SEVERAL = {"paths", "columns", "start", "end", "typed"}
+"""Attributes that more than one option decides, or none, or what is an argument in Python."""
 
 
 def test_all_options_of_the_data_source_have_types() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 from pyspark.sql import functions as f
 
 from kafkaspec.spark import read, write
+from kafkaspec.spark.failing import NotThereError
 from kafkaspec.spark.named import CommittedNames, RecordsNames, WriteNames
 from kafkaspec.spark.options import read_options
 from kafkaspec.spark.parsing import OptionError
@@ -107,7 +108,7 @@ def export_typed(
 
     Raises:
         KafkaSpecError: ``unreadable``: the output overlaps what is read.
-        OptionError: there is no topic.
+        NotThereError: there is no topic.
     """
     from kafkaspec.values.reading.request import is_internal
 
@@ -116,7 +117,7 @@ def export_typed(
         found = {log.topic for log in find_logs(paths) if log.segments and log.topic is not None}
         topics = sorted(topic for topic in found if not is_internal(topic))
     if not topics:
-        raise OptionError(f"there is no topic in {paths}")
+        raise NotThereError(f"there is no topic in {paths}")
     frames = {}
     for topic in dict.fromkeys(topics):
         try:
