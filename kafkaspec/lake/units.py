@@ -20,6 +20,7 @@ from kafkaspec.arrow.arrays import choose
 from kafkaspec.arrow.record_batches import record_batches
 from kafkaspec.arrow.schema import Request
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.io.ahead import read_ahead
 from kafkaspec.io.local import open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import HeldReading, Reading
@@ -152,7 +153,7 @@ def _opened(unit: LakeUnit) -> Reading:
             file.close()
             detail = f"it had {unit.end} bytes or more when it was planned and has {size} now"
             raise make_error(Reason.CHANGED, detail, file=file.name, offset=size)
-    return file
+    return read_ahead(file, unit.start)
 
 
 class _Unit:

@@ -18,6 +18,7 @@ from kafkaspec.arrow.messages.topics import ERROR, decode_records, kind_of_recor
 from kafkaspec.arrow.record_batches import record_batches
 from kafkaspec.arrow.schema import TIMESTAMP_TYPES, Request
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.io.ahead import read_ahead
 from kafkaspec.io.local import open_source
 from kafkaspec.io.remote import as_path
 from kafkaspec.io.window import Reading
@@ -238,7 +239,7 @@ def open_piece(piece: TaskPiece) -> tuple[TaskPiece, Reading]:
             raise
         piece = replace(piece, start=start, end=end, last=end == planned, claims=None)
         file.size = end
-    return piece, file
+    return piece, read_ahead(file, piece.start)
 
 
 def read_piece(
