@@ -10,8 +10,10 @@ from kafkaspec.forensics.dead_letters.joined import (
     DEAD_LETTERS,
     DeadLetters,
     SourceState,
+    join_letters,
     read_dead_letters,
 )
+from kafkaspec.forensics.dead_letters.letters import LETTERS
 from kafkaspec.forensics.dead_letters.originals import (
     ORIGINAL_FORMATS,
     ORIGINALS,
@@ -20,10 +22,12 @@ from kafkaspec.forensics.dead_letters.originals import (
 
 __all__ = [
     "DEAD_LETTERS",
+    "LETTERS",
     "ORIGINALS",
     "ORIGINAL_FORMATS",
     "DeadLetters",
     "SourceState",
     "export_originals",
+    "join_letters",
     "read_dead_letters",
 ]

@@ -116,14 +116,23 @@ def read_dead_letters(
     tables = [pa.Table.from_batches([], DEAD_LETTERS)]
     for log in logs:
         for letters, records in read_letters(log, unread.append):
-            tables.append(_joined(letters, records, there))
+            tables.append(join_letters(letters, records, there))
     for source in there.values():
         unread += source.unread
     letters = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
     return DeadLetters(letters, there, unread)
 
 
-def _joined(letters: pa.RecordBatch, records: pa.RecordBatch, logs: SourceLogs) -> pa.Table:
+def join_letters(
+    letters: pa.RecordBatch, records: pa.RecordBatch, logs: Mapping[SourcePlace, SourceLog]
+) -> pa.Table:
+    """Return dead letters as ``DEAD_LETTERS``.
+
+    Args:
+        letters: as ``LETTERS`` has them.
+        records: their keys and values.
+        logs: the logs in which their records are looked up.
+    """
     count = letters.num_rows
     numbers = dict(zip(_STATES, range(len(_STATES)), strict=True))
     state = np.full(count, numbers[SourceState.UNNAMED], np.int64)

@@ -171,7 +171,7 @@ def logs_of(paths: str | Sequence[str], name: str) -> list[Partition | Segment]:
     topic = STATES[name].topic if name in STATES else kind_of_record(name).topic
     found: list[Partition | Segment] = []
     for path in [paths] if isinstance(paths, str) else paths:
-        opened = open_log(_local(path))
+        opened = open_log(local_path(path))
         if isinstance(opened, LogDirectory):
             found += [each for each in opened.current if each.topic == topic]
         else:
@@ -181,7 +181,12 @@ def logs_of(paths: str | Sequence[str], name: str) -> list[Partition | Segment]:
     return found
 
 
-def _local(path: str) -> str:
+def local_path(path: str) -> str:
+    """Return the path of a local file system that tasks open themselves.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: it is of another one.
+    """
     place = local(path)
     if place is None:
         raise unreadable(path, "not of a local file system; mount it, or copy the files")
