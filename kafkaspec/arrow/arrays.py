@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from kafkaspec.arrow import schema
 from kafkaspec.codecs import Codec
 from kafkaspec.errors import KafkaSpecError, Reason, make_error
+from kafkaspec.layout.stand_ins import UNTYPED
 from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.control import decode_control
 from kafkaspec.model import Record, java_text
@@ -33,6 +34,13 @@ def timestamps(integers: pa.Array, kind: pa.DataType) -> pa.Array:
 def codes(integers: pa.Array, names: Sequence[str]) -> pa.Array:
     """Return numbers as a dictionary array: each is the index of its name."""
     return pa.DictionaryArray.from_arrays(integers.cast(pa.int8()), pa.array(names, pa.string()))
+
+
+def timestamp_types(integers: pa.Array) -> pa.Array:
+    """Return the types of timestamps by their stored numbers."""
+    untyped = pc.equal(integers, UNTYPED)
+    last = len(schema.TIMESTAMP_TYPES) - 1
+    return codes(pc.if_else(untyped, last, integers), schema.TIMESTAMP_TYPES)
 
 
 def control_type(record: Record, codec: Codec) -> int:

@@ -16,17 +16,15 @@ from kafkaspec.arrow.schema import (
     OWN_TYPES,
     SIMPLE,
     TIMESTAMP,
-    TIMESTAMP_TYPES,
     ColumnPlace,
     integer_type,
 )
 from kafkaspec.columns.records import OWN
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
-from kafkaspec.layout.stand_ins import IN_WRAPPERS, UNTYPED
+from kafkaspec.layout.stand_ins import IN_WRAPPERS
 from kafkaspec.log.header_table import CRC, POSITION, SIZE, HeaderTable
-from kafkaspec.log.headers import readable_headers as readable
-from kafkaspec.log.headers import sound_headers
+from kafkaspec.log.headers import readable_headers, sound_headers
 from kafkaspec.log.segment import Segment
 
 _TEXT: Final = SIMPLE["compression"][0]
@@ -86,12 +84,6 @@ def read_segment_headers(segment: Segment) -> pa.Table:
     return pa.Table.from_batches(map(_record_batch, tables), SCHEMA)
 
 
-def readable_headers(segment: Segment) -> Iterator[pa.RecordBatch | KafkaSpecError]:
-    """Yield the headers of a segment, and the error of each entry that cannot be read."""
-    for item in readable(segment):
-        yield item if isinstance(item, KafkaSpecError) else _record_batch(item)
-
-
 def batch_rows(
     segment: Segment,
     columns: Sequence[str],
@@ -109,7 +101,7 @@ def batch_rows(
     schema = pa.schema([ROWS.field(name) for name in columns])
     inside = {_SOURCES.get(name) for name in columns} & set(IN_WRAPPERS)
     item: HeaderTable | KafkaSpecError | None = None
-    for item in readable(segment, start_position):
+    for item in readable_headers(segment, start_position):
         if isinstance(item, KafkaSpecError):
             yield item
             continue
@@ -186,8 +178,7 @@ def _typed(field: pa.Field, values: pa.Array) -> pa.Array:
     if field.type == TIMESTAMP:
         return arrays.timestamps(values, field.type)
     if field.name == "timestamp_type":
-        untyped = pc.equal(values, UNTYPED)
-        return arrays.codes(pc.if_else(untyped, len(TIMESTAMP_TYPES) - 1, values), TIMESTAMP_TYPES)
+        return arrays.timestamp_types(values)
     if field.name == "compression":
         return arrays.codes(values, COMPRESSIONS)
     if field.type == pa.bool_():

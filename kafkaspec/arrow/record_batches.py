@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final, Unpack
@@ -42,6 +42,11 @@ from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.log.selection import check_isolation
 from kafkaspec.policy import OnError, report
+
+_SMALL_ROWS: Final = 1 << 10
+_SMALL_BYTES: Final = 2 << 20
+_SMALL_BATCHES: Final = 1 << 8
+"""How many rows, bytes and batches ``together`` joins, at most."""
 
 AnyLog = Segment | Partition | LogDirectory
 
@@ -270,6 +275,34 @@ def _read(
         del batch
     if reader.ended:
         yield None, None
+
+
+def together(
+    batches: Iterable[pa.RecordBatch], size: Callable[[pa.RecordBatch], int]
+) -> Iterator[pa.RecordBatch]:
+    """Yield records, many small batches as one; damage, for one, makes small ones.
+
+    Args:
+        size: returns about how many bytes a batch of few records holds.
+    """
+    waiting: list[pa.RecordBatch] = []
+    rows = octets = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            rows += batch.num_rows
+            octets += size(batch) if rows < _SMALL_ROWS else 0
+        if rows >= _SMALL_ROWS or octets >= _SMALL_BYTES or len(waiting) == _SMALL_BATCHES:
+            yield _joined(waiting)
+            waiting, rows, octets = [], 0, 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
 
 
 def _parts(segment: Segment, request: Request) -> Iterator[Request]:

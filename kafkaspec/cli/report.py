@@ -284,6 +284,22 @@ class Reporter:
             content = {name: content[name] for name in declared.kinds if name in content}
         self._print(kind, content)
 
+    def lines(
+        self, kind: str, results: Iterable[Any], /, *parts: Mapping[str, Any], **members: Any
+    ) -> None:
+        """Print a line of JSON for each of many results, between what all lines have; see ``line``.
+
+        The results have all members that the lines lack.
+        """
+        if not self.as_json:
+            return
+        before: dict[str, Any] = {}
+        for part in parts:
+            before |= as_json(part)
+        after = as_json(members)
+        for result in results:
+            self._print(kind, before | as_json(result) | after)
+
     def rows(self, kind: str, table: Any, *parts: Mapping[str, Any]) -> None:
         """Print a line of JSON for each row of an Arrow table, after members of other results."""
         head: dict[str, Any] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +16,9 @@ from kafkaspec.arrow.schema import SIMPLE
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.layout import names
 from kafkaspec.log.batch import NO_TIMESTAMP
-from kafkaspec.log.damage import Kept
+from kafkaspec.log.damage import Kept, KeptRange
 from kafkaspec.log.entries import Tail
-from kafkaspec.log.header_table import POSITION, HeaderTable
+from kafkaspec.log.header_table import POSITION, SIZE, HeaderTable
 from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -116,22 +117,85 @@ class Unread:
 
 
 def tables(
-    log: Partition | Segment, unread: Unread, kept: Callable[[Segment], Kept | None] | None = None
+    log: Partition | Segment,
+    unread: Unread,
+    kept: Callable[[Segment], Kept | None] | None = None,
+    each: Callable[[HeaderTable], None] = lambda _: None,
 ) -> Iterator[HeaderTable]:
-    """Yield the headers of a log, or of entries that ``kept`` names; note what cannot be read."""
+    """Yield the headers of a log, or of entries that ``kept`` names; note what cannot be read.
+
+    Args:
+        each: also takes the headers, those of all entries.
+    """
     for number, segment in _segments(log, unread):
+        noted, ranges = unread, None
         try:
             chosen = None if kept is None else kept(segment)
-            if chosen is None:
-                yield from _of_segment(segment, number, unread)
-                continue
-            if [(part.start, part.end) for part in chosen.ranges] != [(0, segment.size)]:
-                errors = readable_headers(segment)
-                unread.errors += [item for item in errors if isinstance(item, KafkaSpecError)]
-            for part in chosen.ranges:
-                yield from _of_segment(segment, number, unread, part.start, part.end)
+            if chosen is not None and not chosen.is_whole(segment.size):
+                ranges = chosen.ranges
         except KafkaSpecError as error:
             unread.errors.append(error)
+            noted, ranges = Unread(), ()
+        try:
+            whole = _of_segment(segment, number, noted)
+            if ranges is None:
+                for table in whole:
+                    each(table)
+                    yield table
+            else:
+                yield from _within(segment, number, noted, ranges, whole, each)
+        except KafkaSpecError as error:
+            noted.errors.append(error)
+
+
+def _within(
+    segment: Segment,
+    number: int,
+    unread: Unread,
+    ranges: Sequence[KeptRange],
+    whole: Iterable[HeaderTable],
+    each: Callable[[HeaderTable], None],
+) -> Iterator[HeaderTable]:
+    """Yield the headers in some ranges, many ranges of a table of all headers together."""
+    bounds = np.array([(part.start, part.end) for part in ranges], np.int64).reshape(-1, 2)
+    starts, stops = bounds.T
+    in_order = bool((starts[1:] >= stops[:-1]).all())
+    done = 0
+    for table in whole:
+        each(table)
+        if not in_order:
+            continue
+        begun, done = done, int(np.searchsorted(starts, table.end))
+        first, last, fits = _rows_of(table, starts[begun:done], stops[begun:done])
+        for fit, places in groupby(range(done - begun), key=fits.tolist().__getitem__):
+            few = list(places)
+            if fit:
+                yield table.some(_all_rows(first[few], last[few], len(table)))
+            else:
+                for place in few:
+                    yield from _of_segment(segment, number, unread, *bounds[begun + place].tolist())
+    for start, stop in bounds[done:].tolist():
+        yield from _of_segment(segment, number, unread, start, stop)
+
+
+def _rows_of(
+    table: HeaderTable, starts: PerBatch, stops: PerBatch
+) -> tuple[PerBatch, PerBatch, NDArray[np.bool_]]:
+    """Return the first and the last row of each range, and whether it begins and ends with one."""
+    begin = table.numpy(POSITION)
+    end = begin + table.numpy(SIZE)
+    first, last = np.searchsorted(begin, starts), np.searchsorted(end, stops)
+    most = len(begin) - 1
+    fits = (begin[np.minimum(first, most)] == starts) & (end[np.minimum(last, most)] == stops)
+    return first, last, fits
+
+
+def _all_rows(first: PerBatch, last: PerBatch, rows: int) -> PerBatch:
+    """Return the rows from each first to its last one."""
+    marks = np.zeros(rows + 1, np.int64)
+    marks[first] += 1
+    marks[last + 1] -= 1
+    return np.flatnonzero(np.cumsum(marks)[:-1])
 
 
 def open_before(log: Partition | Segment) -> list[OpenTransaction]:

@@ -227,7 +227,7 @@ def _path(
     every = [begin, *nodes, end]
     within = [0, *accumulate(node.run.end - node.run.start for node in every)]
     near = max(_LEAST_NEAR, _MOST_PAIRS // len(every))
-    score, previous = [0], [0]
+    score, previous, best = [0], [0], [0]
     best_far = 0
     for number in range(1, len(every)):
         found, chosen = -1, -1
@@ -238,6 +238,9 @@ def _path(
         if first > 0:
             candidates.append(best_far)
         for other in candidates:
+            # Only where one run is left out does more than the score count.
+            if number - other > 2 and best[other] <= found:
+                break
             if score[other] < 0:
                 continue
             bytes_between = within[number] - within[other + 1]
@@ -253,6 +256,7 @@ def _path(
         own = every[number].run.end - every[number].run.start
         score.append(found + own if chosen >= 0 else -1)
         previous.append(chosen)
+        best.append(max(best[-1], score[-1]))
     path, number = set[int](), previous[-1]
     if number < 0:  # nothing agrees with the end: the best path, wherever it ends
         number = max(range(len(every) - 1), key=lambda place: score[place])

@@ -63,6 +63,12 @@ _LEAST: Final = {names.LAST_OFFSET_DELTA: 0, names.NUM_RECORDS: 0, names.PRODUCE
 _NUMBERS: Final = (
     names.LAST_OFFSET_DELTA, names.NUM_RECORDS, names.LEADER_EPOCH, names.PRODUCER_ID,
 )  # fmt: skip
+_PLACES: Final = {
+    key: [columns.integers[name] for name in _NUMBERS]
+    for key, columns in _COLUMNS.items()
+    if columns.integers.keys() >= set(_NUMBERS)
+}
+"""Where these are, of batches that have each of them at a fixed place."""
 SMALLEST: Final = {magic: FRAMING + size for magic, size in _MINIMUM.items()}
 """Fewest bytes of an entry, by magic."""
 
@@ -228,6 +234,13 @@ def head_at(buffer: memoryview, position: int, magic: int | None = None) -> Head
 def _numbers(kind: EntryKind, buffer: memoryview, position: int, size: int) -> list[int] | None:
     """Return the numbers in the header of a batch: ``_NUMBERS``; None if it cannot be read."""
     layout = _COLUMNS.get(kind.key)
+    places = _PLACES.get(kind.key)
+    if places is not None:
+        starts = [position + place.position for place in places]
+        return [
+            int.from_bytes(buffer[at : at + place.size], "big", signed=place.signed)
+            for at, place in zip(starts, places, strict=True)
+        ]
     if layout is not None:
         header = bytes(buffer[position : position + layout.size])
         columns = HeaderScan(layout, [0, layout.size], header)

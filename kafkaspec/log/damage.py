@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import le
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kafkaspec.errors import KafkaSpecError, Reason
+from kafkaspec.layout.stand_ins import UNKNOWN
 from kafkaspec.log.entries import Entries, entry_end
+from kafkaspec.log.headers import header_tables
 
 if TYPE_CHECKING:
     from kafkaspec.log.segment import Segment
@@ -49,6 +53,10 @@ class Kept:
     claimed_end: int
     stop: int
 
+    def is_whole(self, size: int) -> bool:
+        """Return whether they are all bytes of a segment of some size."""
+        return [(item.start, item.end, item.is_there) for item in self.ranges] == [(0, size, True)]
+
     @property
     def breaks(self) -> list[tuple[int, int] | None]:
         """Where bytes are lost before each of the ranges, and how many; None where none are.
@@ -87,6 +95,18 @@ def broken_entry(
     """
     if error.position is None:
         raise error
+    for table in header_tables(segment, position, few=True):
+        if table.end <= error.position:
+            position = table.end
+            continue
+        row = bisect_right(table.position, error.position) - 1
+        if row < 0:
+            break
+        position, offset = table.position[row], None
+        with suppress(KafkaSpecError):  # of a compressed message of magic 0 or 1
+            known = table.first_offset[row]
+            offset = table.batch(row).base_offset if known == UNKNOWN else known
+        return position, offset, position + table.size[row]
     start = position
     for item in segment.scan(position):
         if isinstance(item, KafkaSpecError) or item.position > error.position:

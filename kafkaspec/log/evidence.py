@@ -265,9 +265,11 @@ def extent_of(
             and segment.base_offset is not None
             and segment.format.is_written
         ):
-            noted = None if inside is None else NormalGaps(inside.low, inside.high)
             plain, kept = extent, judge(segment, limit)
-            extent = SegmentExtent(segment, noted, log_start, ends_only, kept)
+            plain.kept = kept
+            if plain.is_odd or ends_only or not kept.is_whole(segment.size):
+                noted = None if inside is None else NormalGaps(inside.low, inside.high)
+                extent = SegmentExtent(segment, noted, log_start, ends_only, kept)
             if plain.tail is not None:
                 extent.behind = [item for item in kept.ranges if item.start >= plain.stop]
                 if extent.stop == plain.stop:

@@ -188,6 +188,19 @@ class HeaderTable:
         known = {name: _packed(column) for name, column in columns.items()}
         return self._with(lambda name: known[name] if name in known else self.list(name))
 
+    def some(self, rows: Sequence[int] | NDArray[np.int64]) -> HeaderTable:
+        """Return some of the entries, which need not follow each other, by their numbers."""
+        found = HeaderTable(
+            self.segment,
+            len(rows),
+            lambda name: picked(self.list(name), rows),
+            self.buffer,
+            self.start,
+            None if self.batches is None else [self.batches[row] for row in rows],
+        )
+        found.file = self.file
+        return found
+
     def _with(self, source: Callable[[str], EntryNumbers]) -> HeaderTable:
         return HeaderTable(self.segment, self._count, source, self.buffer, self.start, self.batches)
 
@@ -293,7 +306,7 @@ class HeaderTable:
                 yield row
 
 
-def picked(column: EntryNumbers, rows: Sequence[int]) -> array[int]:
+def picked(column: EntryNumbers, rows: Sequence[int] | NDArray[np.int64]) -> array[int]:
     """Return the numbers of a column in some rows; with NumPy, where a program has loaded it."""
     if "numpy" in sys.modules:
         import numpy as np

@@ -308,11 +308,14 @@ def max_timestamp_so_far(segment: Entries) -> MaxTimestamp:
 def _largest_of_batches(segment: Entries) -> tuple[int, int]:
     """Return the largest timestamp in the headers, and the last offset of the first such batch."""
     largest, offset = NO_TIMESTAMP, segment.base_offset or 0
-    for item in segment.scan():
-        if isinstance(item, KafkaSpecError):  # recovery cuts the log here
+    for table in readable_headers(segment):
+        if isinstance(table, KafkaSpecError):  # recovery cuts the log here
             break
-        if item.max_timestamp > largest:
-            largest, offset = item.max_timestamp, item.last_offset
+        times = table.max_timestamp
+        most = max(times)
+        if most > largest:
+            row = next(row for row, time in enumerate(times) if time == most)
+            largest, offset = most, table.last_offset[row]
     return largest, offset
 
 

@@ -5,24 +5,32 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kafkaspec.arrow.headers import readable_headers
-from kafkaspec.arrow.record_batches import record_batches
-from kafkaspec.arrow.schema import Request
+from kafkaspec.arrow.arrays import codes, timestamp_types
+from kafkaspec.arrow.record_batches import record_batches, together
+from kafkaspec.arrow.schema import COMPRESSIONS, Request
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.forensics.gaps.reading import read_gaps
-from kafkaspec.forensics.timeline.reading import read_timeline
+from kafkaspec.forensics.headers import Unread
+from kafkaspec.forensics.timeline.reading import last_stable_offset
+from kafkaspec.forensics.timeline.walk import OUTCOMES, TimelineRows
 from kafkaspec.io.local import unmapped
 from kafkaspec.io.remote import as_path
 from kafkaspec.jobs import in_processes
+from kafkaspec.layout import names as layout
 from kafkaspec.layout.framing import LARGEST_OFFSET
+from kafkaspec.layout.stand_ins import UNKNOWN
+from kafkaspec.log.batch import NO_TIMESTAMP, NONE
+from kafkaspec.log.header_table import POSITION, SIZE, HeaderTable
+from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
@@ -39,50 +47,62 @@ from kafkaspec.stats.byte_columns import (
 from kafkaspec.stats.distinct import Distinct
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.heaviest import Heaviest
-from kafkaspec.stats.tables import WIDTHS, StatsTables, gathered, merged, summed
+from kafkaspec.stats.tables import WIDTHS, StatsRows, StatsTables, gathered, merged, summed
 from kafkaspec.stats.units import StatsUnit
 
 
-def measure_history(unit: StatsUnit) -> StatsTables:
-    """Return what the headers of all segments of a log say. What cannot be read is left out.
+def _add_history(unit: StatsUnit, rows: StatsRows) -> None:
+    """Add what the headers of all segments of a log say. What cannot be read is left out.
 
     The segments themselves report it.
     """
     known: dict[str, Any] = {}
-    found: StatsTables = {}
     try:
         with _opened(unit) as log:
-            timeline = read_timeline(log)
-            gaps = read_gaps(log, checksums=unit.records)
+            timeline = TimelineRows(log, Unread())
+            gaps = read_gaps(log, checksums=unit.records, each=timeline.take)
+            found = timeline.transactions
+            known["stable_offset"] = [_existing(last_stable_offset(log, timeline.end, found))]
     except KafkaSpecError as error:
         if not unit.paths:
-            found["errors"] = error_rows(unit, unit.directory, [error])
+            rows.add("errors", 1, error_columns(unit.directory, [error]))
             known["errors"] = [1]
     else:
-        rows = timeline.transactions
-        found["transactions"] = summed(
+        begun, ended = found["first_timestamp"], found["marker_timestamp"]
+        first = found["first_offset"]
+        rows.add(
             "transactions",
-            unit.place,
+            len(first),
             {
-                "outcome": rows["outcome"],
-                "transactions": [1] * len(rows),
-                "batches": rows["batches"],
-                "records": rows["records"],
-                "longest_ms": rows["duration_ms"],
-                "first_offset": rows["first_offset"],
+                "outcome": [OUTCOMES[number] for number in found["outcome"].tolist()],
+                "transactions": [1] * len(first),
+                "batches": found["batches"],
+                "records": found["records"],
+                "longest_ms": _known((begun >= 0) & (ended >= 0), ended - begun),
+                "first_offset": _known(first >= 0, first),
             },
-            len(rows),
         )
         ranges = gaps.ranges
-        missing = ranges["missing"]
-        columns = {"kind": ranges["kind"], "why": ranges["why"], "ranges": [1] * len(ranges)}
-        columns |= {"missing": missing, "largest": missing}
-        found["gaps"] = summed("gaps", unit.place, columns, len(ranges))
-        known["start_offset"] = [timeline.log_start_offset]
-        known["end_offset"] = [_existing(timeline.log_end_offset)]
-        known["stable_offset"] = [_existing(timeline.last_stable_offset)]
-    found["logs"] = summed("logs", unit.place, known, 1)
-    return found
+        if len(ranges):
+            missing = ranges["missing"].to_pylist()
+            columns = {name: ranges[name].to_pylist() for name in ("kind", "why")}
+            columns |= {"missing": missing, "largest": missing}
+            rows.add(
+                "gaps",
+                len(ranges),
+                {
+                    "ranges": [1] * len(ranges),
+                    **columns,
+                },
+            )
+        known["start_offset"] = [timeline.first]
+        known["end_offset"] = [_existing(timeline.end)]
+    rows.add("logs", 1, known)
+
+
+def _known(known: NDArray[np.bool_], numbers: NDArray[np.int64]) -> list[int | None]:
+    pairs = zip(known.tolist(), numbers.tolist(), strict=True)
+    return [number if is_known else None for is_known, number in pairs]
 
 
 def _existing(offset: int) -> int | None:
@@ -107,16 +127,15 @@ def _opened(unit: StatsUnit) -> Iterator[Partition | Segment]:
         yield log
 
 
-def error_rows(unit: StatsUnit, file: str, errors: list[KafkaSpecError]) -> pa.Table:
-    """Return errors as rows."""
-    columns = {
+def error_columns(file: str, errors: list[KafkaSpecError]) -> dict[str, list[Any]]:
+    """Return errors as columns."""
+    return {
         "file": [file] * len(errors),
         "position": [error.position for error in errors],
         "reason": [str(error.reason) for error in errors],
         "message": [error.detail for error in errors],
         "count": [1] * len(errors),
     }
-    return summed("errors", unit.place, columns, len(errors))
 
 
 MOST_ERRORS: Final = 100
@@ -127,68 +146,150 @@ _CHUNK: Final = 2 << 20
 """Bytes of records that are measured at a time, while they are in the cache."""
 _ROWS_AT_ONCE: Final = 1 << 14
 _TABLES_AT_ONCE: Final = 256
+_UNITS_AT_ONCE: Final = 256
 _PARTS_AT_ONCE: Final = 16
 _COUNTED: Final = 1 << 16
 """Sizes below this are counted one by one before their classes are found."""
 
 
-def measured(unit: StatsUnit) -> StatsTables:
-    """Return what a unit of the work holds."""
-    with nullcontext() if unit.mapped else unmapped():
-        return measure_history(unit) if unit.is_history else measure_segment(unit)
+def measured(units: Sequence[StatsUnit]) -> StatsTables:
+    """Return what some units of the work hold."""
+    measurement = _Measurement()
+    for unit in units:
+        with nullcontext() if unit.mapped else unmapped():
+            measurement.add(unit)
+    return measurement.tables()
 
 
-def measure_segment(unit: StatsUnit) -> StatsTables:
-    """Return what a segment holds. What cannot be read is counted."""
-    (path,) = unit.paths
-    file = without_credentials(path)
-    records = _Records()
-    parts: list[StatsTables] = []
-    size = 0
-    try:
-        opened = open_log(as_path(path))
-        assert isinstance(opened, Segment)
-        with opened as segment:
-            size = segment.size
-            if unit.records:
-                records.read(segment)
-            for headers in _gathered(segment, records):
-                parts.append(_headers(unit, file, headers, records))
-                if len(parts) > _PARTS_AT_ONCE:
-                    parts = [gathered(parts)]
-    except KafkaSpecError as error:
-        records.refuse(error)
-    parts += records.parts(unit, file)
-    name = names.parse_segment(as_path(path).name)
-    known = {
-        "base_offset": [None if name is None else name.base_offset],
-        "file_bytes": [size],
-        "index_bytes": [_beside(path)],
-        "errors": [len(records.errors)],
-    }
-    parts.append({"segments": summed("segments", unit.place, {"file": [file], **known}, 1)})
-    if records.errors:
-        kept = sorted(records.errors.values(), key=lambda error: error.position or 0)[:MOST_ERRORS]
-        parts.append({"errors": error_rows(unit, file, kept)})
-    return gathered(parts)
+class _Measurement:
+    """What some units hold, in few tables however many units there are."""
+
+    def __init__(self) -> None:
+        self._rows = StatsRows()
+        self._files: list[str] = []
+        self._waiting: list[tuple[int, _Records, _Headers]] = []
+        self._number = 0
+        self._parts: list[StatsTables] = []
+
+    def add(self, unit: StatsUnit) -> None:
+        """Take a unit."""
+        number = self._rows.begin(unit.place)
+        self._files.append("" if unit.is_history else without_credentials(unit.paths[0]))
+        if unit.is_history:
+            _add_history(unit, self._rows)
+        else:
+            self._add_segment(number, unit)
+
+    def tables(self) -> StatsTables:
+        """Return all that was measured."""
+        self._flush()
+        return gathered([*self._parts, self._rows.tables()])
+
+    def _add_segment(self, number: int, unit: StatsUnit) -> None:
+        """Take a segment. What cannot be read is counted."""
+        (path,) = unit.paths
+        file = self._files[number]
+        records = _Records()
+        size = 0
+        try:
+            opened = open_log(as_path(path))
+            assert isinstance(opened, Segment)
+            with opened as segment:
+                size = segment.size
+                if unit.records:
+                    records.read(segment)
+                for item in readable_headers(segment):
+                    if isinstance(item, KafkaSpecError):
+                        records.refuse(item)
+                    else:
+                        self._wait(number, records, item)
+        except KafkaSpecError as error:
+            records.refuse(error)
+        name = names.parse_segment(as_path(path).name)
+        errors = sorted(records.errors.values(), key=lambda error: error.position or 0)
+        rows = self._rows
+        rows.add(
+            "segments",
+            1,
+            {
+                "file": [file],
+                "base_offset": [None if name is None else name.base_offset],
+                "file_bytes": [size],
+                "index_bytes": [_beside(path)],
+                "errors": [len(errors)],
+            },
+        )
+        kept = errors[:MOST_ERRORS]
+        rows.add("errors", len(kept), error_columns(file, kept))
+        records.add_to(rows, file)
+
+    def _wait(self, number: int, records: _Records, table: HeaderTable) -> None:
+        """Take headers, to be looked at with others."""
+        self._waiting.append((number, records, _columns_of(table)))
+        self._number += len(table)
+        if self._number >= _ROWS_AT_ONCE or len(self._waiting) >= _TABLES_AT_ONCE:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Look at the headers that wait."""
+        if not self._waiting:
+            return
+        pieces, numbers = [], []
+        for number, some in groupby(self._waiting, key=itemgetter(0)):
+            listed = [(records, columns) for _, records, columns in some]
+            columns = _joined([columns for _, columns in listed])
+            pieces.append(_sound(columns, listed[0][0]))
+            numbers.append(np.full(len(pieces[-1][POSITION]), number))
+        self._waiting, self._number = [], 0
+        number = np.concatenate(numbers)
+        if len(number):
+            self._parts.append(_headers(self._rows.places, self._files, number, _joined(pieces)))
+        if len(self._parts) > _PARTS_AT_ONCE:
+            self._parts = [gathered(self._parts)]
 
 
-def _gathered(segment: Segment, records: _Records) -> Iterator[pa.RecordBatch]:
-    """Yield the headers of a segment, those of many small tables together, and note errors."""
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for item in readable_headers(segment):
-        if isinstance(item, KafkaSpecError):
-            records.refuse(item)
-            continue
-        if item.num_rows:
-            waiting.append(item)
-            rows += item.num_rows
-        if rows >= _ROWS_AT_ONCE or len(waiting) >= _TABLES_AT_ONCE:
-            yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
-            waiting, rows = [], 0
-    if rows:
-        yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
+_WANTED: Final = (
+    POSITION, SIZE, layout.BASE_OFFSET, layout.LAST_OFFSET, layout.NUM_RECORDS, layout.MAGIC,
+    layout.COMPRESSION, layout.TIMESTAMP_TYPE, layout.BASE_TIMESTAMP, layout.MAX_TIMESTAMP,
+    layout.DELETE_HORIZON, layout.PRODUCER_ID, layout.PRODUCER_EPOCH, layout.LAST_SEQUENCE,
+    layout.IS_TRANSACTIONAL, layout.IS_CONTROL,
+)  # fmt: skip
+_PACKED: Final = "packed"
+"""Whether the first offset and the number of records of an entry are not in its header."""
+
+_Headers = dict[str, NDArray[np.int64]]
+"""Headers in columns."""
+
+
+def _columns_of(table: HeaderTable) -> _Headers:
+    found = {name: table.numpy(name) for name in _WANTED}
+    nothing = np.zeros(len(table), np.int64)
+    found[_PACKED] = (
+        (found[layout.NUM_RECORDS] == UNKNOWN).astype(np.int64) if table.has_wrappers else nothing
+    )
+    return found
+
+
+def _joined(several: Sequence[_Headers]) -> _Headers:
+    if len(several) == 1:
+        return several[0]
+    return {name: np.concatenate([each[name] for each in several]) for name in several[0]}
+
+
+def _sound(columns: _Headers, records: _Records) -> _Headers:
+    """Return the headers of batches whose records can be read, with what their records say."""
+    if len(records.errors):
+        position, places = columns[POSITION], records.places
+        broken = np.searchsorted(places, position) < np.searchsorted(
+            places, position + columns[SIZE]
+        )
+        columns = {name: column[~broken] for name, column in columns.items()}
+    position, packed = columns[POSITION], columns[_PACKED]
+    if packed.any() and records.is_read:
+        columns[layout.NUM_RECORDS] = np.where(
+            packed, records.counts_at(position), columns[layout.NUM_RECORDS]
+        )
+    return columns | records.unpacked_at(position)
 
 
 def _beside(path: str) -> int:
@@ -228,40 +329,41 @@ class _Sizes:
         self._least = [min([*self._least, int(values.min())])]
         self._most = [max([*self._most, most])]
 
-    def part(self, unit: StatsUnit, what: str) -> StatsTables:
+    def add_to(self, rows: StatsRows, what: str) -> None:
         if not self._least:
-            return {}
+            return
         used = np.flatnonzero(self._counts)
         total = self._bytes.astype(np.int64)
-        rows = {
-            "what": [what] * len(used),
-            "size_from": [0 if n == 0 else 1 << (n - 1) for n in used.tolist()],
-            "count": self._counts[used],
-            "bytes": total[used],
-        }
-        extent = {
-            "what": [what],
-            "count": [self._counts.sum()],
-            "bytes": [total.sum()],
-            "smallest": self._least,
-            "largest": self._most,
-        }
-        return {
-            "sizes": summed("sizes", unit.place, rows, len(used)),
-            "extents": summed("extents", unit.place, extent, 1),
-        }
+        rows.add(
+            "sizes",
+            len(used),
+            {
+                "what": [what] * len(used),
+                "size_from": _FROM[used],
+                "count": self._counts[used],
+                "bytes": total[used],
+            },
+        )
+        rows.add(
+            "extents",
+            1,
+            {
+                "what": [what],
+                "count": [int(self._counts.sum())],
+                "bytes": [int(total.sum())],
+                "smallest": self._least,
+                "largest": self._most,
+            },
+        )
 
 
 class _Records:
-    """The figures of the records of a segment.
-
-    Attributes:
-        unpacked: positions of compressed entries, and bytes before and after, one after the other.
-    """
+    """The figures of the records of a segment; ``is_read`` says whether they were read."""
 
     def __init__(self) -> None:
         self.errors: dict[tuple[int | None, str], KafkaSpecError] = {}
-        self.unpacked = array("q")
+        # Positions of compressed entries, and bytes before and after, one after the other.
+        self._unpacked = array("q")
         self._core: Any = None
         self._sizes = {what: _Sizes() for what in ("key", "value", "record")}
         self._distinct = Distinct()
@@ -272,7 +374,7 @@ class _Records:
             ("steps", "step_back", "null_keys", "tombstones", "null_values", "keys"), 0
         )
         self._inside: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-        self._is_read = False
+        self.is_read = False
 
     def refuse(self, error: KafkaSpecError) -> None:
         """Note an error, once."""
@@ -287,20 +389,18 @@ class _Records:
     def read(self, segment: Segment) -> None:
         """Read all records."""
         self._core = segment.codec.core
-        self._is_read = True
+        self.is_read = True
         request = Request(
             (*_COLUMNS, _POSITION),
             header_keys="binary",
             max_bytes=_CHUNK,
             on_error=self.refuse,
-            unpacked=lambda *told: self.unpacked.extend(told),
+            unpacked=lambda *told: self._unpacked.extend(told),
         )
-        for batch in record_batches(segment, request):
+        for batch in together(record_batches(segment, request), _bytes_of):
             self._take(batch)
 
     def _take(self, batch: pa.RecordBatch) -> None:
-        if not batch.num_rows:
-            return
         keys, values = batch["key"], batch["value"]
         key_sizes, value_sizes = lengths(keys), lengths(values)
         whole = key_sizes + value_sizes
@@ -361,130 +461,174 @@ class _Records:
         ends = np.append(0, np.cumsum(counts))
         return np.asarray(ends[last] - ends[first], np.int64)
 
-    def parts(self, unit: StatsUnit, file: str) -> list[StatsTables]:
-        """Return what was found."""
-        if not self._is_read:
-            return []
+    def unpacked_at(self, position: NDArray[np.int64]) -> _Headers:
+        """Return the bytes before and after decompression of entries, -1 for the others."""
+        none = np.full(len(position), NONE, np.int64)
+        told = np.frombuffer(self._unpacked, np.int64).reshape(-1, 3)
+        if not len(told) or not len(position):
+            return {_BEFORE: none, _AFTER: none}
+        at = np.minimum(np.searchsorted(told[:, 0], position), len(told) - 1)
+        known = told[at, 0] == position
+        return {
+            _BEFORE: np.where(known, told[at, 1], none),
+            _AFTER: np.where(known, told[at, 2], none),
+        }
+
+    def add_to(self, rows: StatsRows, file: str) -> None:
+        """Add what was found."""
+        if not self.is_read:
+            return
         kept = self._heaviest.kept
         columns: dict[str, Any] = {name: [value] for name, value in self._counts.items()}
         columns |= {"begins": [self._begins], "ends": [self._ends], "slack": [kept.slack]}
-        rows = {
-            "digest": kept.digests,
-            "count": kept.counts,
-            "credit": [kept.credit] * len(kept.keys),
-            "key": kept.keys,
-            "size": kept.sizes,
-        }
-        found: list[StatsTables] = [sizes.part(unit, what) for what, sizes in self._sizes.items()]
-        found.append({
-            "segments": summed("segments", unit.place, {"file": [file], **columns}, 1),
-            "heaviest": summed("heaviest", unit.place, rows, len(kept.keys)),
-            "distinct": summed(
-                "distinct", unit.place, {"hashes": [self._distinct.hashes.tobytes()]}, 1
-            ),
-        })  # fmt: skip
-        return found
-
-
-def _headers(unit: StatsUnit, file: str, batch: pa.RecordBatch, records: _Records) -> StatsTables:
-    """Return what some headers say, of batches whose records can be read."""
-    position = batch["position"].to_numpy()
-    size = batch["size"].to_numpy()
-    places = records.places
-    broken = np.searchsorted(places, position) < np.searchsorted(places, position + size)
-    if broken.any():
-        batch = batch.filter(pa.array(~broken))
-        position, size = position[~broken], size[~broken]
-    rows = len(position)
-    if not rows:
-        return {}
-    control = np.asarray(batch["control"])
-    count = batch["num_records"].cast(pa.int64())
-    if count.null_count and unit.records:
-        count = pc.fill_null(count, pa.array(records.counts_at(position)))
-    count = pc.if_else(pa.array(control), 0, count)
-    first = pc.fill_null(batch["base_offset"], batch["last_offset"])
-    begins = batch["base_timestamp"].cast(pa.int64())
-    times = {
-        # The cleaner writes its delete horizon in that place.
-        "first_timestamp": pc.if_else(batch["delete_horizon"].is_valid(), None, begins),
-        "last_timestamp": batch["max_timestamp"].cast(pa.int64()),
-    }
-    counted = {"batches": np.ones(rows, np.int64), "records": count, "bytes": size}
-    offsets = {"first_offset": first, "last_offset": batch["last_offset"]}
-    marks = control.astype(np.int64)
-    part: StatsTables = {
-        "segments": summed(
+        for what, sizes in self._sizes.items():
+            sizes.add_to(rows, what)
+        rows.add(
             "segments",
-            unit.place,
+            1,
             {
-                "file": pa.repeat(file, rows),
-                **counted,
-                **offsets,
-                **times,
-                "control_batches": marks,
-                "transactional_batches": np.asarray(batch["transactional"]).astype(np.int64),
+                "file": [file],
+                **columns,
             },
-            rows,
         )
+        rows.add(
+            "heaviest",
+            len(kept.keys),
+            {
+                "digest": kept.digests,
+                "count": kept.counts,
+                "credit": [kept.credit] * len(kept.keys),
+                "key": kept.keys,
+                "size": kept.sizes,
+            },
+        )
+        rows.add(
+            "distinct",
+            1,
+            {
+                "hashes": [self._distinct.hashes.tobytes()],
+            },
+        )
+
+
+_BEFORE, _AFTER = "payload", "uncompressed"
+
+
+def _headers(
+    places: Sequence[Sequence[Any]],
+    files: Sequence[str],
+    number: NDArray[np.int64],
+    columns: _Headers,
+) -> StatsTables:
+    """Return what headers say.
+
+    Args:
+        places: logs.
+        files: the segment of each.
+        number: which of them a batch is in.
+        columns: of batches whose records can be read.
+    """
+    rows = len(number)
+    packed = columns[_PACKED] != 0
+    control = columns[layout.IS_CONTROL]
+    count = columns[layout.NUM_RECORDS]
+    unknown = packed & (count == UNKNOWN) & (control == 0)
+    ends, begins = columns[layout.MAX_TIMESTAMP], columns[layout.BASE_TIMESTAMP]
+    # The cleaner writes its delete horizon in the place of the first timestamp.
+    untimed = (columns[layout.DELETE_HORIZON] != NO_TIMESTAMP) | (begins == NO_TIMESTAMP)
+    times = {
+        "first_timestamp": pa.array(begins, mask=untimed),
+        "last_timestamp": pa.array(ends, mask=ends == NO_TIMESTAMP),
     }
-    before, after = _compressed(records.unpacked, position)
-    part["codecs"] = summed(
-        "codecs",
-        unit.place,
-        {
-            **{name: batch[name] for name in ("magic", "compression", "timestamp_type")},
-            **counted,
-            "payload": before,
-            "uncompressed": after,
-        },
-        rows,
-    )
+    last, size = columns[layout.LAST_OFFSET], columns[SIZE]
+    counted = {
+        "batches": pa.array(np.ones(rows, np.int64)),
+        "records": pa.array(np.where(control != 0, 0, count), mask=unknown),
+        "bytes": pa.array(size),
+    }
+    offsets = {
+        "first_offset": pa.array(np.where(packed, last, columns[layout.BASE_OFFSET])),
+        "last_offset": pa.array(last),
+    }
+    part: StatsTables = {}
+
+    def add(name: str, own: dict[str, Any], wanted: NDArray[np.bool_] | None = None) -> None:
+        at = number
+        if wanted is not None and not wanted.all():
+            mask, at = pa.array(wanted), number[wanted]
+            own = {
+                key: values.filter(mask) if isinstance(values, pa.Array) else values[wanted]
+                for key, values in own.items()
+            }
+        if len(at):
+            part[name] = summed(name, places, at, own)
+
+    file = pa.array(files, pa.string()).take(pa.array(number))
+    marks = {
+        "control_batches": control,
+        "transactional_batches": columns[layout.IS_TRANSACTIONAL],
+    }
+    add("segments", {"file": file, **counted, **offsets, **times, **marks})
+    kinds = {
+        "compression": codes(pa.array(columns[layout.COMPRESSION]), COMPRESSIONS),
+        "timestamp_type": timestamp_types(pa.array(columns[layout.TIMESTAMP_TYPE])),
+    }
+    unpacked = {
+        name: pa.array(columns[name], mask=columns[name] == NONE) for name in (_BEFORE, _AFTER)
+    }
+    add("codecs", {"magic": columns[layout.MAGIC], **kinds, **counted, **unpacked})
     producers = {
-        "producer_id": batch["producer_id"],
-        "producer_epoch": batch["producer_epoch"],
+        "producer_id": columns[layout.PRODUCER_ID],
+        "producer_epoch": columns[layout.PRODUCER_EPOCH],
         **counted,
-        "batches": 1 - marks,
-        "markers": marks,
+        "batches": 1 - control,
+        "markers": control,
         **offsets,
-        "last_sequence": batch["last_sequence"],
+        "last_sequence": columns[layout.LAST_SEQUENCE],
         **times,
     }
-    part["producers"] = _chosen("producers", unit, producers, batch["producer_id"].to_numpy() >= 0)
-    time = times["last_timestamp"]
-    known = np.asarray(time.is_valid())
-    stamp = np.asarray(time.fill_null(0))
-    buckets = {"time": stamp - stamp % WIDTHS[0], "width": np.full(rows, WIDTHS[0]), **counted}
-    part["times"] = _chosen("times", unit, buckets, known)
-    sizes = _Sizes()
-    sizes.add(size)
-    return part | sizes.part(unit, "batch")
+    add("producers", producers, columns[layout.PRODUCER_ID] >= 0)
+    time = ends - ends % WIDTHS[0]
+    add("times", {"time": time, "width": np.full(rows, WIDTHS[0]), **counted}, ends != NO_TIMESTAMP)
+    return part | _batch_sizes(places, number, size)
 
 
-def _chosen(
-    name: str, unit: StatsUnit, columns: dict[str, Any], rows: NDArray[np.bool_]
-) -> pa.Table:
-    """Return a table of some rows."""
-    number = int(rows.sum())
-    if number == len(rows):
-        return summed(name, unit.place, columns, number)
-    mask = pa.array(rows)
-    chosen = {
-        key: values.filter(mask) if isinstance(values, pa.Array) else values[rows]
-        for key, values in columns.items()
+def _bytes_of(batch: pa.RecordBatch) -> int:
+    return int(lengths(batch["key"]).sum() + lengths(batch["value"]).sum())
+
+
+_FROM: Final = np.append(0, 1 << np.arange(CLASSES - 1, dtype=np.int64))
+"""The smallest size of each class."""
+
+
+def _batch_sizes(
+    places: Sequence[Sequence[Any]], number: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> StatsTables:
+    """Return the sizes of batches by class, and their extents; those of a segment are together."""
+    found = number * CLASSES + classes(sizes)
+    least = int(number[0]) * CLASSES
+    count = np.bincount(found - least)
+    total = np.bincount(found - least, sizes).astype(np.int64)
+    used = np.flatnonzero(count)
+    first = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
+    batch = pa.scalar("batch", pa.string())
+    rows = {
+        "what": pa.repeat(batch, len(used)),
+        "size_from": _FROM[(used + least) % CLASSES],
+        "count": count[used],
+        "bytes": total[used],
     }
-    return summed(name, unit.place, chosen, number)
-
-
-def _compressed(unpacked: array[int], position: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
-    """Return the bytes before and after decompression of entries, null for the others."""
-    told = np.frombuffer(unpacked, np.int64).reshape(-1, 3)
-    if not len(told):
-        none = pa.nulls(len(position), pa.int64())
-        return none, none
-    at = np.minimum(np.searchsorted(told[:, 0], position), len(told) - 1)
-    missing = told[at, 0] != position
-    return pa.array(told[at, 1], mask=missing), pa.array(told[at, 2], mask=missing)
+    extents = {
+        "what": pa.repeat(batch, len(first)),
+        "count": np.diff(np.append(first, len(number))),
+        "bytes": np.add.reduceat(sizes, first),
+        "smallest": np.minimum.reduceat(sizes, first),
+        "largest": np.maximum.reduceat(sizes, first),
+    }
+    return {
+        "sizes": summed("sizes", places, (used + least) // CLASSES, rows),
+        "extents": summed("extents", places, number[first], extents),
+    }
 
 
 def measure(
@@ -492,11 +636,17 @@ def measure(
 ) -> Figures:
     """Return the figures of all units, measured by some processes at the same time."""
 
+    # Many small units together: as many parts as keep all processes at work to the end.
+    size = min(_UNITS_AT_ONCE, max(1, len(units) // (_PARTS_AT_ONCE * jobs)))
+    work = [units[at : at + size] for at in range(0, len(units), size)]
+
     def parts() -> Iterator[StatsTables]:
-        work = in_processes(measured, units, min(jobs, len(units)))
-        for unit, part in zip(units, work, strict=True):
+        for some, part in zip(
+            work, in_processes(measured, work, min(jobs, len(work))), strict=True
+        ):
             yield part
             if done is not None:
-                done(unit)
+                for unit in some:
+                    done(unit)
 
     return Figures(merged(parts()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,8 @@ _LOOSE: Final = 1024
 LOG: Final = ("directory", "topic", "partition")
 """Columns that say which log a row is about; topic and partition may be null."""
 
+_PLACE: Final = "place"
+"""Column with the number of a log, in place of those that say which."""
 _TEXT, _LONG, _DIGEST = pa.string(), pa.int64(), pa.uint64()
 _LOG_TYPES: Final = (_TEXT, _TEXT, pa.int32())
 
@@ -39,7 +42,7 @@ class TableShape:
     keys: Mapping[str, pa.DataType]
     values: Mapping[str, tuple[str, pa.DataType]]
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """All columns."""
         values = {name: kind for name, (_, kind) in self.values.items()}
@@ -119,13 +122,19 @@ StatsTables = dict[str, pa.Table]
 """What was measured: the tables by name; one that is not there has no rows."""
 
 
-def summed(name: str, place: Sequence[Any], columns: Mapping[str, Any], rows: int) -> pa.Table:
-    """Return rows of a table about one log, of which ``merged`` makes one for each key.
+def summed(
+    name: str, places: Sequence[Sequence[Any]], place: Any, columns: Mapping[str, Any]
+) -> pa.Table:
+    """Return rows of a table, of which ``merged`` makes one for each key of a log.
 
-    Columns that are not given are null.
+    Args:
+        places: logs, each with the values of ``LOG``.
+        place: the number of its log, for each row.
+        columns: values by name; columns that are not given are null.
     """
     shape = TABLES[name]
-    made = {}
+    rows = len(place)
+    made = {_PLACE: pa.array(place, pa.int64())}
     for field in list(shape.schema)[len(LOG) :]:
         values = columns.get(field.name)
         if values is None:
@@ -136,12 +145,55 @@ def summed(name: str, place: Sequence[Any], columns: Mapping[str, Any], rows: in
             made[field.name] = pa.array(values, field.type)
     found = pa.table(made)
     if shape.keys and rows > _LOOSE:
-        found = grouped(found, shape, ())
+        found = grouped(found, shape, (_PLACE,))
+    at = found[_PLACE].combine_chunks()
     known = (
-        pa.repeat(pa.scalar(value, kind), len(found))
-        for value, kind in zip(place, _LOG_TYPES, strict=True)
+        pa.array([each[number] for each in places], kind).take(at)
+        for number, kind in enumerate(_LOG_TYPES)
     )
-    return pa.Table.from_arrays([*known, *found.columns], schema=shape.schema)
+    own = [found[field] for field in shape.schema.names[len(LOG) :]]
+    return pa.Table.from_arrays([*known, *own], schema=shape.schema)
+
+
+class StatsRows:
+    """Few rows of many logs, of which tables are made at once: each table costs, however small.
+
+    Attributes:
+        places: the logs, by their numbers.
+    """
+
+    def __init__(self) -> None:
+        self.places: list[Sequence[Any]] = []
+        self._place: dict[str, list[int]] = {name: [] for name in TABLES}
+        self._rows: dict[str, dict[str, list[Any]]] = {
+            name: {field: [] for field in shape.schema.names[len(LOG) :]}
+            for name, shape in TABLES.items()
+        }
+
+    def begin(self, place: Sequence[Any]) -> int:
+        """Let the rows that come be about a log; return its number."""
+        self.places.append(place)
+        return len(self.places) - 1
+
+    def add(self, name: str, rows: int, columns: Mapping[str, Any]) -> None:
+        """Take rows of a table; columns that are not given are null."""
+        if not rows:
+            return
+        self._place[name] += [len(self.places) - 1] * rows
+        for field, known in self._rows[name].items():
+            values = columns.get(field)
+            if values is None:
+                known += [None] * rows
+            else:
+                known += values if isinstance(values, list) else values.tolist()
+
+    def tables(self) -> StatsTables:
+        """Return all rows."""
+        return {
+            name: summed(name, self.places, place, self._rows[name])
+            for name, place in self._place.items()
+            if place
+        }
 
 
 def merged(parts: Iterable[StatsTables]) -> StatsTables:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kafkaspec.forensics.headers import Unread, tables
 from kafkaspec.forensics.salvage import SalvageReport, salvage
+from kafkaspec.intact.division import judge
+from kafkaspec.log.header_table import HeaderTable
+from kafkaspec.log.headers import readable_headers
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import run
+from tests.extent import examples
+from tests.goldens import GOLDEN
 from tests.log.test_isolation import Step, written
 from tests.work import calls
 
@@ -55,6 +62,56 @@ def test_salvage_does_as_much_for_each_piece(
         work.append(calls(lambda mend=mend, reports=reports: reports.append(mend())))  # type: ignore[misc]
         assert len(reports[0].partitions[0].added) == pieces, "what is counted takes part"
     assert work[1] < 4.5 * work[0], work
+
+
+@pytest.mark.slow
+def test_a_broken_batch_costs_little(tmp_path: Path) -> None:
+    """Each second batch is broken: 80 pairs of runs were compared for each of them."""
+    work = []
+    for number in (1000, 2000):
+        path = tmp_path / f"{number}-0"
+        written(path, [(0, 1, "data") for _ in range(2 * number)])
+        (file,) = path.glob("*.log")
+        with Segment(file) as log:
+            data = bytearray(log.path.read_bytes())  # type: ignore[union-attr]
+            for batch in [*log.batches()][1::2]:
+                data[batch.end - 1] ^= 0xFF
+        file.write_bytes(data)
+        with Segment(file) as log:
+            assert len(judge(log, None).ranges) == number
+            work.append(calls(partial(judge, log, None)))
+    assert work[1] - work[0] < 1000 * 150, work
+
+
+def test_headers_of_intact_entries_are_those_of_each_range(tmp_path: Path) -> None:
+    chance = random.Random(4)
+    found = 0
+    for file in sorted(GOLDEN.glob("4.3.1/logs/segments-0/*.log")):
+        for number in range(examples(3)):
+            data = bytearray(file.read_bytes())
+            for _ in range(3 * number):
+                data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+            copy = tmp_path / f"t{number}-0" / file.name
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(data)
+            with Segment(copy) as log:
+                ranges = judge(log, None).ranges
+                expected = [
+                    place
+                    for part in ranges
+                    for table in readable_headers(log, part.start, part.end)
+                    if isinstance(table, HeaderTable)
+                    for place in table.position
+                ]
+                whole: list[HeaderTable] = []
+                some = tables(log, Unread(), lambda log: judge(log, None), whole.append)
+                assert [place for table in some for place in table.position] == expected
+                plain = tables(log, Unread())
+                assert [place for table in plain for place in table.position] == [
+                    place for table in whole for place in table.position
+                ]
+                found += len(ranges) > 1
+    assert found
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def tree(parts: list[StatsTables], chance: random.Random) -> StatsTables:
 def test_merging_is_associative_and_free_of_order() -> None:
     logs = GOLDEN / "4.3.1" / "logs"
     names = ("segments-0", "transactions-segments-0", "compacted-gzip-0", "codec-mixed-0")
-    parts = [measured(unit) for unit in units(*(logs / name for name in names))]
+    parts = [measured([unit]) for unit in units(*(logs / name for name in names))]
     expected = merged(parts)
     chance = random.Random(7)
     for _ in range(examples(60)):
@@ -62,6 +63,25 @@ def test_merging_is_associative_and_free_of_order() -> None:
             assert found[name].equals(expected[name]), name
     nothing = merged([])
     assert all(merged([nothing, expected])[name].equals(expected[name]) for name in TABLES)
+
+
+def test_units_give_together_what_they_give_alone(tmp_path: Path) -> None:
+    """Also those that are damaged, compressed, or of old formats."""
+    logs = [path for path in sorted(GOLDEN.glob("*/logs/*-0")) if any(path.glob("*.log"))]
+    logs = [*logs[:: max(1, len(logs) // examples(6))]]
+    damaged = tmp_path / "damaged-0"
+    shutil.copytree(GOLDEN / "4.3.1" / "logs" / "segments-0", damaged)
+    for number, file in enumerate(sorted(damaged.glob("*.log"))):
+        content = bytearray(file.read_bytes())
+        content[-1 - number] ^= 1
+        file.write_bytes(content)
+    given = units(*logs, damaged)
+    assert {True, False} == {unit.is_history for unit in given}
+    alone = merged([measured([unit]) for unit in given])
+    assert alone["errors"].num_rows
+    for together in (merged([measured(given)]), measure(given).part):
+        for name in TABLES:
+            assert together[name].equals(alone[name]), name
 
 
 @pytest.mark.slow
@@ -79,7 +99,7 @@ def test_buckets_of_time_become_wider_the_same_way() -> None:
 
     def part(times: list[int]) -> StatsTables:
         columns = {"time": times, "width": [minute] * len(times), "batches": [1] * len(times)}
-        return merged([{"times": summed("times", place, columns, len(times))}])
+        return merged([{"times": summed("times", [place], [0] * len(times), columns)}])
 
     times = [chance.randrange(1 << 41) // minute * minute for _ in range(3 * MOST_BUCKETS)]
     size = len(times) // 12
@@ -135,8 +155,8 @@ def test_the_heaviest_keys_are_within_bounds() -> None:
         rows |= {"credit": [kept.credit] * len(kept.keys), "size": kept.sizes}
         segment = {"file": [str(number)], "slack": [kept.slack]}
         parts.append({
-            "heaviest": summed("heaviest", place, rows, len(kept.keys)),
-            "segments": summed("segments", place, segment, 1),
+            "heaviest": summed("heaviest", [place], [0] * len(kept.keys), rows),
+            "segments": summed("segments", [place], [0], segment),
         })  # fmt: skip
     found = Figures(merged(parts)).heaviest()
     assert len(found) == 20

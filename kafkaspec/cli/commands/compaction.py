@@ -140,10 +140,11 @@ def compaction_command(
 def _show_records(
     report: Reporter, place: LinePlace, segment: SegmentView, removed: Sequence[Removed]
 ) -> None:
-    for record in removed:
-        report.line("record", place, record, file=segment.path)
+    report.lines("record", removed, place, file=segment.path)
+    name = segment.path.name
+    for record in () if report.as_json else removed:
         newest = "" if record.newest is None else f" by {record.newest}"
-        report.say(f"{segment.path.name}: offset {record.offset}: {record.rule}{newest}")
+        report.say(f"{name}: offset {record.offset}: {record.rule}{newest}")
 
 
 def _show(report: Reporter, view: LogView, made: Compaction) -> None:

@@ -309,7 +309,7 @@ class Pass:
         by_batch = is_batch and self.profile.batch_horizons
         horizon, expired = None, False
         if by_batch:
-            horizon = headers.batch(number).delete_horizon
+            horizon = _horizon(headers, number)
             expired = horizon is not None and self._now >= horizon
         else:
             expired = not self._retains
@@ -354,7 +354,7 @@ class Pass:
         self.records += control is not None
         horizon: int | None = None
         if self.profile.batch_horizons:
-            horizon = headers.batch(number).delete_horizon
+            horizon = _horizon(headers, number)
             discarded = idle and horizon is not None and horizon <= self._now
         else:
             discarded = idle and not self._retains
@@ -407,6 +407,11 @@ class Pass:
     def _count(self, rule: CleanerRule, number: int) -> None:
         if number:
             self.counts[rule] += number
+
+
+def _horizon(headers: HeaderTable, number: int) -> int | None:
+    horizon = headers.list(names.DELETE_HORIZON)[number]
+    return None if horizon == NONE else horizon
 
 
 class _Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,6 +58,8 @@ class Explained:
     def table(self, paths: list[str]) -> pa.Table:
         """Return the ranges as ``GAPS``."""
         count = len(self.why)
+        if not count and not self.more:
+            return _no_gaps()
         detail: list[str | None] | pa.Array = pa.nulls(count, pa.string())
         if self.details:
             detail = [self.details.get(number) for number in range(count)]
@@ -79,6 +82,12 @@ class Explained:
         if more:
             made = pa.concat_tables([made, pa.Table.from_pylist(more, GAPS)]).unify_dictionaries()
         return made.sort_by("first_offset")
+
+
+@cache
+def _no_gaps() -> pa.Table:
+    """Return no ranges; of thousands of partitions, few have some."""
+    return GAPS.empty_table()
 
 
 def divided(rows: GapColumns, around: list[Missing]) -> GapColumns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -166,7 +167,11 @@ class GapWalk:
 
 
 def read_gaps(
-    log: Partition | Segment, other: Partition | Segment | None = None, *, checksums: bool = True
+    log: Partition | Segment,
+    other: Partition | Segment | None = None,
+    *,
+    checksums: bool = True,
+    each: Callable[[HeaderTable], None] = lambda _: None,
 ) -> Gaps:
     """Return the offsets of a partition that no consumer gets, and why.
 
@@ -178,6 +183,7 @@ def read_gaps(
         other: another copy of the same partition: a replica, a backup, segments in remote storage.
         checksums: whether a batch with a wrong checksum counts as missing; otherwise only headers
             are read.
+        each: also takes the headers, those of all batches.
 
     Raises:
         KafkaSpecError: nothing in it can be read.
@@ -200,7 +206,7 @@ def read_gaps(
         around.extend(account.of(segment, check=checksums) or ())
         return account.kept
 
-    for table in tables(log, unread, kept):
+    for table in tables(log, unread, kept, each):
         positions |= table.segment.format.offsets_are_positions
         if positions:
             walk.end = max(walk.end or 0, int(table.numpy(names.LAST_OFFSET).max()) + 1)

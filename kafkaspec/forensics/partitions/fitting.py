@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from kafkaspec.arrow.record_batches import together
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.partitions.partitioners import (
     HASHES,
@@ -196,7 +197,7 @@ def _read(partition: Partition, number: int, errors: list[KafkaSpecError]) -> _K
         reader = partition.to_batches(
             _COLUMNS, layout="binary", log_start="ignore", on_error=errors.append
         )
-        for batch in reader:
+        for batch in together(reader, lambda batch: batch.nbytes):
             column = batch.column(names.KEY)
             placement.null_keys += column.null_count
             sizes = pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)

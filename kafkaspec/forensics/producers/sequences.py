@@ -300,6 +300,8 @@ class SequenceWalk:
         wanted = (producer > NONE) & (table.numpy(names.BASE_SEQUENCE) > NONE)
         wanted &= table.numpy(names.IS_CONTROL) == 0
         rows = np.flatnonzero(wanted)
+        if not len(rows) and self._check is None:
+            return
         parts = rows_of(table, rows) | {
             "first_sequence": table.numpy(names.BASE_SEQUENCE)[rows],
             "last_sequence": table.numpy(names.LAST_SEQUENCE)[rows],

@@ -99,21 +99,25 @@ def read_timeline(log: Partition | Segment) -> Timeline:
         walk.take(table)
     rows = walk.transactions
     transactions = _transactions(rows, segment_paths(log))
-    is_open = (rows["outcome"] == OPEN) & (rows["first_offset"] >= 0)
-    open_offsets = rows["first_offset"][is_open]
-    start = (log.log_start_offset or 0) if isinstance(log, Partition) else 0
-    stable = int(open_offsets.min()) if len(open_offsets) else walk.end
     index, entries = check_index(log, rows, walk.end, unread)
     return Timeline(
         transactions=transactions,
         log_start_offset=walk.first,
         log_end_offset=walk.end,
-        last_stable_offset=max(stable, start),
+        last_stable_offset=last_stable_offset(log, walk.end, rows),
         index=index,
         index_entries=entries,
         assumptions=_assumptions(log, walk.end),
         unread=unread.errors,
     )
+
+
+def last_stable_offset(log: Partition | Segment, end: int, rows: TransactionRows) -> int:
+    """Return the first offset of the earliest open transaction, or the end of a log."""
+    is_open = (rows["outcome"] == OPEN) & (rows["first_offset"] >= 0)
+    open_offsets = rows["first_offset"][is_open]
+    start = (log.log_start_offset or 0) if isinstance(log, Partition) else 0
+    return max(int(open_offsets.min()) if len(open_offsets) else end, start)
 
 
 def _assumptions(log: Partition | Segment, end: int) -> list[Assumption]:

@@ -70,7 +70,7 @@ def _units(log: TopicLog, records: bool) -> list[StatsUnit]:
 
 
 def _together(units: Sequence[StatsUnit]) -> StatsTables:
-    return merged(measured(unit) for unit in units)
+    return merged([measured(units)])
 
 
 def frames(spark: SparkSession, figures: Figures) -> dict[str, DataFrame]:
