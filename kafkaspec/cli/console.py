@@ -151,11 +151,15 @@ def print_again(out: str, err: str) -> None:
     click.echo(out, nl=False)
 
 
-def write_lines(lines: Iterable[str | Buffer], out: IO[bytes]) -> None:
+ShownLine = str | Buffer | Iterator[str]
+"""A line as text, any number of them as bytes, or a long one as its pieces."""
+
+
+def write_lines(lines: Iterable[ShownLine], out: IO[bytes]) -> None:
     """Write lines as UTF-8, many at a time: JSON, or text that is printable already.
 
     Args:
-        lines: lines as text, or any number of them as bytes.
+        lines: the lines.
         out: the file.
     """
     waiting: list[str] = []
@@ -172,7 +176,11 @@ def write_lines(lines: Iterable[str | Buffer], out: IO[bytes]) -> None:
             continue
         if waiting:
             write()
-        out.write(line)
+        for piece in line if isinstance(line, Iterator) else ():
+            waiting.append(piece)
+            write()
+        if not isinstance(line, Iterator):
+            out.write(line)
     write()
     out.flush()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from json.encoder import encode_basestring
@@ -104,6 +105,42 @@ def bytes_json(data: bytes | None, *, base64: bool = False) -> str:
     """Return ``bytes_value`` as text of JSON."""
     value = bytes_value(data, base64=base64)
     return encode_basestring(value) if isinstance(value, str) else json.dumps(value)
+
+
+PIECE_BYTES: Final = 3 << 16
+"""Bytes of a long byte string that are written at a time; base64 has three in four characters."""
+
+
+def bytes_pieces(data: bytes, *, base64: bool = False) -> Iterator[str]:
+    """Yield the text of ``bytes_json`` in pieces, of bytes that are many."""
+    if base64 or not _is_text(data):
+        yield '{"base64": "'
+        for piece in _cut(data):
+            yield b64encode(piece).decode("ascii")
+        yield '"}'
+        return
+    yield '"'
+    for text in _decoded(data):
+        yield encode_basestring(text)[1:-1]
+    yield '"'
+
+
+def _cut(data: bytes) -> Iterator[memoryview]:
+    whole = memoryview(data)
+    return (whole[first : first + PIECE_BYTES] for first in range(0, len(data), PIECE_BYTES))
+
+
+def _decoded(data: bytes) -> Iterator[str]:
+    decoder = getincrementaldecoder("utf-8")()
+    yield from map(decoder.decode, _cut(data))
+    yield decoder.decode(b"", final=True)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        return all(text is not None for text in _decoded(data))
+    except UnicodeDecodeError:
+        return False
 
 
 class Lines:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
+import tracemalloc
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -18,6 +20,7 @@ from kafkaspec.cli.commands.dump_json import WRITERS, record_lines
 from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.codecs import codec_names
 from kafkaspec.conformance import dump_text
+from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import golden, lines, run
 from tests.goldens import FULL, GOLDEN, VERSIONS, compacted, files, produced
@@ -228,7 +231,7 @@ def test_json_is_lossless(
     )
     (item,) = Segment(log).batches()
     written = [
-        json.loads(line) for line in record_lines(item, item.records(), 'a "file"\n', WRITERS[form])
+        json.loads("".join(line) for line in record_lines(item, item.records(), 'a "file"\n', WRITERS[form]))
     ]
     assert all(line["file"] == 'a "file"\n' for line in written)
     assert [
@@ -321,3 +324,25 @@ def test_lines_of_batches_take_few_calls(tmp_path: Path, output: str, most: floa
         log.write_bytes(b"".join(encode([Record(at, at, None, b"v")]) for at in range(number)))
         work.append(calls(partial(run, "dump", "--batches", "--format", output, log)))
     assert work[1] - work[0] < 4000 * most, work
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["text", "base64"])
+def test_a_large_record_is_written_in_pieces(tmp_path: Path, form: str) -> None:
+    """The same line as ever, in a few times its bytes: as text, zeros take six times as many."""
+    size = WHOLE_BYTES + (1 << 20)
+    values = [b"\0" * size, "\u20ac\n".encode() * (size // 4), b"\xff" * size, None]
+    for number, value in enumerate(values):
+        log = tmp_path / f"t{number}-0" / f"{0:020d}.log"
+        log.parent.mkdir()
+        log.write_bytes(encode([Record(0, 1, b"%s \0k \0v", value), Record(1, 2, None, b"v")]))
+        out = tmp_path / f"{number}.json"
+        tracemalloc.start()
+        run("dump", "--format", "json", "--bytes", form, "-o", out, log)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+        shown = [WRITERS[form](each) for each in (b"%s \0k \0v", value, None, b"v")]
+        given = [row[name] for row in rows for name in ("key", "value")]
+        assert given == [json.loads(each) for each in shown]
+        assert most < 4 * size

@@ -33,7 +33,7 @@ from kafkaspec.cli.commands.dump_json import (
 from kafkaspec.cli.commands.dump_kafka import KAFKA, Asked, kafka_options
 from kafkaspec.cli.commands.dump_text import TextDump
 from kafkaspec.cli.commands.text_files import dump_lines, is_other, refuse_options
-from kafkaspec.cli.console import note, size_text, write_lines
+from kafkaspec.cli.console import ShownLine, note, size_text, write_lines
 from kafkaspec.cli.inputs import Inputs
 from kafkaspec.cli.options import (
     MISSING_EPILOG,
@@ -184,7 +184,7 @@ def dump_command(
     inputs = Inputs(others, codec, crc, selection, condition, log_format=log_format)
     if not format_named(log_format).has_offsets:
         note("the offsets of the log are not in such a file: those shown are the producers'")
-    lines: Iterator[str | Buffer]
+    lines: Iterator[ShownLine]
     left: RowsLeft | None = None
     as_json = output_format == "json"
     if condition is not None and files:
@@ -310,7 +310,7 @@ class _Dump:
                 messages, file = self._messages(segment.name), segment.name or ""
                 yield from text.record_lines(batch, records, controls, file, messages, others)
 
-    def json(self) -> Iterator[str | Buffer]:
+    def json(self) -> Iterator[ShownLine]:
         """Yield lines of JSON from columns, and those of other batches from their records."""
 
         def maker(core: Core, segment: Segment) -> JsonMaker:
@@ -327,7 +327,9 @@ class _Dump:
             else:
                 yield part
 
-    def lines_of(self, batch: Batch, segment: Segment, wanted: Selection) -> Iterator[str]:
+    def lines_of(
+        self, batch: Batch, segment: Segment, wanted: Selection
+    ) -> Iterator[str | Iterator[str]]:
         """Yield the lines of JSON of the wanted records of a batch; report errors."""
         file = segment.name or ""
         messages = self._messages(file)
@@ -394,8 +396,8 @@ class _Dump:
 
 
 def _limited(
-    lines: Iterator[str | Buffer], most: int, ended_at: Callable[[int], None]
-) -> Iterator[str | Buffer]:
+    lines: Iterator[ShownLine], most: int, ended_at: Callable[[int], None]
+) -> Iterator[ShownLine]:
     """Yield so many of the lines, and ask for no more.
 
     Args:
@@ -404,7 +406,7 @@ def _limited(
         ended_at: called with the position of the batch of the last line, if that was bytes.
     """
     while most and (found := next(lines, None)) is not None:
-        if isinstance(found, str):
+        if isinstance(found, str | Iterator):
             most -= 1
             yield found
             continue

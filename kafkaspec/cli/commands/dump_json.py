@@ -8,15 +8,15 @@ has it, -1 for no producer id, epoch or sequence.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from functools import partial
-from itertools import repeat
+from itertools import compress, repeat
 from typing import Any, Final, NamedTuple
 
 from kafkaspec.codecs import Origin
-from kafkaspec.columns.json_lines import bytes_json
+from kafkaspec.columns.json_lines import bytes_json, bytes_pieces
 from kafkaspec.compression import NAMES
 from kafkaspec.conversion.fields import RecordValues, header_values
 from kafkaspec.layout.kinds import MAGICS
@@ -92,6 +92,9 @@ _OF_RECORD: Final = (
 )  # fmt: skip
 """Fields that each record of a batch has."""
 
+_LARGE: Final = 1 << 20
+"""Bytes of a key or value that is written in pieces: as text it takes up to six times as many."""
+
 BytesWriter = Callable[[bytes | None], str]
 
 WRITERS: dict[str, BytesWriter] = {"text": bytes_json, "base64": partial(bytes_json, base64=True)}
@@ -129,8 +132,8 @@ def record_lines(
     controls: Sequence[ControlRecord] | None = None,
     others: Sequence[RecordValues] | None = None,
     shown: Iterable[ShownMessage] | None = None,
-) -> list[str]:
-    """Return one line for each record, with its line end.
+) -> list[str | Iterator[str]]:
+    """Return one line for each record, with its line end; one with a large record in pieces.
 
     Args:
         batch: the batch of the records.
@@ -151,7 +154,11 @@ def record_lines(
             f"{control}{_others(values, write)}"
             for control, values in zip(decoded, others, strict=False)
         ]
-    contents: Iterable[tuple[str, str]] = ((write(each.key), write(each.value)) for each in records)
+    large = [shown is None and _is_large(record) for record in records]
+    contents: Iterable[tuple[str, str]] = (
+        _IN_PIECES if is_large else (write(each.key), write(each.value))
+        for each, is_large in zip(records, large, strict=True)
+    )
     if shown is not None:
         messages = list(shown)
         contents = [
@@ -162,7 +169,7 @@ def record_lines(
             f"{control}{problem_json(each)}"
             for control, each in zip(decoded, messages, strict=False)
         ]
-    return [
+    lines: list[str | Iterator[str]] = [
         line
         % (
             offset,
@@ -177,6 +184,29 @@ def record_lines(
             records, contents, decoded, strict=False
         )
     ]
+    for number in compress(range(len(lines)), large):
+        lines[number] = _pieces(str(lines[number]), records[number], write)
+    return lines
+
+
+_IN_PIECES: Final = "\0k", "\0v"
+"""What stands for a large key and value in a line; in JSON, it is nowhere else."""
+
+
+def _is_large(record: Record) -> bool:
+    return len(record.key or b"") > _LARGE or len(record.value or b"") > _LARGE
+
+
+def _pieces(line: str, record: Record, write: BytesWriter) -> Iterator[str]:
+    """Yield a line with the key and the value in it."""
+    for mark, data in zip(_IN_PIECES, (record.key, record.value), strict=True):
+        before, _, line = line.partition(mark)
+        yield before
+        if data is None:
+            yield write(None)
+        else:
+            yield from bytes_pieces(data, base64=write is WRITERS["base64"])
+    yield line
 
 
 def problem_json(shown: ShownMessage) -> str:

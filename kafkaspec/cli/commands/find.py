@@ -319,8 +319,8 @@ def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, A
         messages = _messages(found, codec)
         texts = None if messages is None or controls else messages.show(batch, [record])
         file = str(found.path)
-        lines = record_lines(batch, [record], file, WRITERS["text"], controls, shown=texts)
-        shown = json.loads(lines[0])
+        (line,) = record_lines(batch, [record], file, WRITERS["text"], controls, shown=texts)
+        shown = json.loads("".join(line))
     index, time_index, largest = found.index_answer, found.time_index_answer, found.decided_by
     return {
         "path": name,
