@@ -90,6 +90,27 @@ class LakeTable(ABC):
     def files(self) -> list[LakeFile]:
         """Return the files that it has now."""
 
+    @abstractmethod
+    def replace(self, old: Sequence[LakeFile], new: Sequence[LakeFile], mark: Mark) -> bool:
+        """Put files in the place of others that have the same rows, in one commit.
+
+        Args:
+            old: files of the table.
+            new: files that are there already.
+            mark: the newest increment of the lake.
+
+        Returns:
+            False, and nothing changed, if the table has not got all of the old files any more.
+        """
+
+    @abstractmethod
+    def expire(self, before: float) -> int:
+        """Remove snapshots or files of the log that are older; return how many."""
+
+    @abstractmethod
+    def clean(self, before: float) -> list[str]:
+        """Remove files that are older and that no kept snapshot names; return their paths."""
+
     def _has(self, known: Mark | None, mark: Mark) -> bool:
         """Return whether a table with a mark has an increment, and check that the run is the same.
 

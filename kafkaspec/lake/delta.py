@@ -144,6 +144,61 @@ class DeltaLakeTable(LakeTable):
                 for item in pa.table(table.get_add_actions()).to_pylist()
             ]
 
+    def replace(self, old: Sequence[LakeFile], new: Sequence[LakeFile], mark: Mark) -> bool:
+        """See ``LakeTable.replace``."""
+        now = int(time() * 1000)
+        with self._store.failing(self.name):
+            for attempt in range(ATTEMPTS):
+                table = self._open()
+                if table is None:
+                    return False
+                names = list(table.metadata().partition_columns)
+                known = set(pa.table(table.get_add_actions())["path"].to_pylist())
+                paths = [file.path.removeprefix(f"{self.name}/") for file in old]
+                if not known.issuperset(paths):
+                    return False
+                removed = [
+                    RemoveAction(path, False, now, file.size, _texts(file, names))
+                    for path, file in zip(paths, old, strict=True)
+                ]
+                try:
+                    table.create_write_transaction(
+                        [*self._actions(new, names, change=False), *removed],
+                        "append",
+                        table.schema(),
+                        partition_by=names,
+                    )
+                    return True
+                except CommitFailedError:
+                    if attempt == ATTEMPTS - 1:
+                        raise
+        return False
+
+    def expire(self, before: float) -> int:
+        """See ``LakeTable.expire``: Delta keeps its log as long as the table's properties say."""
+        with self._store.failing(self.name):
+            log = self._store.files(f"{self.name}/{_LOG}")
+            table = self._open()
+            if table is None or not any(file.modified < before for file in log):
+                return 0
+            table.cleanup_metadata()
+            return len(log) - len(self._store.files(f"{self.name}/{_LOG}"))
+
+    def clean(self, before: float) -> list[str]:
+        """See ``LakeTable.clean``."""
+        with self._store.failing(self.name):
+            table = self._open()
+            if table is None:
+                return []
+            hours = int((time() - before) // 3600)
+
+            def vacuum(*, dry_run: bool) -> list[str]:
+                return table.vacuum(hours, dry_run, enforce_retention_duration=False, full=True)
+
+            # A vacuum is two commits, so that it waits until there is something.
+            found = vacuum(dry_run=False) if vacuum(dry_run=True) else []
+            return [f"{self.name}/{path}" for path in found]
+
     def _open(self, *, without_files: bool = False) -> DeltaTable | None:
         with self._store.failing(self.name):
             try:
@@ -177,7 +232,7 @@ class DeltaLakeTable(LakeTable):
         return Mark(epoch, "" if run is None else f"{run:0{RUN_DIGITS}x}")
 
     def _actions(
-        self, files: Sequence[LakeFile], folders: Sequence[str]
+        self, files: Sequence[LakeFile], folders: Sequence[str], *, change: bool = True
     ) -> list[AddAction | RemoveAction]:
         now = int(time() * 1000)
 
@@ -185,9 +240,9 @@ class DeltaLakeTable(LakeTable):
             return AddAction(
                 file.path.removeprefix(f"{self.name}/"),
                 file.size,
-                {name: _text(file.values.get(name)) for name in folders},
+                _texts(file, folders),
                 now,
-                True,
+                change,
                 json.dumps({"numRecords": file.rows, **self._bounds(file, folders)}),
             )
 
@@ -219,8 +274,9 @@ class DeltaLakeTable(LakeTable):
         return {"minValues": least, "maxValues": most, "nullCount": nulls}
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+def _texts(file: LakeFile, folders: Sequence[str]) -> dict[str, str | None]:
+    values = {name: file.values.get(name) for name in folders}
+    return {name: None if value is None else str(value) for name, value in values.items()}
 
 
 def _bound(value: object, *, up: bool = False) -> object:

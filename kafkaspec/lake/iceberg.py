@@ -11,6 +11,7 @@ from pyiceberg import expressions
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression
+from pyiceberg.io.pyarrow import parquet_files_to_data_files
 from pyiceberg.table import Table, TableProperties
 from pyiceberg.types import DateType
 from sqlalchemy import URL
@@ -166,6 +167,89 @@ class IcebergLakeTable(LakeTable):
             if table is None:
                 return []
             return [self._file(table, task.file) for task in table.scan().plan_files()]
+
+    def replace(self, old: Sequence[LakeFile], new: Sequence[LakeFile], mark: Mark) -> bool:
+        """See ``LakeTable.replace``; files to which another program added deletes stay."""
+        with self._store.failing(self.name):
+            for attempt in range(ATTEMPTS):
+                table = self._open()
+                if table is None:
+                    return False
+                tasks = {str(task.file.file_path): task for task in table.scan().plan_files()}
+                found = [tasks.get(self._url(file.path)) for file in old]
+                if any(task is None or task.delete_files for task in found):
+                    return False
+                urls = iter([self._url(file.path) for file in new])
+                added = list(parquet_files_to_data_files(table.io, table.metadata, urls))
+                known = self._mark(table)
+                properties = {} if known is None else {EPOCH: str(known.epoch), RUN: known.run}
+                try:
+                    with (
+                        table.transaction() as transaction,
+                        transaction.update_snapshot(properties).overwrite() as change,
+                    ):
+                        for task in found:
+                            if task is not None:
+                                change.delete_data_file(task.file)
+                        for file in added:
+                            change.append_data_file(file)
+                    return True
+                except CommitFailedException:
+                    if attempt == ATTEMPTS - 1:
+                        raise
+        return False
+
+    def expire(self, before: float) -> int:
+        """See ``LakeTable.expire``."""
+        with self._store.failing(self.name):
+            table = self._open()
+            if table is None:
+                return 0
+            kept = {ref.snapshot_id for ref in table.refs().values()}
+            old = [
+                snapshot.snapshot_id
+                for snapshot in table.snapshots()
+                if snapshot.timestamp_ms < before * 1000 and snapshot.snapshot_id not in kept
+            ]
+            if old:
+                table.maintenance.expire_snapshots().by_ids(old).commit()
+            return len(old)
+
+    def clean(self, before: float) -> list[str]:
+        """See ``LakeTable.clean``."""
+        with self._store.failing(self.name):
+            files = self._store.files(self.name)  # before the table: what is added later is younger
+            table = self._open()
+            if table is None:
+                return []
+            named = self._named(table)
+            places = {self._url(file.path): file for file in files}
+            live = {str(task.file.file_path) for task in table.scan().plan_files()}
+            if not live & places.keys() and live:
+                what = f"its files are not below it, but at {min(live)}: nothing was removed"
+                raise unreadable(self.place, what)
+            orphans = [
+                file.path
+                for place, file in places.items()
+                if place not in named and file.modified < before
+            ]
+            for path in orphans:
+                self._store.remove(path)
+            return orphans
+
+    def _named(self, table: Table) -> set[str]:
+        """Return the places of all files that the table names, of metadata too."""
+        metadata = table.metadata
+        inspect = table.inspect
+        return {
+            table.metadata_location,
+            *(entry.metadata_file for entry in metadata.metadata_log),
+            *(item.statistics_path for item in metadata.statistics),
+            *(item.statistics_path for item in metadata.partition_statistics),
+            *(snapshot.manifest_list for snapshot in table.snapshots()),
+            *inspect.all_manifests()["path"].to_pylist(),
+            *inspect.all_files()["file_path"].to_pylist(),
+        }
 
     def _file(self, table: Table, file: Any) -> LakeFile:
         spec, schema = table.specs()[file.spec_id], table.schema()

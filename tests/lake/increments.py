@@ -13,21 +13,17 @@ import pyarrow.parquet as pq
 from kafkaspec.lake.base import Lake
 from kafkaspec.lake.epochs import commit, finish, folders, write_manifest
 from kafkaspec.lake.manifest import LakeFile, Manifest, Mark
-from kafkaspec.lake.schema import BATCHES, DEAD, PROGRESS, RAW, SCHEMAS, folder
+from kafkaspec.lake.schema import BATCHES, DEAD, PROGRESS, RAW, SCHEMAS, folder, typed_schema
 
 ROWS: Final = 6
 """Rows of a partition in an increment."""
 LOGS: Final = (("a", 0), ("a", 1), ("b.c_d-e", 0))
 TYPED: Final = "typed_a"
-TYPED_SCHEMA: Final = pa.schema(
+TYPED_SCHEMA: Final = typed_schema(
     [
-        ("name", pa.string()),
-        ("amount", pa.int32()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("epoch", pa.int64()),
-        ("day", pa.date32()),
-        ("offset", pa.int64()),
+        pa.field("name", pa.string()),
+        pa.field("amount", pa.int32()),
+        pa.field("offset", pa.int64()),
     ]
 )
 START: Final = datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
