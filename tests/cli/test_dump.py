@@ -231,7 +231,8 @@ def test_json_is_lossless(
     )
     (item,) = Segment(log).batches()
     written = [
-        json.loads("".join(line) for line in record_lines(item, item.records(), 'a "file"\n', WRITERS[form]))
+        json.loads("".join(line))
+        for line in record_lines(item, item.records(), 'a "file"\n', WRITERS[form])
     ]
     assert all(line["file"] == 'a "file"\n' for line in written)
     assert [
