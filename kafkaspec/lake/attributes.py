@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.layout import names
 from kafkaspec.layout.kinds import KINDS, header_field
-from kafkaspec.log.header_table import HeaderTable
 
 _ATTRIBUTES: Final = names.COMPRESSION.partition(".")[0]
 
@@ -23,6 +21,11 @@ class AttributePart(NamedTuple):
     name: str
     shift: int
     width: int
+
+    @property
+    def mask(self) -> int:
+        """Ones in as many bits."""
+        return (1 << self.width) - 1
 
 
 @cache
@@ -40,21 +43,5 @@ def part_of(name: str, magic: int, values: NDArray[np.int64]) -> NDArray[np.int6
     """Return a part of attributes, 0 for a kind that has no such part."""
     for part in parts_of(magic):
         if part.name == name:
-            return values >> part.shift & ((1 << part.width) - 1)
+            return values >> part.shift & part.mask
     return values & 0
-
-
-def stored_attributes(table: HeaderTable) -> NDArray[np.int64]:
-    """Return the attributes of entries, each as an integer without a sign."""
-    found = np.zeros(len(table), np.int64)
-    magics = table.numpy(names.MAGIC)
-    for magic in table.magics:
-        rows = magics == magic
-        found[rows] = _joined(table, parts_of(magic))[rows]
-    return found
-
-
-def _joined(table: HeaderTable, parts: Iterable[AttributePart]) -> NDArray[np.int64]:
-    # What stands in for a part without a meaning is negative; its bits count as 0.
-    columns = [np.maximum(table.numpy(part.name), 0) << part.shift for part in parts]
-    return sum(columns[1:], columns[0])

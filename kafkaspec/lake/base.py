@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -14,6 +14,9 @@ from kafkaspec.lake.store import Store
 
 LakeCondition = tuple[str, str, object]
 """A column, one of ``= != < <= > >= in``, and a value."""
+
+LakeScan = Callable[[Sequence[str] | None, Sequence[LakeCondition]], pa.RecordBatchReader]
+"""``LakeTable.scan``."""
 
 EPOCH: Final = "kafkaspec.epoch"
 RUN: Final = "kafkaspec.run"
@@ -85,6 +88,10 @@ class LakeTable(ABC):
         self, columns: Sequence[str] | None = None, where: Sequence[LakeCondition] = ()
     ) -> pa.RecordBatchReader:
         """Read the rows for which all conditions hold; no rows if the table is not there."""
+
+    def scanner(self) -> LakeScan:
+        """Return what scans the rows that there are now, for many scans."""
+        return self.scan
 
     @abstractmethod
     def files(self) -> list[LakeFile]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import and_
 from time import time
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
 from kafkaspec.errors import unreadable
-from kafkaspec.lake.base import ATTEMPTS, EPOCH, RUN, Lake, LakeCondition, LakeTable
+from kafkaspec.lake.base import ATTEMPTS, EPOCH, RUN, Lake, LakeCondition, LakeScan, LakeTable
 from kafkaspec.lake.evolution import evolved
 from kafkaspec.lake.manifest import RUN_DIGITS, LakeFile, Mark
 from kafkaspec.lake.shapes import plain_rows, plain_schema
@@ -118,14 +122,27 @@ class DeltaLakeTable(LakeTable):
         self, columns: Sequence[str] | None = None, where: Sequence[LakeCondition] = ()
     ) -> pa.RecordBatchReader:
         """See ``LakeTable.scan``."""
+        return self.scanner()(columns, where)
+
+    def scanner(self) -> LakeScan:
+        """See ``LakeTable.scanner``."""
         with self._store.failing(self.name):
             table = self._open()
-            if table is None:
+            dataset = None if table is None else table.to_pyarrow_dataset()
+            folders = () if table is None else table.metadata().partition_columns
+
+        def scan(
+            columns: Sequence[str] | None = None, where: Sequence[LakeCondition] = ()
+        ) -> pa.RecordBatchReader:
+            if dataset is None:
                 return pa.RecordBatchReader.from_batches(pa.schema([]), [])
-            filters = pq.filters_to_expression([where]) if where else None
-            dataset = table.to_pyarrow_dataset()
+            parts = [_condition(item, _BOUNDED.union(folders)) for item in where]
             names = None if columns is None else list(columns)
-            return plain_rows(dataset.scanner(names, filter=filters).to_reader(), columns)
+            with self._store.failing(self.name):
+                filters = reduce(and_, parts) if parts else None
+                return plain_rows(dataset.scanner(names, filter=filters).to_reader(), columns)
+
+        return scan
 
     def files(self) -> list[LakeFile]:
         """See ``LakeTable.files``."""
@@ -285,6 +302,22 @@ def _bound(value: object, *, up: bool = False) -> object:
         more = timedelta(microseconds=-value.microsecond % 1000 if up else 0)
         return (value + more).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return value
+
+
+_OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge, "in": lambda field, values: field.isin(values),
+}  # fmt: skip
+
+
+def _condition(item: LakeCondition, bounded: Collection[str]) -> pc.Expression:
+    """Return a condition; one on a column without bounds must not look at them.
+
+    deltalake takes bounds that are not there for null, so that PyArrow would skip every file.
+    """
+    name, how, value = item
+    field = pc.field(name)
+    return _OPERATORS[how](field if name in bounded else pc.coalesce(field), value)
 
 
 def _properties(mark: Mark) -> CommitProperties:

@@ -28,7 +28,7 @@ from kafkaspec.log.encoding import encode
 from kafkaspec.model import Buffer, Record
 
 _MILLISECONDS: Final = pa.timestamp("ms", tz="UTC")
-_OF_HEADER: Final = {
+HEADER_COLUMNS: Final = {
     "base_offset": names.BASE_OFFSET,
     "leader_epoch": names.LEADER_EPOCH,
     "base_timestamp": names.BASE_TIMESTAMP,
@@ -71,6 +71,15 @@ class HeaderRows:
         for magic in set(self.magic.tolist()) & KINDS.keys():
             found = np.where(self.magic == magic, part_of(name, magic, self.attributes), found)
         return found
+
+    def flags(self, name: str) -> NDArray[np.bool_]:
+        """Return a column of truth values, false for null."""
+        values = pc.fill_null(self.table.column(name), False)
+        return np.asarray(values.to_numpy(zero_copy_only=False), np.bool_)
+
+    def filter(self, mask: NDArray[np.bool_]) -> HeaderRows:
+        """Return the rows where a mask is true."""
+        return HeaderRows(self.table.filter(pa.array(mask)))
 
     def slice(self, first: int, last: int) -> HeaderRows:
         """Return some of the rows."""
@@ -154,7 +163,7 @@ class _Run:
         columns: dict[str, Any] = {
             field.name: int(field.default) for field in own_fields(kind).header
         }
-        columns |= {name: headers.column(column) for column, name in _OF_HEADER.items()}
+        columns |= {name: headers.column(column) for column, name in HEADER_COLUMNS.items()}
         delta = headers.column("last_offset") - columns[names.BASE_OFFSET]
         columns |= {names.LAST_OFFSET_DELTA: delta, kind.count: headers.records}
         for part in parts_of(kind.magic):
@@ -181,7 +190,7 @@ class _Run:
 
     def _one_by_one(self) -> list[Buffer | None]:
         headers = self._headers
-        columns = {name: headers.column(name).tolist() for name in (*_OF_HEADER, "last_offset")}
+        columns = {name: headers.column(name).tolist() for name in (*HEADER_COLUMNS, "last_offset")}
         for part in parts_of(self._kind.magic):
             found = part_of(part.name, self._kind.magic, headers.attributes)
             columns[part.name] = found.tolist()
@@ -199,7 +208,7 @@ class _Run:
             del given["base_timestamp"], given["last_offset"]
         codec = compressions.NAMES[header.pop(names.COMPRESSION)]
         appended = header.pop(names.TIMESTAMP_TYPE)
-        fields = {_OF_HEADER.get(name, name): value for name, value in header.items()}
+        fields = {HEADER_COLUMNS.get(name, name): value for name, value in header.items()}
         try:
             return encode(
                 records,

@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.arrow.arrays import constant
+from kafkaspec.lake.attributes import parts_of
 from kafkaspec.lake.exact import exact_entries
 from kafkaspec.lake.parquet import is_date
 from kafkaspec.lake.schema import BATCHES_SCHEMA, DEAD_SCHEMA, HEADERS, RAW_SCHEMA, TIME
 from kafkaspec.layout import names
-from kafkaspec.layout.framing import field_of
 from kafkaspec.layout.kinds import KINDS
 from kafkaspec.layout.stand_ins import NO_TIMESTAMP, NONE
 from kafkaspec.log.header_table import CRC, POSITION, SIZE, HeaderTable
@@ -124,31 +123,15 @@ def own_timestamps(batch: pa.RecordBatch, stamps: pa.Array, times: pa.Array) -> 
     return pc.if_else(differs, own, pa.scalar(None, pa.int64()))
 
 
-def _bits(key: str) -> dict[str, int]:
-    """Return the names of the attributes of a type of message, with the number of bits below."""
-    parent, _, _ = names.COMPRESSION.partition(".")
-    found, below = {}, 0
-    for item in reversed(LAYOUTS[field_of(key, parent).type].fields):
-        found[f"{parent}.{item.id}"] = below
-        below += item.width
-    return found
-
-
-_BITS: Final = {magic: _bits(kind.key) for magic, kind in KINDS.items()}
-
-
 def attributes(table: HeaderTable) -> Integers:
     """Return the attributes of entries, all of their bits."""
     made = np.zeros(len(table), np.int64)
     magics = table.numpy(names.MAGIC)
     for magic in table.magics:
         here = magics == magic
-        for name, below in _BITS[magic].items():
-            made[here] |= (_stored(table, name)[here] & _MASK) << below
+        for part in parts_of(magic):
+            made[here] |= (_stored(table, part.name)[here] & part.mask) << part.shift
     return made
-
-
-_MASK: Final = (1 << 16) - 1
 
 
 def _stored(table: HeaderTable, name: str) -> Integers:
@@ -196,9 +179,13 @@ class BatchRows:
             "crc": table.numpy(CRC),
         }
 
+    def column(self, name: str) -> Integers:
+        """Return a column of ``batches`` that headers say, but for ``base_offset``."""
+        return self._columns[name]
+
     def base_offsets(self, first: int, last: int, found: Integers) -> Integers:
         """Return first offsets; ``found`` has those of records, for what headers do not say."""
-        return np.where(_wrappers(self._table)[first:last], found, self._base_offsets[first:last])
+        return np.where(wrappers(self._table)[first:last], found, self._base_offsets[first:last])
 
     def rows(
         self,
@@ -214,7 +201,7 @@ class BatchRows:
         return constants.completed(columns | dict(others), BATCHES_SCHEMA, len(chosen))
 
 
-def _wrappers(table: HeaderTable) -> NDArray[np.bool_]:
+def wrappers(table: HeaderTable) -> NDArray[np.bool_]:
     """Return which entries are compressed messages, whose first offsets only their records say."""
     batches = [magic for magic, kind in KINDS.items() if kind.has_record_sets]
     found: NDArray[np.bool_] = np.isin(table.numpy(names.MAGIC), batches, invert=True)

@@ -13,8 +13,8 @@ from tests.loops import each
 
 pytest.importorskip("pyarrow")
 
-from kafkaspec.lake.attributes import stored_attributes
 from kafkaspec.lake.exact import exact_entries
+from kafkaspec.lake.rows import attributes
 from kafkaspec.log.headers import read_headers
 from tests.lake.plain_tables import header_rows, raw_rows
 
@@ -45,7 +45,7 @@ def test_all_that_brokers_did_not_compress(golden: goldens.Golden) -> None:
 def test_attributes_are_those_of_the_bytes(golden: goldens.Golden) -> None:
     with ks.Segment(golden.path) as segment:
         expected = header_rows(segment)["attributes"].to_pylist()
-        found = [stored_attributes(table).tolist() for table in read_headers(segment)]
+        found = [attributes(table).tolist() for table in read_headers(segment)]
     assert list(chain(*found)) == expected
 
 

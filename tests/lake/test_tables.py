@@ -79,6 +79,7 @@ def test_rows_are_chosen_by_conditions(lake: Lake) -> None:
     table = lake.table(RAW)
     cases: list[tuple[list[LakeCondition], Callable[[dict[str, Any]], bool]]] = [
         ([("epoch", "=", 2)], lambda row: bool(row["epoch"] == 2)),
+        ([("batch_base_offset", "=", 6)], lambda row: bool(row["batch_base_offset"] == 6)),
         ([("offset", ">=", 5), ("offset", "<", 9)], lambda row: 5 <= row["offset"] < 9),
         (
             [("topic", "!=", "a"), ("partition", "in", [0, 7])],
