@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 if not os.path.isfile(__file__):  # in a zip or a wheel: before what imports native code
@@ -19,13 +20,14 @@ if not os.path.isfile(__file__):  # in a zip or a wheel: before what imports nat
     )
 
 from kafkaspec.options import checked
+from kafkaspec.output.metrics import write_metrics as write_file
 from kafkaspec.spark.failing import DataLossError, MissingDataError, NotThereError
 from kafkaspec.spark.named import ReadNames, WriteNames
 from kafkaspec.spark.parsing import OptionError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.listener import StreamingQueryProgress
+    from pyspark.sql import Column, DataFrame, Observation, SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryListener, StreamingQueryProgress
 
 __all__ = [
     "DataLossError",
@@ -34,10 +36,13 @@ __all__ = [
     "OptionError",
     "lag",
     "latest",
+    "metrics",
     "observe",
+    "progress",
     "read",
     "register",
     "write",
+    "write_metrics",
 ]
 
 SaveMode = Literal["append", "overwrite"]
@@ -152,15 +157,18 @@ def latest(rows: DataFrame) -> DataFrame:
     return ranked.where("_rank = 1").drop("_rank")
 
 
-def observe(rows: DataFrame, name: str = "kafkasegment", corrupt: str | None = None) -> DataFrame:
+def observe(
+    rows: DataFrame, name: str | Observation = "kafkasegment", corrupt: str | None = None
+) -> DataFrame:
     """Count what is read, for ``observedMetrics`` in the progress of a streaming query.
 
     Spark 4.3 takes no metrics from a Python data source itself.
 
     Args:
-        rows: the records, as they were loaded.
+        rows: the records, as they were loaded, or the batches of ``rows=batches``, whose records
+            and sizes are added up.
         name: under which the counts stand: ``rows``, ``bytes`` of keys and values, and
-            ``damaged``, the batches left out.
+            ``damaged``, the batches left out. For a batch query, an ``Observation`` of PySpark.
         corrupt: column in which mode ``PERMISSIVE`` describes damage; that of the option
             ``columnNameOfCorruptRecord`` by default. Without it, ``damaged`` is null.
     """
@@ -168,16 +176,81 @@ def observe(rows: DataFrame, name: str = "kafkasegment", corrupt: str | None = N
 
     from kafkaspec.spark.options import ReadOptions
 
+    def total(column: Column) -> Column:
+        return f.coalesce(f.sum(column), f.lit(0)).cast("bigint")
+
     column = corrupt or ReadOptions.corrupt_column
     there = column in rows.columns
     damaged = f.count(column) if there else f.max(f.lit(None).cast("bigint"))
-    sizes = [f.coalesce(f.octet_length(item), f.lit(0)) for item in ("key", "value")]
+    sound = f.count_if(f.col(column).isNull() if there else f.lit(True))
+    sizes = [f.coalesce(f.octet_length(each), f.lit(0)) for each in ("key", "value")
+             if each in rows.columns]  # fmt: skip
+    of_batches = {"records", "size"} <= set(rows.columns)
     return rows.observe(
         name,
-        f.count_if(f.col(column).isNull() if there else f.lit(True)).alias("rows"),
-        f.coalesce(f.sum(sizes[0] + sizes[1]), f.lit(0)).alias("bytes"),
+        (total(f.col("records")) if of_batches else sound).alias("rows"),
+        total(f.col("size") if of_batches else sum(sizes, f.lit(0))).alias("bytes"),
         damaged.alias("damaged"),
     )
+
+
+def progress(
+    spark: SparkSession, batches: Iterable[StreamingQueryProgress], name: str = "kafkasegment"
+) -> DataFrame:
+    """Return the progress of a query as a table: a row for each micro-batch.
+
+    Args:
+        spark: a session.
+        batches: ``recentProgress`` of a query, or what a listener gets.
+        name: under which ``observe`` counts.
+
+    Returns:
+        Columns ``query``, ``runId``, ``batchId``, ``timestamp``, ``durationMs``, ``rows``,
+        ``bytes``, ``damaged`` and ``lag`` by topic-partition.
+    """
+    from kafkaspec.spark.streamed_counts import table_of
+
+    return table_of(spark, batches, name)
+
+
+def metrics(
+    spark: SparkSession,
+    file: str | Path,
+    name: str = "kafkasegment",
+    query: str | None = None,
+) -> StreamingQueryListener:
+    """Keep a file of metrics for Prometheus' collector of text files, as queries go on.
+
+    After each micro-batch the file is replaced. It has the rows, bytes and damaged batches that
+    ``observe`` has counted since the call, and the lag of each topic-partition.
+
+    Args:
+        spark: a session.
+        file: where to.
+        name: under which ``observe`` counts.
+        query: name of the query; all of the session if None.
+
+    Returns:
+        A listener that is added: ``spark.streams.removeListener`` ends it.
+    """
+    from kafkaspec.spark.streamed_counts import MetricsListener
+
+    made = MetricsListener(Path(file), name, query)
+    spark.streams.addListener(made)
+    return made
+
+
+def write_metrics(file: str | Path, counts: Mapping[str, Any]) -> None:
+    """Write counts to a file for Prometheus' collector of text files.
+
+    Args:
+        file: where to; it is replaced when the new one is whole.
+        counts: what the ``Observation`` of a batch query has, or counts of a job.
+
+    Raises:
+        KafkaSpecError: ``unreadable``: it cannot be written.
+    """
+    write_file(Path(file), {"command": "spark", **counts})
 
 
 def lag(progress: StreamingQueryProgress) -> dict[str, int]:
@@ -187,9 +260,6 @@ def lag(progress: StreamingQueryProgress) -> dict[str, int]:
         progress: ``lastProgress`` of a query, or what a listener gets. Other sources than this
             one are left out.
     """
-    from kafkaspec.spark.stream_reader import SegmentStreamReader
+    from kafkaspec.spark.streamed_counts import lag_of
 
-    found: dict[str, int] = {}
-    for source in json.loads(progress.json)["sources"]:
-        found |= SegmentStreamReader.lag(source["endOffset"], source.get("latestOffset"))
-    return found
+    return lag_of(progress)

@@ -15,6 +15,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from pyspark.sql import Observation
+
 import kafkaspec.spark
 from tests.goldens import GOLDEN, produced
 from tests.spark import logs
@@ -129,7 +131,17 @@ def test_progress_counts_rows_damage_and_lag(spark: SparkSession, tmp_path: Path
     stream = spark.readStream.format("kafkasegment").option("startingOffsets", "earliest")
     stream = stream.option("mode", "PERMISSIVE").option("maxOffsetsPerTrigger", "20")
     rows = kafkaspec.spark.observe(stream.load(str(tmp_path)))
-    query = finish(rows.writeStream.format("noop").trigger(availableNow=True))
+    file = tmp_path / "kafkaspec.prom"
+    listener = kafkaspec.spark.metrics(spark, file, query="counted")
+    try:
+        writer = rows.writeStream.format("noop").queryName("counted").trigger(availableNow=True)
+        query = finish(writer)
+        deadline = time.monotonic() + 60  # events come after the query has ended
+        while listener.totals["batches"] < len(query.recentProgress):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        spark.streams.removeListener(listener)
     seen = [item for item in query.recentProgress if item.numInputRows]
     counts = [item.observedMetrics["kafkasegment"] for item in seen]
     assert sum(item["rows"] for item in counts) == 40 - 5
@@ -140,3 +152,26 @@ def test_progress_counts_rows_damage_and_lag(spark: SparkSession, tmp_path: Path
     assert sum(item["bytes"] for item in counts) == 2 * sum(sizes) - sum(sizes[5:10])
     assert kafkaspec.spark.lag(seen[0]) == {"orders-0": 10, "orders-1": 10}
     assert kafkaspec.spark.lag(seen[-1]) == {"orders-0": 0, "orders-1": 0}
+    table = kafkaspec.spark.progress(spark, query.recentProgress)
+    totals = table.agg({"rows": "sum", "bytes": "sum", "damaged": "sum"}).collect()[0].asDict()
+    for name in ("rows", "bytes", "damaged"):
+        expected = sum(item[name] for item in counts)
+        assert totals[f"sum({name})"] == expected
+        assert f"\nkafkaspec_spark_stream_{name} {expected}\n" in "\n" + file.read_text()
+    assert table.orderBy("batchId").collect()[0].lag == {"orders-0": 10, "orders-1": 10}
+    assert 'kafkaspec_spark_stream_lag_by_kind{kind="orders-1"} 0' in file.read_text()
+
+
+def test_a_batch_query_is_observed(spark: SparkSession, tmp_path: Path) -> None:
+    """By records, and by headers: the same number of rows."""
+    logs.make(tmp_path / "orders-0", 4)
+    path = str(tmp_path)
+    heads = kafkaspec.spark.read(spark, path, rows="batches")
+    size = logs.segment(tmp_path / "orders-0").stat().st_size
+    for frame, bytes_ in (kafkaspec.spark.read(spark, path), None), (heads, size):
+        seen = Observation()
+        kafkaspec.spark.observe(frame, seen).write.format("noop").mode("overwrite").save()
+        assert (seen.get["rows"], seen.get["damaged"]) == (20, None)
+        assert bytes_ in (None, seen.get["bytes"])
+        kafkaspec.spark.write_metrics(tmp_path / "m.prom", seen.get)
+        assert "kafkaspec_spark_rows 20\n" in (tmp_path / "m.prom").read_text()

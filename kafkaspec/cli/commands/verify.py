@@ -42,7 +42,6 @@ from kafkaspec.cli.console import (
     warn,
 )
 from kafkaspec.cli.exits import CLEAN, FINDINGS, USAGE
-from kafkaspec.cli.metrics import write_metrics
 from kafkaspec.cli.options import (
     FileFormat,
     Jobs,
@@ -58,6 +57,7 @@ from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files import names
 from kafkaspec.log.formats import FormatName, format_named
+from kafkaspec.output.metrics import write_metrics
 from kafkaspec.output.places import check_output
 
 if TYPE_CHECKING:
