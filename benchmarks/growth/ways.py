@@ -77,7 +77,7 @@ WAYS: Final[dict[str, list[Way] | str]] = {
     "cluster": [Way("cluster {path}", ["partitions of a cluster"])],
     "schemas": [Way("schemas {path}", ["subjects", "schemas"])],
     "remote": [Way("remote {path}", ["remote segments"])],
-    "restore": "it came while this page was made, and has no inputs here yet",
+    "restore": [Way("restore {logs}")],
     "dlq": [Way("dlq {path}")],
     "salvage": [Way("salvage {path} -o {out}")],
     "doctor": [Way("doctor {logs}")],

@@ -108,7 +108,7 @@ class Partition(Log):
         """
         return [path for _, path in self._segments]
 
-    @property
+    @cached_property
     def base_offsets(self) -> list[int]:
         """The numbers in the names of ``segment_paths``, in the same order."""
         return [number for number, _ in self._segments]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kafkaspec import Record, encode
 from kafkaspec.forensics.headers import Unread, tables
 from kafkaspec.forensics.salvage import SalvageReport, salvage
 from kafkaspec.intact.division import judge
@@ -19,7 +20,7 @@ from tests.cli.helpers import run
 from tests.extent import examples
 from tests.goldens import GOLDEN
 from tests.log.test_isolation import Step, written
-from tests.work import calls
+from tests.work import calls, lines
 
 
 def _without_markers(path: Path) -> None:
@@ -81,6 +82,21 @@ def test_a_broken_batch_costs_little(tmp_path: Path) -> None:
             assert len(judge(log, None).ranges) == number
             work.append(calls(partial(judge, log, None)))
     assert work[1] - work[0] < 1000 * 150, work
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["retention", "producers"])
+def test_a_segment_costs_the_same_beside_many(tmp_path: Path, command: str) -> None:
+    """The base offsets of a log are listed once, and not once for each segment."""
+    entry = encode([Record(0, 1, b"k", b"v")])
+    work = []
+    for number in (150, 300, 600):
+        path = tmp_path / f"t{number}-0"
+        path.mkdir()
+        for base in range(number):
+            (path / f"{base:020d}.log").write_bytes(base.to_bytes(8, "big") + entry[8:])
+        work.append(lines(partial(run, command, path), "log/partition.py"))
+    assert work[2] - work[1] < 2.2 * (work[1] - work[0]), work
 
 
 def test_headers_of_intact_entries_are_those_of_each_range(tmp_path: Path) -> None:
