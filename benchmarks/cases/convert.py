@@ -34,6 +34,7 @@ from kafkaspec.model import Record
 _FULL = 16 * MIB
 _GATED = 64 * MIB
 _MOST, _LEAST = 1.3, 4.0
+_FROM_WRAPPERS = 1.0
 _ALONE = "decompressing and compressing by the libraries alone"
 _SOURCES = ("zstd", "none")
 _KEPT = "`convert`, batches kept"
@@ -155,6 +156,35 @@ def _against_aiokafka(settings: Settings) -> Outcome:
     return Outcome([table], [Figure(what, ratio, _LEAST)])
 
 
+def _from_wrappers(settings: Settings) -> Outcome:
+    """Wrappers of magic 1 become new batches of magic 2."""
+    made = segment(Shape(100, compression="lz4"), settings.size(_FULL))
+    log, wrapped = settings.work / f"{0:020d}.log", settings.work / "wrapped"
+    log.write_bytes(made.data)
+    convert(log, wrapped, magic=1, check=False)
+    source, out, other = wrapped / log.name, settings.work / "out", settings.work / "other.log"
+    plan = {"magic": 2, "batch_bytes": SMALL_BATCH, "check": False}
+    peer = partial(_peer, source, other, AioRecords, _aiokafka_builder)
+    found = measure(
+        [
+            Candidate(_MADE, partial(_convert, source, out, made.records, plan), made.records),
+            Candidate(AIOKAFKA, peer, made.records),
+        ],
+        settings.rounds(5),
+    )
+    if _written(out) != _written(other):
+        raise AssertionError("other records")
+    ratio = found.ratio(AIOKAFKA, _MADE)
+    what = "`convert` of wrappers of lz4 to new batches of magic 2, not checked, against aiokafka"
+    table = Table("Wrappers of magic 1 to new batches", ("what", f"against {AIOKAFKA}"))
+    table.rows.append((_MADE, times(ratio)))
+    for folder in (out, wrapped):
+        shutil.rmtree(folder)
+    for path in (other, log):
+        path.unlink()
+    return Outcome([table], [Figure(what, ratio, _FROM_WRAPPERS)])
+
+
 def _written(out: Path) -> list[Record]:
     logs = sorted(out.glob("*.log")) if out.is_dir() else [out]
     return [record for log in logs for record in records_aiokafka(log.read_bytes())]
@@ -199,7 +229,11 @@ def run(settings: Settings) -> Outcome:
         shutil.rmtree(out) if out.is_dir() else out.unlink()
     log.unlink()
     outcome = Outcome([table], [])
-    for part in (_against_libraries(settings), _against_aiokafka(settings)):
+    for part in (
+        _against_libraries(settings),
+        _against_aiokafka(settings),
+        _from_wrappers(settings),
+    ):
         outcome.tables += part.tables
         outcome.figures += part.figures
     return outcome

@@ -96,7 +96,7 @@ class Draft:
             self.traits == other.traits
             and self.traits.delete_horizon is None
             and not self.traits.control
-            and other.records[0].offset > self.records[-1].offset
+            and _offsets(other.records)[0] > _offsets(self.records)[1]
             and other.base_offset > self.last_offset
             and other.last_offset - self.base_offset <= MOST_DELTA
             and other.base_sequence == sequence_after(self.base_sequence, delta)
@@ -107,12 +107,17 @@ class Draft:
         if self.own is not None or other.own is not None:
             self.own = [*_each(self), *_each(other)]
         self.known_size = self.size + other.size
-        self.records = [*self.records, *other.records]
+        if isinstance(self.records, Slice) and isinstance(other.records, Slice):
+            self.records.add(other.records)
+        else:
+            self.records = [*self.records, *other.records]
         self.last_offset = other.last_offset
         self.max_timestamp = None
 
     def divided(self, limit: int) -> list[Draft]:
         """Return the same records in drafts of about ``limit`` bytes."""
+        if self.records and self.size <= limit:
+            return [self]
         ends = list(accumulate(sizes_of(self.records)))
         made: list[Draft] = []
         start = before = 0
@@ -137,12 +142,21 @@ class Draft:
         return made
 
 
+def _offsets(records: Sequence[Record]) -> tuple[int, int]:
+    """Return the offsets of the first and the last record."""
+    if isinstance(records, Slice):
+        return records.offsets
+    return records[0].offset, records[-1].offset
+
+
 def _each(draft: Draft) -> Sequence[RecordValues]:
     return [{}] * len(draft.records) if draft.own is None else draft.own
 
 
 def sizes_of(records: Iterable[Record]) -> list[int]:
     """Return the approximate size of each record in bytes."""
+    if isinstance(records, Slice):
+        return [RECORD_OVERHEAD + size for size in records.sizes()]
     return [
         RECORD_OVERHEAD
         + len(key or b"")
@@ -193,8 +207,7 @@ def _batch(draft: Draft, codec: Codec, level: int | None) -> bytes:
         values[names.HAS_DELETE_HORIZON] = traits.delete_horizon is not None
     batch = new_message(kind, values)
     if isinstance(draft.records, Slice):
-        rows = draft.records
-        payload = rows.columns.encode(batch, rows.first, rows.last)
+        payload = draft.records.encode(batch)
     else:
         payload = encode_records(batch, draft.records, draft.own, codec)
     return batch_entry(batch, payload, codec, level)
@@ -233,7 +246,7 @@ def _messages(draft: Draft, codec: Codec, base: int) -> bytes:
     entry = {name: value for name, value in draft.traits.others if name in entry_names()}
     header = _header(draft.traits, 0, CompressionType.NONE, entry)
     if isinstance(records, Slice):
-        return records.columns.encode(header, records.first, records.last, base)
+        return records.encode(header, base)
     if base:
         records = [record._replace(offset=record.offset - base) for record in records]
     if draft.own is None and codec.core is not None:

@@ -132,7 +132,7 @@ class EntryConverter:
                 return
         refuse_entry_fields(batch, self._codec)
         draft = None
-        if not cut and self._choices.batch_bytes is None:
+        if not cut:
             draft = self._wrappers.draft(batch, kind, compression)
         if draft is None:
             draft = self._draft(batch, kind, compression, cut)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, repeat
+from operator import add, sub
 from typing import Any, Final
 
 from kafkaspec.codecs.native.core import Core
@@ -28,7 +29,6 @@ from kafkaspec.errors import Reason, make_error
 from kafkaspec.layout import EntryKind, names
 from kafkaspec.layout.kinds import kind_of
 from kafkaspec.layout.names import MAGIC
-from kafkaspec.log.batch import NO_TIMESTAMP
 from kafkaspec.log.legacy import LegacyBatch, Shift
 from kafkaspec.model import Buffer, Record
 
@@ -97,6 +97,18 @@ class RecordRows:
         ends = self._lists[first : last + 1] if self._lists is not None else [0]
         return sum(start != stop for start, stop in pairwise(ends)) if ends[0] != ends[-1] else 0
 
+    def row_sizes(self, first: int, last: int) -> list[int]:
+        """Return the bytes of the keys, values and headers of each of some rows."""
+        keys, values = (self._parts[name][1][first : last + 1] for name in (_KEY, _VALUE))
+        ends = list(map(add, keys, values))
+        found = list(map(sub, ends[1:], ends))
+        if self.with_headers(first, last):
+            assert self._lists is not None
+            names_of, contents = (self._parts[name][1] for name in _OF_HEADERS)
+            for row, (start, stop) in enumerate(pairwise(self._lists[first : last + 1])):
+                found[row] += names_of[stop] - names_of[start] + contents[stop] - contents[start]
+        return found
+
     def records(self, first: int, last: int) -> list[Record]:
         """Return rows as records; meant for a few rows."""
         keys, values = (_items(*self._parts[name], first, last) for name in (_KEY, _VALUE))
@@ -115,24 +127,57 @@ class Slice(Sequence[Record]):
     """Rows of columns, used like a list of records."""
 
     def __init__(self, columns: RecordRows, first: int, last: int) -> None:
-        self.columns, self.first, self.last = columns, first, last
+        self._pieces = [(columns, first, last)]
+        self._rows = last - first
 
     def __len__(self) -> int:
-        return self.last - self.first
+        return self._rows
 
     def __iter__(self) -> Iterator[Record]:
-        return iter(self.columns.records(self.first, self.last))
+        for columns, first, last in self._pieces:
+            yield from columns.records(first, last)
 
     def __getitem__(self, index: Any) -> Any:
         if index in (0, -1):  # the others are not made
-            row = self.first if index == 0 else self.last - 1
-            return self.columns.records(row, row + 1)[0]
-        return self.columns.records(self.first, self.last)[index]
+            columns, first, last = self._pieces[index]
+            row = first if index == 0 else last - 1
+            return columns.records(row, row + 1)[0]
+        if isinstance(index, slice) and len(self._pieces) == 1:
+            columns, first, last = self._pieces[0]
+            rows = range(first, last)[index]
+            return Slice(columns, rows.start, rows.stop)
+        return list(self)[index]
+
+    @property
+    def offsets(self) -> tuple[int, int]:
+        """The offsets of the first and the last row."""
+        (columns, first, _), (others, _, last) = self._pieces[0], self._pieces[-1]
+        return columns.offsets[first], others.offsets[last - 1]
+
+    def add(self, other: Slice) -> None:
+        """Add the rows of another, after these."""
+        self._rows += other._rows
+        (columns, first, last), (others, start, stop), *more = self._pieces[-1], *other._pieces
+        if columns is others and last == start:
+            self._pieces[-1] = (columns, first, stop)
+        else:
+            self._pieces.append((others, start, stop))
+        self._pieces += more
+
+    def encode(self, header: Any, shift: int = 0) -> bytes:
+        """Encode all rows; see ``RecordRows.encode``."""
+        return b"".join(
+            rows.encode(header, first, last, shift) for rows, first, last in self._pieces
+        )
+
+    def sizes(self) -> list[int]:
+        """Return the bytes of the keys, values and headers of each row."""
+        return [size for rows, *place in self._pieces for size in rows.row_sizes(*place)]
 
     @property
     def largest_timestamp(self) -> int:
         """The largest timestamp of the rows."""
-        return max(self.columns.timestamps[self.first : self.last], default=NO_TIMESTAMP)
+        return max(max(rows.timestamps[first:last]) for rows, first, last in self._pieces)
 
 
 def read_wrapped(

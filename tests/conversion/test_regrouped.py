@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from kafkaspec import Partition, Record, encode
 from kafkaspec import compression as compressions
 from kafkaspec.codecs import codec_names
 from tests import extent
-from tests.conversion.ways import check, check_by_columns, check_goldens, log
+from tests.conversion.ways import check, check_by_columns, check_goldens, log, outcome
 from tests.log import forge
 
 pytestmark = pytest.mark.skipif("native" not in codec_names(), reason="there is no fast way")
@@ -69,6 +70,67 @@ def regular(seed: int) -> bytes:
         data, offset = records_of(chance, offset)
         made.append(data)
     return b"".join(made)
+
+
+def wrapped(seed: int) -> bytes:
+    """Wrappers and messages of magic 0 and 1, most of which go the fast way, and some batches."""
+    chance = random.Random(seed)
+    magic, made, offset = chance.choice([0, 1]), list[bytes](), chance.choice([0, 7])
+    for _ in range(60):
+        rows = list[Record]()
+        for _ in range(chance.choice([1, 2, 9, 30])):
+            key, value = (chance.choice([None, b"", b"text" * chance.randint(1, 40)]) for _ in "kv")
+            time = chance.choice([-1, chance.randrange(99)]) if magic else -1
+            rows.append(Record(offset, time, key, value))
+            offset += chance.choice([1, 1, 1, 3])
+        compression = chance.choice(["gzip", "gzip", "snappy", "none", "lz4"])
+        appended = magic == 1 and compression != "none" and chance.random() < 0.2
+        made.append(
+            encode(
+                [row._replace(timestamp=50) for row in rows] if appended else rows,
+                magic=2 if chance.random() < 0.05 else magic,
+                compression=compression,
+                timestamp_type="LogAppendTime" if appended else "CreateTime",
+            )
+        )
+    return b"".join(made)
+
+
+WRAPPED: list[dict[str, Any]] = [
+    {"magic": 2, "batch_bytes": 700},
+    {"magic": 2, "compression": "lz4", "batch_bytes": 5000, "offsets": "renumber"},
+    {"magic": 1, "compression": "gzip", "batch_bytes": 900, "leader_epoch": 3},
+    {"magic": 0, "compression": "snappy", "batch_bytes": 400, "start_offset": 40},
+    {"magic": 2, "batch_bytes": 3000, "offsets": "shift", "base_offset": 1 << 62},
+    {"magic": 2, "batch_bytes": 3000, "start_timestamp": 10, "end_timestamp": 80},
+    {"magic": 2},
+    {"magic": 1, "offsets": "renumber"},
+]
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("seed", range(extent.some(3)))
+@pytest.mark.parametrize("plan", WRAPPED[:: 1 + extent.quick], ids=str)
+def test_wrappers_leave_the_same_in_columns(
+    plan: dict[str, Any], seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(wrapped(seed), tmp_path, monkeypatch, plan)
+
+
+def test_records_of_wrappers_are_not_made_to_put_them_into_new_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [[Record(9 * n + row, 7, b"k", b"v" * 50) for row in range(9)] for n in range(40)]
+    data = b"".join(encode(some, magic=1, compression="gzip") for some in rows)
+    source = tmp_path / f"{0:020d}.log"
+    source.write_bytes(data)
+    monkeypatch.setattr("kafkaspec.conversion.message_columns.RecordRows.records", None)
+    monkeypatch.setattr("kafkaspec.conversion.entries.EntryConverter._records", None)
+    plan = {"magic": 2, "batch_bytes": 2000, "compression": "lz4"}
+    found = outcome(source, tmp_path / "out", 1, plan)
+    assert found["report"]["taken"] == 40
+    made = [record for batch in Partition(tmp_path / "out").batches() for record in batch.records()]
+    assert made == [record for some in rows for record in some]
 
 
 @pytest.mark.core
