@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kafkaspec.errors import unreadable
-from kafkaspec.lake.base import Lake
+from kafkaspec.lake.base import Lake, LakeConflictError
 from kafkaspec.lake.manifest import LakeFile, Manifest, Mark
 from kafkaspec.lake.schema import (
     BATCHES,
@@ -112,11 +112,16 @@ def commit(lake: Lake, manifest: Manifest) -> list[str]:
     for name, schema in schemas.items():
         if name not in SCHEMAS:
             lake.table(name).evolve(schema)  # before the first commit: it may be refused
-    return [
-        name
-        for name in sorted(files, key=_turn)
-        if lake.table(name).append(files[name], manifest.mark, schemas[name], folders(name))
-    ]
+    done = []
+    for name in sorted(files, key=_turn):
+        table = lake.table(name)
+        if table.append(files[name], manifest.mark, schemas[name], folders(name)):
+            done.append(name)
+        elif name == PROGRESS:
+            known = table.mark()
+            if known is not None and known.epoch > manifest.mark.epoch:
+                raise LakeConflictError(lake.place, manifest.mark, known)
+    return done
 
 
 def _check(lake: Lake, manifest: Manifest) -> None:

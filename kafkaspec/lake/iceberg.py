@@ -24,7 +24,7 @@ from kafkaspec.lake.shapes import plain_rows, plain_schema
 from kafkaspec.lake.store import Store
 
 _NAMESPACE: Final = "kafka"
-_CATALOG: Final = "catalog.db"
+CATALOG: Final = "catalog.db"
 """The catalogue of a local lake, in SQLite."""
 _FENCE: Final = {TableProperties.COMMIT_NUM_RETRIES: "0"}
 """A second try would commit on top of the run that won, since appends do not conflict."""
@@ -67,7 +67,7 @@ class IcebergLake(Lake):
             if not store.local:
                 what = "an Iceberg lake in a store needs a catalogue, such as --catalog uri=URL"
                 raise unreadable(self.place, what)
-            uri = URL.create("sqlite", database=store.within(_CATALOG)).render_as_string()
+            uri = URL.create("sqlite", database=store.within(CATALOG)).render_as_string()
             properties = {"type": "sql", "uri": uri}
         if store.local:
             store.make()

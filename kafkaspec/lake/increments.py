@@ -9,14 +9,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError, Reason, unreadable
 from kafkaspec.io.remote import address
+from kafkaspec.lake.results import LakeLoss
 from kafkaspec.lake.schema import PROGRESS_SCHEMA
+from kafkaspec.lake.units import LakeUnit
+from kafkaspec.log.batch import NONE
 from kafkaspec.log.continuity import EpochFiles, Reached, continued, gone, last_sound
 from kafkaspec.log.listed import SegmentFile, TopicLog, delivers_all, missing_in
 from kafkaspec.log.segment import Segment
@@ -29,6 +32,7 @@ LakePlace = tuple[str, int]
 """A topic-partition."""
 
 _STATE: Final = ("generation", "next_offset", "leader_epoch", "topic_id", "file", "size")
+_COUNTS: Final = ("batches", "rows", "dead")
 
 
 class LakeLossError(KafkaSpecError):
@@ -52,44 +56,18 @@ class NewSegment:
     """A segment, or the part of one, that no increment has read.
 
     Attributes:
-        topic_id: as Kafka shows it.
-        generation: of the log, see ``kafkaspec.lake.schema``.
-        start: byte offset at which to begin to read ...
-        end: ... and to end; None for the end of the file.
-        start_offset: the first offset to take; None for all.
+        unit: what a task reads.
         size: bytes to read.
-        next_offset: the offset after it, as far as it is known.
+        next_offset: the offset after it; None if its reader finds that out.
+        epoch: the leader epoch before it, -1 if none is known.
         lost: number of offsets that are lost before its end.
     """
 
-    path: str
-    topic: str
-    topic_id: str | None
-    partition: int
-    generation: int
-    start: int
-    end: int | None
-    start_offset: int | None
+    unit: LakeUnit
     size: int
     next_offset: int | None
+    epoch: int = NONE
     lost: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class LakeLoss:
-    """Something that a lake will never get, or a log that is not the one that was read.
-
-    Attributes:
-        offsets: those that are lost; None if none is known to be.
-    """
-
-    topic: str
-    partition: int
-    message: str
-    offsets: OffsetRange | None = None
-
-    def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +104,38 @@ def states_of(progress: Iterable[pa.RecordBatch]) -> dict[LakePlace, LakeState]:
         (row["topic"], row["partition"]): LakeState(*(row[f"{name}_last"] for name in _STATE))
         for row in rows.to_pylist()
     }
+
+
+def progress_of(
+    segments: Sequence[NewSegment], results: Sequence[Mapping[str, Any]], epoch: int
+) -> pa.RecordBatch:
+    """Return the rows of ``progress`` of an increment: one for each partition.
+
+    What a segment could have had before the next one begins is read, whether or not compaction has
+    left it, so that its part of the log is done.
+
+    Args:
+        segments: of the increment.
+        results: the row of progress of each, as its task says.
+        epoch: number of the increment.
+    """
+    rows: dict[LakePlace, dict[str, Any]] = {}
+    for item, result in zip(segments, results, strict=True):
+        unit = item.unit
+        start: dict[str, Any] = {"leader_epoch": item.epoch, "lost": 0}
+        row = rows.setdefault((unit.topic, unit.partition), start | dict.fromkeys(_COUNTS, 0))
+        reached = (item.next_offset, result["next_offset"], unit.start_offset, 0)
+        known = result["leader_epoch"]
+        rows[unit.topic, unit.partition] = {
+            **result,
+            **{name: row[name] + result[name] for name in _COUNTS},
+            "epoch": epoch,
+            "leader_epoch": row["leader_epoch"] if known == NONE else known,
+            "lost": row["lost"] + item.lost,
+            "size": unit.start + item.size,
+            "next_offset": max(offset for offset in reached if offset is not None),
+        }
+    return pa.RecordBatch.from_pylist(list(rows.values()), PROGRESS_SCHEMA)
 
 
 def by_place(logs: Iterable[TopicLog]) -> dict[LakePlace, TopicLog]:
@@ -277,20 +287,22 @@ class _News:
                 continue
             size = (item.size if stop is None else stop) - start
             first = self.begin if self.begin and (item.base_offset or 0) < self.begin else None
-            made.append(
-                NewSegment(
-                    address(item.path), *self._names, self.generation, start, stop, first, size,
-                    following,
-                )
+            topic, partition = self._place
+            unit = LakeUnit(
+                path=address(item.path), topic=topic, partition=partition,
+                topic_id=self.log.topic_id, generation=self.generation, start=start, end=stop,
+                start_offset=first,
             )  # fmt: skip
+            epoch = NONE if self._state is None else self._state.leader_epoch
+            made.append(NewSegment(unit, size, following, epoch))
         if made:
             self._look_for_losses(items[0], made[-1].next_offset)
         lost = sum((loss.offsets and loss.offsets.size) or 0 for loss in self.losses)
         return made[:-1] + [replace(item, lost=lost) for item in made[-1:]]
 
     @property
-    def _names(self) -> tuple[str, str | None, int]:
-        return self.log.topic or "", self.log.topic_id, self.log.partition or 0
+    def _place(self) -> LakePlace:
+        return self.log.topic or "", self.log.partition or 0
 
     def _look_for_losses(self, first: SegmentFile, end: int | None) -> None:
         low = first.base_offset or 0
@@ -304,8 +316,7 @@ class _News:
                 self._loses(str(item), item.lost)
 
     def _loses(self, text: str, offsets: OffsetRange | None = None) -> None:
-        topic, _, partition = self._names
-        self.losses.append(LakeLoss(topic, partition, text, offsets))
+        self.losses.append(LakeLoss(*self._place, text, offsets))
 
     def _start(self, item: SegmentFile) -> int:
         """Return the byte offset at which what is new begins, as far as that is sure."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -19,6 +19,8 @@ if not os.path.isfile(__file__):  # in a zip or a wheel: before what imports nat
         " makes one"
     )
 
+from kafkaspec.lake.options import LakeOptions
+from kafkaspec.lake.results import LakeIncrement, LakeReport
 from kafkaspec.options import checked
 from kafkaspec.output.metrics import write_metrics as write_file
 from kafkaspec.spark.failing import DataLossError, MissingDataError, NotThereError
@@ -35,6 +37,8 @@ __all__ = [
     "NotThereError",
     "OptionError",
     "lag",
+    "lake",
+    "lake_batches",
     "latest",
     "metrics",
     "observe",
@@ -263,3 +267,61 @@ def lag(progress: StreamingQueryProgress) -> dict[str, int]:
     from kafkaspec.spark.streamed_counts import lag_of
 
     return lag_of(progress)
+
+
+@checked
+def lake(
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    output: str,
+    *,
+    on_increment: Callable[[LakeIncrement], None] | None = None,
+    tasks: int | None = None,
+    **options: Unpack[LakeOptions],
+) -> LakeReport:
+    """Add what is new in logs to the tables of a lake, until nothing is new.
+
+    Args:
+        spark: a session whose workers see the same files, and can write to the lake.
+        paths: partition directories, log directories, globs, URLs, or remote storage.
+        output: directory or URL of the lake, which is made if it is not there.
+        on_increment: called after each commit.
+        tasks: number of tasks of an increment; by their bytes if None, at most three a slot.
+        options: see ``kafkaspec.lake.options.LakeOptions``.
+
+    Raises:
+        LakeLossError: something is lost, or a log is not the one that was read; what was committed
+            before stays.
+        LakeConflictError: another run commits to the same lake.
+        KafkaSpecError: ``unreadable``.
+        OptionError: a topic is not there.
+    """
+    from kafkaspec.spark.jobs.lake import fill
+
+    return fill(spark, paths, output, options, on_increment=on_increment, tasks=tasks)
+
+
+@checked
+def lake_batches(
+    paths: str | Sequence[str],
+    output: str,
+    *,
+    on_increment: Callable[[LakeIncrement], None] | None = None,
+    tasks: int | None = None,
+    **options: Unpack[LakeOptions],
+) -> Callable[[DataFrame, int], None]:
+    """Return the function for ``foreachBatch`` of a stream that feeds a lake.
+
+    A micro-batch says up to which offsets the next increment goes; the increment reads the segments
+    itself. One that Spark repeats after a failure finds nothing new, and commits nothing.
+
+    Args:
+        paths: what the stream reads.
+        output: directory or URL of the lake.
+        on_increment: called after each commit.
+        tasks: see ``lake``.
+        options: see ``kafkaspec.lake.options.LakeOptions``.
+    """
+    from kafkaspec.spark.jobs.lake import fill_batches
+
+    return fill_batches(paths, output, options, on_increment=on_increment, tasks=tasks)

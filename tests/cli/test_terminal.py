@@ -226,7 +226,9 @@ RUNS: dict[str, Commands] = {
                     ["redact", "--match", f"key={NAME}(", "-o", "out"]),
     "partitions": _each(["partitions"], ["partitions", "--topic", NAME]),
     "spec": _each(["spec", NAME], ["spec", "diff", NAME]),
-    "spark": _each(["spark", NAME], ["spark", "verify", "--conf", NAME]),
+    "spark": _each(["spark", NAME], ["spark", "verify", "--conf", NAME],
+                   ["spark", "lake", "-o", "out", "--topic", NAME],
+                   ["spark", "lake", "-o", "out", "--catalog", NAME]),
 }  # fmt: skip
 _HAS_NO_JSON = {
     "assemble",

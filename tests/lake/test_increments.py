@@ -36,13 +36,13 @@ def plan(
 
 
 def names(found: Increment) -> list[str]:
-    return [Path(item.path).name for item in found.segments]
+    return [Path(item.unit.path).name for item in found.segments]
 
 
 def records(found: Increment) -> list[int]:
     """The offsets in what is planned, by the library's reader."""
     read: list[int] = []
-    for item in found.segments:
+    for item in (new.unit for new in found.segments):
         with ks.Segment(item.path) as segment:
             for batch in segment.batches(item.start):
                 if item.end is None or batch.position < item.end:
@@ -53,13 +53,14 @@ def records(found: Increment) -> list[int]:
 
 def after(found: Increment, before: LakeState | None = None) -> LakeState:
     """The state that the last segment of a plan leaves, by the library's reader."""
-    item = found.segments[-1]
+    new = found.segments[-1]
+    item = new.unit
     with ks.Segment(item.path) as segment:
         batches = [b for b in segment.batches() if item.end is None or b.end <= item.end]
         size = segment.size if item.end is None else item.end
-    assert item.next_offset is not None
+    assert new.next_offset is not None
     return LakeState(
-        item.generation, item.next_offset, batches[-1].partition_leader_epoch, item.topic_id,
+        item.generation, new.next_offset, batches[-1].partition_leader_epoch, item.topic_id,
         Path(item.path).name, size,
     )  # fmt: skip
 
@@ -107,7 +108,7 @@ def test_an_increment_is_bounded(tmp_path: Path) -> None:
     seen: list[tuple[int, str]] = []
     left: list[int] = []
     while (found := plan(tmp_path, states, most=1)).segments:
-        (item,) = found.segments
+        (item,) = (new.unit for new in found.segments)
         seen.append((item.partition, Path(item.path).name))
         left.append(found.left)
         states["orders", item.partition] = after(found)
@@ -123,14 +124,14 @@ def test_an_active_segment_on_request_up_to_its_last_sound_batch(tmp_path: Path)
         file.write(logs.batch(90, 10)[:-5])
     found = plan(tmp_path, active=True)
     assert records(found) == list(range(90))
-    assert found.segments[-1].end == whole
+    assert found.segments[-1].unit.end == whole
     states = {PLACE: after(found)}
     assert plan(tmp_path, states, active=True).segments == ()
     with path.open("r+b") as file:
         file.seek(whole)
         file.write(logs.batch(90, 10))
     more = plan(tmp_path, states, active=True)
-    assert [(item.start, item.start_offset) for item in more.segments] == [(whole, 90)]
+    assert [(item.unit.start, item.unit.start_offset) for item in more.segments] == [(whole, 90)]
     assert records(more) == list(range(90, 100))
     write(orders, 100, (100, 110, 1))  # it is closed now
     (item,) = plan(tmp_path, {PLACE: after(more)}).segments or (None,)
@@ -161,8 +162,8 @@ def test_golden_logs_are_planned_whole(release: str) -> None:
             wanted |= {str(path) for path in files[:-1]}
             if active:
                 wanted |= {str(path) for path in files[-1:] if path.stat().st_size}
-        assert {item.path for item in found.segments} == wanted
-        assert all(item.start == 0 for item in found.segments)
+        assert {item.unit.path for item in found.segments} == wanted
+        assert all(item.unit.start == 0 for item in found.segments)
 
 
 LOST: dict[str, tuple[list[tuple[int, int]], str, int, list[int]]] = {
@@ -187,7 +188,7 @@ def test_lost_offsets_end_the_job_or_are_counted(case: str, tmp_path: Path) -> N
     assert caught.value.reason == "changed"
     found = plan(tmp_path, {PLACE: state}, on_loss="continue")
     assert records(found) == left
-    assert {item.generation for item in found.segments} == {0}  # offsets go on
+    assert {item.unit.generation for item in found.segments} == {0}  # offsets go on
     assert sum(item.lost for item in found.segments) == count
     assert [loss.offsets.size for loss in found.losses if loss.offsets] == [count]
 
@@ -229,7 +230,7 @@ def test_a_log_that_does_not_go_on(case: str, tmp_path: Path) -> None:
         plan(tmp_path, {PLACE: state})
     found = plan(tmp_path, {PLACE: state}, on_loss="continue")
     assert records(found) == left
-    assert {item.generation for item in found.segments} == {1}
+    assert {item.unit.generation for item in found.segments} == {1}
     again = plan(tmp_path, {PLACE: after(found)})
     assert again.segments == ()
 
@@ -248,7 +249,7 @@ def test_a_topic_that_was_created_again(tmp_path: Path) -> None:
         plan(tmp_path, states)
     found = plan(tmp_path, states, on_loss="continue")
     assert records(found) == list(range(90))
-    assert {(item.generation, item.topic_id) for item in found.segments} == {(1, new)}
+    assert {(item.unit.generation, item.unit.topic_id) for item in found.segments} == {(1, new)}
 
 
 def test_segments_that_were_compacted_since(tmp_path: Path) -> None:

@@ -30,12 +30,12 @@ OTHER_TYPE = {
     "--format: sql": "a result is a table, and can be a file of one",
     "--key: redact": "it changes all records that are named, so it takes several",
     "--output: spark compaction, spark stats": "Spark writes to its own file systems, by URL",
-    "--output: spark export, spark messages, spark verify": "the same",
+    "--output: spark export, spark lake, spark messages, spark verify": "the same",
     "--output: assemble, dump, sql": "it writes a file, not a directory",
     "--output: export": "it writes a file, or a directory with --split-by",
     "--state: verify": "the file of its state, where groups takes states of groups",
-    "--to: spark export": "any format that the session of Spark has",
-    "--topic: spark export": "it writes each topic to its own folder, so it takes several",
+    "--to: export": "the formats of files; Spark has those of its session, a lake two",
+    "--topic: spark export, spark lake": "each topic has its own folder or table: several",
 }
 """Commands whose option has another type than in most others, and why."""
 
@@ -68,7 +68,10 @@ OTHER_WORDS = {
     "--profile: doctor, index, retention": "what follows the rules of the version",
     "--schemas: spark export": "it looks beside PATH by default",
     "--state: verify": "what it remembers, where groups takes states of groups",
-    "--to: spark export": "the formats of the command",
+    "--to: spark export, spark lake": "the formats of the command",
+    "--topic: spark lake": "several topics, each in its own table",
+    "--output: spark lake": "a lake that grows, not something new",
+    "--evolve, --key-format, --schemas, --value: spark lake": "of typed tables, beside raw ones",
     "--topic: schemas": "the default is _schemas",
 }
 """Commands whose help adds something to that of most others, and what; the meaning is one."""

@@ -20,6 +20,7 @@ _SUMMARIES = {
     "export": "Write records to Parquet by topic and day, and back.",
     "messages": "Write records and states of Kafka's own topics as tables.",
     "compaction": "Clean logs as brokers do, byte for byte.",
+    "lake": "Add segments to tables of Delta or Iceberg, each record once.",
 }
 
 _EPILOG = """\b

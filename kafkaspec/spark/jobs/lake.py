@@ -1,0 +1,320 @@
+"""Segments to the tables of a lake, each increment in one commit of each table.
+
+Tasks read segments and write Parquet files; the driver, without Spark, says what is new, and
+commits. See ``kafkaspec.lake`` for what the tables have.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from kafkaspec.errors import KafkaSpecError, unreadable
+from kafkaspec.jobs import cores
+from kafkaspec.lake.base import Lake
+from kafkaspec.lake.epochs import EPOCHS, commit, finish, pending, write_manifest
+from kafkaspec.lake.iceberg import CATALOG
+from kafkaspec.lake.increments import (
+    Increment,
+    LakePlace,
+    LakeState,
+    plan_increment,
+    progress_of,
+    states_of,
+)
+from kafkaspec.lake.manifest import Manifest, Mark
+from kafkaspec.lake.options import LakeFormat, LakeOptions
+from kafkaspec.lake.parquet import LakeWriter
+from kafkaspec.lake.results import LakeIncrement, LakeLoss, LakeReport, LakeStatus
+from kafkaspec.lake.schema import FOLDERS, PROGRESS, PROGRESS_SCHEMA, SCHEMAS, TYPED
+from kafkaspec.lake.store import Store
+from kafkaspec.lake.tables import open_lake
+from kafkaspec.lake.typed_rows import Plans, plans_of
+from kafkaspec.lake.units import LakeSettings, LakeUnit, UnitResult, write_units
+from kafkaspec.log.listed import TopicLog
+from kafkaspec.options import not_there
+from kafkaspec.policy import OnLoss
+from kafkaspec.shown import some_of, without_credentials
+from kafkaspec.spark.jobs.units import ROUNDS, computed, dealt, slots_of
+from kafkaspec.spark.parsing import OptionError, size
+from kafkaspec.spark.paths import check_place, find_logs, plain
+from kafkaspec.values.reading.request import is_internal
+
+__all__ = ["LakeAsked", "LakeJob", "fill", "fill_batches"]
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_HAND_BYTES: Final = 16 << 20
+"""Least bytes of a task, as long as there are enough: each task writes its own files."""
+CORE_SECONDS: Final = 5.6
+"""Seconds of one core for a GiB of segments, as measured: to read it, and to write Parquet."""
+_COUNTED: Final = ("rows", "batches", "dead", "lost")
+
+
+@dataclass(frozen=True, slots=True)
+class LakeAsked:
+    """The options of a lake, with their defaults; see ``LakeOptions``."""
+
+    to: LakeFormat | None = None
+    catalog: Mapping[str, str] | None = None
+    topics: Sequence[str] | str | None = None
+    value: str | None = None
+    key: str | None = None
+    schemas: str | None = None
+    evolve: Literal["latest"] | int = "latest"
+    exact: bool = False
+    max_segments: int | None = None
+    file_size: int | str = "512m"
+    active: bool = False
+    on_loss: OnLoss = "stop"
+
+    def __post_init__(self) -> None:
+        """Check what the types do not say.
+
+        Raises:
+            OptionError: an option has another value.
+        """
+        if self.max_segments is not None and self.max_segments < 1:
+            raise OptionError(f"max_segments is 1 or more, not {self.max_segments}")
+        _ = self.file_bytes
+
+    @property
+    def file_bytes(self) -> int:
+        """``file_size`` in bytes."""
+        return size("file_size", str(self.file_size))
+
+
+@dataclass(frozen=True)
+class LakeSource:
+    """The logs of a lake, listed each time.
+
+    Attributes:
+        paths: what is read.
+        topics: names; None for all.
+    """
+
+    paths: tuple[str, ...]
+    topics: frozenset[str] | None = None
+
+    def logs(self) -> list[TopicLog]:
+        """Return the logs that are there now, from their first segments.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: there is nothing under a path.
+            OptionError: a topic is not there.
+        """
+        found = find_logs(self.paths, log_start=False)
+        if not any(log.segments for log in found):
+            places = without_credentials(", ".join(self.paths))
+            raise unreadable(places, "there is no segment here")
+        if self.topics is None:
+            return found
+        there = {log.topic for log in found if log.topic is not None}
+        for topic in sorted(self.topics - there):
+            raise OptionError(not_there("topic", topic, there))
+        return [log for log in found if log.topic in self.topics]
+
+
+def state_of(lake: Lake, mark: Mark | None) -> dict[LakePlace, LakeState]:
+    """Return what a lake has of each partition after an increment."""
+    if mark is None:
+        return {}
+    names = [name for name in PROGRESS_SCHEMA.names if name not in ("batches", "rows", "dead")]
+    # Another run may have committed since; then the commit of this one is refused.
+    return states_of(lake.table(PROGRESS).scan(names, [("epoch", "<=", mark.epoch)]))
+
+
+def fill(
+    spark: SparkSession,
+    paths: str | Sequence[str],
+    output: str,
+    options: LakeOptions,
+    *,
+    on_increment: Callable[[LakeIncrement], None] | None = None,
+    tasks: int | None = None,
+) -> LakeReport:
+    """See ``kafkaspec.spark.lake``."""
+    job = LakeJob(paths, output, options, create=True)
+    made: list[LakeIncrement] = []
+    losses: list[LakeLoss] = []
+    finished = job.finish()
+    while True:
+        began = time.monotonic()
+        mark, increment = job.plan()
+        losses += increment.losses
+        if not increment.segments:
+            return LakeReport(
+                tuple(made), tuple(losses), finished, increment.active, dict(job.untyped)
+            )
+        found = job.run(spark, mark, increment, tasks)
+        made.append(replace(found, seconds=time.monotonic() - began))
+        if on_increment is not None:
+            on_increment(made[-1])
+
+
+def fill_batches(
+    paths: str | Sequence[str],
+    output: str,
+    options: LakeOptions,
+    *,
+    on_increment: Callable[[LakeIncrement], None] | None = None,
+    tasks: int | None = None,
+) -> Callable[[DataFrame, int], None]:
+    """See ``kafkaspec.spark.lake_batches``."""
+    LakeJob(paths, output, options, create=True)  # refuses what is wrong before the stream starts
+
+    def add(rows: DataFrame, _: int) -> None:
+        job = LakeJob(paths, output, options, create=True)
+        job.finish()
+        ends = rows.groupBy("topic", "partition").agg({"offset": "max"}).collect()
+        until = {(row[0], row[1]): row[2] + 1 for row in ends}
+        began = time.monotonic()
+        mark, increment = job.plan(until)
+        if increment.segments:
+            found = job.run(rows.sparkSession, mark, increment, tasks)
+            if on_increment is not None:
+                on_increment(replace(found, seconds=time.monotonic() - began))
+
+    return add
+
+
+class LakeJob:
+    """Plans, writes and commits increments of a lake.
+
+    Attributes:
+        lake: the tables.
+        untyped: topics that got no typed table though it was asked for, and why.
+    """
+
+    def __init__(
+        self,
+        paths: str | Sequence[str],
+        output: str,
+        options: LakeOptions,
+        *,
+        create: bool = False,
+    ) -> None:
+        """Open a lake and check the options.
+
+        Args:
+            paths: what is read; none to look at the lake alone.
+            output: the lake.
+            options: as ``LakeOptions`` has them.
+            create: whether the lake may be new.
+        """
+        asked = self._asked = LakeAsked(**options)
+        given = (paths,) if isinstance(paths, str) else tuple(paths)
+        check_place(output, given)
+        topics = (asked.topics,) if isinstance(asked.topics, str) else asked.topics
+        self._source = LakeSource(given, None if topics is None else frozenset(topics))
+        if create:
+            _refuse_other_files(Store(plain(output)))
+        self.lake = open_lake(plain(output), asked.to, catalog=asked.catalog, create=create)
+        self.untyped: dict[str, str] = {}
+        self.settings = LakeSettings(
+            place=self.lake.place, exact=asked.exact, file_size=asked.file_bytes
+        )
+
+    def finish(self) -> int | None:
+        """Finish the increment that an earlier run left, and return its number; None for none."""
+        left = pending(self.lake)
+        finish(self.lake)
+        return None if left is None else left.mark.epoch
+
+    def status(self) -> LakeStatus:
+        """Return what the lake has and, if there are paths, what is new."""
+        mark = self.lake.table(PROGRESS).mark()
+        names = ["topic", "partition", *_COUNTED]
+        rows = self.lake.table(PROGRESS).scan(names).read_all()
+        counts = (sum(rows.column(name).to_pylist()) for name in _COUNTED)
+        places = set(zip(*(rows.column(name).to_pylist() for name in names[:2]), strict=True))
+        status = LakeStatus(
+            self.lake.to, 0 if mark is None else mark.epoch, pending(self.lake) is not None,
+            len(places), *counts,
+        )  # fmt: skip
+        if not self._source.paths:
+            return status
+        new = plan_increment(
+            self._source.logs(), state_of(self.lake, mark), on_loss="continue",
+            active=self._asked.active,
+        )  # fmt: skip
+        seconds = CORE_SECONDS * new.size / (1 << 30) / cores()
+        return replace(
+            status, new_segments=len(new.segments), new_bytes=new.size, active_bytes=new.active,
+            seconds=seconds,
+        )  # fmt: skip
+
+    def plan(self, until: Mapping[LakePlace, int] | None = None) -> tuple[Mark | None, Increment]:
+        """Return the increment that the lake has, and the next one."""
+        mark = self.lake.table(PROGRESS).mark()
+        asked = self._asked
+        return mark, plan_increment(
+            self._source.logs(), state_of(self.lake, mark), on_loss=asked.on_loss,
+            active=asked.active, most=asked.max_segments, until=until,
+        )  # fmt: skip
+
+    def _plans(self, topics: Collection[str]) -> dict[str, Plans]:
+        """Return how keys and values of topics are read; note in ``untyped`` which cannot be."""
+        asked = self._asked
+        given: Any = {"key": asked.key, "value": asked.value, "schemas": asked.schemas}
+        given = {name: value for name, value in given.items() if value is not None}
+        if not given.keys() & {"key", "value"}:
+            return {}
+        found: dict[str, Plans] = {}
+        for log in self._source.logs():
+            topic = log.topic or ""
+            if topic not in topics or topic in found or is_internal(topic) or not log.segments:
+                continue
+            try:
+                found[topic], _ = plans_of(log.opened, evolve=asked.evolve, **given)
+            except ValueError as error:
+                if isinstance(error, KafkaSpecError):
+                    raise
+                found[topic] = {}
+                self.untyped[topic] = str(error)
+        return {topic: plans for topic, plans in found.items() if plans}
+
+    def run(
+        self, spark: SparkSession, before: Mark | None, increment: Increment, tasks: int | None
+    ) -> LakeIncrement:
+        """Write and commit an increment."""
+        mark = Mark.new(1 if before is None else before.epoch + 1)
+        items = increment.segments
+        typed = self._plans({item.unit.topic for item in items})
+        settings = replace(self.settings, typed=typed)
+        sizes = [item.size for item in items]
+        most = tasks or max(1, min(ROUNDS * slots_of(spark), -(-sum(sizes) // _HAND_BYTES)))
+        hands = [sorted(hand) for hand in dealt(sizes, most)]
+        work = [[items[number].unit for number in hand] for hand in hands]
+        weights = [sum(sizes[number] for number in hand) for hand in hands]
+        written = partial(_written, settings=settings, mark=mark)
+        results: dict[int, UnitResult] = {}
+        for number, found in computed(spark, work, weights, written, len(work)):
+            results |= dict(zip(hands[number], found, strict=True))
+        rows = [results[number].progress for number in range(len(items))]
+        progress = progress_of(items, rows, mark.epoch)
+        writer = LakeWriter(self.lake.place, mark, settings.file_size)
+        writer.write(PROGRESS, FOLDERS[PROGRESS], progress)
+        files = [file for number in sorted(results) for file in results[number].files]
+        manifest = Manifest(mark, (*files, *writer.finish()))
+        write_manifest(self.lake, manifest)
+        commit(self.lake, manifest)
+        counts = (sum(progress.column(name).to_pylist()) for name in _COUNTED)
+        return LakeIncrement(mark.epoch, len(items), increment.size, *counts)
+
+
+def _refuse_other_files(store: Store) -> None:
+    """Refuse a directory with what is not of a lake, or of one that was begun."""
+    ours = {*SCHEMAS, EPOCHS, CATALOG}
+    others = [n for n in store.names() if n not in ours and not n.startswith((TYPED, *"._"))]
+    if others:
+        detail = f"it is not a lake, and has other files: {some_of(others)}; name a new directory"
+        raise unreadable(store.place, detail)
+
+
+def _written(units: Sequence[LakeUnit], settings: LakeSettings, mark: Mark) -> list[UnitResult]:
+    return write_units(units, settings, mark)

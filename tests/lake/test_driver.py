@@ -1,0 +1,242 @@
+"""Lakes that are filled: every record once, whatever ends a driver, and however many there are."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import kafkaspec as ks
+from kafkaspec.errors import KafkaSpecError
+from kafkaspec.lake.base import LakeConflictError
+from kafkaspec.lake.epochs import write_manifest
+from kafkaspec.lake.increments import LakeLossError
+from kafkaspec.lake.schema import BATCHES, DEAD, PROGRESS, RAW
+from kafkaspec.lake.tables import open_lake
+from kafkaspec.spark.jobs import lake as job
+from tests.goldens import GOLDEN
+from tests.lake.driver import filled
+from tests.spark import logs
+
+ROOT = Path(__file__).parents[2]
+GOLDENS = ("0.8.2.2", "0.10.2.2", "4.3.1")
+"""Releases whose brokers wrote magic 0, 1 and 2."""
+
+
+def wanted(place: Path) -> Counter[tuple[Any, ...]]:
+    """The records of a log directory, control records aside, by the library."""
+    with ks.LogDirectory(place) as log:
+        return Counter(
+            (directory.topic, directory.partition, r.offset, r.key, r.value)
+            for directory in log.partitions
+            for r in directory.records(log_start="ignore")
+        )
+
+
+def rows(place: Path, *columns: str, table: str = RAW) -> list[tuple[Any, ...]]:
+    found = open_lake(str(place)).table(table).scan(list(columns)).read_all()
+    return list(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
+
+
+def records(place: Path) -> Counter[tuple[Any, ...]]:
+    return Counter(rows(place, "topic", "partition", "offset", "key", "value"))
+
+
+def files(place: Path) -> set[str]:
+    return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+
+
+def marks(place: Path) -> dict[str, Any]:
+    lake = open_lake(str(place))
+    return {name: lake.table(name).mark() for name in lake.tables()}
+
+
+def small(tmp_path: Path) -> Path:
+    """Partitions with three segments, one of them with a control batch."""
+    place = tmp_path / "logs"
+    place.mkdir()
+    for number in range(2):
+        logs.make(place / f"orders-{number}", 9, segment_bytes=600)
+    shutil.copytree(GOLDEN / "4.3.1" / "logs" / "transactions-0", place / "transactions-0")
+    return place
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", GOLDENS)
+def test_golden_logs_in_increments(to: str, release: str, tmp_path: Path) -> None:
+    """Each record once, in any number of increments, and nothing more from a run without news."""
+    logs_, place = GOLDEN / release / "logs", tmp_path / "lake"
+    first = filled(str(logs_), place, to=to, max_segments=40)
+    assert all(item.segments <= 40 for item in first.increments)
+    assert first.active > 0
+    report = filled(str(logs_), place, active=True)
+    assert report.active == 0
+    assert records(place) == wanted(logs_)
+    # Invariant 1 of the lake: rows, batches that are not control batches, and progress.
+    counts = rows(place, "records", "control_type", table=BATCHES)
+    total = sum(count for count, control in counts if control is None)
+    said = sum(count for (count,) in rows(place, "rows", table=PROGRESS))
+    assert total == said == sum(records(place).values())
+    before = files(place), marks(place)
+    assert filled(str(logs_), place, active=True).increments == ()
+    assert (files(place), marks(place)) == before
+
+
+def test_segments_that_come_between_runs(to: str, tmp_path: Path) -> None:
+    source = small(tmp_path)
+    place, grows = tmp_path / "lake", tmp_path / "grows" / "orders-0"
+    grows.mkdir(parents=True)
+    first, *others = sorted((source / "orders-0").glob("*.log"))
+    shutil.copy(first, grows)
+    assert filled(str(grows.parent), place, to=to).increments == ()
+    assert not place.exists() or not files(place) - {"catalog.db"}
+    for path in others:
+        shutil.copy(path, grows)
+        (made,) = filled(str(grows.parent), place, to=to).increments
+        assert made.rows == len(rows(place, "epoch")) - sum(
+            epoch < made.epoch for (epoch,) in rows(place, "epoch")
+        )
+    filled(str(grows.parent), place, active=True)
+    assert records(place) == wanted(grows.parent)
+    assert len({epoch for (epoch,) in rows(place, "epoch")}) > 2
+
+
+def killed(source: Path, place: Path, to: str, moment: int) -> int:
+    arguments = [str(source), str(place), to, str(moment)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.lake.driver", *arguments],
+        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode
+
+
+@pytest.mark.slow
+def test_drivers_that_are_killed_at_each_step(to: str, tmp_path: Path) -> None:
+    """Ten kills in a row, then a whole run, from each moment of the steps on."""
+    source = small(tmp_path)
+    expected = wanted(source)
+    moment = 0
+    while True:
+        place = tmp_path / f"lake {moment}"
+        if not killed(source, place, to, moment):
+            break
+        filled(str(source), place, to=to, active=True, exact=True)
+        assert records(place) == expected
+        assert (
+            max(Counter(rows(place, "topic", "partition", "base_offset", table=BATCHES)).values())
+            == 1
+        )
+        shutil.rmtree(place)
+        moment += 1
+    assert moment > 15
+    for step in range(moment):  # the same lake, killed again and again, at a later moment each time
+        killed(source, tmp_path / "lake", to, step)
+    filled(str(source), tmp_path / "lake", to=to, active=True, exact=True)
+    assert records(tmp_path / "lake") == expected
+
+
+def test_two_drivers_at_once(to: str, tmp_path: Path) -> None:
+    """The one that commits first owns the increment; the other stops, and its files are orphans."""
+    source, place = small(tmp_path), tmp_path / "lake"
+    filled(str(source), place, to=to, max_segments=1, topics=["transactions"], active=True)
+    real = write_manifest
+    other: list[Any] = []
+
+    def meanwhile(*args: Any) -> Any:
+        if not other:
+            other.append(None)
+            other[0] = filled(str(source), place, active=True)
+        return real(*args)
+
+    with patch.object(job, "write_manifest", meanwhile), pytest.raises(LakeConflictError):
+        filled(str(source), place, active=True, max_segments=1)
+    assert other[0].increments
+    assert records(place) == wanted(source)
+    assert filled(str(source), place, active=True).increments == ()
+
+
+def test_a_driver_that_others_have_passed(to: str, tmp_path: Path) -> None:
+    """Its increment is older than what the lake has by now."""
+    source, place = small(tmp_path), tmp_path / "lake"
+    real = write_manifest
+    done: list[Any] = []
+
+    def meanwhile(*args: Any) -> Any:
+        if not done:
+            done.append(None)
+            done[0] = filled(str(source), place, to=to, active=True, max_segments=1)
+        return real(*args)
+
+    with patch.object(job, "write_manifest", meanwhile), pytest.raises(LakeConflictError):
+        filled(str(source), place, to=to, active=True, max_segments=2)
+    assert len(done[0].increments) > 2
+    assert records(place) == wanted(source)
+
+
+def test_damage_is_in_dead_and_the_rest_in_raw(to: str, tmp_path: Path) -> None:
+    source, place = small(tmp_path), tmp_path / "lake"
+    whole = wanted(source)
+    path = sorted((source / "orders-0").glob("*.log"))[0]
+    with ks.Segment(path) as segment:
+        batch = list(segment.batches())[1]
+        hidden = {("orders", 0, r.offset, r.key, r.value) for r in batch.records()}
+    logs.overwrite(path, batch.end - 1, b"\xff")
+    report = filled(str(source), place, to=to, active=True)
+    assert sum(item.dead for item in report.increments) == 1
+    assert records(place) == Counter({k: n for k, n in whole.items() if k not in hidden})
+    ((position, payload, reason),) = rows(place, "position", "payload", "reason", table=DEAD)
+    assert (position, reason) == (batch.position, "checksum_mismatch")
+    assert payload == path.read_bytes()[batch.position : batch.end]
+
+
+def test_what_is_lost_is_counted_in_progress(to: str, tmp_path: Path) -> None:
+    source, place = small(tmp_path), tmp_path / "lake"
+    filled(str(source), place, to=to, topics="transactions", active=True)
+    gone = sorted((source / "orders-1").glob("*.log"))[1]
+    with ks.Segment(gone) as segment:
+        count = len(list(segment.records()))
+    for path in gone.parent.glob(f"{gone.stem}.*"):
+        path.unlink()
+    before = records(place)
+    with pytest.raises(LakeLossError, match="orders-1"):
+        filled(str(source), place, topics=["orders"], active=True)
+    report = filled(str(source), place, active=True, on_loss="continue")
+    assert sum(item.lost for item in report.increments) == count
+    assert sum(lost for (lost,) in rows(place, "lost", table=PROGRESS)) == count
+    assert before - records(place) == Counter()
+    assert records(place) == wanted(source)
+
+
+def test_wrong_places_and_words(to: str, tmp_path: Path) -> None:
+    source = small(tmp_path)
+    place = tmp_path / "lake"
+    other = {"delta": "iceberg", "iceberg": "delta"}[to]
+    filled(str(source), place, to=to, topics="transactions", active=True)
+    with pytest.raises(KafkaSpecError, match=f"tables are {to}, not {other}"):
+        filled(str(source), place, to=other)
+    with pytest.raises(ValueError, match="there is no topic 'order'; did you mean 'orders'"):
+        filled(str(source), place, topics=["order"])
+    with pytest.raises(KafkaSpecError, match="must not change"):
+        filled(str(source), source / "lake", to=to)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(KafkaSpecError, match="there is no segment here"):
+        filled(str(empty), tmp_path / "new", to=to)
+    used = tmp_path / "used"
+    used.mkdir()
+    (used / "letters.txt").write_text("mine")
+    with pytest.raises(KafkaSpecError, match=r"is not a lake, and has other files: letters\.txt"):
+        filled(str(source), used, to=to)
+    assert files(used) == {"letters.txt"}
+    with pytest.raises(ValueError, match="file_size is a size such as 128m"):
+        filled(str(source), place, file_size="big")
