@@ -45,7 +45,7 @@ _ORDER: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Maintained:
-    """What was done to a table.
+    """Says what maintenance did to a table.
 
     Attributes:
         table: its name.
