@@ -35,7 +35,7 @@ def lake(opening: Opening) -> Lake:
 
 
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def bucket(to: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """An object store on the loopback, known by the environment."""
     pytest.importorskip("moto")
     import s3fs
@@ -53,6 +53,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
         s3fs.S3FileSystem.clear_instance_cache()
-        s3fs.S3FileSystem(skip_instance_cache=True).mkdir("lakes")
-        yield "s3://lakes"
+        name = f"lakes-{port}-{to}"  # moto keeps buckets in the process
+        s3fs.S3FileSystem(skip_instance_cache=True).mkdir(name)
+        yield f"s3://{name}"
         s3fs.S3FileSystem.clear_instance_cache()

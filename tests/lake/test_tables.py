@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ from pyiceberg.catalog import load_catalog
 from sqlalchemy import URL
 
 from kafkaspec.errors import KafkaSpecError
-from kafkaspec.lake.base import Lake, LakeCondition
+from kafkaspec.lake.base import Lake, LakeCondition, LakeConflictError
 from kafkaspec.lake.epochs import commit
+from kafkaspec.lake.maintenance import maintain
 from kafkaspec.lake.manifest import Mark
 from kafkaspec.lake.schema import PROGRESS, RAW, RAW_SCHEMA, SCHEMAS, folder
 from kafkaspec.lake.store import Store
@@ -140,6 +143,7 @@ def test_a_file_that_is_gone_is_found_before_the_first_commit(lake: Lake) -> Non
 
 @pytest.mark.slow
 def test_a_lake_in_an_object_store(bucket: str, to: str, tmp_path: Path) -> None:
+    """Commits, two drivers at once, and maintenance."""
     catalog = {"uri": f"sqlite:///{tmp_path}/catalog.db", "type": "sql"}
 
     def opened() -> Lake:
@@ -147,15 +151,29 @@ def test_a_lake_in_an_object_store(bucket: str, to: str, tmp_path: Path) -> None
             f"{bucket}/a/lake", to, catalog=catalog if to == "iceberg" else None, create=True
         )
 
-    for _ in range(3):
+    for _ in range(2):
         drive(opened())
+    first, second = opened(), opened()
+    manifest, rival = write(first, Mark.new(3)), write(second, Mark.new(3))
+    commit(first, manifest)
+    with pytest.raises(LakeConflictError):
+        commit(second, rival)
     lake = opened()
     assert lake.tables() == sorted(TABLES)
     for table in TABLES:
         assert read(lake, table) == expected(table, 3)
-    assert {file.path for file in lake.table(RAW).files()} <= {
-        file.path for file in lake.store.files(RAW)
-    }
+    time.sleep(1.1)  # a store says when a file was written in whole seconds
+    done = {item.table: item for item in maintain(lake, age=timedelta(0))}
+    assert done[RAW].merged > done[RAW].made > 0
+    for table in TABLES:
+        assert read(opened(), table) == expected(table, 3)
+        named = {file.path for file in opened().table(table).files()}
+        there = {file.path for file in lake.store.files(table) if file.path.endswith(".parquet")}
+        there = {path for path in there if "/_delta_log/" not in path}
+        assert named <= there
+        assert there & {file.path for file in rival.files} == set()
+    drive(opened())
+    assert read(opened(), RAW) == expected(RAW, 4)
 
 
 def test_an_iceberg_lake_in_a_store_needs_a_catalogue() -> None:
