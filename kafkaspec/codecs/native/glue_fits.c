@@ -1,6 +1,5 @@
 /* Which byte strings of a column fit a pattern: parts in order, with any bytes between them. */
 #include "glue.h"
-#include "numbers.h"
 
 #include <string.h>
 
