@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from typing import Unpack
@@ -50,7 +51,7 @@ class LogDirectory(Log):
         self.path = as_path(path)
         self._options = options
         try:
-            found = sorted(self.path.iterdir())
+            found = sorted(self.path.iterdir(), key=attrgetter("name"))
             # No file, but perhaps a link that leads nowhere: it shows when it is opened.
             self._names = [
                 item for item in found if names.parse_partition(item.name) and not item.is_file()

@@ -81,7 +81,7 @@ class Partition(Log):
         self.files = []
         self.folders = []
         try:
-            for item in sorted(self.path.iterdir()):
+            for item in sorted(self.path.iterdir(), key=attrgetter("name")):
                 # A broken link is a file: it must show when it is opened.
                 (self.folders if is_directory(item) else self.files).append(item)
         except OSError as error:
