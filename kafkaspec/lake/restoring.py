@@ -269,7 +269,8 @@ class _LogWriter:
         low, high = headers.column("base_offset").min(), headers.column("last_offset").max()
         where = [*self._where, ("offset", ">=", int(low)), ("offset", "<=", int(high))]
         table = self._scans[RAW](_ROWS, where).read_all()
-        table = table.sort_by([("batch_base_offset", "ascending"), ("offset", "ascending")])
+        if not _in_order(table):
+            table = table.sort_by([("batch_base_offset", "ascending"), ("offset", "ascending")])
         expected = np.repeat(headers.column("base_offset"), headers.rows)
         found = np.asarray(table["batch_base_offset"])
         if len(expected) != len(found) or (expected != found).any():
@@ -411,6 +412,12 @@ class _SegmentWriter:
             raise self._log.wrong(self._file, place, what)
         self.changed += int(changed.sum())
         self.fields |= {name for name, mask in differs.items() if mask.any()}
+
+
+def _in_order(table: pa.Table) -> bool:
+    """Return whether rows are in the order of their offsets, as those of one file are."""
+    firsts, offsets = np.asarray(table["batch_base_offset"]), np.asarray(table["offset"])
+    return bool((firsts[1:] >= firsts[:-1]).all() and (offsets[1:] > offsets[:-1]).all())
 
 
 def _joined(table: pa.Table) -> pa.RecordBatch:
