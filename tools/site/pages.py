@@ -86,6 +86,7 @@ def _listed() -> Nav:
                 {"Speed: forensic commands": "benchmarks/FORENSICS.md"},
                 {"Speed: Spark": "benchmarks/SPARK.md"},
                 {"Speed: growth": "benchmarks/GROWTH.md"},
+                {"Size of a lake": "benchmarks/LAKE.md"},
             ]
         },
         {
