@@ -35,6 +35,7 @@ _NAMES = (
     "protobuf",
     "avro",
     "typed",
+    "lake",
     "json_values",
     "stats",
     "explorer",

@@ -43,7 +43,7 @@ def _records(payloads: pa.Array) -> Iterator[list[ks.Record]]:
         ]
 
 
-def _log(place: Path, payloads: pa.Array) -> Path:
+def typed_log(place: Path, payloads: pa.Array) -> Path:
     """Write a topic with frames, and the registry's topic beside it."""
     place.mkdir()
     with ks.SegmentWriter(place / "orders-0") as writer:
@@ -137,7 +137,7 @@ def run(settings: Settings) -> Outcome:
     payloads = payloads_of(count)
     place = settings.work / "typed"
     rmtree(place, ignore_errors=True)
-    log = _log(place, payloads)
+    log = typed_log(place, payloads)
     output = settings.work / "typed.parquet"
     decoder = compile_avro(definition_of(FIELDS))
     with ks.open(log) as opened:

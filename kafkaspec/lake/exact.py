@@ -42,7 +42,8 @@ def exact_entries(
     entries = encoded_entries(table, rows)
     return np.fromiter(
         (
-            entry is not None and entry == view[first:last]
+            # Two views would be compared element by element.
+            entry is not None and bytearray(entry) == view[first:last]
             for entry, (first, last) in zip(entries, bounds, strict=True)
         ),
         np.bool_,

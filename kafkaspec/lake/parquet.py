@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
+from types import MappingProxyType
 from typing import IO, Any, Final
 
 import pyarrow as pa
@@ -73,10 +74,23 @@ class LakeWriter:
         self._count = 0
         self._held = 0
 
-    def write(self, table: str, folders: Sequence[str], batch: pa.RecordBatch) -> None:
-        """Take rows of a table, which ``folders`` divide."""
+    def write(
+        self,
+        table: str,
+        folders: Sequence[str],
+        batch: pa.RecordBatch,
+        known: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Take rows of a table.
+
+        Args:
+            table: its name.
+            folders: names of the columns that divide the rows.
+            batch: the rows.
+            known: values of columns that are the same in all of them, as far as that is known.
+        """
         self._folders[table] = folders
-        for values, rows in _divided(batch, folders):
+        for values, rows in _divided(batch, folders, known):
             key = table, values
             opened = self._opened(key, batch.schema)
             opened.waiting.append(rows)
@@ -117,8 +131,14 @@ class LakeWriter:
             self._count += 1
             with ExitStack() as closing:
                 file = closing.enter_context(_created(self._place, path))
+                leaves = [leaf for item in schema for leaf in _leaves(item.name, item.type)]
                 writer = parquet.ParquetWriter(
-                    file, schema, compression="zstd", coerce_timestamps="us"
+                    file,
+                    schema,
+                    compression="zstd",
+                    coerce_timestamps="us",
+                    use_dictionary=[leaf for leaf in leaves if leaf not in _PLAIN],
+                    dictionary_pagesize_limit=_DICTIONARY_BYTES,
                 )
                 found = _Open(path, file, writer, closing.pop_all())
         self._open[key] = found  # the last one used is the last one closed
@@ -136,31 +156,45 @@ class LakeWriter:
 
 
 def _divided(
-    batch: pa.RecordBatch, folders: Sequence[str]
+    batch: pa.RecordBatch, folders: Sequence[str], known: Mapping[str, Any]
 ) -> Iterator[tuple[Values, pa.RecordBatch]]:
     """Yield the rows of each folder, in their order."""
     if not batch.num_rows:
         return
-    if not folders:
-        yield (), batch
+    unknown = next((name for name in folders if name not in known), None)
+    if unknown is None:
+        yield tuple(known[name] for name in folders), batch
         return
-    keys = pa.Table.from_batches([batch.select(folders)])
-    found = keys.group_by(list(folders), use_threads=False).aggregate([])
-    for row in found.to_pylist():
-        values = tuple(row[name] for name in folders)
-        if found.num_rows == 1:
-            yield values, batch
-            return
-        mask = pa.repeat(pa.scalar(True), batch.num_rows)
-        for name, value in zip(folders, values, strict=True):
-            column = batch.column(name)
-            same = (
-                column.is_null()
-                if value is None
-                else pc.equal(column, pa.scalar(value, column.type))
-            )
-            mask = pc.and_(mask, pc.fill_null(same, False))
-        yield values, batch.filter(mask)
+    column = batch.column(unknown)
+    found = column.unique()
+    for scalar in found:
+        rows = batch
+        if len(found) > 1:
+            same = pc.equal(column, scalar) if scalar.is_valid else column.is_null()
+            rows = batch.filter(same)
+        yield from _divided(rows, folders, {**known, unknown: scalar.as_py()})
+
+
+_DICTIONARY_BYTES: Final = 64 << 10
+"""Bytes of a dictionary after which the rest of a row group is written plain. Where values do not
+repeat, a larger one takes time and room: with the default of PyArrow, 1 MiB, columns of orders take
+1.6 times as long to write and 1.3 times as many bytes."""
+_PLAIN: Final = frozenset(("offset", "timestamp", "own_timestamp", "position", "crc", "payload"))
+"""Columns whose values do not repeat."""
+
+
+def _leaves(path: str, kind: pa.DataType) -> Iterator[str]:
+    """Yield the names in Parquet of what is in a column."""
+    if pa.types.is_struct(kind):
+        for item in kind:
+            yield from _leaves(f"{path}.{item.name}", item.type)
+    elif pa.types.is_map(kind):
+        yield from _leaves(f"{path}.key_value.key", kind.key_type)
+        yield from _leaves(f"{path}.key_value.value", kind.item_type)
+    elif pa.types.is_list(kind):
+        yield from _leaves(f"{path}.list.element", kind.value_type)
+    else:
+        yield path
 
 
 def is_date(days: int) -> bool:

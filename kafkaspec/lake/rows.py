@@ -41,17 +41,21 @@ _DAY: Final = 24 * 60 * 60 * 1000
 
 
 class Constants:
-    """The columns that are the same in all rows of a unit."""
+    """The columns that are the same in all rows of a unit.
+
+    Attributes:
+        values: their values, by name.
+    """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
+        self.values = values
         self._made: dict[str, pa.Array] = {}
 
     def column(self, field: pa.Field, rows: int) -> pa.Array:
         """Return a column of so many rows."""
         found = self._made.get(field.name)
         if found is None or len(found) < rows:
-            found = self._made[field.name] = constant(self._values[field.name], field.type, rows)
+            found = self._made[field.name] = constant(self.values[field.name], field.type, rows)
         return found.slice(0, rows)
 
     def completed(
@@ -62,7 +66,7 @@ class Constants:
             columns[field.name]
             if field.name in columns
             else self.column(field, rows)
-            if field.name in self._values
+            if field.name in self.values
             else pa.nulls(rows, field.type)
             for field in schema
         ]
@@ -105,7 +109,7 @@ def microseconds(stamps: pa.Array) -> pa.Array:
 def days(stamps: pa.Array, times: pa.Array) -> pa.Array:
     """Return the UTC days of timestamps in ms; null without one, and where no date says it."""
     present = np.asarray(times.is_valid())
-    numbers = np.asarray(stamps.fill_null(0)) // _DAY
+    numbers = np.asarray(_filled(stamps, 0)) // _DAY
     low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
     if not (is_date(low) and is_date(high)):
         present &= np.fromiter(map(is_date, numbers.tolist()), np.bool_, len(numbers))
@@ -114,10 +118,14 @@ def days(stamps: pa.Array, times: pa.Array) -> pa.Array:
     return pa.array(numbers, pa.int32(), mask=mask).view(pa.date32())
 
 
+def _filled(numbers: pa.Array, value: int) -> pa.Array:
+    return numbers.fill_null(value) if numbers.null_count else numbers
+
+
 def own_timestamps(batch: pa.RecordBatch, stamps: pa.Array, times: pa.Array) -> pa.Array:
     """Return the stored timestamps in ms of the records whose ``timestamp`` is not equal to it."""
-    own = batch.column("own_timestamp").view(pa.int64()).fill_null(NO_TIMESTAMP)
-    differs = pc.not_equal(own, stamps.fill_null(NO_TIMESTAMP))
+    own = _filled(batch.column("own_timestamp").view(pa.int64()), NO_TIMESTAMP)
+    differs = pc.not_equal(own, _filled(stamps, NO_TIMESTAMP))
     if times.null_count != stamps.null_count:
         differs = pc.or_(differs, pc.and_(times.is_null(), stamps.is_valid()))
     return pc.if_else(differs, own, pa.scalar(None, pa.int64()))
@@ -158,6 +166,7 @@ class BatchRows:
         self.sizes = table.numpy(SIZE)
         self.last_offsets = table.numpy(names.LAST_OFFSET)
         self.leader_epochs = table.numpy(names.LEADER_EPOCH)
+        self.packed = table.numpy(names.COMPRESSION) != 0
         self.control = table.numpy(names.IS_CONTROL) != 0
         self._base_offsets = table.numpy(names.BASE_OFFSET)
         horizons = table.numpy(names.HAS_DELETE_HORIZON) != 0
@@ -227,8 +236,9 @@ _NO_ROWS: Final = pa.RecordBatch.from_pylist([], RAW_SCHEMA)
 class HeldRows:
     """Rows of ``raw`` of some entries, kept to see whether they give the same bytes again."""
 
-    def __init__(self) -> None:
-        """Keep none yet."""
+    def __init__(self, *, compressed: bool) -> None:
+        """Keep none yet; ``compressed`` says whether compressed entries are written again too."""
+        self._compressed = compressed
         self._parts: list[pa.RecordBatch] = []
         self._bytes = 0
 
@@ -239,9 +249,7 @@ class HeldRows:
         if self._bytes > HELD_BYTES:
             self._parts.clear()
 
-    def exact(
-        self, headers: pa.RecordBatch, table: HeaderTable, *, compressed: bool
-    ) -> NDArray[np.bool_]:
+    def exact(self, headers: pa.RecordBatch, table: HeaderTable) -> NDArray[np.bool_]:
         """Return which entries they and their headers, rows of ``batches``, give again.
 
         None of them count that have more rows than are kept.
@@ -250,7 +258,7 @@ class HeldRows:
             return np.zeros(headers.num_rows, np.bool_)
         whole = pa.Table.from_batches(self._parts or [_NO_ROWS]).combine_chunks()
         rows = next(iter(whole.to_batches()), _NO_ROWS)
-        return exact_entries(headers, rows, table.buffer, table.start, compressed=compressed)
+        return exact_entries(headers, rows, table.buffer, table.start, compressed=self._compressed)
 
 
 def dead_rows(rows: Sequence[Mapping[str, Any]], constants: Constants) -> pa.RecordBatch:

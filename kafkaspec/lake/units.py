@@ -48,8 +48,11 @@ from kafkaspec.options import checked
 from kafkaspec.policy import RaiseOrSkip
 from kafkaspec.shown import without_credentials
 
-KAFKA_BYTES: Final = 2 << 20
-"""Bytes of a segment whose rows are made at a time, unless one batch has more."""
+RANGE_BYTES: Final = 8 << 20
+"""Bytes of a segment whose entries are looked at together, unless one has more: as many as a window
+has, since each range costs about as much as 10,000 rows."""
+KAFKA_BYTES: Final = 8 << 20
+"""Bytes of these whose rows are made at a time, decompressed."""
 DEAD_BYTES: Final = 16 << 20
 """Most bytes of a row of ``dead``: a larger range has several."""
 
@@ -233,7 +236,7 @@ class _Unit:
         low = self._unit.start_offset
         held = HeldReading(segment.name, table.buffer, table.start)
         window = Segment(held, codec=segment.codec, base_offset=segment.base_offset)
-        for start, end in divided(table, KAFKA_BYTES):
+        for start, end in divided(table, RANGE_BYTES):
             first, last = np.searchsorted(headers.positions, (start, end)).tolist()
             if low is not None:
                 first += int(np.count_nonzero(headers.last_offsets[first:last] < low))
@@ -251,7 +254,8 @@ class _Unit:
         records = np.zeros(count, np.int64)
         firsts = np.array(headers.last_offsets[first:last])
         controls: dict[int, str] = {}
-        held = HeldRows()
+        held = HeldRows(compressed=self._settings.exact)
+        holds = self._settings.exact or not headers.packed[first:last].all()
         end = int(positions[-1] + headers.sizes[last - 1])
         request = replace(self._request, start_position=int(positions[0]), end_position=end)
         for batch in record_batches(window, request):
@@ -264,7 +268,9 @@ class _Unit:
                 for row in np.flatnonzero(np.asarray(marked.is_valid())).tolist():
                     controls.setdefault(int(numbers[row]), marked[row].as_py())
                 batch = choose(batch, marked.is_null())
-            held.add(self._records(batch))
+            raw = self._records(batch)
+            if holds:
+                held.add(raw)
         broken = self._broken(window, int(positions[0]))
         for place, error in broken.items():
             number = int(np.searchsorted(positions, place))
@@ -278,7 +284,7 @@ class _Unit:
             "control_type": pa.array(kinds, pa.string()).take(pa.array(chosen)),
         }
         rows = headers.rows(chosen + first, others, self._constants)
-        exact = held.exact(rows, table, compressed=self._settings.exact)
+        exact = held.exact(rows, table) if holds else np.zeros(len(chosen), np.bool_)
         wanted = (headers.control[first:last] | (records == 0))[chosen]
         if self._settings.exact:
             wanted |= ~exact
@@ -288,26 +294,29 @@ class _Unit:
         data = payloads(table, first, last, kept).take(pa.array(chosen))
         rows = rows.set_column(rows.schema.names.index("exact"), "exact", pa.array(exact))
         rows = rows.set_column(rows.schema.names.index("payload"), "payload", data)
-        self._writer.write(BATCHES, FOLDERS[BATCHES], rows)
+        self._written(BATCHES, FOLDERS[BATCHES], rows)
         self._progress["batches"] += len(chosen)
+
+    def _written(self, table: str, folders: Sequence[str], rows: pa.RecordBatch) -> None:
+        self._writer.write(table, folders, rows, self._constants.values)
 
     def _records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Write records, and return their rows of ``raw``."""
         raw = raw_rows(batch, self._constants)
-        self._writer.write(RAW, FOLDERS[RAW], raw)
+        self._written(RAW, FOLDERS[RAW], raw)
         self._progress["rows"] += raw.num_rows
         if self._typed is None:
             return raw
         typed, kept, dead = self._typed.divided(raw)
         typed |= {name: kept.column(name) for name in ("offset", "timestamp", "day")}
         rows = self._constants.completed(typed, self._typed.schema, kept.num_rows)
-        self._writer.write(self._typed.table, TYPED_FOLDERS, rows)
+        self._written(self._typed.table, TYPED_FOLDERS, rows)
         self._dead(dead)
         return raw
 
     def _dead(self, rows: Sequence[Mapping[str, Any]]) -> None:
         if rows:
-            self._writer.write(DEAD, FOLDERS[DEAD], dead_rows(rows, self._constants))
+            self._written(DEAD, FOLDERS[DEAD], dead_rows(rows, self._constants))
             self._progress["dead"] += len(rows)
 
     def _broken(self, window: Segment, position: int) -> dict[int, KafkaSpecError]:

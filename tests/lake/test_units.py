@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from kafka.record.memory_records import MemoryRecords  # type: ignore[import-untyped]
 
 import kafkaspec as ks
+from benchmarks.data import Shape, segment_file
 from kafkaspec.lake.manifest import LakeFile, Mark
 from kafkaspec.lake.schema import SCHEMAS
 from kafkaspec.lake.units import LakeSettings, LakeUnit, UnitResult, write_units
@@ -270,3 +273,28 @@ def test_urls_in_and_out(tmp_path: Path) -> None:
     with pytest.raises(ks.KafkaSpecError):
         write_units([unit, missing], LakeSettings(place=f"{place}/failed"), MARK)
     assert not store.find(f"{place}/failed")
+
+
+MEMORY = """
+import sys
+import pyarrow as pa
+from kafkaspec.lake.manifest import Mark
+from kafkaspec.lake.units import LakeSettings, LakeUnit, write_units
+unit = LakeUnit(path=sys.argv[1], topic="orders", partition=0)
+write_units([unit], LakeSettings(place=sys.argv[2]), Mark(1, "run"))
+print(pa.default_memory_pool().max_memory())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compression", ["none", "zstd"])
+def test_memory_does_not_grow_with_the_segment(compression: str, tmp_path: Path) -> None:
+    shape = Shape(200, compression=compression)
+    found = []
+    for number, size in enumerate((64 << 20, 256 << 20)):
+        path, _ = segment_file(tmp_path, shape, size)
+        command = [sys.executable, "-c", MEMORY, str(path), str(tmp_path / str(number))]
+        found.append(int(subprocess.run(command, check=True, capture_output=True).stdout))
+        path.unlink()
+    assert found[1] < 1.25 * found[0]
+    assert found[1] < 256 << 20
