@@ -16,6 +16,8 @@ pytest.importorskip("pyspark")
 
 import kafkaspec as ks
 from kafkaspec.spark.failing import DataLossError
+from kafkaspec.spark.jobs.units import dealt
+from kafkaspec.spark.jobs.verify import units_of
 from kafkaspec.spark.pieces import TaskPiece, open_piece
 from tests.goldens import GOLDEN
 from tests.spark import logs
@@ -298,3 +300,27 @@ def test_ten_thousand_small_segments(tmp_path: Path) -> None:
     assert len(planned) <= 40
     some = table([piece.path for piece in planned[3]], ["offset"])
     assert logs.offsets(some) == [int(Path(piece.path).stem) for piece in planned[3]]
+
+
+def test_one_large_segment_beside_a_thousand_small_ones(tmp_path: Path) -> None:
+    """The largest task has no more than an eighth above what each is to have."""
+    small, size = 1000, 20_000
+    large = logs.make(tmp_path / "orders-0", 1000, count=5, size=100)
+    data = logs.batch(0, 2, size=10)
+    for number in range(1, small + 1):
+        directory = tmp_path / f"orders-{number}"
+        directory.mkdir()
+        (directory / f"{0:020}.log").write_bytes(data)
+    whole = logs.segment(large).stat().st_size
+    assert whole > 25 * size
+    planned = tasks(tmp_path, maxPartitionBytes=size)
+    weights = [sum(piece.size for piece in pieces) for pieces in planned]
+    assert sum(weights) == whole + small * len(data)
+    assert max(weights) <= size + size // 8 + len(logs.batch(0, 5, 100))
+    assert table(tmp_path, ["offset"], maxPartitionBytes=size).num_rows == 5000 + 2 * small
+    # Jobs deal parts of segments to as many tasks as there are slots for, the largest first.
+    units = units_of(tmp_path, ("native",), size)
+    sizes = [unit.size for unit in units]
+    hands = [sum(sizes[number] for number in hand) for hand in dealt(sizes, 6)]
+    assert max(hands) <= 1.05 * sum(hands) / len(hands)
+    assert len(units) > small + 20

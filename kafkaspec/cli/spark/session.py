@@ -86,7 +86,7 @@ def save(output: str | None, **frames: DataFrame) -> None:
     """Write tables as Parquet, each in a separate directory, if there is an output."""
     if output is not None:
         for name, frame in frames.items():
-            frame.write.mode("errorifexists").parquet(f"{output}/{name}")
+            frame.write.mode("error").parquet(f"{output}/{name}")
 
 
 @contextmanager

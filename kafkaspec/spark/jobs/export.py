@@ -28,6 +28,10 @@ _TIMES: Final = "spark.sql.parquet.outputTimestampType"
 """By default Spark writes INT96, which other readers take for ns: no year 9999."""
 
 
+_MODES: Final = {"errorifexists": "error"}
+"""Spark has two words for one mode, and Spark Connect knows one of them."""
+
+
 def records_by_day(
     spark: SparkSession,
     paths: str | Sequence[str],
@@ -73,7 +77,7 @@ def export(
     """
     check_place(output, paths)
     rows = records_by_day(spark, paths, batch=batch, **options)
-    rows.write.format(to).partitionBy(*_FOLDERS).mode(mode).save(output)
+    rows.write.format(to).partitionBy(*_FOLDERS).mode(_MODES.get(mode, mode)).save(output)
 
 
 def export_typed(
@@ -133,7 +137,7 @@ def export_typed(
         for topic, rows in frames.items():
             place = f"{output.rstrip('/')}/{_FOLDERS[0]}={topic}"
             rows = rows.drop(_FOLDERS[0])
-            rows.write.format(to).partitionBy(_FOLDERS[1]).mode(mode).save(place)
+            rows.write.format(to).partitionBy(_FOLDERS[1]).mode(_MODES.get(mode, mode)).save(place)
             written[topic] = spark.read.format(to).schema(rows.schema).load(place)
     finally:
         spark.conf.set(_TIMES, str(before))

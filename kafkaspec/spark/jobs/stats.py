@@ -11,6 +11,7 @@ from kafkaspec.io.remote import address
 from kafkaspec.log.listed import TopicLog
 from kafkaspec.spark.jobs.units import ROUNDS, computed, dealt, size_of, slots_of
 from kafkaspec.spark.paths import find_logs
+from kafkaspec.spark.schema import spark_schema
 from kafkaspec.stats.figures import Figures
 from kafkaspec.stats.measure import measured
 from kafkaspec.stats.tables import StatsTables, merged
@@ -75,7 +76,13 @@ def _together(units: Sequence[StatsUnit]) -> StatsTables:
 
 def frames(spark: SparkSession, figures: Figures) -> dict[str, DataFrame]:
     """Return the tables of figures as DataFrames, by their names in ``TABLES``."""
-    return {name: spark.createDataFrame(_table(figures, name)) for name in TABLES}
+    tables = {name: _table(figures, name) for name in TABLES}
+    return {
+        name: spark.createDataFrame(table)
+        if len(table)
+        else spark.createDataFrame([], spark_schema(table.schema))  # as Spark Connect asks
+        for name, table in tables.items()
+    }
 
 
 def _table(figures: Figures, name: str) -> Any:
