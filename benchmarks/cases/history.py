@@ -30,6 +30,8 @@ _SEGMENT = 128 * MIB
 _HEADERS = "headers, `batch_table()`"
 _MARKERS = "headers, and markers by `batch_at()`"
 _CHECKSUMS = "checksums too, `verify`"
+_COLUMN, _LOOP = "column `control_type`", "a loop over batches"
+_CONTROL_GATE = 10.0
 _AGAINST = {"transactions": _MARKERS, "producers": _HEADERS, "gaps": _CHECKSUMS}
 """The input that each command needs: records of markers too for transactions; all bytes for gaps,
 since a batch with a wrong checksum is a gap."""
@@ -147,6 +149,34 @@ _COMMANDS: dict[str, Callable[[Path, int], int]] = {
 }
 
 
+def _control_types(settings: Settings) -> Outcome:
+    """The column `control_type` of markers, and a loop that decodes each."""
+    markers, count = _markers(), 200 if settings.quick else 20_000
+    data = b"".join(
+        ks.encode(
+            [markers[n % len(markers)]._replace(offset=n)], magic=2, producer_id=n % _PRODUCERS,
+            producer_epoch=0, transactional=True, control=True,
+        )
+        for n in range(count)
+    )  # fmt: skip
+
+    def column() -> int:
+        table = ks.Segment(data).to_arrow(columns=["control_type"], include_control=True)
+        return int(table.num_rows - table["control_type"].null_count)
+
+    def loop() -> int:
+        batches = ks.Segment(data).batches()
+        return sum(marker is not None for batch in batches for marker in batch.control_records())
+
+    candidates = [Candidate(_COLUMN, column, count), Candidate(_LOOP, loop, count)]
+    found = measure(candidates, settings.rounds(5))
+    ratio = found.ratio(_LOOP, _COLUMN)
+    table = Table("Types of markers, one in each batch", ("reader", "ns a marker"))
+    table.rows += [(name, number(found.median(name))) for name in (_COLUMN, _LOOP)]
+    what = "column `control_type` of markers, a loop that decodes each ÷ ours"
+    return Outcome([table], [Figure(what, ratio, _CONTROL_GATE)])
+
+
 def run(settings: Settings) -> Outcome:
     """Each command on two sizes of batches; one thread; the file is in the page cache."""
     outcome = Outcome()
@@ -185,6 +215,9 @@ def run(settings: Settings) -> Outcome:
             outcome.figures.append(Figure(what, found.ratio(name, _AGAINST[name]), _GATE, True))
         shutil.rmtree(directory)
     outcome.tables.append(table)
+    types = _control_types(settings)
+    outcome.tables += types.tables
+    outcome.figures += types.figures
     return outcome
 
 

@@ -85,6 +85,7 @@ class Arrays:
         self._codec = codec
         self._file = file
         self._schema = request.schema
+        self._controls: dict[tuple[bytes | None, bytes | None], int] = {}
         self._special: dict[str, Callable[[Columns], pa.Array]] = {
             "key": partial(self._octets, names.KEY),
             "value": partial(self._octets, names.VALUE),
@@ -154,7 +155,7 @@ class Arrays:
         return arrays.codes(values, schema.TIMESTAMP_TYPES)
 
     def _control_types(self, columns: Columns) -> pa.Array:
-        """Decode control records one by one: there are few."""
+        """Decode control records, each that has other bytes than one before."""
         rows = columns.rows
         if not columns.markers or wanted.IS_CONTROL not in columns.columns:
             return arrays.constant(
@@ -164,8 +165,12 @@ class Arrays:
         marked = pc.equal(_integers(columns, wanted.IS_CONTROL), 1)
         keys, values = (self._octets(name, columns) for name in (names.KEY, names.VALUE))
         for row in pc.indices_nonzero(marked).to_pylist():
-            record = Record(0, 0, keys[row].as_py(), values[row].as_py())
-            types[row] = arrays.control_type(record, self._codec)
+            both = keys[row].as_py(), values[row].as_py()
+            if both not in self._controls:
+                if len(self._controls) == _CONTROLS:
+                    self._controls.clear()
+                self._controls[both] = arrays.control_type(Record(0, 0, *both), self._codec)
+            types[row] = self._controls[both]
         codes = pa.Array.from_buffers(pa.int8(), rows, [marked.buffers()[1], pa.py_buffer(types)])
         return arrays.codes(codes, schema.CONTROL_TYPES)
 
@@ -206,6 +211,8 @@ class Arrays:
         return arrays.headers(offsets, columns.rows, made, others, self._request)
 
 
+_CONTROLS: Final = 1 << 12
+"""Control records of which is kept what they are."""
 _COPIED: Final = {pa.binary_view(): pa.binary(), pa.string_view(): pa.string()}
 """Types with contiguous bytes, by the view types that they replace."""
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import random
+import struct
 from typing import Any
 
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.codecs import Codec, get_codec
 from kafkaspec.log.options import ByteLayout
 from tests import goldens
 from tests.arrow.test_columns import CODECS, LAYOUTS, plain, records, rows_of
 
 pa = pytest.importorskip("pyarrow")
 
-from kafkaspec.arrow.schema import COLUMNS  # noqa: E402
+from kafkaspec.arrow import arrays, record_arrays  # noqa: E402
+from kafkaspec.arrow.arrays import control_type  # noqa: E402
+from kafkaspec.arrow.schema import COLUMNS, CONTROL_TYPES  # noqa: E402
 
 TRANSACTIONS = goldens.GOLDEN / "4.3.1/logs/transactions-0/00000000000000000000.log"
 LARGEST = (1 << 63) - 1
@@ -46,6 +50,34 @@ def test_control_records_join_the_others(codec: str, layout: ByteLayout) -> None
         assert len(batches) <= 2  # and not one for each transaction
         table = segment.to_arrow(["control_type"], include_control=True, layout=layout)
         assert table["control_type"].to_pylist() == kinds
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_control_records_with_the_same_bytes_are_decoded_once(
+    layout: ByteLayout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Types from 0 to 9 and none; more different ones than are kept, so that some come again."""
+    keys = [None, b"", b"\0", *(struct.pack(">hh", 0, kind) for kind in range(10))]
+    values = [None, b"", *(struct.pack(">hi", 0, epoch) for epoch in range(3))]
+    pairs = [(key, value) for key in keys for value in values]
+    rows = [ks.Record(n, 7, *pair) for n, pair in enumerate([*pairs, *pairs])]
+    data = ks.encode(
+        rows, magic=2, producer_id=1, producer_epoch=0, transactional=True, control=True
+    )
+    expected = [CONTROL_TYPES[control_type(row, get_codec())] for row in rows]
+    assert {"ABORT", "COMMIT", "UNKNOWN"} <= set(expected)
+    for kept in (1 << 12, 7):
+        seen = list[ks.Record]()
+
+        def counted(record: ks.Record, codec: Codec, seen: list[ks.Record] = seen) -> int:
+            seen.append(record)
+            return control_type(record, codec)
+
+        monkeypatch.setattr(arrays, "control_type", counted)
+        monkeypatch.setattr(record_arrays, "_CONTROLS", kept)
+        table = ks.Segment(data).to_arrow(["control_type"], include_control=True, layout=layout)
+        assert table["control_type"].to_pylist() == expected
+        assert len(seen) == (len(pairs) if kept > len(pairs) else len(rows))
 
 
 @pytest.mark.slow
