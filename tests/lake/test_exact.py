@@ -13,6 +13,8 @@ from tests.loops import each
 
 pytest.importorskip("pyarrow")
 
+from kafkaspec.codecs import get_codec
+from kafkaspec.lake import entries
 from kafkaspec.lake.exact import exact_entries
 from kafkaspec.lake.rows import attributes
 from kafkaspec.log.headers import read_headers
@@ -62,8 +64,8 @@ def test_what_is_not_as_kafka_writes_it_is_not_exact() -> None:
         "attributes of a record": RECORD[:1] + b"\x01" + RECORD[2:],
         "a key that is not UTF-8": forge.record(0, b"v", headers=[(b"\xff", b"")]),
     }
-    entries = [forge.batch(number, [record]) for number, record in enumerate(others.values())]
-    assert dict(zip(others, exact(b"".join(entries)), strict=True)) == {
+    made = [forge.batch(number, [record]) for number, record in enumerate(others.values())]
+    assert dict(zip(others, exact(b"".join(made)), strict=True)) == {
         name: name == "the plain one" for name in others
     }
 
@@ -71,7 +73,7 @@ def test_what_is_not_as_kafka_writes_it_is_not_exact() -> None:
 def test_unusual_headers_are_exact() -> None:
     """The table has all of their bits and numbers."""
     records = [forge.record(3, b"v", timestamp_delta=-7), forge.record(8, b"w")]
-    entries = [
+    made = [
         forge.batch(0, records, last_offset_delta=9, attributes=0x7F80, base_timestamp=77),
         forge.batch(
             10, records, last_offset_delta=9, attributes=0x8048 - 0x10000, base_timestamp=-5
@@ -80,19 +82,19 @@ def test_unusual_headers_are_exact() -> None:
         forge.batch(30, records, last_offset_delta=9, max_timestamp=-1, leader_epoch=-1),
         forge.batch(40, records, crc=0),
     ]
-    table = ks.Segment(b"".join(entries), crc="ignore")
-    found = exact_entries(header_rows(table), raw_rows(table), b"".join(entries))
+    table = ks.Segment(b"".join(made), crc="ignore")
+    found = exact_entries(header_rows(table), raw_rows(table), b"".join(made))
     assert found.tolist() == [True, True, True, True, False]
 
 
 def test_messages() -> None:
-    entries = [
+    made = [
         forge.legacy(0, b"v", magic=0, key=b"k"),
         forge.legacy(1, b"v", key=b"k", attributes=forge.LOG_APPEND_TIME),
         forge.legacy(2, None, attributes=0x70),
         forge.legacy(3, b"v", slack=b"more"),
     ]
-    assert exact(b"".join(entries)) == [True, True, True, False]
+    assert exact(b"".join(made)) == [True, True, True, False]
 
 
 def test_own_timestamps_under_append_time() -> None:
@@ -112,3 +114,12 @@ def test_a_part_of_a_segment() -> None:
     headers, rows = header_rows(segment).slice(1), raw_rows(segment).slice(1)
     assert exact_entries(headers, rows, second, len(first)).tolist() == [True]
     assert exact_entries(headers.slice(1), rows.slice(1), b"").tolist() == []
+
+
+@pytest.mark.slow
+def test_a_codec_without_a_core_proves_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = [golden.path.read_bytes() for golden in goldens.distinct(".log", version="4.4.0")]
+    expected = [exact(data, compressed=False) for data in logs if data]
+    monkeypatch.setattr(entries, "get_codec", lambda: get_codec("python"))
+    assert [exact(data, compressed=False) for data in logs if data] == expected
+    assert any(map(any, expected))
