@@ -70,12 +70,12 @@ class DeltaLakeTable(LakeTable):
 
     def mark(self) -> Mark | None:
         """See ``LakeTable.mark``."""
-        table = self._open(without_files=True)
+        table = self._open()
         return None if table is None else self._mark(table)
 
     def schema(self) -> pa.Schema | None:
         """See ``LakeTable.schema``."""
-        table = self._open(without_files=True)
+        table = self._open()
         return None if table is None else plain_schema(pa.schema(table.schema().to_arrow()))
 
     def append(
@@ -216,13 +216,12 @@ class DeltaLakeTable(LakeTable):
             found = vacuum(dry_run=False) if vacuum(dry_run=True) else []
             return [f"{self.name}/{path}" for path in found]
 
-    def _open(self, *, without_files: bool = False) -> DeltaTable | None:
+    def _open(self) -> DeltaTable | None:
         with self._store.failing(self.name):
             try:
                 return DeltaTable(
                     self.place,
                     storage_options=self._store.delta_options(),
-                    without_files=without_files,
                 )
             except TableNotFoundError:
                 return None

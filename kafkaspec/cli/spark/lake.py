@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -13,20 +14,27 @@ from kafkaspec.cli.exits import CLEAN, FINDINGS, REFUSED
 from kafkaspec.cli.options import Parsed, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.cli.spark.options import tasks_option
-from kafkaspec.cli.spark.session import session
+from kafkaspec.cli.spark.session import check_outputs, session
 from kafkaspec.lake.options import LakeOptions
+from kafkaspec.lake.restored import LakeSegment
 from kafkaspec.lake.results import LakeIncrement, LakeLoss, LakeReport, LakeStatus
 from kafkaspec.shown import without_credentials
 from kafkaspec.spark.parsing import size
 
-OUTPUT = Output(increment=line(LakeIncrement), loss=line(LakeLoss), status=line(LakeStatus))
+OUTPUT = Output(
+    increment=line(LakeIncrement),
+    loss=line(LakeLoss),
+    status=line(LakeStatus),
+    segment=line(LakeSegment, topic=str, partition=int, generation=int),
+    table=line(table=str, merged=int, made=int, orphans=int, expired=int),
+)
 _EPILOG = """
 LAKE gets the tables raw (a row for each record), batches (a row for each batch), dead (what
 could not be read) and progress. Segments to which a broker may still write wait for the next run,
 unless --active is given.
 
-Exit codes: 0 all was read; 1 something is lost, damaged or has no value; 2 wrong usage, or
-unreadable; 3 something is lost, and --on-loss is stop.
+Exit codes: 0 all was read; 1 something is lost, damaged or has no value, or a restored segment
+has other bytes; 2 wrong usage, or unreadable; 3 something is lost, and --on-loss is stop.
 """
 
 
@@ -49,7 +57,8 @@ def lake_command(
     *,
     paths: Annotated[tuple[str, ...], click.argument("paths", metavar="[PATH...]", nargs=-1)],
     output: str = option(
-        "-o", "--output", "The lake: a directory or URL.", metavar="LAKE", required=True
+        "-o", "--output", "The lake, a directory or URL; with --restore, a new log directory.",
+        metavar="LAKE", required=True,
     ),
     to: str | None = option(
         "delta or iceberg; the format of LAKE by default, delta if it is new.", metavar="FORMAT"
@@ -74,6 +83,11 @@ def lake_command(
     on_loss: str = _lake("on_loss", default="stop"),
     dry_run: bool = option("Show what the next increment would read, and write nothing."),
     status: bool = option("Show what LAKE has, what is new in PATHs, and how long that takes."),
+    is_back: bool = option(
+        "--restore",
+        "Do the reverse: PATH is a lake, and partition directories are written to LAKE.",
+    ),
+    maintain: bool = option("Merge small files, expire snapshots and remove files without use."),
     tasks: int | None = tasks_option(),
 ) -> None:  # fmt: skip
     """Add what is new in segments to tables of Delta or Iceberg, each record exactly once.
@@ -81,12 +95,15 @@ def lake_command(
     A PATH is a partition or log directory, a glob, a URL, or remote storage. Run it again, by a
     scheduler, to add what came since; a run that was killed is finished by the next one.
     """
-    if not paths and not status:
+    if dry_run + status + is_back + maintain > 1:
+        raise click.UsageError("give one of --dry-run, --status, --restore and --maintain")
+    if not paths and not (status or maintain):
         raise click.UsageError("Missing argument 'PATH...'.")
-    if dry_run and status:
-        raise click.UsageError("give one of --dry-run and --status")
+    if (len(paths) > 1 and is_back) or (paths and maintain):
+        raise click.UsageError("--restore takes one PATH, --maintain none")
     with wrong_usage(ImportError):
         from kafkaspec.lake.increments import LakeLossError
+        from kafkaspec.lake.tables import open_lake
         from kafkaspec.spark.jobs.lake import LakeJob, fill
     options: Any = {
         "to": to, "catalog": dict(catalog) or None, "topics": topics or None,
@@ -97,7 +114,13 @@ def lake_command(
     done = LakeReport()
     try:
         with wrong_usage(ValueError):
-            if status:
+            if is_back:
+                check_outputs(paths, output)
+                _restore(report, open_lake(paths[0], to, catalog=dict(catalog)), output, topics)
+            elif maintain:
+                lake = open_lake(output, to, catalog=dict(catalog))
+                _maintain(report, lake, file_size)
+            elif status:
                 _show_status(report, LakeJob(paths, output, options).status(), shown, bool(paths))
             elif dry_run:
                 done = _dry_run(report, LakeJob(paths, output, options, create=True))
@@ -142,6 +165,43 @@ def _dry_run(report: Reporter, job: Any) -> LakeReport:
     text += f", {size_text(found.size)}"
     report.say(text + (f"; {count_text(found.left, 'segment')} more later" if found.left else ""))
     return LakeReport(losses=found.losses, active=found.active)
+
+
+def _restore(report: Reporter, lake: Any, output: str, topics: Sequence[str]) -> None:
+    from kafkaspec.lake.restoring import restore_logs
+
+    found = restore_logs(lake, output, topics=topics)
+    for log in found.logs:
+        name = f"{log.topic}-{log.partition}"
+        for item in log.segments:
+            place = {"topic": log.topic, "partition": log.partition, "generation": log.generation}
+            report.line("segment", item, place)
+            if not item.is_identical:
+                fields = f" in {', '.join(item.fields)}" if item.fields else ""
+                text = f"{count_text(item.changed, 'entry', 'entries')} of {item.entries:,} differ"
+                warn(f"{name}/{item.file}: {text}{fields}")
+            if item.gaps or item.start:
+                warn(f"{name}/{item.file}: the lake lacks bytes of it")
+        for text in log.notes:
+            warn(f"note: {name}: {text}")
+    total = len(found.segments)
+    report.say(
+        f"{count_text(len(found.logs), 'partition')} in {output}:"
+        f" {found.identical:,} of {count_text(total, 'segment')} have the same bytes"
+    )
+    others = total - found.identical
+    report.finish(Tally(FINDINGS if others else CLEAN, logs=len(found.logs), findings=others))
+
+
+def _maintain(report: Reporter, lake: Any, file_size: int) -> None:
+    from kafkaspec.lake.maintenance import maintain
+
+    for item in maintain(lake, file_size=file_size):
+        report.line("table", item)
+        text = f"{item.table}: {count_text(item.merged, 'file')} merged into {item.made:,}"
+        text += f", {count_text(len(item.orphans), 'file')} without use removed"
+        report.say(text + f", {item.expired:,} expired")
+    report.finish(Tally(CLEAN))
 
 
 def _show_status(report: Reporter, status: LakeStatus, place: str, asked: bool) -> None:
