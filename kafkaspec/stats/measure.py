@@ -162,7 +162,7 @@ def measured(units: Sequence[StatsUnit]) -> StatsTables:
 
 
 class _Measurement:
-    """What some units hold, in few tables however many units there are."""
+    """Measures units, in few tables however many units there are."""
 
     def __init__(self) -> None:
         self._rows = StatsRows()
