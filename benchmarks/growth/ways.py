@@ -27,7 +27,8 @@ class Way:
     """A command line that is measured.
 
     Attributes:
-        arguments: ``{path}`` is the input, ``{logs}`` the log directory with it, ``{out}`` a
+        arguments: ``{path}`` is the input, ``{logs}`` the log directory with it, ``{file}`` its
+            first segment, ``{out}`` a
             name that is free, ``{size}`` how much of the axis there is.
         axes: names of the axes along which its input grows.
         module: that runs it.
@@ -42,9 +43,10 @@ class Way:
         """Return the command line for an input."""
         words = shlex.split(self.arguments)
         logs = path if path.name == "logs" else path.parent
+        file = path / f"{0:020d}.log"
         return [
             sys.executable, "-m", self.module,
-            *(word.format(path=path, logs=logs, out=out, size=size) for word in words),
+            *(word.format(path=path, logs=logs, file=file, out=out, size=size) for word in words),
         ]  # fmt: skip
 
     @property
@@ -62,7 +64,7 @@ WAYS: Final[dict[str, list[Way] | str]] = {
         Way("dump --format json {path}"),
         Way("dump --format json --isolation read_committed {path}"),
         Way("dump --batches --format json {path}"),
-        Way("dump --format kafka --print-data-log {path}", ["batches", "records of a batch"]),
+        Way("dump --format kafka --print-data-log {file}", ["batches", "records of a batch"]),
     ],
     "find": [Way("find --offset {size} {path}"), Way("find --key absent {path}")],
     "explain": [Way("explain --offset 1 {path}", ["segments", "batches", "files"])],
