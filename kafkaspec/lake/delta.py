@@ -244,7 +244,7 @@ class DeltaLakeTable(LakeTable):
     def _mark(self, table: DeltaTable) -> Mark | None:
         epoch, run = (table.transaction_version(name) for name in (EPOCH, RUN))
         if epoch is None:
-            return None
+            return self._counted()
         return Mark(epoch, "" if run is None else f"{run:0{RUN_DIGITS}x}")
 
     def _actions(

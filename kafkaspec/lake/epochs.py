@@ -139,12 +139,21 @@ def pending(lake: Lake) -> Manifest | None:
     mark = lake.table(PROGRESS).mark()
     if mark is None:
         return None
-    manifest = read_manifest(lake, mark)
+    manifest = read_manifest(lake, mark if mark.run else _owner(lake, mark))
     for name in {file.table for file in manifest.files}:
         known = lake.table(name).mark()
         if known is None or known.epoch < mark.epoch:
             return manifest
     return None
+
+
+def _owner(lake: Lake, mark: Mark) -> Mark:
+    """Return the mark of an increment with its run, for a table that knows the number alone."""
+    names = [name for name in lake.store.names(EPOCHS) if name.startswith(f"{mark.epoch}-")]
+    if len(names) != 1:
+        what = f"increment {mark.epoch} has {len(names)} manifests, and no table knows its run"
+        raise unreadable(lake.store.url(EPOCHS), what)
+    return Mark(mark.epoch, names[0].partition("-")[2].removesuffix(".json"))
 
 
 def finish(lake: Lake) -> Mark | None:

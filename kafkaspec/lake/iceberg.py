@@ -303,7 +303,8 @@ class IcebergLakeTable(LakeTable):
                 return _parsed(summary.additional_properties)
             parent = snapshot.parent_snapshot_id
             snapshot = None if parent is None else table.snapshot_by_id(parent)
-        return _parsed(table.properties)
+        known = _parsed(table.properties)
+        return self._counted() if known is None and table.current_snapshot() else known
 
 
 def _parsed(properties: Mapping[str, str]) -> Mark | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from datetime import timedelta
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from kafkaspec.lake.base import Lake, LakeTable
 from kafkaspec.lake.epochs import finish
@@ -154,6 +155,30 @@ def test_progress_survives_what_other_programs_do(opening: Opening) -> None:
     assert check(opening()) == 1
     drive(opening())
     assert check(opening()) == 2
+
+
+def test_progress_is_counted_where_a_copy_has_no_marks(opening: Opening) -> None:
+    """Such as a clone: nothing is added twice."""
+    for _ in range(3):
+        drive(opening())
+    lake = opening()
+    for name in TABLES:
+        if isinstance(lake, IcebergLake):
+            table = lake.catalog.load_table((lake.namespace, name))
+            rows, location = table.scan().to_arrow(), table.location()
+            lake.catalog.drop_table((lake.namespace, name))
+            copy = lake.catalog.create_table((lake.namespace, name), rows.schema, location)
+            copy.append(rows)
+        else:
+            place = lake.store.url(name)
+            old = DeltaTable(place).to_pyarrow_table()
+            shutil.rmtree(f"{place}/_delta_log")
+            write_deltalake(place, old)
+        known = opening().table(name).mark()
+        assert known == Mark(3, "")
+    assert finish(opening()) == known
+    drive(opening())
+    assert check(opening()) == 4
 
 
 def test_a_lake_without_increments_needs_nothing(lake: Lake, tmp_path: Path) -> None:
