@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError, Reason, unreadable
-from kafkaspec.io.remote import address
+from kafkaspec.io.remote import RemotePath, address
 from kafkaspec.lake.results import LakeLoss
 from kafkaspec.lake.schema import PROGRESS_SCHEMA
 from kafkaspec.lake.units import LakeUnit
@@ -31,6 +32,8 @@ from kafkaspec.tiered.mount import is_mounted
 LakePlace = tuple[str, int]
 """A topic-partition."""
 
+REQUESTS: Final = 32
+"""Logs in a store whose ends are read at the same time: each waits for its requests."""
 _STATE: Final = ("generation", "next_offset", "leader_epoch", "topic_id", "file", "size")
 _COUNTS: Final = ("batches", "rows", "dead")
 
@@ -182,7 +185,8 @@ def plan_increment(
     """
     segments: list[NewSegment] = []
     losses: list[LakeLoss] = []
-    left = closed = 0
+    begun: list[tuple[_News, list[NewSegment]]] = []
+    left = closed = planned = 0
     epochs = EpochFiles()
     for place, log in sorted(by_place(logs).items()):
         if until is not None and place not in until:
@@ -192,15 +196,25 @@ def plan_increment(
         closed += news.active
         if until is not None:
             unread = [item for item in unread if (item.base_offset or 0) < until[place]]
-        room = len(unread) if most is None else most - len(segments)
+        room = len(unread) if most is None else most - planned
         left += len(unread[room:])
-        segments += news.segments(unread[:room], None if until is None else until[place])
-        losses += news.losses
+        begun.append((news, news.segments(unread[:room], None if until is None else until[place])))
+        planned += len(begun[-1][1])
+    with ThreadPoolExecutor(REQUESTS) as pool:
+        remote = any(isinstance(news.log.directory, RemotePath) for news, _ in begun)
+        for news, made in (pool.map if remote else map)(_with_losses, begun):
+            segments += made
+            losses += news.losses
     if losses and on_loss == "stop":
         detail = f"{some_of([str(item) for item in losses])}. Nothing was written for it;"
         detail += " --on-loss continue goes on with what is there"
         raise LakeLossError(detail, reason=Reason.CHANGED)
     return Increment(tuple(segments), tuple(losses), left, closed)
+
+
+def _with_losses(begun: tuple[_News, list[NewSegment]]) -> tuple[_News, list[NewSegment]]:
+    news, made = begun
+    return news, news.with_losses(made)
 
 
 class _News:
@@ -220,6 +234,7 @@ class _News:
         self.losses: list[LakeLoss] = []
         self.active = 0
         self._state = state
+        self._first: SegmentFile | None = None
         for item in log.segments:
             if item.base_offset is None:
                 raise unreadable(str(item.path), "a segment of a lake has its offset in its name")
@@ -275,7 +290,7 @@ class _News:
         return _sound_end(item, state)[1] > self.begin
 
     def segments(self, items: Sequence[SegmentFile], until: int | None) -> list[NewSegment]:
-        """Return what is to be read of segments, and find what is lost up to there."""
+        """Return what is to be read of segments."""
         made: list[NewSegment] = []
         for item in items:
             start, following, stop = self._start(item), self._following(item), None
@@ -295,8 +310,13 @@ class _News:
             )  # fmt: skip
             epoch = NONE if self._state is None else self._state.leader_epoch
             made.append(NewSegment(unit, size, following, epoch))
-        if made:
-            self._look_for_losses(items[0], made[-1].next_offset)
+        self._first = items[0] if made else None
+        return made
+
+    def with_losses(self, made: list[NewSegment]) -> list[NewSegment]:
+        """Return what ``segments`` returned, with what is lost up to its end."""
+        if self._first is not None:
+            self._look_for_losses(self._first, made[-1].next_offset)
         lost = sum((loss.offsets and loss.offsets.size) or 0 for loss in self.losses)
         return made[:-1] + [replace(item, lost=lost) for item in made[-1:]]
 

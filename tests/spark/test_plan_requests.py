@@ -19,7 +19,9 @@ pytest.importorskip("fsspec")
 
 import kafkaspec as ks
 from kafkaspec.io.window import LEAST_SPARSE
+from kafkaspec.lake.increments import plan_increment
 from kafkaspec.spark.options import read_options
+from kafkaspec.spark.paths import find_logs
 from kafkaspec.spark.planning import plan
 from tests.counting import Counted, counted
 from tests.spark import logs
@@ -213,3 +215,17 @@ def test_planning_costs_little_more_than_listing_and_headers(tmp_path: Path) -> 
 
     planned = min(cost(lambda: plan(read_options({"path": str(root)}))) for _ in range(5))
     assert planned <= 1.75 * min(cost(alone) for _ in range(5))
+
+
+def test_an_increment_of_a_lake_takes_one_read_of_each_segment(tmp_path: Path) -> None:
+    root = tmp_path / "many"
+    for partition in range(4):
+        logs.make(root / f"orders-{partition}", 60, segment_bytes=500)
+    with counted(root) as url:
+        found = find_logs(url, log_start=False)
+        assert Counted.reads == []
+        made = plan_increment(found, {})
+        closed = len(made.segments)
+        assert closed == len(list(root.rglob("*.log"))) - 4 > 100  # the active ones wait
+        assert max(Counted.of(".log").values()) == 1
+        assert len(Counted.of(".log")) <= closed + 4
