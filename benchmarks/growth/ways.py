@@ -28,8 +28,7 @@ class Way:
 
     Attributes:
         arguments: ``{path}`` is the input, ``{logs}`` the log directory with it, ``{file}`` its
-            first segment, ``{out}`` a
-            name that is free, ``{size}`` how much of the axis there is.
+            first segment, ``{out}`` a name that is free, ``{size}`` how much of the axis there is.
         axes: names of the axes along which its input grows.
         module: that runs it.
     """
