@@ -88,7 +88,7 @@ def test_jobs_load_when_they_are_named() -> None:
         "assert 'pyspark' not in sys.modules; print(*(getattr(jobs, name) for name in dir(jobs)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.count("<module 'kafkaspec.spark.jobs.") == len(dir(jobs)) == 5
+    assert done.stdout.count("<module 'kafkaspec.spark.jobs.") == len(dir(jobs)) > 4
     assert kafkaspec.spark.jobs is jobs
     with pytest.raises(AttributeError, match=r"'kafkaspec\.spark\.jobs' has no attribute 'none'"):
         _ = jobs.none
