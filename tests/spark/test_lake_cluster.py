@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import pytest
@@ -81,7 +82,7 @@ def test_killed_executors_and_drivers_leave_each_row_once(
         driver = spark_cluster.driver(*command)
         try:
             if victim != "none":
-                wait_for_tasks(lake)
+                wait_for_tasks(lake, driver)
             if victim == "executor":
                 os.kill(spark_cluster.executors()[0], signal.SIGKILL)
             if victim == "driver":
@@ -98,7 +99,8 @@ def test_killed_executors_and_drivers_leave_each_row_once(
     assert len(list((lake / "_epochs").iterdir())) >= 4
 
 
-def wait_for_tasks(lake: Path) -> None:
+def wait_for_tasks(lake: Path, driver: Popen[str]) -> None:
     """Wait until some tasks of an increment have written, while others run."""
     before = written(lake)
-    until(lambda: written(lake) > before + 2, "tasks write")
+    until(lambda: driver.poll() is not None or written(lake) > before + 2, "tasks write")
+    assert driver.poll() is None, driver.communicate()[0]
