@@ -69,7 +69,6 @@ OTHER_WORDS = {
     "--schemas: spark export": "it looks beside PATH by default",
     "--state: verify": "what it remembers, where groups takes states of groups",
     "--to: spark export, spark lake": "the formats of the command",
-    "--restore: spark lake": "of what it makes segments",
     "--topic: spark lake": "several topics, each in its own table",
     "--output: spark lake": "a lake that grows, not something new",
     "--evolve, --key-format, --schemas, --value: spark lake": "of typed tables, beside raw ones",

@@ -11,7 +11,7 @@ from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import count_text, say, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.options import FormerName, library_option
-from kafkaspec.cli.spark.options import JobPaths, output_option
+from kafkaspec.cli.spark.options import JobPaths, output_option, restore_option
 from kafkaspec.cli.spark.session import check_outputs, name_missing, session
 from kafkaspec.compression import NAMES
 
@@ -35,10 +35,7 @@ def export_command(
     to: str = option(
         "A format of Spark: parquet, orc, json ...", default="parquet", metavar="FORMAT"
     ),
-    is_back: bool = option(
-        "--restore",
-        "Do the reverse: PATH is an export, and partition directories are written to OUT.",
-    ),
+    is_back: bool = restore_option(),
     batch_columns: bool = option("Export the columns of batches too."),
     isolation: Annotated[str, _isolation_option],
     value: str | None = defined(metavar="FORMAT", help="Type values: decode, auto, json, long ..."),

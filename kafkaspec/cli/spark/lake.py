@@ -13,7 +13,7 @@ from kafkaspec.cli.console import count_text, note, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, REFUSED
 from kafkaspec.cli.options import Parsed, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, Tally, line
-from kafkaspec.cli.spark.options import tasks_option
+from kafkaspec.cli.spark.options import restore_option, tasks_option
 from kafkaspec.cli.spark.session import check_outputs, session
 from kafkaspec.lake.options import LakeOptions
 from kafkaspec.lake.restored import LakeSegment
@@ -83,10 +83,7 @@ def lake_command(
     on_loss: str = _lake("on_loss", default="stop"),
     dry_run: bool = option("Show what the next increment would read, and write nothing."),
     status: bool = option("Show what LAKE has, what is new in PATHs, and how long that takes."),
-    is_back: bool = option(
-        "--restore",
-        "Do the reverse: PATH is a lake, and partition directories are written to LAKE.",
-    ),
+    is_back: bool = restore_option(),
     maintain: bool = option("Merge small files, expire snapshots and remove files without use."),
     tasks: int | None = tasks_option(),
 ) -> None:  # fmt: skip

@@ -22,3 +22,11 @@ def tasks_option() -> Any:
 def output_option(text: str, *, required: bool = False) -> Any:
     """Declare ``-o OUT``, a directory or URL."""
     return option("-o", "--output", text, metavar="OUT", required=required)
+
+
+def restore_option() -> Any:
+    """Declare ``--restore``: the way back of a job that writes rows."""
+    return option(
+        "--restore",
+        "Do the reverse: PATH is what this job wrote, and -o gets partition directories.",
+    )
