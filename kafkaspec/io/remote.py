@@ -226,6 +226,14 @@ class RemotePath:
         return self._files
 
     @property
+    def lists_all(self) -> bool:
+        """Whether listings have every file; those of tiered storage hide some.
+
+        Their manifests would be read to say which files there are.
+        """
+        return isinstance(self._files, FsspecFiles | ArrowFiles)
+
+    @property
     def suffix(self) -> str:
         """End of the name from its last dot on, "" without one."""
         return PurePosixPath(self.name).suffix

@@ -549,7 +549,7 @@ class Partition(Log):
             KafkaSpecError: ``unreadable``.
         """
         segment = Segment(path, **self._options)
-        if isinstance(path, RemotePath):
+        if isinstance(path, RemotePath) and path.lists_all:
             segment.listed = self._by_name
         return segment
 

@@ -97,7 +97,7 @@ def rows_of(segment: ks.Segment, control: bool) -> Iterator[dict[str, Any]]:
 
 
 def plain(table: Any) -> list[dict[str, Any]]:
-    for name in ("timestamp", "own_timestamp"):
+    for name in {"timestamp", "own_timestamp"} & set(table.column_names):
         stamps = pa.array(milliseconds(table[name]))
         table = table.set_column(table.schema.get_field_index(name), name, stamps)
     rows: list[dict[str, Any]] = table.to_pylist()

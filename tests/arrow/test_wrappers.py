@@ -35,8 +35,7 @@ def columns_of(segment: ks.Segment, **options: Any) -> Outcome:
     try:
         for batch in reader:
             batch.validate(full=True)
-            table = pa.Table.from_batches([batch])
-            rows += plain(table) if "timestamp" in table.column_names else table.to_pylist()
+            rows += plain(pa.Table.from_batches([batch]))
     except ks.KafkaSpecError as error:
         return rows, described(error)
     return rows, None
