@@ -78,6 +78,7 @@ def edit_cluster(
     if without:
         found = read_cluster(log, release=release, on_error=on_error, without=without)
     image = found.image.copy()
+    image.pending = None  # the next controller aborts it
     if without and (absent := set(without) - found.skipped):
         first = before.end_offset if before.snapshot is None else _end(before.snapshot)
         some = ", ".join(map(str, sorted(absent)))
@@ -89,6 +90,8 @@ def edit_cluster(
     for number, edit in enumerate(edits):
         image.apply(_changes(edit, before.end_offset + number))
         count += 1
+    if image.pending is not None:
+        raise ValueError("the edits begin a metadata transaction and do not end it")
     return EditedCluster(before, image, before.end_offset + max(1, count))
 
 
@@ -119,6 +122,8 @@ def _end(snapshot: Path) -> int:
 
 def _changes(edit: Mapping[str, Any], offset: int) -> Any:
     """Return an edit as a controller reads it back, with the defaults of fields that it lacks."""
+    if not isinstance(edit, Mapping):
+        raise ValueError(f"an edit is an object with the fields of a record, not {edit!r:.80}")
     fields = dict(edit)
     name = str(fields.pop(TYPE, ""))
     if name not in RECORDS:

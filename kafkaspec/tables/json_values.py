@@ -72,7 +72,8 @@ def array_of(values: list[Any], kind: pa.DataType) -> pa.Array:
     """
     try:
         return pa.array([_of_json(value, kind) for value in values], kind)
-    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+    except (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError,
+            AttributeError) as error:  # fmt: skip
         raise make_error(Reason.UNENCODABLE, str(error)) from None
 
 

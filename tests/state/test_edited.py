@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ def _run(*arguments: Any) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+@pytest.mark.slow
 def test_each_record_after_the_snapshot_can_be_left_out() -> None:
     """Without a record, the state is that of a reader that never gets it."""
     log = ks.Partition(LOG)
@@ -88,9 +90,13 @@ def test_a_setting_goes_with_a_null_value() -> None:
         {**_RETENTION, "resource_type": "topic"},
         {**_RETENTION, "none": 1},
         {"record": "ConfigRecord"},
+        {**_RETENTION, "resource_type": 10**30},
+        {"record": "BeginTransactionRecord", "name": "never ended"},
+        [_RETENTION],
+        7,
     ],
 )
-def test_what_is_no_record_is_refused(edit: dict[str, Any], tmp_path: Path) -> None:
+def test_what_is_no_record_is_refused(edit: Any, tmp_path: Path) -> None:
     with pytest.raises((ValueError, KafkaSpecError)):
         edit_cluster(ks.Partition(LOG), edits=[edit])
     file = tmp_path / "edits.jsonl"
@@ -99,6 +105,44 @@ def test_what_is_no_record_is_refused(edit: dict[str, Any], tmp_path: Path) -> N
     assert code == 2
     assert "Traceback" not in output
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("line", [b"x{", b"\xff{}", b"[" * 100_000])
+def test_a_line_that_is_not_json_is_named(line: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "edits.jsonl"
+    file.write_bytes(json.dumps(_RETENTION).encode() + b"\n\n" + line)
+    code, output = _run(LOG, "--edit", file)
+    assert code == 2
+    assert f"{file}: line 3 is not JSON" in output
+
+
+def test_a_text_with_a_line_separator_is_one_line(tmp_path: Path) -> None:
+    """JSON allows U+2028 in a string as it is."""
+    file = tmp_path / "edits.jsonl"
+    edit = {**_RETENTION, "resource_name": "a\u2028b"}
+    file.write_text(json.dumps(edit, ensure_ascii=False), "utf-8")
+    code, output = _run(LOG, "--edit", file)
+    assert (code, output.count("retention.ms")) == (0, 1), output
+
+
+def test_a_log_that_lacks_its_end_is_said(tmp_path: Path) -> None:
+    """With edits too, as without."""
+    work = Path(shutil.copytree(LOG, tmp_path / LOG.name))
+    log = next(work.glob("*.log"))
+    log.write_bytes(log.read_bytes()[:-20])
+    file = tmp_path / "edits.jsonl"
+    file.write_text(json.dumps(_RETENTION))
+    plain, edited = _run(work), _run(work, "--edit", file)
+    assert plain[0] == edited[0] == 1
+    assert str(log) in edited[1]
+
+
+def test_an_output_that_exists_stays(tmp_path: Path) -> None:
+    file = tmp_path / "edits.jsonl"
+    file.write_text(json.dumps(_RETENTION))
+    code, output = _run(LOG, "--edit", file, "-o", tmp_path)
+    assert code == 2, output
+    assert [each.name for each in tmp_path.iterdir()] == [file.name]
 
 
 def test_the_names_are_those_of_the_records() -> None:

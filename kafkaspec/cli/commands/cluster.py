@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -19,6 +19,7 @@ from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.output.atomic import require_new
 from kafkaspec.output.places import check_output
 from kafkaspec.provider import provider
 
@@ -169,18 +170,29 @@ def _edit(
         raise click.UsageError("edits need the directory __cluster_metadata-0, not a file of it")
     if output is not None:
         check_output(output, source.path)
+        require_new(output)
+    changes: list[ClusterDifference] = []
     with opened.reading(source), wrong_usage(ValueError):
-        lines = () if file is None else file.read_text("utf-8").splitlines()
-        records = [json.loads(line) for line in lines if line.strip()]
-        edited = edit_cluster(source, without=without, edits=records, **opened.options)
+        edits = () if file is None else _edits_in(file)
+        edited = edit_cluster(source, without=without, edits=edits, **opened.options)
+        for text in edited.before.notes:
+            opened.found(f"{source.path}: {text}")
         opened.left_out(source, edited.before)
         changes = differences(edited.before.image, edited.after)
         for change in changes:
             _show_change(change, report)
         if output is not None:
             report.say(f"{write_edited(edited, output)}: controllers go on at {edited.end_offset}")
-        report.finish(opened, count_text(len(changes), "difference"), differences=len(changes))
-    report.finish(opened)
+    report.finish(opened, count_text(len(changes), "difference"), differences=len(changes))
+
+
+def _edits_in(file: Path) -> Iterator[Any]:
+    for number, text in enumerate(file.read_bytes().split(b"\n"), 1):
+        if text.strip():
+            try:
+                yield json.loads(text)
+            except (ValueError, RecursionError):
+                raise ValueError(f"{file}: line {number} is not JSON") from None
 
 
 def _show_change(change: ClusterDifference, report: Reporter) -> None:
