@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -93,6 +94,20 @@ def edit_cluster(
     if image.pending is not None:
         raise ValueError("the edits begin a metadata transaction and do not end it")
     return EditedCluster(before, image, before.end_offset + max(1, count))
+
+
+def read_edits(file: Path) -> Iterator[Any]:
+    """Yield the edits in a file, one JSON object a line.
+
+    Raises:
+        ValueError: a line is not JSON.
+    """
+    for number, line in enumerate(file.read_bytes().split(b"\n"), 1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                raise ValueError(f"{file}: line {number} is not JSON") from None
 
 
 def write_edited(edited: EditedCluster, output: Path) -> Path:

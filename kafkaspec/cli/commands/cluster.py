@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -163,7 +162,7 @@ def _edit(
     report: Reporter,
 ) -> NoReturn:
     """Show what edits change, and write the result."""
-    from kafkaspec.state.edited import edit_cluster, write_edited
+    from kafkaspec.state.edited import edit_cluster, read_edits, write_edited
     from kafkaspec.state.image import differences
 
     if isinstance(source, Segment):
@@ -173,7 +172,7 @@ def _edit(
         require_new(output)
     changes: list[ClusterDifference] = []
     with opened.reading(source), wrong_usage(ValueError):
-        edits = () if file is None else _edits_in(file)
+        edits = () if file is None else read_edits(file)
         edited = edit_cluster(source, without=without, edits=edits, **opened.options)
         for text in edited.before.notes:
             opened.found(f"{source.path}: {text}")
@@ -184,15 +183,6 @@ def _edit(
         if output is not None:
             report.say(f"{write_edited(edited, output)}: controllers go on at {edited.end_offset}")
     report.finish(opened, count_text(len(changes), "difference"), differences=len(changes))
-
-
-def _edits_in(file: Path) -> Iterator[Any]:
-    for number, text in enumerate(file.read_bytes().split(b"\n"), 1):
-        if text.strip():
-            try:
-                yield json.loads(text)
-            except (ValueError, RecursionError):
-                raise ValueError(f"{file}: line {number} is not JSON") from None
 
 
 def _show_change(change: ClusterDifference, report: Reporter) -> None:
