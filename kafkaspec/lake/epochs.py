@@ -134,17 +134,21 @@ def _check(lake: Lake, manifest: Manifest) -> None:
             raise unreadable(lake.store.url(file.path), what)
 
 
-def pending(lake: Lake) -> Manifest | None:
-    """Return the newest increment if one of its tables has not got it."""
+def newest(lake: Lake) -> tuple[Mark | None, Manifest | None]:
+    """Return the newest increment, and its files if one of its tables has not got it.
+
+    The next increment must not be planned before it is in all of them: a table that has the next
+    one does not take it any more.
+    """
     mark = lake.table(PROGRESS).mark()
     if mark is None:
-        return None
+        return None, None
     manifest = read_manifest(lake, mark if mark.run else _owner(lake, mark))
     for name in {file.table for file in manifest.files}:
         known = lake.table(name).mark()
         if known is None or known.epoch < mark.epoch:
-            return manifest
-    return None
+            return mark, manifest
+    return mark, None
 
 
 def _owner(lake: Lake, mark: Mark) -> Mark:
@@ -160,13 +164,12 @@ def finish(lake: Lake) -> Mark | None:
     """Finish the newest increment if it is not in all its tables.
 
     Returns:
-        Its mark, None if there is none.
+        Its mark, None if there is none. Another run may have begun one since.
     """
-    manifest = pending(lake)
-    if manifest is not None:
-        commit(lake, manifest)
-        return manifest.mark
-    return lake.table(PROGRESS).mark()
+    mark, left = newest(lake)
+    if left is not None:
+        commit(lake, left)
+    return mark
 
 
 def folders(table: str) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from kafkaspec.files import names as files
 from kafkaspec.files.checkpoints import kafka_uuid, partition_metadata
 from kafkaspec.lake.base import Lake, LakeCondition, LakeScan
 from kafkaspec.lake.entries import HeaderRows, encoded_entries
-from kafkaspec.lake.epochs import pending
+from kafkaspec.lake.epochs import newest
 from kafkaspec.lake.increments import LakePlace, LakeState, states_of
 from kafkaspec.lake.restored import LakeLog, LakeRestore, LakeSegment
 from kafkaspec.lake.rows import BatchRows, wrappers
@@ -83,14 +83,15 @@ def restore_logs(
             not in all tables, or the tables do not have all that an increment has read.
         ValueError: the lake has no such topic.
     """
-    if pending(lake) is not None:
+    mark, left = newest(lake)
+    if left is not None:
         what = "its newest increment is not in all tables yet: run the job again, which finishes it"
         raise unreadable(lake.place, what)
     rules = get_profile(profile) if isinstance(profile, str) else profile
     scans = {name: lake.table(name).scanner() for name in (PROGRESS, BATCHES, DEAD, RAW)}
-    progress = scans[PROGRESS](None, ()).read_all()
     # All tables have these; an increment that is committed now is not in all yet.
-    known = ("epoch", "<=", pc.max(progress["epoch"]).as_py() if len(progress) else 0)
+    known = ("epoch", "<=", 0 if mark is None else mark.epoch)
+    progress = scans[PROGRESS](None, [known]).read_all()
     states = states_of(progress.to_batches())
     unknown = sorted(set(topics) - {topic for topic, _ in states})
     if unknown:

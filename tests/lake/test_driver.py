@@ -20,7 +20,7 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.lake.base import LakeConflictError
 from kafkaspec.lake.epochs import write_manifest
 from kafkaspec.lake.increments import LakeLossError
-from kafkaspec.lake.schema import BATCHES, DEAD, PROGRESS, RAW
+from kafkaspec.lake.schema import BATCHES, DEAD, FOLDERS, PROGRESS, RAW, SCHEMAS
 from kafkaspec.lake.tables import open_lake
 from kafkaspec.spark.jobs import lake as job
 from tests.goldens import GOLDEN
@@ -163,6 +163,32 @@ def test_two_drivers_at_once(to: str, tmp_path: Path) -> None:
     assert other[0].increments
     assert records(place) == wanted(source)
     assert filled(str(source), place, active=True).increments == ()
+
+
+def test_a_driver_that_dies_beside_another(to: str, tmp_path: Path) -> None:
+    """The other one, which has begun, finishes the increment before it plans its next one."""
+    source, place = small(tmp_path), tmp_path / "lake"
+    real = job.LakeJob.run
+    runs: list[int] = []
+
+    def half(lake: Any, manifest: Any) -> None:
+        files_ = [file for file in manifest.files if file.table == PROGRESS]
+        columns = SCHEMAS[PROGRESS], FOLDERS[PROGRESS]
+        lake.table(PROGRESS).append(files_, manifest.mark, *columns)
+        raise KeyboardInterrupt
+
+    def run(*args: Any) -> Any:
+        runs.append(len(runs))
+        made = real(*args)
+        if len(runs) == 1:
+            with patch.object(job, "commit", half), pytest.raises(KeyboardInterrupt):
+                filled(str(source), place, active=True, max_segments=1)
+        return made
+
+    with patch.object(job.LakeJob, "run", run):
+        report = filled(str(source), place, to=to, active=True, max_segments=1)
+    assert (report.finished, [item.epoch for item in report.increments][:2]) == (2, [1, 3])
+    assert records(place) == wanted(source)
 
 
 def test_a_driver_that_others_have_passed(to: str, tmp_path: Path) -> None:

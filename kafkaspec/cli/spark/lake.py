@@ -123,16 +123,16 @@ def lake_command(
                 done = _dry_run(report, LakeJob(paths, output, options, create=True))
             else:
                 job = LakeJob(paths, output, options, create=True)
-                finished = job.finish()
                 _, found = job.plan()
-                done = LakeReport(losses=found.losses, active=found.active)
+                done = LakeReport((), found.losses, job.finished, found.active)
                 if found.segments:  # otherwise no JVM has to start
                     with session(ctx) as spark:
                         done = fill(
                             spark, paths, output, options, tasks=tasks,
                             on_increment=lambda made: _show(report, made),
                         )  # fmt: skip
-                done = replace(done, finished=finished)
+                if job.finished is not None:
+                    done = replace(done, finished=job.finished)
     except LakeLossError as error:
         warn(str(error))
         ctx.exit(REFUSED)
@@ -152,7 +152,7 @@ def _show(report: Reporter, made: LakeIncrement) -> None:
 
 
 def _dry_run(report: Reporter, job: Any) -> LakeReport:
-    mark, found = job.plan()
+    mark, found = job.plan(dry=True)
     epoch = 1 if mark is None else mark.epoch + 1
     for item in found.segments:
         place = f"{item.unit.topic}-{item.unit.partition}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.jobs import cores
 from kafkaspec.lake.base import Lake
-from kafkaspec.lake.epochs import EPOCHS, commit, finish, pending, write_manifest
+from kafkaspec.lake.epochs import EPOCHS, commit, newest, write_manifest
 from kafkaspec.lake.iceberg import CATALOG
 from kafkaspec.lake.increments import (
     Increment,
@@ -141,14 +141,13 @@ def fill(
     job = LakeJob(paths, output, options, create=True)
     made: list[LakeIncrement] = []
     losses: list[LakeLoss] = []
-    finished = job.finish()
     while True:
         began = time.monotonic()
         mark, increment = job.plan()
-        losses += increment.losses
+        losses += [loss for loss in increment.losses if loss not in losses]
         if not increment.segments:
             return LakeReport(
-                tuple(made), tuple(losses), finished, increment.active, dict(job.untyped)
+                tuple(made), tuple(losses), job.finished, increment.active, dict(job.untyped)
             )
         found = job.run(spark, mark, increment, tasks)
         made.append(replace(found, seconds=time.monotonic() - began))
@@ -169,7 +168,6 @@ def fill_batches(
 
     def add(rows: DataFrame, _: int) -> None:
         job = LakeJob(paths, output, options, create=True)
-        job.finish()
         ends = rows.groupBy("topic", "partition").agg({"offset": "max"}).collect()
         until = {(row[0], row[1]): row[2] + 1 for row in ends}
         began = time.monotonic()
@@ -188,6 +186,7 @@ class LakeJob:
     Attributes:
         lake: the tables.
         untyped: topics that got no typed table though it was asked for, and why.
+        finished: number of the last increment of another run that ``plan`` finished.
     """
 
     def __init__(
@@ -215,25 +214,20 @@ class LakeJob:
             _refuse_other_files(Store(plain(output)))
         self.lake = open_lake(plain(output), asked.to, catalog=asked.catalog, create=create)
         self.untyped: dict[str, str] = {}
+        self.finished: int | None = None
         self.settings = LakeSettings(
             place=self.lake.place, exact=asked.exact, file_size=asked.file_bytes
         )
 
-    def finish(self) -> int | None:
-        """Finish the increment that an earlier run left, and return its number; None for none."""
-        left = pending(self.lake)
-        finish(self.lake)
-        return None if left is None else left.mark.epoch
-
     def status(self) -> LakeStatus:
         """Return what the lake has and, if there are paths, what is new."""
-        mark = self.lake.table(PROGRESS).mark()
+        mark, left = newest(self.lake)
         names = ["topic", "partition", *_COUNTED]
         rows = self.lake.table(PROGRESS).scan(names).read_all()
         counts = (sum(rows.column(name).to_pylist()) for name in _COUNTED)
         places = set(zip(*(rows.column(name).to_pylist() for name in names[:2]), strict=True))
         status = LakeStatus(
-            self.lake.to, 0 if mark is None else mark.epoch, pending(self.lake) is not None,
+            self.lake.to, 0 if mark is None else mark.epoch, left is not None,
             len(places), *counts,
         )  # fmt: skip
         if not self._source.paths:
@@ -248,9 +242,19 @@ class LakeJob:
             seconds=seconds,
         )  # fmt: skip
 
-    def plan(self, until: Mapping[LakePlace, int] | None = None) -> tuple[Mark | None, Increment]:
-        """Return the increment that the lake has, and the next one."""
-        mark = self.lake.table(PROGRESS).mark()
+    def plan(
+        self, until: Mapping[LakePlace, int] | None = None, *, dry: bool = False
+    ) -> tuple[Mark | None, Increment]:
+        """Return the increment that the lake has, and the next one.
+
+        Args:
+            until: see ``plan_increment``.
+            dry: whether an increment that another run left stays as it is.
+        """
+        mark, left = newest(self.lake)
+        if left is not None and not dry:
+            commit(self.lake, left)
+            self.finished = left.mark.epoch
         asked = self._asked
         return mark, plan_increment(
             self._source.logs(), state_of(self.lake, mark), on_loss=asked.on_loss,
