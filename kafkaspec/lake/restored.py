@@ -49,10 +49,11 @@ class LakeLog:
     Attributes:
         topic: the topic.
         partition: number of the partition.
-        generation: the newest one, which was written.
+        generation: the newest one; below its first offset, older ones of the same log.
         topic_id: in ``partition.metadata``; None if it is not known, and the file is not there.
         segments: in order.
-        notes: what a broker that loads the directory would do about damage.
+        notes: which offsets are of an older generation, as where a log was cut back, and what a
+            broker that loads the directory would do about damage.
     """
 
     topic: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import IO, Final
@@ -30,6 +31,7 @@ from kafkaspec.lake.restored import LakeLog, LakeRestore, LakeSegment
 from kafkaspec.lake.rows import BatchRows, wrappers
 from kafkaspec.lake.schema import BATCHES, BATCHES_SCHEMA, DEAD, PROGRESS, RAW, RAW_SCHEMA
 from kafkaspec.layout import names
+from kafkaspec.log.batch import NONE
 from kafkaspec.log.header_table import HeaderTable
 from kafkaspec.log.headers import read_headers
 from kafkaspec.log.segment import Segment
@@ -66,9 +68,11 @@ def restore_logs(
     index_interval_bytes: int = INDEX_INTERVAL_BYTES,
     sync: bool = True,
 ) -> LakeRestore:
-    """Write the newest generation of each partition again, and what a broker keeps beside it.
+    """Write the newest log of each partition again, and what a broker keeps beside it.
 
-    The output is complete, or not there. Memory is bounded by ``CHUNK_BYTES`` of entries.
+    The newest generation has what came after a log was cut back, and older ones what is before it.
+    Of a topic that was created again, older ones are left out. The output is complete,
+    or not there. Memory is bounded by ``CHUNK_BYTES`` of entries.
 
     Args:
         lake: the tables.
@@ -106,19 +110,18 @@ def restore_logs(
             if topics and place[0] not in topics:
                 continue
             writer = _LogWriter(lake.place, scans, aside, place, state, known)
-            segments = writer.segments(progress)
+            segments, notes = writer.segments(progress)
             prefix = f"{place[0]}-{place[1]}/"
             identity = kafka_uuid.from_text(state.topic_id) if state.topic_id else None
             if identity is not None and rules.partition_metadata:
                 aside.write(
                     f"{prefix}{files.PARTITION_METADATA}", partition_metadata.serialize(identity)
                 )
-            notes: list[str] = []
             if segments and all(segment.file.endswith(files.LOG) for segment in segments):
                 made = rebuild_into(
                     aside, prefix, profile=rules, index_interval_bytes=index_interval_bytes
                 )
-                notes = [f"{Path(one.path).name}: {one.note}" for one in made if one.note]
+                notes += [f"{Path(one.path).name}: {one.note}" for one in made if one.note]
             known_id = state.topic_id if identity is not None else None
             logs.append(LakeLog(*place, state.generation, known_id, tuple(segments), tuple(notes)))
     return LakeRestore(lake.place, str(target), tuple(logs))
@@ -126,11 +129,22 @@ def restore_logs(
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """Damaged bytes: their file, position and number."""
+    """Damaged bytes: their file, position and number, and the generation that has them."""
 
     file: str
     position: int
     size: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """The first entry of a generation that is written, and the number of the generation."""
+
+    generation: int
+    offset: int
+    epoch: int
+    place: tuple[str, int]
 
 
 class _LogWriter:
@@ -153,13 +167,21 @@ class _LogWriter:
         self._where: list[LakeCondition] = [
             ("topic", "=", place[0]),
             ("partition", "=", place[1]),
-            ("generation", "=", state.generation),
             known,
         ]
+        self._begins: list[_Begin] = []  # newest first
 
-    def segments(self, progress: pa.Table) -> list[LakeSegment]:
-        """Write all segments, and compare their contents with what increments have read."""
-        progress = self._own(progress)
+    def segments(self, progress: pa.Table) -> tuple[list[LakeSegment], list[str]]:
+        """Write all segments, and return them and what was assumed.
+
+        Their contents are compared with what increments have read.
+        """
+        self._find_begins(progress)
+        notes = [
+            f"offsets below {newer.offset} are of generation {older.generation}"
+            for newer, older in pairwise(self._begins)
+        ]
+        progress = self._own(progress, self._state.generation)
         damaged, bounds = self._damaged(), self._files()
         # Of a segment without an entry, progress alone knows; its name may say where the log ends.
         named = {name for name in progress["file"].to_pylist() if name is not None}
@@ -167,22 +189,60 @@ class _LogWriter:
             self._segment(file, bounds.get(file), [each for each in damaged if each.file == file])
             for file in sorted(named.union(bounds, (each.file for each in damaged)))
         ]
-        self._check_counts(progress, made)
-        return made
+        return made, notes
 
-    def _own(self, progress: pa.Table) -> pa.Table:
-        """Return the rows of progress of this log."""
+    def _find_begins(self, progress: pa.Table) -> None:
+        """Find the generations that have parts of the newest log, and check what they have.
+
+        Leader epochs never go down in a log, and its topic keeps its id.
+        """
+        columns = [
+            "file", "position", "base_offset", "leader_epoch", "magic", "attributes", "records"
+        ]  # fmt: skip
+        topic_id = self._state.topic_id
+        for generation in range(self._state.generation, -1, -1):
+            own = self._own(progress, generation)
+            ids = {topic_id, *own["topic_id"].to_pylist()} - {None}
+            if len(ids) > 1:
+                return
+            topic_id = next(iter(ids), None)
+            newer = self._begins[-1] if self._begins else None
+            begin: _Begin | None = None
+            last = (NONE, NONE)
+            batches = rows = 0
+            where = [*self._where, ("generation", "=", generation)]
+            for batch in self._scans[BATCHES](columns, where):
+                table = HeaderRows(batch)
+                batches, rows = batches + len(table), rows + int(table.rows.sum())
+                offsets, epochs = table.column("base_offset"), table.column("leader_epoch")
+                below = np.arange(len(offsets))
+                if newer is not None:
+                    below = np.flatnonzero(offsets < newer.offset)
+                if not len(below):
+                    continue
+                top = below[offsets[below].argmax()]
+                last = max(last, (int(offsets[top]), int(epochs[top])))
+                low = below[offsets[below].argmin()]
+                if begin is None or offsets[low] < begin.offset:
+                    position = int(table.column("position")[low])
+                    place = (batch.column("file")[int(low)].as_py(), position)
+                    begin = _Begin(generation, int(offsets[low]), int(epochs[low]), place)
+            if newer is not None and newer.epoch != NONE and last[1] > newer.epoch:
+                return
+            self._check_counts(own, batches, rows)
+            if begin is not None:
+                self._begins.append(begin)
+            elif newer is None:
+                return
+
+    def _own(self, progress: pa.Table, generation: int) -> pa.Table:
+        """Return the rows of progress of a generation of this log."""
         mask = pc.equal(progress["topic"], self._place[0])
         mask = pc.and_(mask, pc.equal(progress["partition"], self._place[1]))
-        return progress.filter(
-            pc.and_(mask, pc.equal(progress["generation"], self._state.generation))
-        )
+        return progress.filter(pc.and_(mask, pc.equal(progress["generation"], generation)))
 
-    def _check_counts(self, progress: pa.Table, made: Sequence[LakeSegment]) -> None:
-        for column, what, number in (
-            ("batches", "entries", sum(segment.entries for segment in made)),
-            ("rows", "rows", sum(segment.records for segment in made)),
-        ):
+    def _check_counts(self, progress: pa.Table, batches: int, rows: int) -> None:
+        for column, what, number in (("batches", "entries", batches), ("rows", "rows", rows)):
             expected = pc.sum(progress[column]).as_py() or 0
             if number < expected:
                 raise self._error(f"{expected:,} {what} were written, and {number:,} are there")
@@ -190,7 +250,7 @@ class _LogWriter:
     def _files(self) -> dict[str, tuple[int, int]]:
         """Return the smallest and largest base offset of the entries of each file."""
         found: dict[str, tuple[int, int]] = {}
-        for batch in self._scans[BATCHES](["file", "base_offset"], self._where):
+        for batch in self._scan(BATCHES, ["file", "base_offset"], []):
             table = pa.Table.from_batches([batch]).group_by("file")
             for row in table.aggregate([("base_offset", "min_max")]).to_pylist():
                 low, high = row["base_offset_min_max"].values()
@@ -198,13 +258,49 @@ class _LogWriter:
                 found[row["file"]] = min(known[0], low), max(known[1], high)
         return found
 
+    def _scan(
+        self,
+        table: str,
+        columns: Sequence[str],
+        where: Sequence[LakeCondition],
+        offset: str = "base_offset",
+    ) -> pa.RecordBatchReader:
+        """Read rows, each offset of the newest generation that has it."""
+        begins = self._begins
+        if len(begins) < 2:
+            where = [*self._where, ("generation", "=", self._state.generation), *where]
+            return self._scans[table](columns, where)
+        numbers = [begin.generation for begin in begins]
+        where = [*self._where, ("generation", "in", numbers), *where]
+        found = self._scans[table](list(dict.fromkeys([*columns, "generation", offset])), where)
+        oldest, firsts = np.array(numbers[::-1]), [begin.offset for begin in begins[-2::-1]]
+
+        def chosen() -> Iterator[pa.RecordBatch]:
+            for batch in found:
+                wanted = oldest[
+                    np.searchsorted(firsts, np.asarray(batch.column(offset)), side="right")
+                ]
+                mask = wanted == np.asarray(batch.column("generation"))
+                yield batch.filter(pa.array(mask)).select(columns)
+
+        schema = pa.schema([found.schema.field(name) for name in columns])
+        return pa.RecordBatchReader.from_batches(schema, chosen())
+
     def _damaged(self) -> list[_Range]:
-        where = [*self._where, ("position", ">=", 0)]
+        columns = ["file", "position", "payload"]
         found: list[_Range] = []
-        for batch in self._scans[DEAD](["file", "position", "payload"], where):
-            sizes = pc.binary_length(batch.column("payload"))
-            columns = (batch.column("file"), batch.column("position"), sizes)
-            found += map(_Range, *(column.to_pylist() for column in columns))
+        end: tuple[str, int] | None = None
+        for generation in [each.generation for each in self._begins] or [self._state.generation]:
+            where = [*self._where, ("generation", "=", generation), ("position", ">=", 0)]
+            own: list[_Range] = []
+            for batch in self._scans[DEAD](columns, where):
+                sizes = pc.binary_length(batch.column("payload")).to_pylist()
+                places = (batch.column(name).to_pylist() for name in columns[:2])
+                own += map(_Range, *places, sizes, [generation] * len(sizes))
+            found += [each for each in own if end is None or (each.file, each.position) < end]
+            starts = [(each.file, each.position) for each in found]
+            starts += [each.place for each in self._begins if each.generation == generation]
+            end = min(starts, default=end)
         return sorted(found, key=lambda item: (item.file, item.position))
 
     def _path(self, name: str) -> str:
@@ -247,29 +343,35 @@ class _LogWriter:
         self, columns: Sequence[str], file: str, low: int, high: int
     ) -> pa.RecordBatchReader:
         """Return columns of ``batches`` of the entries whose base offsets are in a range."""
-        where = [*self._where, ("base_offset", ">=", low), ("base_offset", "<=", high)]
-        return self._scans[BATCHES](columns, [*where, ("file", "=", file)])
+        where: list[LakeCondition] = [("base_offset", ">=", low), ("base_offset", "<=", high)]
+        return self._scan(BATCHES, columns, [*where, ("file", "=", file)])
 
-    def payloads(self, file: str, low: int, high: int) -> dict[int, bytes]:
-        """Return the bytes of such entries that the lake has, by position."""
+    def payloads(self, file: str, low: int, high: int) -> dict[tuple[int, int], bytes]:
+        """Return the bytes of such entries that the lake has, by offset and position."""
+        columns = ["base_offset", "position", "payload"]
         return {
-            row["position"]: row["payload"]
-            for batch in self.entries(["position", "payload"], file, low, high)
+            (row["base_offset"], row["position"]): row["payload"]
+            for batch in self.entries(columns, file, low, high)
             for row in batch.filter(batch.column("payload").is_valid()).to_pylist()
         }
 
     def damage(self, item: _Range) -> bytes:
         """Return damaged bytes."""
-        where = [*self._where, ("file", "=", item.file), ("position", "=", item.position)]
-        (row,) = self._scans[DEAD](["payload"], where).read_all().to_pylist()
-        data: bytes = row["payload"]
+        where = [
+            *self._where,
+            ("generation", "=", item.generation),
+            ("file", "=", item.file),
+            ("position", "=", item.position),
+        ]
+        rows = self._scans[DEAD](["payload"], where).read_all().to_pylist()
+        data: bytes = next(row["payload"] for row in rows if len(row["payload"]) == item.size)
         return data
 
     def rows(self, headers: HeaderRows, file: str) -> pa.RecordBatch:
         """Return the rows of entries, in their order."""
         low, high = headers.column("base_offset").min(), headers.column("last_offset").max()
-        where = [*self._where, ("offset", ">=", int(low)), ("offset", "<=", int(high))]
-        table = self._scans[RAW](_ROWS, where).read_all()
+        where: list[LakeCondition] = [("offset", ">=", int(low)), ("offset", "<=", int(high))]
+        table = self._scan(RAW, _ROWS, where, "batch_base_offset").read_all()
         if not _in_order(table):
             table = table.sort_by([("batch_base_offset", "ascending"), ("offset", "ascending")])
         expected = np.repeat(headers.column("base_offset"), headers.rows)
@@ -356,13 +458,15 @@ class _SegmentWriter:
         log.write(data)
 
     def _entries(self, headers: HeaderRows) -> list[Buffer]:
-        places = headers.column("position")
+        places = list(
+            zip(*(headers.column(n).tolist() for n in ("base_offset", "position")), strict=True)
+        )
         exact = headers.flags("exact")
-        kept: dict[int, bytes] = {}
+        kept: dict[tuple[int, int], bytes] = {}
         if not exact.all():
             offsets = headers.column("base_offset")
             kept = self._log.payloads(self._file, int(offsets.min()), int(offsets.max()))
-        needs = np.fromiter((place not in kept for place in places.tolist()), np.bool_, len(places))
+        needs = np.fromiter((place not in kept for place in places), np.bool_, len(places))
         self.payloads += len(places) - int(needs.sum())
         self.records += int(headers.rows.sum())
         made: Iterator[Buffer | None] = iter(())
@@ -372,10 +476,10 @@ class _SegmentWriter:
             )
             made = iter(encoded_entries(headers.filter(needs), rows))
         found: list[Buffer] = []
-        for place, need in zip(places.tolist(), needs.tolist(), strict=True):
+        for place, need in zip(places, needs.tolist(), strict=True):
             entry = next(made) if need else kept[place]
             if entry is None:
-                raise self._log.wrong(self._file, place, "its rows and header cannot be written")
+                raise self._log.wrong(self._file, place[1], "its rows and header cannot be written")
             found.append(entry)
         return found
 

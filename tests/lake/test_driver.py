@@ -20,11 +20,13 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.lake.base import LakeConflictError
 from kafkaspec.lake.epochs import write_manifest
 from kafkaspec.lake.increments import LakeLossError
+from kafkaspec.lake.restoring import restore_logs
 from kafkaspec.lake.schema import BATCHES, DEAD, FOLDERS, PROGRESS, RAW, SCHEMAS
 from kafkaspec.lake.tables import open_lake
 from kafkaspec.spark.jobs import lake as job
 from tests.goldens import GOLDEN
 from tests.lake.driver import filled
+from tests.lake.test_increments import write
 from tests.spark import logs
 
 ROOT = Path(__file__).parents[2]
@@ -223,6 +225,39 @@ def test_damage_is_in_dead_and_the_rest_in_raw(to: str, tmp_path: Path) -> None:
     ((position, payload, reason),) = rows(place, "position", "payload", "reason", table=DEAD)
     assert (position, reason) == (batch.position, "checksum_mismatch")
     assert payload == path.read_bytes()[batch.position : batch.end]
+
+
+def test_a_log_that_was_cut_back_comes_back_whole(to: str, tmp_path: Path) -> None:
+    """Each offset of the newest generation that has it, byte for byte; KIP-101."""
+    source, place = tmp_path / "logs", tmp_path / "lake"
+    source.mkdir()
+    orders = source / "orders-0"
+    histories = (
+        ((0, 30, ((0, 30, 1),)), (30, 60, ((30, 60, 1),)), (60, 90, ((60, 90, 2),))),
+        ((0, 30, ((0, 30, 1),)), (30, 80, ((30, 40, 1), (40, 80, 3))), (80, 120, ((80, 120, 3),))),
+        ((0, 30, ((0, 30, 1),)), (30, 80, ((30, 40, 1), (40, 50, 3), (50, 80, 4)))),
+        ((0, 20, ((0, 20, 1),)), (20, 60, ((20, 60, 5),)), (60, 70, ((60, 70, 5),))),
+        ((20, 100, ((20, 100, 0),)),),  # created again: what is below it is of the one before
+    )
+    for number, history in enumerate(histories):
+        for path in orders.glob("*"):
+            path.unlink()
+        for base, _, parts in history:
+            write(orders, base, *parts)
+        if number == 0:  # the torn end of a broker that died
+            with (orders / f"{30:020}.log").open("ab") as file:
+                file.write(logs.batch(60, 10)[:-5])
+        filled(str(source), place, to=to, active=True, exact=True, on_loss="continue")
+        keys = Counter(rows(place, "topic", "partition", "generation", "offset"))
+        assert max(keys.values()) == 1
+        out = tmp_path / f"out {number}"
+        (log,) = restore_logs(open_lake(str(place)), out, sync=False).logs
+        assert log.generation == number
+        assert all(segment.is_identical for segment in log.segments)
+        again = out / "orders-0"
+        assert {path.name: path.read_bytes() for path in again.glob("*.log")} == {
+            path.name: path.read_bytes() for path in orders.glob("*.log")
+        }
 
 
 def test_what_is_lost_is_counted_in_progress(to: str, tmp_path: Path) -> None:

@@ -191,14 +191,15 @@ def test_increments_make_one_log(lake: Lake, tmp_path: Path) -> None:
         assert (log.log_end_offset, len(log.leader_epochs)) == (12, 0)
 
 
-def test_only_the_newest_generation_comes_back(tmp_path: Path) -> None:
+def test_a_topic_that_was_created_again_has_its_newest_log(tmp_path: Path) -> None:
     lake = open_lake(str(tmp_path / "lake"), "delta", create=True)
     old, new = (
         log_of(tmp_path, "orders-0", 0, 4, 9),
         log_of(tmp_path / "orders-0", "orders-0", 2, 5),
     )
-    put(lake, units_of(old), exact=True)
-    put(lake, [replace(unit, generation=1) for unit in units_of(new)], exact=True, epoch=2)
+    put(lake, units_of(old, topic_id=TOPIC_ID), exact=True)
+    units = units_of(new, topic_id="Xl5mVkqkSJ2Ax0qzpOqXbg")
+    put(lake, [replace(unit, generation=1) for unit in units], exact=True, epoch=2)
     result = restored(lake, tmp_path / "out")
     assert [log.generation for log in result.logs] == [1]
     with ks.Partition(tmp_path / "out" / "orders-0") as log:
