@@ -191,8 +191,8 @@ def plan_increment(
     for place, log in sorted(by_place(logs).items()):
         if until is not None and place not in until:
             continue
-        news = _News(log, states.get(place), epochs)
-        unread = news.unread(active=active or until is not None)
+        news = _News(log, states.get(place), epochs, active=active or until is not None)
+        unread = news.unread()
         closed += news.active
         if until is not None:
             unread = [item for item in unread if (item.base_offset or 0) < until[place]]
@@ -227,13 +227,16 @@ class _News:
         active: bytes of a segment to which a broker may still write, unless that was asked for.
     """
 
-    def __init__(self, log: TopicLog, state: LakeState | None, epochs: EpochFiles) -> None:
+    def __init__(
+        self, log: TopicLog, state: LakeState | None, epochs: EpochFiles, *, active: bool
+    ) -> None:
         self.log = log
         self.begin = None if state is None else state.next_offset
         self.generation = 0 if state is None else state.generation
         self.losses: list[LakeLoss] = []
         self.active = 0
         self._state = state
+        self._reads_active = active
         self._first: SegmentFile | None = None
         for item in log.segments:
             if item.base_offset is None:
@@ -248,18 +251,20 @@ class _News:
                 self.generation += 1
 
     def _is_as_it_was(self, state: LakeState) -> bool:
-        """Return whether the last segment is the one that was read, or begins where that ends."""
+        """Return whether nothing is new, or only a segment begins where what was read ends."""
         last = self.log.segments[-1]
         if last.path.name == state.file:
             return last.size == state.size
-        return last.base_offset == state.next_offset
+        # If it is read, what is before it tells whether it is of the same log.
+        is_read = self._reads(last) and last.size > 0
+        return last.base_offset == state.next_offset and not is_read
 
     def _end(self, last: SegmentFile, state: LakeState) -> int:
         """Return an offset that the log reaches, the last one if it may be below what was read."""
         base = last.base_offset or 0
         return base if base > state.next_offset else max(base, _sound_end(last, state)[1])
 
-    def unread(self, *, active: bool) -> list[SegmentFile]:
+    def unread(self) -> list[SegmentFile]:
         """Return the segments with offsets that the lake does not have."""
         found: list[SegmentFile] = []
         for item in self.log.segments:
@@ -267,12 +272,16 @@ class _News:
             if following is not None:
                 if self.begin is None or following > self.begin:
                     found.append(item)
-            elif is_mounted(item.path) or active:
+            elif self._reads(item):
                 if self._grew(item):
                     found.append(item)
             else:
                 self.active += item.size - self._start(item)
         return found
+
+    def _reads(self, last: SegmentFile) -> bool:
+        """Return whether the last segment is read."""
+        return is_mounted(last.path) or self._reads_active
 
     def _following(self, item: SegmentFile) -> int | None:
         """Return the offset at which the next segment of the directory begins; None for none."""

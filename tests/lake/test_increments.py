@@ -244,12 +244,29 @@ def test_a_topic_that_was_created_again(tmp_path: Path) -> None:
     states = {PLACE: after(plan(tmp_path))}
     assert states[PLACE].topic_id == old
     metadata.write_text(f"version: 0\ntopic_id: {new}")
+    text = f"created again: its topic id is {new}; it was {old}"
+    with pytest.raises(LakeLossError, match=text):  # a segment begins where what was read ends
+        plan(tmp_path, states, active=True)
     write(orders, 90, (90, 100, 1))
-    with pytest.raises(LakeLossError, match=f"created again: its topic id is {new}; it was {old}"):
+    with pytest.raises(LakeLossError, match=text):
         plan(tmp_path, states)
     found = plan(tmp_path, states, on_loss="continue")
     assert records(found) == list(range(90))
     assert {(item.unit.generation, item.unit.topic_id) for item in found.segments} == {(1, new)}
+
+
+def test_a_log_that_was_cut_back_to_a_segment_that_begins_where_reading_ended(
+    tmp_path: Path,
+) -> None:
+    orders = three(tmp_path)
+    states = {PLACE: after(plan(tmp_path))}
+    write(orders, 30, (30, 40, 1), (40, 60, 2))
+    write(orders, 60, (60, 90, 2))
+    with pytest.raises(LakeLossError, match="cut back to offset 40"):
+        plan(tmp_path, states, active=True)
+    found = plan(tmp_path, states, active=True, on_loss="continue")
+    assert records(found) == list(range(40, 90))
+    assert {item.unit.generation for item in found.segments} == {1}
 
 
 def test_segments_that_were_compacted_since(tmp_path: Path) -> None:
