@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import kafkaspec as ks
 from kafkaspec._generated.layout.dead_letters import DEAD_LETTERS as WRITERS
 from kafkaspec.cli.main import main
+from kafkaspec.errors import KafkaSpecError
 from kafkaspec.forensics.dead_letters import SourceState, export_originals, read_dead_letters
 from kafkaspec.layout import DeadLetterLayout
 
@@ -253,9 +254,31 @@ def test_wrong_usage_says_what_there_is(arguments: list[str], text: str) -> None
     assert text in output
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_segment_alone_gives_what_its_letters_have(named: bool, tmp_path: Path) -> None:
+    """Also one that is apart, so that nothing says its topic."""
+    log = next((BROKER / "dlq.copies-0").glob("*.log"))
+    path = log if named else Path(shutil.copy(log, tmp_path / "apart.log"))
+    assert _run(path, "-o", tmp_path / "out.jsonl")[0] == 1
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["offset"] for row in rows] == list(_REJECTED)
+    assert {row["copied_from"] for row in rows} == {"letter"}
+
+
+def test_what_headers_do_not_say_is_a_question_mark(tmp_path: Path) -> None:
+    about = _written(WRITERS[0], topic="orders", offset=5)
+    log = _log(tmp_path / "dead-0", [(b"k", b"v", [*about, ("__dlq.errors.partition", b"9" * 30)])])
+    assert "dead-0 offset 0: orders-? offset 5 [unnamed]" in _run(log, "--show-letters")[1]
+
+
 def test_an_output_that_exists_stays(tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").write_text("mine")
-    assert _run(BROKER, "-o", tmp_path / "out.jsonl")[0] == 2
+    code, output = _run(BROKER, "-o", tmp_path / "out.jsonl")
+    assert (code, "exists already" in output) == (2, True)
+    with ks.LogDirectory(BROKER) as logs:
+        dead = read_dead_letters(logs.current, logs.current)
+        with pytest.raises(KafkaSpecError, match="exists already"):
+            export_originals(dead, logs.current, tmp_path / "out.jsonl", "jsonl")
     assert (tmp_path / "out.jsonl").read_text() == "mine"
     assert _run(BROKER, "-o", BROKER / "out.jsonl")[0] == 2
     assert not (BROKER / "out.jsonl").exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +16,6 @@ from kafkaspec.cli.report import Output, Reporter, line
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
 from kafkaspec.log.partition import Partition
-from kafkaspec.output.places import check_output
 from kafkaspec.provider import provider
 from kafkaspec.results import Strength
 from kafkaspec.tables import FORMATS
@@ -100,16 +99,18 @@ def dlq_command(
     """
     with wrong_usage(ImportError):
         provider()
-        from kafkaspec.forensics.dead_letters import export_originals, read_dead_letters
-    form = _form(output, to, (*paths, *others))
+        from kafkaspec.forensics import dead_letters
+    if to is not None and output is None:
+        raise click.UsageError("--to goes with -o")
+    form: Any = None
+    if output is not None:
+        form = _form(output, to)
+        dead_letters.check_target(output, form, *paths, *others)
     inputs = Inputs(paths, codec, topic=topic)
-    opened = list[Partition]()
-    for path in (*paths, *others):
-        log = open_log(path, codec=codec)
-        ctx.with_resource(log)
-        opened += log.current if isinstance(log, LogDirectory) else ()
-        opened += [log] if isinstance(log, Partition) else ()
-    dead = read_dead_letters((log for _, log in inputs.whole_logs()), opened)
+    opened = [ctx.with_resource(open_log(path, codec=codec)) for path in (*paths, *others)]
+    parts: Any = [log.current if isinstance(log, LogDirectory) else [log] for log in opened]
+    sources = (log for log in chain(*parts) if isinstance(log, Partition))
+    dead = dead_letters.read_dead_letters((log for _, log in inputs.whole_logs()), sources)
     inputs.undecoded(dead.unread)
     inputs.findings += dead.lost
     report.rows("letter", dead.letters)
@@ -118,20 +119,15 @@ def dlq_command(
         _show(report, dead)
     exported = None
     if output is not None:
-        again = Inputs(paths, codec, topic=topic)
-        exported = export_originals(dead, (log for _, log in again.logs()), output, form)
+        logs = filter(inputs.is_wanted, chain(*parts[: len(paths)]))
+        exported = dead_letters.export_originals(dead, logs, output, form)
         report.say(f"{count_text(exported, 'record')} in {output}")
     letters = dead.letters.num_rows
     text = f"{count_text(letters, 'dead letter')}, {dead.lost:,} without their record"
     report.finish(inputs, text, letters=letters, lost=dead.lost, exported=exported)
 
 
-def _form(output: Path | None, to: str | None, inputs: Sequence[Path]) -> Any:
-    if output is None:
-        if to is not None:
-            raise click.UsageError("--to goes with -o")
-        return None
-    check_output(output, *inputs)
+def _form(output: Path, to: str | None) -> str:
     form = to or output.suffix.removeprefix(".")
     if form not in _FORMS:
         suffixes = ", ".join(f".{name}" for name in _FORMS[:-1])
@@ -157,12 +153,15 @@ def _source(row: dict[str, Any]) -> str:
     return row["source"] if row["why"] is None else f"{row['source']} ({row['why']})"
 
 
+def _at(row: dict[str, Any], of: str = "") -> str:
+    found = (row[f"{of}{name}"] for name in ("topic", "partition", "offset"))
+    return "{}-{} offset {}".format(*("?" if each is None else each for each in found))
+
+
 def _show(report: Reporter, dead: DeadLetters) -> None:
     for row in dead.letters.slice(0, _MOST_ROWS).to_pylist():
-        at = f"{row['source_topic']}-{row['source_partition']} offset {row['source_offset']}"
         text = row["message"] or row["exception"] or ""
-        letter = f"{row['topic']}-{row['partition']} offset {row['offset']}"
-        report.say(f"{letter}: {at} [{_source(row)}] {text}".rstrip())
+        report.say(f"{_at(row)}: {_at(row, 'source_')} [{_source(row)}] {text}".rstrip())
     left = dead.letters.num_rows - _MOST_ROWS
     if left > 0:
         report.say(MORE.format(left))

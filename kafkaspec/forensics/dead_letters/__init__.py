@@ -17,6 +17,7 @@ from kafkaspec.forensics.dead_letters.letters import LETTERS
 from kafkaspec.forensics.dead_letters.originals import (
     ORIGINAL_FORMATS,
     ORIGINALS,
+    check_target,
     export_originals,
 )
 
@@ -27,6 +28,7 @@ __all__ = [
     "ORIGINAL_FORMATS",
     "DeadLetters",
     "SourceState",
+    "check_target",
     "export_originals",
     "join_letters",
     "read_dead_letters",

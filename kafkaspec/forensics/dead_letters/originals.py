@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,7 @@ from kafkaspec.forensics.dead_letters.sources import SourcePlace
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
 from kafkaspec.options import checked
-from kafkaspec.output.atomic import DirectoryAside, file_aside, require_new
+from kafkaspec.output.atomic import DirectoryAside, cannot_write, file_aside, require_new, writing
 from kafkaspec.output.places import check_output
 from kafkaspec.tables.writers import writer_of
 from kafkaspec.writing.segment_writer import SegmentWriter
@@ -72,10 +73,9 @@ def export_originals(
     """
     output = Path(output)
     given = list(logs)
-    check_output(output, *given, *(source.log for source in dead.sources.values()))
-    require_new(output)
+    check_target(output, to, *given, *(source.log for source in dead.sources.values()))
     if to != "segments":
-        with file_aside(output, replace=False) as file:
+        with writing(output), file_aside(output, replace=False) as file:
             writer = writer_of(to, file, ORIGINALS)
             count = 0
             for _, table in originals(dead, given):
@@ -102,6 +102,19 @@ def export_originals(
         if target is not None:
             target.close()
     return count
+
+
+def check_target(output: Path, to: OriginalFormat, *inputs: Any) -> None:
+    """Refuse an output that exists, or touches an input.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
+    check_output(output, *inputs)
+    if to == "segments":
+        require_new(output)
+    elif os.path.lexists(output):
+        raise cannot_write(output, "it exists already")
 
 
 def originals(
@@ -138,7 +151,8 @@ def _copies(dead: DeadLetters, logs: Iterable[Partition | Segment]) -> dict[Sour
     parts: dict[SourcePlace, list[pa.Table]] = defaultdict(list)
     for log in logs if wanted.num_rows else ():
         for letters, records in read_letters(log, _passed_over):
-            here = [pc.equal(wanted[name].cast(pa.string()), str(letters[name][0])) for name in _AT]
+            # With is_in, null matches null: the place of a segment that lies apart.
+            here = [pc.is_in(wanted[n].cast(k), letters[n][:1].cast(k)) for n, k in _AT.items()]
             chosen = pc.is_in(letters["offset"], wanted["offset"].filter(pc.and_(*here)))
             taken, records = letters.filter(chosen), records.filter(chosen)
             for place, rows in places_of(taken).items():
@@ -157,7 +171,7 @@ def _copies(dead: DeadLetters, logs: Iterable[Partition | Segment]) -> dict[Sour
     return {place: _newest(pa.concat_tables(tables)) for place, tables in parts.items()}
 
 
-_AT: Final = ("topic", "partition")
+_AT: Final = {name: ORIGINALS.field(name).type for name in ("topic", "partition")}
 
 
 def _newest(table: pa.Table) -> pa.Table:

@@ -72,7 +72,8 @@ class SourceLog:
         begins = np.searchsorted(offsets, first)
         ends = np.searchsorted(offsets, last, side="right")
         of = np.full(len(offsets), -1, np.int64)
-        for row in np.argsort(first - last, kind="stable").tolist():
+        touched = np.flatnonzero(begins < ends)
+        for row in touched[np.argsort((first - last)[touched], kind="stable")].tolist():
             of[begins[row] : ends[row]] = row
         taken = rows.take(pa.array(of, mask=of < 0))
         why, strength = (taken[name].cast(pa.string()).combine_chunks() for name in _REASON)
