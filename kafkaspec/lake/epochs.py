@@ -26,6 +26,7 @@ from kafkaspec.lake.schema import (
     RAW,
     RAW_SCHEMA,
     SCHEMAS,
+    TYPED,
     TYPED_FOLDERS,
 )
 
@@ -71,17 +72,10 @@ def read_manifest(lake: Lake, mark: Mark) -> Manifest:
         if content["version"] != _VERSION:
             what = f"its version is {content['version']}, and only {_VERSION} is known"
             raise unreadable(lake.store.url(path), what)
-        files = tuple(
-            LakeFile(
-                str(item["table"]),
-                str(item["path"]),
-                int(item["size"]),
-                int(item["rows"]),
-                _values(item["values"]),
-            )
-            for item in content["files"]
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        if (content["epoch"], content["run"]) != (mark.epoch, mark.run):
+            raise ValueError("it is of another increment")
+        files = tuple(map(_file, content["files"]))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         what = f"it is not a manifest of an increment: {error!r}"
         raise unreadable(lake.store.url(path), what) from error
     return Manifest(mark, files)
@@ -185,6 +179,15 @@ def _turn(table: str) -> tuple[int, str]:
 
 def _path(mark: Mark) -> str:
     return f"{EPOCHS}/{mark.epoch}-{mark.run}.json"
+
+
+def _file(item: Mapping[str, Any]) -> LakeFile:
+    """Return a file from its text in a manifest; a table has files in its own directory only."""
+    table, path = str(item["table"]), str(item["path"])
+    is_known = table in SCHEMAS or table.startswith(TYPED)
+    if not is_known or "/" in table or ".." in path.split("/") or not path.startswith(f"{table}/"):
+        raise ValueError(f"{path} is not a file of a table")
+    return LakeFile(table, path, int(item["size"]), int(item["rows"]), _values(item["values"]))
 
 
 def _values(values: Mapping[str, Any]) -> dict[str, object]:

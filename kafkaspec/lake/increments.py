@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kafkaspec.errors import KafkaSpecError, Reason, unreadable
+from kafkaspec.files.names import is_topic
 from kafkaspec.io.remote import RemotePath, address
 from kafkaspec.lake.results import LakeLoss
 from kafkaspec.lake.schema import PROGRESS_SCHEMA
@@ -145,13 +146,16 @@ def by_place(logs: Iterable[TopicLog]) -> dict[LakePlace, TopicLog]:
     """Return logs by topic and partition.
 
     Raises:
-        KafkaSpecError: ``unreadable``: one has neither, or two are of one topic-partition.
+        KafkaSpecError: ``unreadable``: one has neither, Kafka allows no topic of its name, or two
+            are of one topic-partition.
     """
     found: dict[LakePlace, TopicLog] = {}
     for log in logs:
         if log.topic is None or log.partition is None:
             detail = "a lake has rows by topic and partition: name directories of partitions"
             raise unreadable(str(log.directory), detail)
+        if not is_topic(log.topic):  # names of directories and tables are made of it
+            raise unreadable(str(log.directory), f"Kafka allows no topic of the name {log.topic!r}")
         other = found.setdefault((log.topic, log.partition), log)
         if other is not log:
             detail = f"{log} is in {other.directory} too; name one of them"

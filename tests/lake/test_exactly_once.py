@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -178,7 +179,21 @@ def test_an_increment_has_progress(lake: Lake) -> None:
 def test_a_manifest_that_is_lost_or_no_manifest_is_an_error(lake: Lake) -> None:
     mark = drive(lake)
     path = f"_epochs/{mark.epoch}-{mark.run}.json"
-    for content in (b"", b"[]", b'{"version": 2}', b'{"version": 1, "files": [{}]}'):
+    whole = json.loads(lake.store.read(path))
+    file = next(item for item in whole["files"] if item["table"] == RAW)
+    files = [
+        {**file, "path": f"{RAW}/../../other.parquet"},
+        {**file, "path": "/other.parquet"},
+        {**file, "table": "../other", "path": "../other/a.parquet"},
+        {**file, "values": []},
+        {**file, "values": {"day": "yesterday"}},
+        {},
+    ]
+    for content in (
+        b"", b"[]", b'{"version": 2}',
+        *(json.dumps({**whole, "files": [item]}).encode() for item in files),
+        *(json.dumps({**whole, **other}).encode() for other in ({"epoch": 7}, {"run": "0"})),
+    ):  # fmt: skip
         lake.store.write(path, content)
         with pytest.raises(KafkaSpecError, match=path):
             finish(lake)

@@ -306,6 +306,13 @@ def test_two_copies_of_a_partition_are_an_error(tmp_path: Path) -> None:
         plan_increment(find_logs([str(tmp_path / "one"), str(tmp_path / "two")]), {})
 
 
+@pytest.mark.parametrize("topic", ["a%2Fb", "a b", "..", "t" * 250])
+def test_a_topic_that_kafka_does_not_allow_is_an_error(topic: str, tmp_path: Path) -> None:
+    write(tmp_path / f"{topic}-0", 0, (0, 10, 1))
+    with pytest.raises(KafkaSpecError, match=f"Kafka allows no topic of the name '{topic}'"):
+        plan(tmp_path)
+
+
 def test_a_file_without_a_partition_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "somewhere", 0, (0, 10, 1))
     with pytest.raises(KafkaSpecError, match="name directories of partitions"):
