@@ -12,8 +12,8 @@ FILE: Final = "dead_letters.yaml"
 """The file, in the folder of the specification; a specification may have none."""
 TYPES: Final = ("s4", "s8", "str")
 NUMBERS: Final = ("text", "binary")
-NEEDED: Final = ("topic", "partition", "offset")
-"""The fields without which nobody finds the record."""
+NEEDED: Final = {"topic": "str", "partition": "s4", "offset": "s8"}
+"""The fields without which nobody finds the record, and their types."""
 _KEYS: Final = {"doc", "doc-ref", "numbers", "headers"}
 
 
@@ -29,8 +29,12 @@ def dead_letters_of(directory: Path) -> tuple[DeadLetterLayout, ...]:
     top = Node(FILE, "", parsed(FILE, file_text(path, FILE)))
     made = tuple(_layout(name, top.child(name)) for name in top.keys)
     seen: dict[str, str] = {}
+    types = dict(NEEDED)
     for layout in made:
         for header in layout.headers:
+            if types.setdefault(header.field, header.type) != header.type:
+                text = f"{header.field} is {types[header.field]} elsewhere; write one type"
+                raise top.fail(text, f"{layout.writer}/headers/{header.key}")
             if header.key in seen:
                 raise top.fail(f"{seen[header.key]} has {header.key} too; leave out one")
             seen[header.key] = layout.writer
