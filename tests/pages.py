@@ -28,7 +28,7 @@ LINKED = (
 )
 """Pages whose links are checked."""
 
-_BLOCK = re.compile(r"^```(console|python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(console|python|sh|sql)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 class Block(NamedTuple):
@@ -37,7 +37,7 @@ class Block(NamedTuple):
     Attributes:
         page: path below the root of the repository.
         line: number of its first line in the page.
-        language: ``console``, ``python`` or ``sh``.
+        language: ``console``, ``python``, ``sh`` or ``sql``.
         text: what is in it.
     """
 

@@ -1,6 +1,7 @@
 """The driver of a lake in this process: tasks run here, so that no JVM has to start.
 
-As a program, it fills a lake and ends by SIGKILL at a moment of its steps; see ``MOMENTS``.
+As a program, it fills lakes and ends by SIGKILL at each moment of the ``STEPS``. It forks each
+driver, so that none has to import anything, and uses neither format itself.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from unittest.mock import patch
 from kafkaspec.lake import delta, iceberg, parquet
 from kafkaspec.lake.results import LakeReport
 from kafkaspec.spark.jobs import lake as job
+from tests.lake.killing import LOADED
 
 STEPS = {
     "tasks": (job, "write_units"),
@@ -63,12 +66,36 @@ class Killer:
         self.left -= 1
 
 
+def ended(paths: str, place: Path, to: str, moment: int | None = None) -> int:
+    """Fork a driver that fills a lake, kill it at a moment, and return how it ended."""
+    process = os.fork()
+    if not process:
+        try:
+            most = None
+            if moment is not None:
+                most, killer = 4, Killer(moment)
+                for owner, name in STEPS.values():
+                    setattr(owner, name, killer.passes(getattr(owner, name)))
+            filled(paths, place, to=to, active=True, exact=True, max_segments=most)
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
 def main() -> None:
-    paths, place, to, moment = sys.argv[1:]
-    killer = Killer(int(moment))
-    for owner, name in STEPS.values():
-        setattr(owner, name, killer.passes(getattr(owner, name)))
-    filled(paths, Path(place), to=to, active=True, exact=True, max_segments=2)
+    """Make a lake for each moment, killed there and filled then, and one that was killed at all."""
+    assert LOADED
+    paths, places, to = sys.argv[1:]
+    moment = 0
+    while (code := ended(paths, Path(places, str(moment)), to, moment)) == -signal.SIGKILL:
+        assert ended(paths, Path(places, str(moment)), to) == 0, moment
+        moment += 1
+    assert code == 0, moment
+    for step in range(moment):  # an increment that was there before takes its steps away
+        assert ended(paths, Path(places, "again"), to, step) in (0, -signal.SIGKILL), step
+    assert ended(paths, Path(places, "again"), to) == 0
 
 
 if __name__ == "__main__":

@@ -13,6 +13,10 @@ pytest.importorskip("pyspark")
 pytest.importorskip("deltalake")
 pytest.importorskip("pyiceberg")
 
+import deltalake
+import pyarrow as pa
+from pyiceberg.catalog.sql import SqlCatalog
+
 import kafkaspec.spark
 from kafkaspec.lake.schema import RAW
 from kafkaspec.lake.tables import FORMATS, open_lake
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOGS = GOLDEN / "4.3.1" / "logs"
+COLUMNS = ("topic", "partition", "offset", "key", "value")
 NAMES = ("segments-0", "transactions-0", "log-append-time-0", "compression-zstd-0")
 
 
@@ -59,9 +64,20 @@ def test_all_readers_see_the_records(
     query = 'SELECT topic, partition, "offset", key, value FROM read_parquet(?)'
     rows = duckdb.execute(query, [files]).fetchall()
     assert Counter(rows) == expected
-    found = spark.read.parquet(*files).select("topic", "partition", "offset", "key", "value")
+    found = spark.read.parquet(*files).select(*COLUMNS)
     rows = [(t, p, o, k and bytes(k), v and bytes(v)) for t, p, o, k, v in found.collect()]
     assert Counter(rows) == expected
+    table = directly(place, to)
+    rows = list(zip(*(table.column(name).to_pylist() for name in COLUMNS), strict=True))
+    assert Counter(rows) == expected
+
+
+def directly(place: Path, to: str) -> pa.Table:
+    """The rows of raw as deltalake or PyIceberg finds them, without the library."""
+    if to == "delta":
+        return deltalake.DeltaTable(str(place / RAW)).to_pyarrow_table()
+    catalog = SqlCatalog("kafkaspec", uri=f"sqlite:///{place}/catalog.db")
+    return catalog.load_table(("kafka", RAW)).scan().to_arrow()
 
 
 def test_a_stream_feeds_a_lake(spark: SparkSession, tmp_path: Path) -> None:
