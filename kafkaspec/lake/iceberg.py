@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
@@ -50,7 +51,7 @@ class IcebergLake(Lake):
     to = "iceberg"
 
     def __init__(self, store: Store, catalog: Mapping[str, str] | None = None) -> None:
-        """Open the catalogue.
+        """Open nothing yet.
 
         Args:
             store: the files.
@@ -62,19 +63,28 @@ class IcebergLake(Lake):
         super().__init__(store)
         properties = dict(catalog or {})
         self.namespace = properties.pop("namespace", _NAMESPACE)
-        name = properties.pop("name", None)
-        if not properties and name is None:
-            if not store.local:
-                what = "an Iceberg lake in a store needs a catalogue, such as --catalog uri=URL"
-                raise unreadable(self.place, what)
+        self._name = properties.pop("name", None)
+        self._is_own = not properties and self._name is None
+        if self._is_own and not store.local:
+            what = "an Iceberg lake in a store needs a catalogue, such as --catalog uri=URL"
+            raise unreadable(self.place, what)
+        if self._is_own:
             uri = URL.create("sqlite", database=store.within(CATALOG)).render_as_string()
             properties = {"type": "sql", "uri": uri}
-        if store.local:
-            store.make()
-        with store.failing():
-            self.catalog: Catalog = load_catalog(
-                name or "kafkaspec", **{**store.iceberg_properties(), **properties}
-            )
+        self._properties = properties
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The catalogue; one of its own is made, and with it the directory."""
+        if self.store.local:
+            self.store.make()
+        with self.store.failing():
+            properties = {**self.store.iceberg_properties(), **self._properties}
+            return load_catalog(self._name or "kafkaspec", **properties)
+
+    def has_none(self) -> bool:
+        """Return whether there is no table, since the lake's own catalogue is not there yet."""
+        return self._is_own and not self.store.exists(CATALOG)
 
     def table(self, name: str) -> LakeTable:
         """See ``Lake.table``."""
@@ -83,7 +93,7 @@ class IcebergLake(Lake):
     def tables(self) -> list[str]:
         """See ``Lake.tables``."""
         with self.store.failing():
-            if not self.catalog.namespace_exists(self.namespace):
+            if self.has_none() or not self.catalog.namespace_exists(self.namespace):
                 return []
             return sorted(found[-1] for found in self.catalog.list_tables(self.namespace))
 
@@ -269,6 +279,8 @@ class IcebergLakeTable(LakeTable):
         return f"file://{self._store.url()}/{path}"
 
     def _open(self) -> Table | None:
+        if self._lake.has_none():
+            return None
         with self._store.failing(self.name):
             try:
                 return self._lake.catalog.load_table(self._identifier)

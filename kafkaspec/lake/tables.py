@@ -12,7 +12,7 @@ if not all(map(find_spec, ("pyarrow", "deltalake", "pyiceberg"))):
 from kafkaspec.errors import unreadable
 from kafkaspec.lake.base import Lake
 from kafkaspec.lake.delta import DeltaLake
-from kafkaspec.lake.iceberg import IcebergLake
+from kafkaspec.lake.iceberg import CATALOG, IcebergLake
 from kafkaspec.lake.schema import PROGRESS
 from kafkaspec.lake.store import Store
 
@@ -51,7 +51,11 @@ def open_lake(
         raise unreadable(place, f"its tables are {found}, not {to}")
     to = found or to or DeltaLake.to
     if to == IcebergLake.to:
-        return IcebergLake(store, catalog)
+        lake = IcebergLake(store, catalog)
+        if found and lake.has_none():
+            what = f"its catalogue, {CATALOG}, is not there; name the one it has by --catalog"
+            raise unreadable(place, what)
+        return lake
     if catalog:
         raise ValueError(f"a catalogue is for iceberg, and {place} is {to}")
     return DeltaLake(store)

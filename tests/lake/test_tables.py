@@ -179,3 +179,13 @@ def test_a_lake_in_an_object_store(bucket: str, to: str, tmp_path: Path) -> None
 def test_an_iceberg_lake_in_a_store_needs_a_catalogue() -> None:
     with pytest.raises(KafkaSpecError, match="needs a catalogue"):
         open_lake("memory://lake", "iceberg", create=True)
+
+
+def test_an_iceberg_lake_whose_catalogue_is_gone_is_not_begun_again(tmp_path: Path) -> None:
+    """Its tables may be in a catalogue that has to be named."""
+    uri = URL.create("sqlite", database=str(tmp_path / "other.db")).render_as_string()
+    place, catalog = str(tmp_path / "lake"), {"type": "sql", "uri": uri}
+    drive(open_lake(place, "iceberg", catalog=catalog, create=True))
+    with pytest.raises(KafkaSpecError, match=r"catalog\.db, is not there; name the one"):
+        open_lake(place, create=True)
+    assert read(open_lake(place, catalog=catalog), RAW) == expected(RAW, 1)
