@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("fsspec")
@@ -31,7 +32,7 @@ def _url(tmp_path: Path) -> Iterator[str]:
 
 
 def content() -> bytes:
-    return b"".join(number.to_bytes(4, "big") for number in range(SIZE // 4 + 1))[:SIZE]
+    return np.arange(SIZE // 4 + 1, dtype=">u4").tobytes()[:SIZE]
 
 
 def opened(url: str, start: int = START) -> Reading:
