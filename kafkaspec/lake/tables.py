@@ -55,7 +55,16 @@ def open_lake(
         if found and lake.has_none():
             what = f"its catalogue, {CATALOG}, is not there; name the one it has by --catalog"
             raise unreadable(place, what)
+        if found and PROGRESS not in lake.tables() and (not create or _has_snapshots(store)):
+            detail = "the catalogue has no table of progress, but the lake has: give --catalog"
+            raise unreadable(place, f"{detail} as when the lake was made")
         return lake
     if catalog:
         raise ValueError(f"a catalogue is for iceberg, and {place} is {to}")
     return DeltaLake(store)
+
+
+def _has_snapshots(store: Store) -> bool:
+    """Return whether an increment was committed, or at least begun in a table that was there."""
+    names = store.names(f"{PROGRESS}/{FORMATS[IcebergLake.to]}")
+    return any(name.startswith("snap-") for name in names)

@@ -189,3 +189,16 @@ def test_an_iceberg_lake_whose_catalogue_is_gone_is_not_begun_again(tmp_path: Pa
     with pytest.raises(KafkaSpecError, match=r"catalog\.db, is not there; name the one"):
         open_lake(place, create=True)
     assert read(open_lake(place, catalog=catalog), RAW) == expected(RAW, 1)
+
+
+def test_tables_of_another_catalogue_are_no_new_lake(tmp_path: Path) -> None:
+    """Its rows would be added again, to tables that nobody asked for."""
+    place = str(tmp_path / "lake")
+    own = {"type": "sql", "uri": f"sqlite:///{tmp_path}/own.db", "namespace": "mine"}
+    drive(open_lake(place, "iceberg", catalog=own, create=True))
+    wrong = ({**own, "namespace": "yours"}, {**own, "name": "other"})
+    for catalog in wrong:
+        for create in (False, True):
+            with pytest.raises(KafkaSpecError, match="the catalogue has no table of progress"):
+                open_lake(place, catalog=catalog, create=create)
+    assert open_lake(place, catalog=own).table(PROGRESS).mark() is not None
