@@ -128,7 +128,8 @@ def records_beside(files: Files) -> None:
     _, record = beside(files, 6)
     time = field_of(files, record, "timestamp_delta")
     time |= {"id": "timestamp", "type": "s8", "doc": "Milliseconds since the Unix epoch."}
-    del time["-orig-id"], type_of(files, record)["instances"]["timestamp"]
+    instances = type_of(files, record)["instances"]
+    del time["-orig-id"], instances["timestamp"], instances["own_timestamp"]
     move(files, record, "num_headers", before="key")
     move(files, record, "headers", before="key")
     _, record = beside(files, 7)
