@@ -162,7 +162,9 @@ class CheckpointName(NamedTuple):
     state: str = ""
 
 
-_TOPIC: Final = re.compile("[a-zA-Z0-9._-]{1,249}")
+MOST_TOPIC: Final = 249
+"""Most characters of the name of a topic. Kafka: ``Topic.MAX_NAME_LENGTH``."""
+_TOPIC: Final = re.compile(f"[a-zA-Z0-9._-]{{1,{MOST_TOPIC}}}")
 _COPIES: Final = {
     "-delete": "a partition that is being deleted",
     "-future": "a copy that a broker is moving here from another log directory",

@@ -12,6 +12,7 @@ from uuid import UUID
 from kafkaspec.broker.profiles import get_profile
 from kafkaspec.broker.settings import BOUNDS
 from kafkaspec.files.checkpoints import kafka_uuid
+from kafkaspec.files.names import MOST_TOPIC, is_topic
 from kafkaspec.options import deprecated, options_of, words_of
 from kafkaspec.spark.patterns import from_java
 
@@ -27,10 +28,6 @@ LARGEST_INT: Final = (1 << 31) - 1
 """Largest number of a partition, and largest setting of Kafka that is an int."""
 LARGEST_LONG: Final = (1 << 63) - 1
 """Largest offset or time."""
-
-_MOST_TOPIC: Final = 249
-"""Characters of the name of a topic (Kafka: ``Topic.MAX_NAME_LENGTH``)."""
-_TOPIC: Final = re.compile("[a-zA-Z0-9._-]+")
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
 
 
@@ -185,13 +182,10 @@ def check_topic(topic: str) -> str:
 
     Kafka: ``Topic.validate``.
     """
-    if not 0 < len(topic) <= _MOST_TOPIC or topic in (".", ".."):
+    if not is_topic(topic):
         raise ValueError(
-            f"{topic[:40]!r} is not a name of a topic: it has 1 to {_MOST_TOPIC} letters"
-        )
-    if not _TOPIC.fullmatch(topic):
-        raise ValueError(
-            f"{topic[:40]!r} is not a name of a topic: only letters, digits, '.', '_', '-'"
+            f"{topic[:40]!r} is not a name of a topic: it has 1 to {MOST_TOPIC} letters, digits,"
+            " '.', '_', '-'"
         )
     return topic
 

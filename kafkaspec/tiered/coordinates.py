@@ -8,7 +8,6 @@ query of its ``batches``, ``files`` and ``logs`` writes one.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +17,7 @@ from uuid import UUID
 from kafkaspec._generated.python.model.recordbatch import TimestampType
 from kafkaspec.errors import KafkaSpecError, Reason, make_error, unreadable
 from kafkaspec.files.indexes import LARGEST_RELATIVE_OFFSET
+from kafkaspec.files.names import is_topic
 from kafkaspec.layout.framing import HEADER_UP_TO_MAGIC, LARGEST_OFFSET
 from kafkaspec.layout.stand_ins import NONE
 from kafkaspec.tiered.objects import reading_of
@@ -42,7 +42,6 @@ _IGNORED: Final = (
 )  # fmt: skip
 """Other columns of the same tables, which say nothing more about a batch."""
 _MEMBERS: Final = (*_TEXTS, *_NUMBERS, *_OPTIONAL, *_IGNORED)
-_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _SEGMENT_BYTES: Final = 1 << 30
 """Bytes of a segment: Kafka's default."""
 _MOST_BYTES: Final = 1 << 30
@@ -201,7 +200,7 @@ def _coordinate(number: int, line: bytes) -> Coordinate:
     key, topic = (given.get(name) for name in _TEXTS)
     if not isinstance(key, str) or not _is_below(key):
         raise ValueError(f"object_key is a path below the list, not {key!r:.80}")
-    if not isinstance(topic, str) or topic in (".", "..") or _TOPIC.fullmatch(topic) is None:
+    if not isinstance(topic, str) or not is_topic(topic):
         raise ValueError(f"topic_name is the name of a topic, not {topic!r:.80}")
     base, last = given["base_offset"], given["last_offset"]
     if last < base:
