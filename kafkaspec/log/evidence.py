@@ -225,20 +225,27 @@ class SegmentExtent:
 
 
 def whole_end(segment: Segment) -> int | None:
-    """Return the offset after the last batch, by one read; None unless the file ends with it."""
+    """Return the offset after the last batch, by one read; None unless the file ends with it.
+
+    Also None where offsets do not follow each other in what is read: from the last entry of the
+    offset index on, or in the whole of a small segment.
+    """
     if segment.format.offsets_are_positions:
         return None
-    end, stop = None, 0
+    is_small = segment.size <= LEAST_SPARSE  # one read gets it, without its index
+    end, stop = segment.base_offset if is_small else None, 0
     try:
-        # One read gets a small segment, without its index.
-        found = last_headers(segment) if segment.size > LEAST_SPARSE else None
-        for table in found or header_tables(segment):
+        for table in header_tables(segment) if is_small else last_headers(segment) or ():
             if isinstance(table, KafkaSpecError):
                 return None
-            end, stop = table.next_offset, table.end
+            for first, last in zip(table.first_offset, table.last_offset, strict=True):
+                if end is not None and first > end:
+                    return None
+                end = last + 1
+            stop = table.end
     except KafkaSpecError:
         return None
-    return end if stop == segment.size else None
+    return end if 0 < stop == segment.size else None
 
 
 def extent_of(

@@ -20,6 +20,7 @@ from kafkaspec.log.opening import open_log
 from kafkaspec.log.options import BatchOptions
 from kafkaspec.log.partition import Partition
 from kafkaspec.log.segment import Segment
+from kafkaspec.options import checked
 from kafkaspec.tables.sql.pushdown import Filter
 from kafkaspec.tables.sql.topics import Scans, Topic, is_at
 
@@ -34,6 +35,7 @@ SCAN_COLUMNS: Final = (
 """Columns of a scan by default."""
 
 
+@checked
 def read_kafka(
     paths: LogPaths, *, columns: Sequence[str] | None = None, **options: Unpack[BatchOptions]
 ) -> Dataset:
@@ -56,6 +58,7 @@ def read_kafka(
     return _Logs(_opened(paths), SCAN_COLUMNS if columns is None else columns, options)
 
 
+@checked
 def scan_kafka(
     paths: LogPaths, *, columns: Sequence[str] | None = None, **options: Unpack[BatchOptions]
 ) -> LazyFrame:
