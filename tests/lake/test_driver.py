@@ -29,6 +29,8 @@ from tests.lake.test_increments import write
 from tests.pages import blocks
 from tests.spark import logs
 
+pytestmark = pytest.mark.slow  # ``test_tables.py`` and ``test_units.py`` are for make quick
+
 ROOT = Path(__file__).parents[2]
 GOLDENS = ("0.8.2.2", "0.10.2.2", "4.3.1")
 """Releases whose brokers wrote magic 0, 1 and 2."""

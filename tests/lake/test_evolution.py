@@ -17,6 +17,8 @@ from kafkaspec.lake.schema import PROGRESS, folder, typed_schema
 from tests.lake.conftest import Opening
 from tests.lake.increments import TYPED, written
 
+pytestmark = pytest.mark.slow  # ``test_tables.py`` and ``test_units.py`` are for make quick
+
 FIRST = [pa.field("offset", pa.int64()), pa.field("name", pa.string()), pa.field("n", pa.int32())]
 INNER = pa.struct([("a", pa.int32())])
 

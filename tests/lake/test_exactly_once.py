@@ -21,6 +21,8 @@ from kafkaspec.lake.tables import open_lake
 from tests.lake.conftest import Opening
 from tests.lake.increments import TYPED, columns, drive, expected, read, write
 
+pytestmark = pytest.mark.slow  # ``test_tables.py`` and ``test_units.py`` are for make quick
+
 TABLES = (*SCHEMAS, TYPED)
 ROOT = Path(__file__).parents[2]
 

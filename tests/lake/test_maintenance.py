@@ -22,6 +22,8 @@ from tests.lake.conftest import Opening
 from tests.lake.increments import drive, write
 from tests.lake.test_exactly_once import TABLES, check, foreign
 
+pytestmark = pytest.mark.slow  # ``test_tables.py`` and ``test_units.py`` are for make quick
+
 DAY = timedelta(days=1)
 
 

@@ -28,6 +28,8 @@ from tests.lake.logs import put, put_progress, units_of
 from tests.log import forge
 from tests.loops import each
 
+pytestmark = pytest.mark.slow  # ``test_tables.py`` and ``test_units.py`` are for make quick
+
 TOPIC_ID = "9nMQ3rrnTuKKQzYHAYqRbA"
 
 

@@ -52,6 +52,7 @@ def _applied(draft: Draft, tmp_path: Path) -> Path:
     return spec
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAFTS)
 def test_draft_is_a_specification_with_a_verdict(name: str, tmp_path: Path) -> None:
     spec = _applied(DRAFTS[name], tmp_path)
