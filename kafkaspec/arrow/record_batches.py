@@ -110,9 +110,28 @@ def _partitions(
 ) -> Iterator[pa.RecordBatch]:
     partitions = partitions_of(log, request.on_unreadable)
     topics = tuple(sorted({item.topic for item in partitions if item.topic is not None}))
+
+    def read(segment: Segment, resolved: Request, place: ColumnPlace) -> Iterator[pa.RecordBatch]:
+        return _segment(segment, resolved, replace(place, topics=topics))
+
+    may_be_in = _anywhere if where is None else where.may_be_in
+    yield from _of_segments(partitions, request, may_be_in, read)
+
+
+def _anywhere(_topic: str | None, _partition: int | None) -> bool:
+    return True
+
+
+def _of_segments(
+    partitions: Sequence[Partition],
+    request: Request,
+    may_be_in: Callable[[str | None, int | None], bool],
+    read: Callable[[Segment, Request, ColumnPlace], Iterator[pa.RecordBatch]],
+) -> Iterator[pa.RecordBatch]:
+    """Yield what is read of each segment that a request is about."""
     for partition in partitions:
-        place = ColumnPlace(partition.topic, partition.partition, topics)
-        if where is not None and not where.may_be_in(place.topic, place.partition):
+        place = ColumnPlace(partition.topic, partition.partition)
+        if not may_be_in(place.topic, place.partition):
             continue
         try:
             resolved = partition.resolve(request)
@@ -121,7 +140,7 @@ def _partitions(
             continue
         for path in partition.paths_from(resolved.start_offset, resolved.end_offset):
             try:
-                yield from _segment(partition.open_segment(path), resolved, place)
+                yield from read(partition.open_segment(path), resolved, place)
             except KafkaSpecError as error:
                 _go_on(request, error)
 
@@ -146,7 +165,7 @@ def batch_row_batches(
     log: AnyLog,
     request: Request,
     columns: Sequence[str],
-    may_be_in: Callable[[str | None, int | None], bool] = lambda *_: True,
+    may_be_in: Callable[[str | None, int | None], bool] = _anywhere,
 ) -> Iterator[pa.RecordBatch]:
     """Yield headers in record batches; see ``batch_rows``.
 
@@ -159,20 +178,11 @@ def batch_row_batches(
     if isinstance(log, Segment):
         yield from _header_rows(log, request, columns, place_of(log))
         return
-    for partition in partitions_of(log, request.on_unreadable):
-        if not may_be_in(partition.topic, partition.partition):
-            continue
-        place = ColumnPlace(partition.topic, partition.partition)
-        try:
-            resolved = partition.resolve(request)
-        except KafkaSpecError as error:
-            _go_on(request, error)
-            continue
-        for path in partition.paths_from(resolved.start_offset, resolved.end_offset):
-            try:
-                yield from _header_rows(partition.open_segment(path), resolved, columns, place)
-            except KafkaSpecError as error:
-                _go_on(request, error)
+
+    def read(segment: Segment, resolved: Request, place: ColumnPlace) -> Iterator[pa.RecordBatch]:
+        return _header_rows(segment, resolved, columns, place)
+
+    yield from _of_segments(partitions_of(log, request.on_unreadable), request, may_be_in, read)
 
 
 def _header_rows(
