@@ -27,3 +27,17 @@ def served(application: Any) -> Iterator[int]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@contextmanager
+def object_store() -> Iterator[dict[str, str]]:
+    """An object store that speaks as S3 does; yields the environment by which clients know it."""
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
+    with served(DomainDispatcherApplication(create_backend_app)) as port:
+        yield {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+            "AWS_ACCESS_KEY_ID": "testing",
+            "AWS_SECRET_ACCESS_KEY": "testing",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -35,25 +36,18 @@ def lake(opening: Opening) -> Lake:
 
 
 @pytest.fixture
-def bucket(to: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """An object store on the loopback, known by the environment."""
     pytest.importorskip("moto")
     import s3fs
-    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
-    from tests.serving import served
+    from tests.serving import object_store
 
-    with served(DomainDispatcherApplication(create_backend_app)) as port:
-        settings = {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }
+    with object_store() as settings:
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
         s3fs.S3FileSystem.clear_instance_cache()
-        name = f"lakes-{port}-{to}"  # moto keeps buckets in the process
+        name = f"lakes-{uuid4().hex}"  # moto keeps buckets in the process, and ports come again
         s3fs.S3FileSystem(skip_instance_cache=True).mkdir(name)
         yield f"s3://{name}"
         s3fs.S3FileSystem.clear_instance_cache()

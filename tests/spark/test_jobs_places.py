@@ -100,17 +100,10 @@ def bucket(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
     pytest.importorskip("s3fs")
     pytest.importorskip("moto")
     import s3fs
-    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
-    from tests.serving import served
+    from tests.serving import object_store
 
-    with served(DomainDispatcherApplication(create_backend_app)) as port:
-        settings = {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }
+    with object_store() as settings:
         environment = spark.sparkContext.environment
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
