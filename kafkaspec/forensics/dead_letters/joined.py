@@ -188,12 +188,13 @@ def places_of(letters: pa.RecordBatch | pa.Table) -> dict[SourcePlace, NDArray[n
     legal = [pc.greater_equal(partition, 0), pc.less_equal(partition, LARGEST_PARTITION)]
     table = table.filter(pc.and_(pc.and_(*legal), pc.greater_equal(offset, 0)))
     grouped = table.group_by(named, use_threads=False).aggregate([("row", "list")])
+    lists = grouped["row_list"].combine_chunks()
+    places = zip(*(grouped[name].to_pylist() for name in named), strict=True)
     return {
-        (topic, partition): np.array(rows, np.int64)
-        for topic, partition, rows in zip(*(grouped[n].to_pylist() for n in (*named, "row_list")),
-                                          strict=True)
+        (topic, number): lists[at].values.to_numpy()
+        for at, (topic, number) in enumerate(places)
         if topic is not None and is_topic(topic)
-    }  # fmt: skip
+    }
 
 
 def _compared(
