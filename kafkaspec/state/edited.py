@@ -100,14 +100,18 @@ def read_edits(file: Path) -> Iterator[Any]:
     """Yield the edits in a file, one JSON object a line.
 
     Raises:
-        ValueError: a line is not JSON.
+        ValueError: a line is not JSON, or there are no edits.
     """
+    none = True
     for number, line in enumerate(file.read_bytes().split(b"\n"), 1):
         if line.strip():
+            none = False
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError):
                 raise ValueError(f"{file}: line {number} is not JSON") from None
+    if none:
+        raise ValueError(f"{file}: it has no edits")
 
 
 def write_edited(edited: EditedCluster, output: Path) -> Path:

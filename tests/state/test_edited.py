@@ -145,6 +145,13 @@ def test_an_output_that_exists_stays(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == [file.name]
 
 
+def test_a_file_without_edits_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "edits.jsonl").write_text("\n\n")
+    code, output = _run(LOG, "--edit", tmp_path / "edits.jsonl")
+    assert code == 2
+    assert "it has no edits" in output
+
+
 def test_the_names_are_those_of_the_records() -> None:
     assert {"TopicRecord", "ConfigRecord", "FeatureLevelRecord"} <= RECORDS
 
