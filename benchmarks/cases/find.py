@@ -49,7 +49,7 @@ def _loop(path: Path, *, keys: bool) -> int:
 
 
 def run(settings: Settings) -> Outcome:
-    """What nobody has, so that each search reads all of the log."""
+    """Search for a key and a text that no record has, so that each search reads the whole log."""
     table = Table(
         "Search for what no record has, one thread, ns a record",
         ("search", "`find`", "loop", "times as fast"),

@@ -147,7 +147,7 @@ def _typed(settings: Settings) -> Outcome:
 
 
 def run(settings: Settings) -> Outcome:
-    """What a task of `kafkaspec spark lake` does, without Spark."""
+    """Run the work of one task of `kafkaspec spark lake`, without Spark."""
     raw, typed = _raw(settings), _typed(settings)
     return Outcome([*raw.tables, *typed.tables], [*raw.figures, *typed.figures])
 

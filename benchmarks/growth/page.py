@@ -77,9 +77,9 @@ def page(
     """Return the page.
 
     Args:
-        rows: by title and axis; those of commands and axes that are no longer there are left out.
+        rows: by title and axis. Rows of commands and axes that no longer exist are left out.
         ways: all that are measured, in the order of the page.
-        failures: why there is no row.
+        failures: why a row is missing, by title and axis.
         notes: what is to be said beside the figures.
     """
     wanted = [(way.title, axis) for way in ways for axis in way.axes]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _ANY_ONE, _ANY_NUMBER, _ESCAPE = b"_%\\"
 _KINDS: Final = {_ANY_ONE: 1, _ANY_NUMBER: 2}
-"""What the core is told of a byte of a pattern; 0 if it is to be the same."""
+"""Kinds of bytes in a pattern, as the core takes them; 0 is a byte that must be equal."""
 MOST_SOURCES: Final = 4
 """Buffers of a column, at most."""
 

@@ -83,7 +83,7 @@ class IcebergLake(Lake):
             return load_catalog(self._name or "kafkaspec", **properties)
 
     def has_none(self) -> bool:
-        """Return whether there is no table, since the lake's own catalogue is not there yet."""
+        """Return whether the lake's own catalogue does not exist yet, so that there is no table."""
         return self._is_own and not self.store.exists(CATALOG)
 
     def table(self, name: str) -> LakeTable:

@@ -190,7 +190,7 @@ def record_lines(
 
 
 _IN_PIECES: Final = "\0k", "\0v"
-"""What stands for a large key and value in a line; in JSON, it is nowhere else."""
+"""Placeholder for a large key or value in a line. No other text of the line can contain it."""
 
 
 def _is_large(record: Record) -> bool:

@@ -112,7 +112,7 @@ def export_typed(
 
     Raises:
         KafkaSpecError: ``unreadable``: the output overlaps what is read.
-        NotThereError: there is no topic.
+        NotThereError: no topic was found in the paths.
     """
     from kafkaspec.values.reading.request import is_internal
 
