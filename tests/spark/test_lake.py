@@ -144,6 +144,8 @@ def test_wrong_usage(source: Path, tmp_path: Path) -> None:
         (source, "-o", source / "lake"): "must not change",
         ("--restore", place, "-o", tmp_path / "back"): "no lake is there",
         ("--maintain", source, "-o", place): "--maintain none",
+        ("--restore", place, "-o", tmp_path / "back", "--exact"): "--exact does not go with",
+        ("--maintain", "-o", place, "--topic", "a"): "--topic does not go with --maintain",
     }.items():
         done = run("spark", "lake", *arguments)
         assert done.exit_code == 2, (arguments, done.output)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import click
 
 from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.console import count_text, note, size_text, warn
 from kafkaspec.cli.exits import CLEAN, FINDINGS, REFUSED
-from kafkaspec.cli.options import Parsed, wrong_usage
+from kafkaspec.cli.options import Parsed, is_given, wrong_usage
 from kafkaspec.cli.report import Output, Reporter, Tally, line
 from kafkaspec.cli.spark.options import restore_option, tasks_option
 from kafkaspec.cli.spark.session import check_outputs, session
@@ -48,6 +48,22 @@ def _setting(text: str) -> tuple[str, str]:
 def _lake(name: str, **settings: Any) -> Any:
     """Declare an option of the library's lake."""
     return defined(name, of=LakeOptions, **settings)
+
+
+_USED: Final = {"--restore": {"topics"}, "--maintain": {"file_size"}}
+"""Options about filling a lake that other actions take too."""
+_OF_FILLING: Final = (
+    "topics", "value", "key", "schemas", "evolve", "exact", "max_segments", "file_size", "active",
+    "on_loss", "tasks",
+)  # fmt: skip
+
+
+def _check_used(ctx: click.Context, action: str | None) -> None:
+    """Refuse options that an action would not use."""
+    for name in _OF_FILLING if action is not None else ():
+        if is_given(ctx, name) and name not in _USED[str(action)]:
+            (parameter,) = (each for each in ctx.command.params if each.name == name)
+            raise click.UsageError(f"{parameter.opts[0]} does not go with {action}")
 
 
 @command(OUTPUT, _EPILOG, shared=())
@@ -98,6 +114,7 @@ def lake_command(
         raise click.UsageError("Missing argument 'PATH...'.")
     if (len(paths) > 1 and is_back) or (paths and maintain):
         raise click.UsageError("--restore takes one PATH, --maintain none")
+    _check_used(ctx, "--restore" if is_back else "--maintain" if maintain else None)
     with wrong_usage(ImportError):
         from kafkaspec.lake.increments import LakeLossError
         from kafkaspec.lake.tables import open_lake
