@@ -24,6 +24,7 @@ _QUICK = 100
 @click.option("--quick", is_flag=True, help="Tiny inputs: that it runs, not how it grows.")
 @click.option("--only", metavar="COMMAND", multiple=True, help="This one; may be given again.")
 @click.option("--along", metavar="AXIS", multiple=True, help="This one; may be given again.")
+@click.option("--missing", is_flag=True, help="What has no row yet.")
 @click.option("--minutes", type=float, default=_MINUTES, show_default=True, help="For all.")
 @click.option(
     "--write",
@@ -31,7 +32,12 @@ _QUICK = 100
     help=f"Also write each row into {PAGE.name} when it is measured; the other rows stay.",
 )
 def main(
-    quick: bool, only: tuple[str, ...], along: tuple[str, ...], minutes: float, write: bool
+    quick: bool,
+    only: tuple[str, ...],
+    along: tuple[str, ...],
+    missing: bool,
+    minutes: float,
+    write: bool,
 ) -> None:
     """Measure how the time and the memory of each command grow with its input."""
     for given, known, what in ((only, WAYS, "command"), (along, AXES, "axis")):
@@ -42,7 +48,15 @@ def main(
         if not isinstance(several, str)
         for way in several
     ]
-    ways = [(command, way) for command, way in every if not only or command in only]
+    rows = rows_of(PAGE.read_text(encoding="utf-8")) if missing else {}
+    cells = [
+        Cell(command, way, AXES[axis])
+        for command, way in every
+        for axis in way.axes
+        if (not only or command in only)
+        and (not along or axis in along)
+        and (way.title, axis) not in rows
+    ]
     failures: dict[tuple[str, str], str] = {}
     notes = "" if quick else NOTES.read_text(encoding="utf-8")
 
@@ -58,7 +72,7 @@ def main(
 
     with tempfile.TemporaryDirectory(prefix="kafkaspec-growth-") as work:
         most = _QUICK if quick else max(axis.most for axis in AXES.values())
-        cells = measure(ways, Path(work), minutes * 60, most, tell, along)
+        measure(cells, Path(work), minutes * 60, most, tell)
     click.echo(PAGE.read_text(encoding="utf-8") if write else text(cells, ""))
     if any(cell.failure for cell in cells):
         sys.exit(1)

@@ -8,7 +8,7 @@ import resource
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -171,24 +171,12 @@ def _sizes(cell: Cell, budget: float, most: int) -> Iterator[int]:
 
 
 def measure(
-    ways: Sequence[tuple[str, Way]],
-    work: Path,
-    seconds: float,
-    most: int,
-    tell: Callable[[Cell], None],
-    along: Collection[str] = (),
-) -> list[Cell]:
-    """Measure commands in some ways along their axes, in at most so many seconds on the clock.
+    cells: Sequence[Cell], work: Path, seconds: float, most: int, tell: Callable[[Cell], None]
+) -> None:
+    """Measure commands along axes, in at most so many seconds on the clock.
 
-    Each command comes along one axis before any comes along the next; ``along`` names the axes, if
-    not all are wanted.
+    All along one axis come before any comes along the next, as they read the same inputs.
     """
-    cells = [
-        Cell(command, way, AXES[name])
-        for command, way in ways
-        for name in way.axes
-        if not along or name in along
-    ]
     inputs, began, order = Inputs(work), time.monotonic(), list(AXES)
     for number, cell in enumerate(sorted(cells, key=lambda cell: order.index(cell.axis.name))):
         left = seconds - (time.monotonic() - began)
@@ -197,4 +185,3 @@ def measure(
             continue
         measure_cell(cell, inputs, max(0.5, left / (len(cells) - number)), most)
         tell(cell)
-    return cells
