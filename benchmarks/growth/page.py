@@ -90,7 +90,8 @@ def page(
     parts = [
         "# Growth\n",
         "Made by `python -m benchmarks.growth --write`, in parts (`--only`, `--along`,"
-        " `--missing`): a run keeps the rows of the others, and each row has its day and the load of the machine at its end."
+        " `--missing`): a run keeps the rows of the others, and each row has its day"
+        " and the load of the machine at its end."
         f" {machine()}\n",
         "How the time and the memory of each command grow with its input, along one axis at a time."
         " A new command without a row, or a reason for none, fails a test.\n",
