@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.restore.restore_plan import RestorePlan
+from kafkaspec.restore.restore_plan import RestoredVoter, RestorePlan
 
 _LONGEST: Final = (1 << 31) - 1
 """Most minutes that ``offsets.retention.minutes`` takes."""
@@ -15,26 +15,28 @@ _KEEP: Final = (
     "Stop all brokers. In each of their log directories, move `__cluster_metadata-0` away: it is of"
     " the controllers that are gone. In their settings, set `process.roles=broker`,"
     " `controller.quorum.bootstrap.servers` to that of `server.properties` here, and"
-    " `offsets.retention.minutes` as there. Start this controller, then all brokers.",
+    " `offsets.retention.minutes` as there. Start the controller, then all brokers.",
 )
 
 
-def server_properties(plan: RestorePlan, logs: Path, controller: str, *, keep: bool) -> str:
-    """Return the settings that the node needs.
+def server_properties(
+    plan: RestorePlan, voter: RestoredVoter, logs: Path, *, is_broker: bool
+) -> str:
+    """Return the settings that a node needs.
 
     Args:
         plan: what was restored.
-        logs: the log directory at its final place.
-        controller: host and port of the controller's listener.
-        keep: whether the node is the controller alone, since brokers are kept.
+        voter: the node.
+        logs: its log directory at its final place.
+        is_broker: whether it is a broker too.
     """
     lines = {
         "process.roles": "broker,controller",
-        "node.id": str(plan.node_id),
+        "node.id": str(voter.node_id),
         "log.dirs": str(logs),
-        "listeners": f"PLAINTEXT://127.0.0.1:9092,CONTROLLER://{controller}",
+        "listeners": f"PLAINTEXT://127.0.0.1:9092,CONTROLLER://{voter.address}",
         "controller.listener.names": "CONTROLLER",
-        "controller.quorum.bootstrap.servers": controller,
+        "controller.quorum.bootstrap.servers": ",".join(each.address for each in plan.voters),
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "auto.create.topics.enable": "false",
         "offsets.retention.minutes": str(_LONGEST),
@@ -44,8 +46,8 @@ def server_properties(plan: RestorePlan, logs: Path, controller: str, *, keep: b
         "share.coordinator.state.topic.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
     }
-    if keep:
-        lines |= {"process.roles": "controller", "listeners": f"CONTROLLER://{controller}"}
+    if not is_broker:
+        lines |= {"process.roles": "controller", "listeners": f"CONTROLLER://{voter.address}"}
     return "".join(f"{name}={value}\n" for name, value in lines.items())
 
 
@@ -62,6 +64,7 @@ def instructions(plan: RestorePlan, *, keep: bool) -> str:
         f" {plan.records} records, {len(plan.groups)} groups.",
         "## Start",
         *(_KEEP if keep else ()),
+        *_others(plan),
         "```\nkafka-server-start.sh server.properties\n```",
         *([] if keep else ["The first start reads all segments, and rebuilds their indexes."]),
         "## Check",
@@ -74,6 +77,18 @@ def instructions(plan: RestorePlan, *, keep: bool) -> str:
         "\n".join(findings) or "Nothing.",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _others(plan: RestorePlan) -> list[str]:
+    """Return what to do with the other controllers, if there are some."""
+    folders = ", ".join(f"`{each.folder}`" for each in plan.voters[1:])
+    if not folders:
+        return []
+    return [
+        f"The quorum has {len(plan.voters)} controllers, and needs most of them to begin. Start"
+        f" those of {folders} first, each with its own `server.properties`; if you move one to"
+        " another machine, change `log.dirs` there."
+    ]
 
 
 def _change(old: object) -> str:

@@ -6,7 +6,7 @@ nothing is written unless each leader is proven to have all that the other copie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kafkaspec.files.checkpoints import kafka_uuid
@@ -20,20 +20,22 @@ _UNASSIGNED = kafka_uuid.to_text(kafka_uuid.ZERO)
 
 
 def refusals(
-    choices: Iterable[Choice], directories: Mapping[Path, MetaProperties | None], controller: int
+    choices: Iterable[Choice],
+    directories: Mapping[Path, MetaProperties | None],
+    controllers: Collection[int],
 ) -> Iterator[RestoreFinding]:
     """Yield why the brokers cannot be kept as they are.
 
     Args:
         choices: the partitions and their copies.
         directories: the log directories of the brokers.
-        controller: id of the new controller's node.
+        controllers: ids of the new controllers' nodes.
     """
     for path, owner in sorted(directories.items()):
         if owner is None or owner.node_id is None:
             text = "no meta.properties says which node it is of"
-        elif owner.node_id == controller:
-            text = f"it is of node {controller}: the controller needs another id, see --node-id"
+        elif owner.node_id in controllers:
+            text = f"it is of node {owner.node_id}: a controller needs another id, see --node-id"
         else:
             continue
         yield RestoreFinding(reason=RestoreReason.NODES, message=text, file=str(path))

@@ -33,6 +33,7 @@ from kafkaspec.restore.restore_options import (
 from kafkaspec.restore.restore_plan import (
     RestoredGroup,
     RestoredPartition,
+    RestoredVoter,
     RestoreFinding,
     RestorePlan,
     RestoreReason,
@@ -56,8 +57,7 @@ class RestoreSettings:
     """The options of ``restore``, checked."""
 
     release: str
-    node_id: int
-    controller: str
+    controllers: tuple[tuple[int, str], ...]
     cluster_id: str | None
     metadata: str | PathLike[str] | None
     include: frozenset[str]
@@ -115,7 +115,7 @@ class RestorePlanner:
         self._check_names(cluster)
         chosen = list(self._choices(cluster))
         if self.settings.keep_brokers:
-            own = self.settings.node_id
+            own = [node for node, _ in self.settings.controllers]
             self.findings += refusals(chosen, self.found.directories, own)
         for choice in chosen:
             self._stage(choice)
@@ -131,11 +131,13 @@ class RestorePlanner:
         self.findings += settings.findings
         partitions = tuple(self._partitions())
         owner = self._cluster_id()
-        self.directory = self._new_id()
+        voters = tuple(
+            RestoredVoter(node, kafka_uuid.to_text(self._new_id()), address)
+            for node, address in self.settings.controllers
+        )
         return RestorePlan(
-            self.settings.release, owner, self.settings.node_id, kafka_uuid.to_text(self.directory),
-            survived.path, partitions, tuple(self._restored(groups)), settings.configs,
-            settings.before,
+            self.settings.release, owner, voters, survived.path, partitions,
+            tuple(self._restored(groups)), settings.configs, settings.before,
             self._next_producer_id(cluster), tuple(self.findings),
         )  # fmt: skip
 

@@ -31,6 +31,8 @@ class RestoreOptions(TypedDict, total=False):
     node_id: Annotated[int, Option("Id of the node that serves it.", "--node-id")]
     controller: Annotated[str, Option("Host and port of its controller's listener.",
         "--controller")]  # fmt: skip
+    voters: Annotated[Collection[str], Option("ID@HOST:PORT of one more controller of the quorum,"
+        " which gets a separate directory in OUT.", "--voter")]  # fmt: skip
     cluster_id: Annotated[str | None, Option("Id of the cluster; by default that of the sources, or"
         " a new one.", "--cluster-id")]  # fmt: skip
     metadata: Annotated[str | PathLike[str] | None, Option("The __cluster_metadata-0 to begin with,"

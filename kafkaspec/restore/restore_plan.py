@@ -155,6 +155,26 @@ class RestoredPartition:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoredVoter:
+    """A controller of the quorum.
+
+    Attributes:
+        node_id: the node.
+        directory_id: id of its log directory.
+        address: host and port of its listener.
+    """
+
+    node_id: int
+    directory_id: str
+    address: str
+
+    @property
+    def folder(self) -> str:
+        """Name of its directory in the output, if it is not the first."""
+        return f"voter-{self.node_id}"
+
+
+@dataclass(frozen=True, slots=True)
 class RestoredGroup:
     """A group as it will be served.
 
@@ -178,8 +198,8 @@ class RestorePlan:
     Attributes:
         release: minor release of the target, ``4.4``.
         cluster_id: id of the cluster.
-        node_id: the node that serves it, or that is its controller.
-        directory_id: id of its log directory.
+        voters: the controllers of its quorum. The first is the node that serves it too, unless
+            brokers are kept.
         metadata: path of the metadata that it begins with; None if it is made from directories.
         partitions: by topic and number.
         groups: by name.
@@ -192,8 +212,7 @@ class RestorePlan:
 
     release: str
     cluster_id: str
-    node_id: int
-    directory_id: str
+    voters: tuple[RestoredVoter, ...]
     metadata: str | None
     partitions: tuple[RestoredPartition, ...]
     groups: tuple[RestoredGroup, ...]
@@ -202,6 +221,16 @@ class RestorePlan:
     next_producer_id: int
     findings: tuple[RestoreFinding, ...] = field(default=())
     target: str | None = None
+
+    @property
+    def node_id(self) -> int:
+        """The node that serves it, or the first of its controllers."""
+        return self.voters[0].node_id
+
+    @property
+    def directory_id(self) -> str:
+        """Id of the log directory of that node."""
+        return self.voters[0].directory_id
 
     @property
     def verdict(self) -> RestoreVerdict:

@@ -29,7 +29,7 @@ _OF_NODES: Final = (
 def restored_image(
     found: Image | None,
     release: str,
-    voter: Fields,
+    voters: Sequence[Fields],
     partitions: Sequence[RestoredPartition],
     placed: Mapping[tuple[str, int], Fields],
     configs: Mapping[str, Mapping[str, str]],
@@ -40,7 +40,7 @@ def restored_image(
     Args:
         found: the metadata that survived, None for none.
         release: minor release of the target, one of ``FEATURE_LEVELS``.
-        voter: fields of the only voter.
+        voters: fields of each voter.
         partitions: what is restored.
         placed: replicas, in-sync replicas, leader and directories of each partition.
         configs: settings of topics.
@@ -57,7 +57,8 @@ def restored_image(
             wanted = min(level, old.get(name, level))
             _put(image, ClusterKind.FEATURE, {"name": name, "feature_level": wanted})
     image.kraft_version = KRAFT_VERSION
-    _put(image, ClusterKind.VOTER, voter)
+    for voter in voters:
+        _put(image, ClusterKind.VOTER, voter)
     image.items[ClusterKind.CONFIG] = {
         key: item
         for key, item in image.items[ClusterKind.CONFIG].items()

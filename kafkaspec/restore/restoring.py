@@ -33,11 +33,13 @@ from kafkaspec.restore.restore_options import (
     RestoreRetention,
 )
 from kafkaspec.restore.restore_plan import (
+    RestoredVoter,
     RestorePlan,
     RestoreVerdict,
 )
 from kafkaspec.restore.restored_image import restored_image
 from kafkaspec.restore.staging import RestoredLogs
+from kafkaspec.state.image import Fields, Image
 from kafkaspec.state.snapshot import write_snapshot
 from kafkaspec.times import Time, milliseconds
 
@@ -61,6 +63,7 @@ def restore(
     target_release: str = DEFAULT_RELEASE,
     node_id: int = 1,
     controller: str = CONTROLLER,
+    voters: Collection[str] = (),
     cluster_id: str | None = None,
     metadata: str | PathLike[str] | None = None,
     include: Collection[str] = (),
@@ -103,8 +106,8 @@ def restore(
         raise ValueError("brokers that are kept are not changed: no at, prefer, fill or link")
     given = [sources] if isinstance(sources, str | PathLike) else list(sources)
     settings = RestoreSettings(
-        target_release, node_id, _address(controller), cluster_id, metadata, frozenset(include),
-        frozenset(exclude), configs or {}, retention, partitions or {},
+        target_release, _controllers(node_id, controller, voters), cluster_id, metadata,
+        frozenset(include), frozenset(exclude), configs or {}, retention, partitions or {},
         frozenset(Path(each).resolve() for each in prefer),
         None if at is None else milliseconds(at, "at"), open_transactions, fill_from_copies,
         keep_brokers, link,
@@ -133,6 +136,19 @@ def restore(
             aside.discard()
 
 
+def _controllers(node: int, address: str, voters: Collection[str]) -> tuple[tuple[int, str], ...]:
+    """Return ids and addresses of the controllers of the quorum."""
+    found = {node: _address(address)}
+    for text in voters:
+        number, at, place = text.partition("@")
+        if not at or not number.isascii() or not number.isdigit():
+            raise ValueError(f"a voter must be ID@HOST:PORT, not {text!r}")
+        if int(number) in found or place in found.values():
+            raise ValueError(f"{text}: another controller has this id or address")
+        found[int(number)] = _address(place)
+    return tuple(found.items())
+
+
 def _address(controller: str) -> str:
     """Return the address of a listener, if it is one."""
     host, _, port = controller.rpartition(":")
@@ -152,15 +168,6 @@ def _write(work: RestorePlanner, plan: RestorePlan, aside: DirectoryAside) -> No
         for topic, number in work.served:
             text = partition_metadata.serialize(_uuid(work.topic_ids[topic]))
             (logs / f"{topic}-{number}" / files.PARTITION_METADATA).write_bytes(text)
-    properties = MetaProperties(
-        node_id=plan.node_id, cluster_id=plan.cluster_id, directory_id=work.directory
-    )
-    (logs / files.META_PROPERTIES).write_bytes(meta_properties.serialize(properties))
-    host, _, port = work.settings.controller.rpartition(":")
-    voter = {
-        "voter_id": plan.node_id, "voter_directory_id": plan.directory_id,
-        "endpoints": [{"name": _LISTENER, "host": host, "port": int(port)}],
-    }  # fmt: skip
     only = {
         "replicas": [plan.node_id], "isr": [plan.node_id], "leader": plan.node_id,
         "directories": [plan.directory_id],
@@ -170,21 +177,46 @@ def _write(work: RestorePlanner, plan: RestorePlan, aside: DirectoryAside) -> No
     if work.settings.keep_brokers:
         placed = {place: placement(work.served[place].choice) for place in work.served}
     image = restored_image(
-        None if work.cluster is None else work.cluster.image, plan.release, voter,
+        None if work.cluster is None else work.cluster.image, plan.release,
+        list(map(_voter, plan.voters)),
         [each for each in plan.partitions if (each.topic, each.partition) in placed],
         placed, plan.configs, plan.next_producer_id,
     )  # fmt: skip
+    target = Path(os.path.abspath(plan.target or ""))
+    keep = work.settings.keep_brokers
+    for number, voter in enumerate(plan.voters):
+        place = Path(voter.folder if number else "")
+        (aside.path / place / LOGS).mkdir(parents=True, exist_ok=not number)
+        _write_node(aside.path / place / LOGS, plan, voter, image, _newest(work))
+        settings = server_properties(
+            plan, voter, target / place / LOGS, is_broker=not keep and not number
+        )
+        (aside.path / place / "server.properties").write_text(settings, "utf-8")
+    (aside.path / "RESTORE.md").write_text(instructions(plan, keep=keep), "utf-8")
+
+
+def _write_node(
+    logs: Path, plan: RestorePlan, voter: RestoredVoter, image: Image, timestamp: int
+) -> None:
+    """Write what makes a directory that of a controller: whose it is, and the metadata."""
+    properties = MetaProperties(
+        node_id=voter.node_id, cluster_id=plan.cluster_id, directory_id=_uuid(voter.directory_id)
+    )
+    (logs / files.META_PROPERTIES).write_bytes(meta_properties.serialize(properties))
     directory = logs / f"{Topic.CLUSTER_METADATA}-0"
     directory.mkdir()
     write_snapshot(
-        image, directory, end_offset=SNAPSHOT_END, epoch=SNAPSHOT_EPOCH,
-        timestamp=_newest(work),
-    )  # fmt: skip
-    target = Path(os.path.abspath(plan.target or ""))
-    keep = work.settings.keep_brokers
-    settings = server_properties(plan, target / LOGS, work.settings.controller, keep=keep)
-    (aside.path / "server.properties").write_text(settings, "utf-8")
-    (aside.path / "RESTORE.md").write_text(instructions(plan, keep=keep), "utf-8")
+        image, directory, end_offset=SNAPSHOT_END, epoch=SNAPSHOT_EPOCH, timestamp=timestamp
+    )
+
+
+def _voter(voter: RestoredVoter) -> Fields:
+    """Return the fields of a voter."""
+    host, _, port = voter.address.rpartition(":")
+    return {
+        "voter_id": voter.node_id, "voter_directory_id": voter.directory_id,
+        "endpoints": [{"name": _LISTENER, "host": host, "port": int(port)}],
+    }  # fmt: skip
 
 
 def _newest(work: RestorePlanner) -> int:

@@ -589,8 +589,9 @@ def test_brokers_are_kept_where_each_leader_is_proven(tmp_path: Path) -> None:
     assert partition["directories"] == [f"{'B' * 20}{node}A" for node in partition["replicas"]]
     assert "process.roles=controller" in (tmp_path / "out" / "server.properties").read_text()
     assert _reasons(plan, RestoreReason.OPEN) or not _reasons(plan, RestoreReason.MARKER)
-    own = restore(disks, keep_brokers=True, node_id=1)
-    assert own.verdict is RestoreVerdict.REFUSED
+    for own in (restore(disks, keep_brokers=True, node_id=1),
+                restore(disks, keep_brokers=True, node_id=9, voters=["2@host:1"])):  # fmt: skip
+        assert own.verdict is RestoreVerdict.REFUSED
     path = sorted((disks[1] / "payments-0").glob(f"*{names.LOG}"))[0]
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
@@ -598,6 +599,35 @@ def test_brokers_are_kept_where_each_leader_is_proven(tmp_path: Path) -> None:
     assert _reasons(restore(disks, keep_brokers=True, node_id=9), RestoreReason.UNPROVEN_LEADER)
     (disks[0] / "payments-0" / names.PARTITION_METADATA).unlink()
     assert _reasons(restore(disks, keep_brokers=True, node_id=9), RestoreReason.TOPIC_IDS)
+
+
+def test_every_controller_of_a_quorum_begins_with_the_same(tmp_path: Path) -> None:
+    source = tmp_path / "logs"
+    shutil.copytree(_NEWEST / "plain-0", source / "plain-0")
+    voters = ["2@127.0.0.2:9093", "3@127.0.0.3:9093"]
+    plan = restore(source, tmp_path / "out", write=True, voters=voters)
+    places = [tmp_path / "out", tmp_path / "out/voter-2", tmp_path / "out/voter-3"]
+    metadata = [place / "logs" / f"{Topic.CLUSTER_METADATA}-0" for place in places]
+    first, second, third = (list(_digests(path).values()) for path in metadata)
+    assert first == second == third
+    known = read_cluster(ks.Partition(metadata[2])).image.items[ClusterKind.VOTER]
+    for place, voter in zip(places, plan.voters, strict=True):
+        properties = Checkpoints(place / "logs").meta_properties
+        assert properties is not None
+        assert properties.node_id == voter.node_id
+        assert kafka_uuid.to_text(properties.directory_id) == voter.directory_id  # type: ignore[arg-type]
+        assert known[voter.node_id,]["voter_directory_id"] == voter.directory_id
+        assert known[voter.node_id,]["endpoints"] == [
+            {"name": "CONTROLLER", "host": voter.address.split(":")[0], "port": 9093}
+        ]
+        text = (place / "server.properties").read_text()
+        assert "bootstrap.servers=127.0.0.1:9093,127.0.0.2:9093,127.0.0.3:9093\n" in text
+        assert f"log.dirs={place / 'logs'}\n" in text
+    assert len({each.directory_id for each in plan.voters}) == 3
+    assert "voter-2`, `voter-3" in (tmp_path / "out" / "RESTORE.md").read_text()
+    for wrong in (["1@other:9093"], ["2@127.0.0.1:9093"], ["2"], ["2@host"], ["x@host:1"]):
+        with pytest.raises(ValueError, match=r"controller|voter"):
+            restore(source, voters=wrong)
 
 
 def test_links_share_what_no_broker_appends_to(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from kafkaspec.restore.restore_plan import (
     REFUSALS,
     RestoredGroup,
     RestoredPartition,
+    RestoredVoter,
     RestoreFinding,
     RestorePlan,
     RestoreReason,
@@ -37,6 +38,7 @@ _MOST: Final = 20
 OUTPUT = Output(
     partition=line(RestoredPartition),
     group=line(RestoredGroup),
+    voter=line(RestoredVoter),
     finding=line(RestoreFinding),
     config=line(topic=str, configs=dict[str, str], before=dict[str, str | None]),
     summary={
@@ -63,6 +65,7 @@ why, what is lost or guessed. The second one writes OUT, whole or not at all:
   logs/              the log directory: segments, ids, and a snapshot of the metadata
   server.properties  settings of the node
   RESTORE.md         how to start, check, and undo the protections
+  voter-ID/          for each --voter: logs and settings of one more controller
 
 A SOURCE is a log directory, or a __cluster_metadata-0 alone. Every node of KRaft has
 one, brokers too: give all that you have, and the newest is taken.
@@ -142,6 +145,9 @@ def restore_command(
     ),
     node_id: int = defined(of=RestoreOptions, type=click.IntRange(0), default=1, metavar="N"),
     controller: str = defined(of=RestoreOptions, type=str, default=CONTROLLER, metavar="HOST:PORT"),
+    voters: tuple[str, ...] = defined(
+        of=RestoreOptions, type=str, multiple=True, metavar="ID@HOST:PORT"
+    ),
     cluster_id: str | None = defined(of=RestoreOptions, type=str, metavar="ID"),
     metadata: Path | None = defined(
         of=RestoreOptions, type=click.Path(path_type=Path), metavar="PATH"
@@ -184,6 +190,7 @@ def restore_command(
             target_release=target_release,
             node_id=node_id,
             controller=controller,
+            voters=voters,
             cluster_id=cluster_id,
             metadata=metadata,
             include=include,
@@ -239,6 +246,8 @@ def _show(report: Reporter, plan: RestorePlan) -> None:
         report.line("partition", item)
     for group in plan.groups:
         report.line("group", group)
+    for voter in plan.voters:
+        report.line("voter", voter)
     for finding in plan.findings:
         report.line("finding", finding)
     for topic, settings in plan.configs.items():
