@@ -37,6 +37,13 @@ test-kafka:  ## Kafka itself as the judge: readers and brokers (Java, Maven; VER
 	@tools/setup/venv.sh $(VENV) construct,test
 	@KAFKA_VERSIONS="$(VERSIONS)" KAFKA_SAMPLE="$(SAMPLE)" RECORD="$(RECORD)" $(BIN)/python -m pytest -m kafka tests/kafka
 
+.PHONY: restore-all
+restore-all:  ## Start a broker on what is restored from the golden logs of all releases (VERSIONS="3.9.2 4.4.0")
+	@tools/setup/venv.sh $(VENV) construct,test
+	@newest=$$($(BIN)/python -c 'from tools.brokers.versions import VERSIONS; print(VERSIONS[-1].name)'); \
+	  KAFKA_VERSIONS="$(or $(VERSIONS),$$newest)" KAFKA_SAMPLE=1 $(BIN)/python -m pytest -m kafka -rP \
+	  tests/kafka/test_restore.py
+
 avro-judge:  ## Apache Avro for Java reads values of random schemas as we do, by theirs and by others (SCHEMAS=1000)
 	@tools/setup/venv.sh $(VENV) construct,test
 	@AVRO_SCHEMAS="$(or $(SCHEMAS),1000)" $(BIN)/python -m pytest tests/values/avro/test_java.py

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka import KafkaAdminClient  # type: ignore[import-untyped]
+from kafka import (  # type: ignore[import-untyped]
+    KafkaAdminClient,
+    KafkaConsumer,
+    TopicPartition,
+)
 from kafka.errors import CoordinatorLoadInProgressError  # type: ignore[import-untyped]
 
 import kafkaspec as ks
 from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.analysis.findings import Finding
 from kafkaspec.analysis.verification import verify
+from kafkaspec.log.batch import NONE
 from kafkaspec.restore.feature_levels import FEATURE_LEVELS
 from kafkaspec.restore.restore_plan import RestorePlan, RestoreReason
 from kafkaspec.restore.restoring import restore
@@ -27,7 +33,7 @@ from tests.goldens import GOLDEN
 from tests.kafka.chosen import SAMPLE, VERSIONS
 from tools.brokers.broker import Broker
 from tools.brokers.client import Client, Record
-from tools.brokers.processes import LOOPBACK, free_ports
+from tools.brokers.processes import LOOPBACK, Server, free_ports
 from tools.brokers.versions import Version
 
 pytestmark = pytest.mark.kafka
@@ -51,8 +57,15 @@ _WITHOUT_PROTECTION = {
     "log.initial.task.delay.ms": "500",
     "log.retention.check.interval.ms": "500",
     "log.cleaner.backoff.ms": "300",
+    "offsets.retention.check.interval.ms": "500",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
 }
-"""With these, what is not protected is gone within seconds."""
+"""With these, what is not protected is gone within seconds, and what is open is ended."""
+_ISOLATIONS = ("read_uncommitted", "read_committed")
+_LAST = b"after the restore"
+_OFFSETS_LIFE = "offsets.retention.minutes"
+_TIMES = 12
+"""Most times of a partition that are looked up."""
 _ROUND_SECONDS = 4
 _SECRET = {"delegation.token.secret.key": "made-up"}
 
@@ -63,34 +76,108 @@ def _older(source: str, target: Version) -> bool:
     return release[:2] <= target.release[:2]
 
 
-def _restored(version: Version, work: Path, *sources: Path) -> tuple[Broker, RestorePlan]:
+def _restored(
+    version: Version, work: Path, *sources: Path, **options: Any
+) -> tuple[Broker, RestorePlan]:
     """Return a broker on what is restored, and the plan."""
     (work / "run").mkdir(parents=True)
     broker = Broker(version, work / "run", _WITHOUT_PROTECTION | _SECRET)
     plan = restore(
         sources, work / "out", write=True, node_id=0, controller=broker.controller,
-        target_release=".".join(version.name.split(".")[:2]),
+        target_release=".".join(version.name.split(".")[:2]), **options,
     )  # fmt: skip
     assert plan.target is not None
     shutil.rmtree(broker.logs)
     shutil.move(work / "out" / "logs", broker.logs)
+    ours = (work / "out" / "server.properties").read_text().splitlines()
+    (kept,) = (line for line in ours if line.startswith(_OFFSETS_LIFE))
+    with open(work / "run" / "kafka.properties", "a") as file:
+        file.write(f"{kept}\n")
     return broker, plan
 
 
-def _expected(plan: RestorePlan, logs: Path, isolation: Any) -> dict[str, list[ks.Record]]:
-    """Return the records of the first partitions of all topics, as the library reads them.
-
-    A consumer skips what it has passed: of a batch that is there twice, it gets one.
-    """
+def _expected(plan: RestorePlan, logs: Path, isolation: str) -> dict[str, list[ks.Record]]:
+    """Return the records of the first partitions of all topics, as the library reads them."""
     found = {}
     for item in plan.partitions:
         if not item.partition:
             with ks.Partition(logs / f"{item.topic}-0") as log:
-                records = {
-                    each.offset: each for each in reversed(list(log.records(isolation=isolation)))
-                }
-            found[item.topic] = [records[offset] for offset in sorted(records)]
+                found[item.topic] = _delivered(log, isolation)
     return found
+
+
+def _delivered(log: ks.Partition, isolation: Any) -> list[ks.Record]:
+    """Return the records that a consumer gets, which skips what it has passed.
+
+    Of a batch that is there twice, it gets one.
+    """
+    records = {each.offset: each for each in reversed(list(log.records(isolation=isolation)))}
+    return [records[offset] for offset in sorted(records)]
+
+
+def _times(records: Sequence[ks.Record]) -> list[int]:
+    """Return times of records, and those beside them."""
+    near = {each.timestamp + step for each in records for step in (-1, 0, 1) if each.timestamp > 0}
+    return sorted(near)[:: len(near) // _TIMES + 1]
+
+
+def _looked_up(client: Client, logs: Path, topic: str, times: Sequence[int]) -> list[str]:
+    """Return the times at which broker and library find other records."""
+    theirs = client.times(topic, times)
+    with ks.Partition(logs / f"{topic}-0") as log:
+        ours = [log.find(timestamp=each) for each in times]
+    return [
+        f"{at}: {answer} by the broker, {found.offset} at {found.timestamp} by the library"
+        for at, answer, found in zip(times, theirs, ours, strict=True)
+        if (answer or (None, None)) != (found.offset, found.timestamp)
+    ]
+
+
+def _commit(client: Client, topics: Sequence[str]) -> None:
+    """Append to all topics, by an idempotent producer and in one transaction."""
+    client.open("idempotent", {"enable.idempotence": "true", "acks": "all"})
+    for topic in topics:
+        client.send("idempotent", topic, 0, [Record(b"once", b"once")])
+    client.call("idempotent", "close")
+    client.open("last", {"transactional.id": "made-after-the-restore"})
+    client.call("last", "beginTransaction")
+    for topic in topics:
+        client.send("last", topic, 0, [Record(b"restored", _LAST)])
+    client.call("last", "commitTransaction")
+    client.call("last", "close")
+
+
+def _positions(
+    broker: Broker, groups: Mapping[tuple[str, str, int], int]
+) -> dict[tuple[str, str, int], int]:
+    """Return where a consumer of each group goes on."""
+    found = {}
+    for group in sorted({group for group, _, _ in groups}):
+        places = [TopicPartition(*place) for name, *place in groups if name == group]
+        consumer = KafkaConsumer(
+            bootstrap_servers=broker.bootstrap, group_id=group, enable_auto_commit=False,
+            auto_offset_reset="none",
+        )  # fmt: skip
+        consumer.assign(places)
+        for place in places:
+            found[group, place.topic, place.partition] = consumer.position(place)
+        consumer.close()
+    return found
+
+
+def _starts_again(broker: Broker, topics: Sequence[str]) -> None:
+    """Start it a second time: nothing changes."""
+    paths = [broker.logs / f"{topic}-0" for topic in topics]
+
+    def contents() -> list[list[ks.Record]]:
+        return [list(log.records()) for log in map(ks.Partition, paths)]
+
+    before, names = contents(), sorted(path.name for path in broker.logs.iterdir())
+    with broker.running(), Client(broker) as client:
+        for topic in topics:
+            assert client.leader(topic) == (0, [0])
+    assert contents() == before
+    assert sorted(path.name for path in broker.logs.iterdir()) == names
 
 
 @pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
@@ -112,10 +199,11 @@ def test_a_broker_serves_what_is_restored(version: Version, source: str, tmp_pat
     }
     if by_coordinator:
         by_coordinator.add(Topic.TRANSACTION_STATE)
-    wanted = {each: _expected(plan, broker.logs, each) for each in
-              ("read_uncommitted", "read_committed")}  # fmt: skip
+    wanted = {each: _expected(plan, broker.logs, each) for each in _ISOLATIONS}
     ends = {item.topic: item for item in plan.partitions if not item.partition}
+    users = [topic for topic in ends if topic not in {*Topic}]
     wrong: list[tuple[str, Any, Any]] = []
+    looked_up = 0
     with broker.running(), Client(broker) as client:
         time.sleep(_ROUND_SECONDS)
         for isolation, topics in wanted.items():
@@ -123,6 +211,8 @@ def test_a_broker_serves_what_is_restored(version: Version, source: str, tmp_pat
                 if isolation == "read_committed" and topic in by_coordinator:
                     continue  # the coordinator has ended what was open
                 got = client.consume(topic, isolation)
+                if topic == Topic.TRANSACTION_STATE and topic in by_coordinator:
+                    got = got._replace(records=got.records[: len(records)])
                 if got.records != records:
                     wrong.append((f"{topic} {isolation}", len(got.records), len(records)))
                 item = ends[topic]
@@ -130,14 +220,45 @@ def test_a_broker_serves_what_is_restored(version: Version, source: str, tmp_pat
                     borders = (item.log_start, item.end_offset)
                     if (got.start, got.end) != borders:
                         wrong.append((f"{topic} borders", (got.start, got.end), borders))
-        for topic, item in ends.items():
-            if topic not in {*Topic} and topic not in by_coordinator:
-                offset = client.append(topic)
-                if offset != item.end_offset:
-                    wrong.append((f"{topic} append", offset, item.end_offset))
+        for topic, records in wanted["read_uncommitted"].items():
+            asked = _times(records)
+            looked_up += len(asked)
+            wrong += [
+                (topic, "times", each) for each in _looked_up(client, broker.logs, topic, asked)
+            ]
         known = _groups_of(place)
         groups = _served_groups(broker, {group for group, _, _ in known})
+        positions = _positions(broker, groups)
+        for topic in users:
+            offset = client.append(topic)
+            if topic not in by_coordinator and offset != ends[topic].end_offset:
+                wrong.append((f"{topic} append", offset, ends[topic].end_offset))
+        _commit(client, users)
+        later = {
+            (topic, each): client.consume(topic, each) for topic in users for each in _ISOLATIONS
+        }
     assert not wrong
+    assert positions == groups
+    for topic in users:
+        with ks.Partition(broker.logs / f"{topic}-0") as log:
+            new = {
+                each.producer_id
+                for each in log.batches()
+                if each.base_offset >= ends[topic].end_offset and not each.is_control
+            }
+            assert len(new) == 3, topic
+            assert sorted(new)[0] == NONE < plan.next_producer_id <= sorted(new)[1], topic
+            for isolation in _ISOLATIONS:
+                records, got = _delivered(log, isolation), later[topic, isolation]
+                if _is_compacted(plan, topic):  # the cleaner may have come since
+                    got = got._replace(records=[each for each in got.records if each in records])
+                assert got.records == records, (topic, isolation)
+                assert records[-1].value == _LAST, topic
+    _starts_again(broker, [each for each in users if not _is_compacted(plan, each)])
+    print(f"{source}: {len(plan.partitions)} partitions, {plan.records} records,"
+          f" {sum(map(len, wanted['read_uncommitted'].values()))} uncommitted and"
+          f" {sum(map(len, wanted['read_committed'].values()))} committed of partitions 0 compared,"
+          f" {looked_up} times, {len(known)} committed offsets")  # fmt: skip
     clamped = {each.group for each in plan.findings if each.reason is RestoreReason.CLAMPED}
     for commit, offset in known.items():
         assert groups.get(commit) == offset or commit[0] in clamped, commit
@@ -145,6 +266,10 @@ def test_a_broker_serves_what_is_restored(version: Version, source: str, tmp_pat
     before = {_fault(each) for each in verify(place).findings}
     own = [each for each in verify(broker.logs).findings if each.severity == "error"]
     assert not [each for each in own if _fault(each) not in before]
+
+
+def _is_compacted(plan: RestorePlan, topic: str) -> bool:
+    return "compact" in plan.configs[topic].get("cleanup.policy", "")
 
 
 def _fault(finding: Finding) -> tuple[str, str]:
@@ -261,6 +386,52 @@ def test_a_controller_begins_with_edited_metadata(version: Version, tmp_path: Pa
     assert removed not in {each["topic_id"] for each in found.items[ClusterKind.TOPIC].values()}
 
 
+@pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
+def test_a_quorum_of_three_begins_with_what_is_restored(version: Version, tmp_path: Path) -> None:
+    """All three know each other and the topics; two of them are enough to go on, one is not."""
+    ports = free_ports(2)
+    voters = [f"{number}@{LOOPBACK}:{port}" for number, port in enumerate(ports, 1)]
+    broker, plan = _restored(version, tmp_path, GOLDEN / "3.9.2" / "logs", voters=voters)
+    assert [each.node_id for each in plan.voters] == [0, 1, 2]
+    servers = [_controller(broker, tmp_path / "out", number + 1, port)
+               for number, port in enumerate(ports)]  # fmt: skip
+    addresses = ",".join(each.address for each in plan.voters)
+    with open(broker.work / "kafka.properties", "a") as file:
+        file.write(f"controller.quorum.bootstrap.servers={addresses}\n")
+    wanted = _expected(plan, broker.logs, "read_uncommitted")["plain"]
+    places = [broker.logs, *(tmp_path / "out" / each.folder / "logs" for each in plan.voters[1:])]
+    paths = [place / f"{Topic.CLUSTER_METADATA}-0" for place in places]
+    try:
+        for server in servers:
+            server.start()
+        with broker.running(), Client(broker) as client:
+            assert client.consume("plain", "read_uncommitted").records == wanted
+            client.create("with-three", 1, {})
+            time.sleep(_ROUND_SECONDS)
+            images = [read_cluster(ks.Partition(path)).image for path in paths]
+            for kind in (ClusterKind.VOTER, ClusterKind.TOPIC, ClusterKind.CONFIG):
+                assert images[0].items[kind] == images[1].items[kind] == images[2].items[kind]
+            assert sorted(images[0].items[ClusterKind.VOTER]) == [(0,), (1,), (2,)]
+            assert "with-three" in {
+                each["name"] for each in images[2].items[ClusterKind.TOPIC].values()
+            }
+            servers[1].stop()
+            client.create("with-two", 1, {})
+            assert client.append("with-two") == 0
+        servers[0].stop()
+    finally:
+        for server in servers:
+            server.kill()
+    assert not [path.name for path in broker.logs.iterdir() if "-stray" in path.name]
+
+
+def _controller(broker: Broker, restored: Path, number: int, port: int) -> Server:
+    """Return another controller of what was restored."""
+    text = (restored / f"voter-{number}" / "server.properties").read_text()
+    (broker.work / f"voter-{number}.properties").write_text(text)
+    return broker.server(f"voter-{number}", port)
+
+
 def _as_broker(path: Path, controller: str) -> None:
     """Let a node that was its own controller be a broker of another one."""
     lines = dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
@@ -273,7 +444,7 @@ def _as_broker(path: Path, controller: str) -> None:
 
 @pytest.mark.parametrize("version", _TARGETS, ids=lambda each: each.name)
 def test_brokers_that_are_kept_come_back(version: Version, tmp_path: Path) -> None:
-    """Two nodes lose their controllers; a new one gives them their topic, and both are in sync."""
+    """Two nodes lose their controllers; three new ones give them their topic: both are in sync."""
     work = tmp_path / "run"
     work.mkdir()
     broker = Broker(version, work)
@@ -285,10 +456,12 @@ def test_brokers_that_are_kept_come_back(version: Version, tmp_path: Path) -> No
         broker.leave()
     metadata = f"{Topic.CLUSTER_METADATA}-0"
     disks = [broker.logs, second.logs]
-    (port,) = free_ports(1)
+    port, *others = free_ports(3)
     controller = f"{LOOPBACK}:{port}"
+    voters = [f"{number}@{LOOPBACK}:{other}" for number, other in enumerate(others, 10)]
     plan = restore(
         disks, tmp_path / "out", write=True, keep_brokers=True, node_id=9, controller=controller,
+        voters=voters,
         target_release=".".join(version.name.split(".")[:2]),
     )  # fmt: skip
     assert plan.target is not None, plan.findings
@@ -299,6 +472,10 @@ def test_brokers_that_are_kept_come_back(version: Version, tmp_path: Path) -> No
     text = (tmp_path / "out" / "server.properties").read_text()
     (work / "controller.properties").write_text(text)
     servers = [
+        *(
+            _controller(broker, tmp_path / "out", number, other)
+            for number, other in enumerate(others, 10)
+        ),
         broker.server("controller", port),
         broker.server("kafka", int(broker.bootstrap.rpartition(":")[2])),
         second.server,
