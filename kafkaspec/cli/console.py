@@ -14,6 +14,8 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from datetime import timedelta
+from functools import lru_cache
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, Final, TextIO, TypeVar, cast
 
 import click
@@ -387,16 +389,95 @@ def print_table(
         last: returns the cells of that row.
         look: of ``new_table``.
     """
-    table = new_table(*columns, **look)
     shown, rest = limited(rows, matters, most)
-    for row in shown:
-        table.add_row(*(_cell(row, column) for column in columns.values()))
+    cells = [[_cell(row, column) for column in columns.values()] for row in shown]
     if rest and more is None:
-        table.add_row(*(last(rest) if last else (f"... {len(rest):,} more",)))
+        cells.append([*(last(rest) if last else (f"... {len(rest):,} more",))])
     console = stdout_console()
-    console.print(table)
+    text = None if console.is_terminal or "many_lines" in look else _laid_out(columns, cells, look)
+    if text is None:
+        console.print(_filled(columns, cells, look))
+    else:
+        console.file.write(text)
     if rest and more is not None:
         say(more.format(len(rest)))
+
+
+def _filled(columns: Iterable[str], rows: Iterable[Iterable[Any]], look: dict[str, Any]) -> Table:
+    table = new_table(*columns, **look)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+_MARKS: Final = "\u2588\u2593"
+"""What stands for the cells of even and of odd columns in a layout."""
+_LAYOUTS: Final = 1 << 10
+"""Layouts of tables that are kept."""
+
+
+def _laid_out(
+    columns: Iterable[str], rows: Sequence[Sequence[Any]], look: dict[str, Any]
+) -> str | None:
+    """Return the text of a table without styles; None if rich has to lay out all rows.
+
+    It lays one row out, with the widths of all, which takes it milliseconds; others follow it. Not
+    where a row takes more than one line, or a character another width than one.
+    """
+    from rich.cells import cell_len
+
+    names = tuple(columns)
+    every = [list(map(_plain, row)) for row in rows]
+    if not every or any(len(row) > len(names) for row in every):
+        return None
+    every = [row + [""] * (len(names) - len(row)) for row in every]
+    named = [printable(name).removeprefix(">") for name in names]
+    texts = [named, *every]
+    if not all(text.isascii() or {1}.issuperset(map(cell_len, text)) for text in chain(*texts)):
+        return None
+    widths = tuple(max(map(len, column)) for column in zip(*texts, strict=True))
+    for number, name in enumerate(names):
+        for row in every if name.startswith(">") else ():
+            row[number] = row[number].rstrip()  # as rich does
+    layout = _layout(names, widths, tuple(sorted(look.items())), sys.stdout.encoding)
+    if layout is None:
+        return None
+    before, around, after = layout
+    form = "".join(
+        f"{part.replace('{', '{{').replace('}', '}}')}{{:{'>' if right else ''}{width}}}"
+        for part, right, width in zip(
+            around[:-1], (name[:1] == ">" for name in names), widths, strict=True
+        )
+    )
+    lines = [before, *(form.format(*row) + around[-1] for row in every)]
+    return "".join([*lines, after])
+
+
+@lru_cache(_LAYOUTS)
+def _layout(
+    names: Sequence[str], widths: Sequence[int], look: Iterable[tuple[str, Any]], _: str
+) -> tuple[str, list[str], str] | None:
+    """Return what stands before the rows of a table, around the cells of each, and after them.
+
+    The last argument is the encoding, which decides how rich draws.
+    """
+    marks = [_MARKS[number % 2] * width for number, width in enumerate(widths)]
+    console = stdout_console()
+    with console.capture() as captured_text:
+        console.print(_filled(names, [marks], dict(look)))
+    lines = captured_text.get().splitlines(keepends=True)
+    marked = [number for number, line in enumerate(lines) if any(map(line.__contains__, _MARKS))]
+    if len(marked) != 1:
+        return None
+    (place,) = marked
+    around = re.split(f"([{_MARKS[0]}]+|[{_MARKS[1]}]+)", lines[place])
+    if around[1::2] != marks:
+        return None
+    return "".join(lines[:place]), around[::2], "".join(lines[place + 1 :])
+
+
+def _plain(cell: Any) -> str:
+    return printable(cell if isinstance(cell, str) else str(cell.plain))
 
 
 def _cell(row: Any, column: TableColumn) -> Any:

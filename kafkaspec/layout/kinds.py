@@ -265,10 +265,17 @@ def new_value(type_key: str, values: Mapping[str, Any]) -> Any:
     Raises:
         KafkaSpecError: ``unencodable``: a field without default is not among them.
     """
-    made_of = _class(PACKAGE, type_key)
-    _refuse_missing(made_of, values, type_key)
-    accepted = _accepted(made_of)
+    made_of, needed, accepted = _made(type_key)
+    if not needed <= values.keys():
+        _refuse_missing(made_of, values, type_key)
     return made_of(**{name: value for name, value in values.items() if name in accepted})
+
+
+@cache
+def _made(type_key: str) -> tuple[type[Any], frozenset[str], list[str]]:
+    """Return a class of the typed model, and what its constructor needs and takes."""
+    made_of = _class(PACKAGE, type_key)
+    return made_of, required(made_of), _accepted(made_of)
 
 
 def default_values(type_key: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -195,11 +196,19 @@ def _show(rows: Mapping[str, _Rows], report: Reporter) -> None:
     for kind, table in rows.items():
         for row in table:
             report.line(kind, row)
+    parts = {kind: _by_group(rows[kind]) for kind in ("member", "offset")}
     for group in rows["group"]:
         report.say("  ".join(_headline(group)))
         for kind, columns in (("member", _MEMBERS), ("offset", _OFFSETS)):
-            if own := _chosen(rows[kind], (group["group"],)):
+            if own := parts[kind].get(group["group"]):
                 report.table(columns, own, most=len(own))
+
+
+def _by_group(rows: _Rows) -> Mapping[str, _Rows]:
+    found = defaultdict[str, _Rows](list)
+    for row in rows:
+        found[row["group"]].append(row)
+    return found
 
 
 def _headline(group: Mapping[str, Any]) -> Iterator[str]:

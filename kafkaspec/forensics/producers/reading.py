@@ -122,10 +122,8 @@ def by_producer(found: Producers) -> Iterator[Producer]:
     first = np.flatnonzero(np.append(True, ids[1:] != ids[:-1]))
     ends = np.append(first[1:], len(ids))
     sums = {name: np.add.reduceat(runs[name].to_numpy(), first) for name in ("batches", "records")}
-    starts = runs.take(pa.array(first))
-    lasts = runs.take(pa.array(ends - 1))
-    for number in range(len(first)):
-        start, last = (part.slice(number, 1).to_pylist()[0] for part in (starts, lasts))
+    starts, lasts = (runs.take(pa.array(places)).to_pylist() for places in (first, ends - 1))
+    for number, (start, last) in enumerate(zip(starts, lasts, strict=True)):
         yield {
             "producer_id": start["producer_id"],
             "first_epoch": start["producer_epoch"],
