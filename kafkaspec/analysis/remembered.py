@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from kafkaspec.analysis import files
 from kafkaspec.analysis.broker_start import BrokerStart
@@ -32,8 +32,9 @@ from kafkaspec.analysis.state_file import (
     LogMemory,
     ProducersMemory,
     SegmentMemory,
+    StateStore,
     read_state,
-    write_state,
+    state_lines,
 )
 from kafkaspec.analysis.text_checks import add_to_runs
 from kafkaspec.analysis.tree import differences
@@ -83,9 +84,9 @@ class Memory:
         changes: number of segments by what they are now.
         bytes_read: bytes of segments that were read.
         reread: segments to read again though they are unchanged, by partition.
-        file: where it is saved, None if it is not.
+        store: where it is saved, None if it is not.
         saved: when, by the clock of ``time.monotonic``.
-        is_saved: whether the file has all of it.
+        is_saved: whether the store has all of it.
     """
 
     options: dict[str, str] = field(default_factory=dict)
@@ -93,34 +94,40 @@ class Memory:
     changes: Counter[SegmentChange] = field(default_factory=Counter)
     bytes_read: int = 0
     reread: dict[str, set[str]] = field(default_factory=dict)
-    file: Path | None = None
+    store: StateStore | None = None
     saved: float = field(default_factory=time.monotonic)
     is_saved: bool = False
 
     @classmethod
-    def of_file(
-        cls, file: Path, options: Mapping[str, str], *, start_over: bool = False, reread: float = 0
+    def of_store(
+        cls,
+        store: StateStore,
+        options: Mapping[str, str],
+        *,
+        start_over: bool = False,
+        reread: float = 0,
     ) -> Memory:
-        """Return what a file remembers; nothing if there is none yet.
+        """Return what a state remembers; nothing if there is none yet.
 
         Args:
             options: those of this run.
-            start_over: whether to forget what the file has.
+            start_over: whether to forget what the state has.
             reread: share of the bytes to read again, those first that were not read for longest.
 
         Raises:
-            KafkaSpecError: the file cannot be read, or is of a run with other options.
+            KafkaSpecError: the state cannot be read, or is of a run with other options.
         """
-        memory = cls(dict(options), file=file)
-        if start_over or not file.exists():
+        memory = cls(dict(options), store=store)
+        state = None if start_over else read_state(store)
+        if state is None:
             return memory
-        known, logs = read_state(file)
+        known, logs = state
         for name in sorted({*known, *options}):
             if known.get(name) != options.get(name):
                 text = f"it is of runs with {name} {known.get(name)}, and this one has "
                 text += f"{options.get(name)}: take the same, another file, or start over"
                 raise make_error(
-                    Reason.INVALID_VALUE, text, file=os.fspath(file), offset=0, path=f"/{name}"
+                    Reason.INVALID_VALUE, text, file=store.place, offset=0, path=f"/{name}"
                 )
         memory.logs = {log.path: log for log in logs}
         memory.is_saved = True
@@ -147,6 +154,14 @@ class Memory:
         times = (segment.read for log in self.logs.values() for segment in log.segments)
         found = min(times, default=None)
         return None if found is None else found / 1000
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what this run has read, for a summary."""
+        return {
+            "bytes_read": self.bytes_read,
+            "segments": {str(change): count for change, count in self.changes.items()},
+            "all_read_since_timestamp_seconds": self.all_read_since,
+        }
 
     def __enter__(self) -> Self:
         return self
@@ -201,10 +216,10 @@ class Memory:
         """Save it.
 
         Raises:
-            KafkaSpecError: ``unreadable``: the file cannot be written.
+            KafkaSpecError: ``unreadable``: the state cannot be written.
         """
-        if self.file is not None and not self.is_saved:
-            write_state(self.file, self.options, iter(self.logs.values()))
+        if self.store is not None and not self.is_saved:
+            self.store.write(state_lines(self.options, self.logs.values()))
             self.saved, self.is_saved = time.monotonic(), True
 
     def save_if_due(self) -> None:
@@ -239,6 +254,7 @@ class Recall:
         self._kept: dict[str, SegmentMemory] = {}
         self._on: SegmentMemory | None = None
         self._state = self._old.after
+        self._came_to: OrderState | None = None
         self._again = False
         self.findings: list[Finding] = []
         self.missing: tuple[int | None, list[Finding]] = (None, [])
@@ -379,6 +395,8 @@ class Recall:
     def note(self, segment: SegmentMemory, order: LogOrder) -> None:
         """Remember a segment that was read, and the state after it."""
         self._new.segments.append(segment)
+        if self._came_to is not None:
+            self._new.before, self._came_to = self._came_to, None
         self._new.after = order.state()
         self.end()
         self._memory.save_if_due()
@@ -391,7 +409,7 @@ class Recall:
 
     def came_to(self, order: LogOrder) -> None:
         """Note the state before a segment that is read whole."""
-        self._new.before = order.state()
+        self._came_to = order.state()
 
     def missing_in(self, path: Path, following: int | None) -> Iterable[Finding] | None:
         """Return what is missing in and after a segment that is not read; None if not known.

@@ -15,7 +15,7 @@ from enum import StrEnum
 from itertools import count, repeat
 from pathlib import Path
 from types import UnionType
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, Protocol, TypeVar, get_args
 
 from kafkaspec._version import __version__
 from kafkaspec.analysis.changes import BytesCheck, FileStamp
@@ -417,22 +417,62 @@ def _widths(rows: Sequence[Sequence[int]], width: int, path: str) -> None:
 # -- the file ------------------------------------------------------------------------------------
 
 
-def write_state(path: Path, options: Mapping[str, str], logs: Iterator[LogMemory]) -> None:
-    """Write a file, which is replaced when the new one is whole.
+def state_lines(options: Mapping[str, str], logs: Iterable[LogMemory]) -> Iterator[bytes]:
+    """Yield the lines of a state."""
+    yield _line({"format": FORMAT, "version": VERSION, "release": __version__, "options": options})
+    written = 2
+    for log in logs:
+        yield _line(_log(log))
+        yield from map(_line, map(_segment, log.segments))
+        written += 1 + len(log.segments)
+    yield _line({"lines": written})
 
-    Raises:
-        KafkaSpecError: ``unreadable``: it cannot be written.
+
+class StateFile:
+    """A state in a local file.
+
+    Args:
+        path: of the file.
     """
-    head = {"format": FORMAT, "version": VERSION, "release": __version__, "options": options}
-    with writing(path), file_aside(path, replace=True) as out:
-        written = 2
-        out.write(_line(head))
-        for log in logs:
-            out.write(_line(_log(log)))
-            for segment in log.segments:
-                out.write(_line(_segment(segment)))
-            written += 1 + len(log.segments)
-        out.write(_line({"lines": written}))
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.place = os.fspath(path)
+
+    def read(self) -> bytes | None:
+        """Return the lines; None without a file.
+
+        Raises:
+            KafkaSpecError: ``unreadable``.
+        """
+        try:
+            return Path(self.place).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise unreadable(self.place, error) from None
+
+    def write(self, lines: Iterable[bytes]) -> None:
+        """Write a file, which is replaced when the new one is whole.
+
+        Raises:
+            KafkaSpecError: ``unreadable``: it cannot be written.
+        """
+        path = Path(self.place)
+        with writing(path), file_aside(path, replace=True) as out:
+            for line in lines:
+                out.write(line)
+
+
+class StateStore(Protocol):
+    """A place of a state: a file, or a table; see ``StateFile``."""
+
+    place: str
+
+    def read(self) -> bytes | None:
+        """Return the lines; None without a state."""
+
+    def write(self, lines: Iterable[bytes]) -> None:
+        """Write lines in the place of those that are there, in one step."""
 
 
 def _line(values: Mapping[str, Any]) -> bytes:
@@ -451,18 +491,16 @@ def is_state(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def read_state(path: str | os.PathLike[str]) -> tuple[dict[str, str], list[LogMemory]]:
-    """Return the options of a file, and the partitions that it remembers.
+def read_state(store: StateStore) -> tuple[dict[str, str], list[LogMemory]] | None:
+    """Return the options of a state, and the partitions that it remembers; None without one.
 
     Raises:
         KafkaSpecError: ``unreadable``; ``invalid_value``, ``truncated``, ``unsupported_version``:
             it is not what is described.
     """
-    file = os.fspath(path)
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from None
+    data, file = store.read(), store.place
+    if data is None:
+        return None
     lines = data.split(b"\n")
     if len(lines) < 3 or lines[-1]:
         detail = "it does not end with a whole line: it is cut off, or not a state of verify"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -21,9 +23,10 @@ from kafkaspec.analysis.parts import MAX_ALIKE, WHOLE, Elsewhere, Settled, in_re
 from kafkaspec.analysis.reasons import FindingReason as R
 from kafkaspec.analysis.remembered import Memory, Recall
 from kafkaspec.analysis.report import LOG_KINDS, FileKind, FileResult, Report
+from kafkaspec.analysis.state_file import StateFile
 from kafkaspec.analysis.verify_index import verify_other, verify_remote_index, verify_snapshot
 from kafkaspec.analysis.verify_message_set import verify_message_sets
-from kafkaspec.analysis.verify_segment import SegmentVerifier, VerifyChecks, VerifyEvent
+from kafkaspec.analysis.verify_segment import Deal, SegmentVerifier, VerifyChecks, VerifyEvent
 from kafkaspec.analysis.watch import SegmentWatch
 from kafkaspec.broker.index_rules import INDEX_INTERVAL_BYTES
 from kafkaspec.codecs import DEFAULT_CODEC, codec_names
@@ -102,8 +105,8 @@ def verify(
     memory = None
     if state is not None:
         check_state(state, path, log_format=log_format)
-        memory = Memory.of_file(
-            Path(state),
+        memory = Memory.of_store(
+            StateFile(state),
             memory_options(codec, max_output, index_interval_bytes),
             start_over=start_over,
             reread=share_of(reread),
@@ -146,6 +149,15 @@ def check_state(
     check_output(state, *paths)
     with writing(Path(state)):  # before hours of reading
         require_directory(Path(state).absolute().parent)
+    check_remembered(*paths, log_format=log_format)
+
+
+def check_remembered(*paths: str | PathLike[str], log_format: FormatName | None = None) -> None:
+    """Refuse inputs that no state is kept of.
+
+    Raises:
+        KafkaSpecError: ``unreadable``.
+    """
     for path in paths:
         if log_format is not None or not Path(path).is_dir():
             detail = "a state is kept of local directories only, not of a single file or a URL"
@@ -169,6 +181,7 @@ def verify_events(
     jobs: int = 1,
     log_format: FormatName | None = None,
     memory: Memory | None = None,
+    deal: Deal | None = None,
 ) -> Iterator[VerifyEvent]:
     """Check everything under a path. Nothing is ever written.
 
@@ -176,6 +189,7 @@ def verify_events(
         beside: other log directories of the same broker.
         elsewhere: function that returns the results of segments that were verified elsewhere.
         memory: what earlier runs have read, which is kept up to date.
+        deal: has groups of partitions verified elsewhere.
 
     Yields:
         Findings, and a result for each file after all of its findings.
@@ -194,6 +208,7 @@ def verify_events(
         jobs=jobs,
         log_format=log_format,
         memory=memory,
+        deal=deal,
     )
     place = as_path(path)
     if log_format is not None:
@@ -258,7 +273,8 @@ def _spread(
 def _directories(path: Path, options: VerifyChecks) -> Iterator[VerifyEvent | Settled]:
     top, *partitions = files.read_directories(path)
     if top.is_partition:
-        yield from _partition(top, options)
+        for _, of_partition in _partitions([top], options):
+            yield from of_partition
         return
     if options.memory is not None:
         yield from options.memory.forget(path, (top, *partitions))
@@ -301,27 +317,31 @@ def _partitions(
     directories: Sequence[files.Directory], options: VerifyChecks
 ) -> Iterator[tuple[text_checks.LogState, Iterable[VerifyEvent | Settled]]]:
     """Yield the state of each partition, which is complete after its events, and these."""
-    memory = options.memory
+    memory, deal = options.memory, options.deal
     groups = list[files.Group]()
-    if options.jobs > 1:
+    if options.jobs > 1 or deal is not None:
         same = () if memory is None else filter(memory.is_same, directories)
-        groups = files.groups_of(directories, options.part_bytes, {item.path for item in same})
-    if not files.are_worth_processes(groups) or options.elsewhere is not nowhere:
+        most = options.part_bytes if deal is None else sys.maxsize
+        groups = files.groups_of(directories, most, {item.path for item in same})
+    worth = deal is not None or files.are_worth_processes(groups)
+    if not worth or options.elsewhere is not nowhere:
         for directory in directories:
             log = log_state(directory.path)
             yield log, _partition(directory, options, log)
         return
-    alone = replace(options, progress=None, jobs=1)
+    alone = replace(options, progress=None, jobs=1, deal=None)
     tasks = (
         (
             group.directories,
             alone if memory is None else replace(alone, memory=memory.part(group.directories)),
-            are_mapped(),
+            are_mapped() and deal is None,  # what is mapped counts as memory of a worker
         )
         for group in groups
         if group.small
     )
-    with closing(in_processes(_group, tasks, options.jobs)) as done:
+    if deal is None:
+        deal = partial(in_processes, jobs=options.jobs)
+    with closing(deal(_group, tasks)) as done:
         for group in groups:
             if group.small:
                 results, remembered = next(done)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,6 +55,10 @@ ProducersCheck = Callable[..., Iterator[Finding]]
 _PROGRESS_STEP = 1 << 20
 
 
+Deal = Callable[[Callable[[Any], Any], Iterable[Any]], Generator[Any, None, None]]
+"""Calls a function of a module for items, elsewhere, and yields the results in their order."""
+
+
 @dataclass(frozen=True, slots=True)
 class VerifyChecks:
     """The options of a run of ``verify``.
@@ -72,6 +76,7 @@ class VerifyChecks:
         by_columns: whether sound batches are checked many at a time, where the codec can do that.
         log_format: what the file is, None if its name says it.
         memory: what earlier runs have read, None if all is read.
+        deal: has groups of partitions verified elsewhere, None if they are verified here.
     """
 
     codecs: tuple[str, ...]
@@ -86,6 +91,7 @@ class VerifyChecks:
     by_columns: bool = True
     log_format: FormatName | None = None
     memory: Memory | None = None
+    deal: Deal | None = None
 
 
 def open_segment(path: Path, codec: str, options: VerifyChecks) -> Segment:

@@ -191,6 +191,13 @@ class DeltaLakeTable(LakeTable):
                         raise
         return False
 
+    def overwrite(self, rows: pa.Table) -> None:
+        """Put rows in the place of all that are there, in one commit; create the table."""
+        with self._store.failing(self.name):
+            write_deltalake(
+                self.place, rows, mode="overwrite", storage_options=self._store.delta_options()
+            )
+
     def expire(self, before: float) -> int:
         """See ``LakeTable.expire``: Delta keeps its log as long as the table's properties say."""
         with self._store.failing(self.name):

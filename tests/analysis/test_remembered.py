@@ -19,6 +19,7 @@ import kafkaspec as ks
 from kafkaspec.analysis import FindingReason, Report, files, remembered
 from kafkaspec.analysis.changes import FileStamp, SegmentChange, change_of
 from kafkaspec.analysis.remembered import Memory
+from kafkaspec.analysis.state_file import StateFile
 from kafkaspec.analysis.tree import DigestTree, differences
 from kafkaspec.analysis.verification import memory_options, verify_events
 from kafkaspec.log.segment import Segment
@@ -325,6 +326,21 @@ def test_a_changed_segment_is_noticed_as_what_it_is(
     assert known(report) == known(ks.verify(logs))
 
 
+def test_a_segment_before_one_that_cannot_be_read_is_read_again(tmp_path: Path) -> None:
+    """It is read with the state before it, not with that before the one that follows."""
+    source = GOLDEN / LAST / "logs" / "transactions-segments-0"
+    shutil.copytree(source, tmp_path / "logs" / source.name)
+    *_, second, last = segments(tmp_path / "logs")
+    last.unlink()
+    last.symlink_to(last.name)  # leads nowhere
+    state = tmp_path / "state"
+    ks.verify(tmp_path / "logs", state=state)
+    os.utime(second, ns=(0, time.time_ns() + HOUR))
+    report = ks.verify(tmp_path / "logs", state=state)
+    assert said(report, FindingReason.CHANGED_SINCE)
+    assert known(report) == known(ks.verify(tmp_path / "logs"))
+
+
 def test_the_rule_for_what_happened_to_a_file() -> None:
     old = FileStamp(size=10, modified=5, inode=1)
     assert change_of(old, old) is SegmentChange.UNCHANGED
@@ -530,7 +546,7 @@ def test_a_state_that_is_written_again_is_the_same(logs: Path, tmp_path: Path) -
     flip(segments(logs)[2], 300)
     ks.verify(logs, state=state)
     before = state.read_bytes()
-    memory = Memory.of_file(state, memory_options("native", None))
+    memory = Memory.of_store(StateFile(state), memory_options("native", None))
     memory.is_saved = False
     memory.save()
     assert state.read_bytes() == before
@@ -583,7 +599,7 @@ def test_no_bytes_of_a_state_fail_in_another_way(logs: Path, tmp_path: Path) -> 
             )
         wrong.write_bytes(made[: chance.choice([len(made), chance.randrange(len(made))])])
         try:
-            memory = Memory.of_file(wrong, memory_options("native", None))
+            memory = Memory.of_store(StateFile(wrong), memory_options("native", None))
         except ks.KafkaSpecError as error:
             errors.append(error)
         else:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import kafkaspec as ks
+from kafkaspec.analysis.state_file import StateFile
 from kafkaspec.forensics.replicas.comparison import DifferenceKind, LogDifference, compare_replicas
 from kafkaspec.forensics.replicas.states import StateComparison, compare_states
 from kafkaspec.log.partition import Partition
@@ -54,7 +55,7 @@ def by_states(a: Path, b: Path) -> StateComparison:
         state.unlink(missing_ok=True)
         ks.verify(log.parent, state=state)
         states.append(state)
-    (found,), _ = compare_states(*states)
+    (found,), _ = compare_states(*map(StateFile, states))
     return found
 
 

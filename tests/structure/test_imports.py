@@ -74,6 +74,7 @@ DEFERRED = (
     ),
     ("kafkaspec.cli.console", "rich", _RICH),
     ("kafkaspec.cli.report", "pyarrow.types", _EXTRA),
+    ("kafkaspec.spark.jobs.verify", "kafkaspec.lake.state_table", "another extra, for a state"),
     ("kafkaspec.tables.sql.session", "kafkaspec.tables.sql.typed", _EXTRA),
     ("kafkaspec.cli.commands.dump", "kafkaspec.cli.commands.where", _EXTRA),
     ("kafkaspec.forensics.cleaner.settings", "kafkaspec.state", _EXTRA),

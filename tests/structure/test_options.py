@@ -34,6 +34,7 @@ OTHER_TYPE = {
     "--output: assemble, dump, sql": "it writes a file, not a directory",
     "--output: export": "it writes a file, or a directory with --split-by",
     "--state: verify": "the file of its state, where groups takes states of groups",
+    "--state: spark verify": "a table of its state, or that file",
     "--to: export": "the formats of files; Spark has those of its session, a lake two",
     "--topic: spark export, spark lake": "each topic has its own folder or table: several",
 }
@@ -68,6 +69,7 @@ OTHER_WORDS = {
     "--profile: doctor, index, retention": "what follows the rules of the version",
     "--schemas: spark export": "it looks beside PATH by default",
     "--state: verify": "what it remembers, where groups takes states of groups",
+    "--state: spark verify": "the same",
     "--to: spark export, spark lake": "the formats of the command",
     "--topic: spark lake": "several topics, each in its own table",
     "--output: spark lake": "a lake that grows, not something new",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, NoReturn
 import click
 
 from kafkaspec._generated.layout.topics import Topic
+from kafkaspec.analysis.state_file import StateFile, StateStore, is_state
 from kafkaspec.cli.command import command, option
 from kafkaspec.cli.console import TableColumn, count_text, iso, note, say
 from kafkaspec.cli.inputs import Inputs
@@ -24,7 +25,7 @@ from kafkaspec.forensics.replicas.comparison import (
     compare_replicas,
 )
 from kafkaspec.forensics.replicas.entries import ReplicaSide
-from kafkaspec.forensics.replicas.states import compare_states, is_state
+from kafkaspec.forensics.replicas.states import compare_states
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.directory import LogDirectory
 from kafkaspec.log.opening import open_log
@@ -87,16 +88,16 @@ def diff_command(
     """Compare two copies of a partition, and show what a follower would truncate.
 
     A and B are replicas, a backup, a tiered copy: the directory of a partition, a segment, or log
-    directories, of which the partitions that both have are compared; or two files of verify
-    --state, whose partitions are compared without their segments. Unclean elections are shown
-    where a log directory has the metadata of its cluster.
+    directories, of which the partitions that both have are compared; or two files or tables of
+    verify --state, whose partitions are compared without their segments. Unclean elections are
+    shown where a log directory has the metadata of its cluster.
     """
     counts = Inputs(())
-    states = [is_state(path) for path in (a, b)]
+    states = [_state(path) for path in (a, b)]
     if any(states):
-        if not all(states) or leader is not None:
+        if leader is not None or states[0] is None or states[1] is None:
             raise click.UsageError("A and B are both states, without --leader, or none is one")
-        _diff_states(report, counts, a, b)
+        _diff_states(report, counts, states[0], states[1])
     opened = [ctx.with_resource(open_log(path)) for path in (a, b)]
     same = differences = 0
     for log in opened:
@@ -123,12 +124,23 @@ def diff_command(
     report.finish(counts, text, same=same, differences=differences)
 
 
-def _diff_states(report: Reporter, counts: Inputs, a: Path, b: Path) -> NoReturn:
+def _state(path: Path) -> StateStore | None:
+    """Return the state of ``verify`` that a file or a table of Delta is; None for anything else."""
+    if is_state(path):
+        return StateFile(path)
+    if not (path / "_delta_log").is_dir():
+        return None
+    with wrong_usage(ImportError):
+        from kafkaspec.lake.state_table import RememberedTable
+    return RememberedTable(str(path))
+
+
+def _diff_states(report: Reporter, counts: Inputs, a: StateStore, b: StateStore) -> NoReturn:
     """Compare two states of ``verify``, report, and exit."""
     found, alone = compare_states(a, b)
-    for path, count in zip((a, b), alone, strict=True):
+    for store, count in zip((a, b), alone, strict=True):
         if count:
-            note(f"{path}: {count_text(count, 'partition')} without a copy")
+            note(f"{store.place}: {count_text(count, 'partition')} without a copy")
     for item in found:
         place: LinePlace = {"topic": item.topic, "partition": item.partition}
         counts.read += 2

@@ -24,6 +24,7 @@ from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.analysis.remembered import Memory
 from kafkaspec.analysis.report import LOG_KINDS, FileResult, Report, Totals
 from kafkaspec.analysis.report import FileKind as FileKind
+from kafkaspec.analysis.state_file import StateFile
 from kafkaspec.analysis.verification import (
     check_state,
     codecs_of,
@@ -64,6 +65,21 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+StartOver = Annotated[
+    bool,
+    click.option("--start-over", is_flag=True, help="Forget what the state remembers."),
+]
+Reread = Annotated[
+    float,
+    click.option(
+        "--reread",
+        type=Parsed(share_of),
+        metavar="SHARE",
+        default="0%",
+        help="With --state, read this share of the old again, what was not read for longest: 5%.",
+    ),
+]
 
 OUTPUT = Output(
     forms={"sarif": "kafkaspec.cli.forms:Sarif"},
@@ -122,13 +138,8 @@ def verify_command(
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
     ),
-    start_over: bool = option("--start-over", "Forget what the file of --state remembers."),
-    reread: float = option(
-        "With --state, read this share of the old again, what was not read for longest: 5%.",
-        type=Parsed(share_of),
-        metavar="SHARE",
-        default="0%",
-    ),
+    start_over: StartOver,
+    reread: Reread,
     rate: float | None = option(
         "Read at most as many bytes in a second: 50MB/s.", type=Parsed(rate_of), metavar="RATE"
     ),
@@ -156,7 +167,7 @@ def verify_command(
     if state is not None:
         check_state(state, *paths, log_format=log_format)
         options = memory_options(codec, max_output)
-        memory = Memory.of_file(state, options, start_over=start_over, reread=reread)
+        memory = Memory.of_store(StateFile(state), options, start_over=start_over, reread=reread)
     elif start_over or reread:
         raise click.UsageError("--start-over and --reread need --state")
     severities = list(Severity)[: list(Severity).index(Severity(least)) + 1]
@@ -212,17 +223,8 @@ def verify_command(
 
             then = next_command(result.findings, log_format)
             file.write(verify_page(result, failures=failures, then=then))
-    more = {"reasons": reasons} | ({} if memory is None else _remembered(memory))
+    more = {"reasons": reasons} | ({} if memory is None else memory.as_dict())
     finish(reporter, result, failed=len(failures) + unreadable, metrics=metrics, more=more)
-
-
-def _remembered(memory: Memory) -> dict[str, Any]:
-    """Return what a run with ``--state`` has read, for the summary."""
-    return {
-        "bytes_read": memory.bytes_read,
-        "segments": {str(change): count for change, count in memory.changes.items()},
-        "all_read_since_timestamp_seconds": memory.all_read_since,
-    }
 
 
 def finish(

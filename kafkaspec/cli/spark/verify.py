@@ -8,9 +8,9 @@ import click
 
 from kafkaspec.analysis.reasons import FindingReason
 from kafkaspec.cli.command import command, defined, option
-from kafkaspec.cli.commands.verify import OUTPUT, finish, print_report
+from kafkaspec.cli.commands.verify import OUTPUT, Reread, StartOver, finish, print_report
 from kafkaspec.cli.console import stdout_console
-from kafkaspec.cli.options import CodecName
+from kafkaspec.cli.options import CodecName, is_given, wrong_usage
 from kafkaspec.cli.report import Reporter
 from kafkaspec.cli.spark.options import JobPaths, output_option, tasks_option
 from kafkaspec.cli.spark.session import check_outputs, save, session
@@ -40,6 +40,13 @@ def verify_command(
     output: str | None = output_option(
         "Findings and results of files as Parquet: OUT/findings, OUT/files."
     ),
+    state: str | None = option(
+        "Remember in this table of Delta, or file of verify, what was read, and read only what is "
+        "new since. A task reads a partition.",
+        metavar="TABLE",
+    ),
+    start_over: StartOver,
+    reread: Reread,
 ) -> None:
     """Check segments, indexes, snapshots, partitions and log directories.
 
@@ -50,9 +57,16 @@ def verify_command(
     """
     from kafkaspec.spark.jobs.verify import verify
 
+    if state is None and (start_over or reread):
+        raise click.UsageError("--start-over and --reread need --state")
+    if state is not None and is_given(ctx, "split_bytes"):
+        raise click.UsageError("--split does not go with --state: a task reads a partition")
     check_outputs(paths, output)
-    with session(ctx) as spark:
-        done = verify(spark, paths, codec=codec, split_bytes=split_bytes, tasks=tasks)
+    with session(ctx) as spark, wrong_usage(ImportError):
+        done = verify(
+            spark, paths, codec=codec, split_bytes=split_bytes, tasks=tasks,
+            state=state, start_over=start_over, reread=f"{reread:.9%}",
+        )  # fmt: skip
         save(output, findings=done.findings, files=done.files)
     report = done.report
     if reporter.as_json:
@@ -65,4 +79,4 @@ def verify_command(
     refused = any(finding.reason is FindingReason.UNREADABLE for finding in report.findings)
     reasons = Counter(finding.reason for finding in report.findings)
     failed = int(refused and not report.totals.checked)
-    finish(reporter, report, failed=failed, more={"reasons": reasons})
+    finish(reporter, report, failed=failed, more={"reasons": reasons, **done.remembered})

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Final
 
-from kafkaspec.analysis.state_file import LogMemory, is_state, read_state
+from kafkaspec.analysis.state_file import LogMemory, StateStore, read_state
 from kafkaspec.analysis.tree import DigestLeaf, RangeDifference, each_difference, merged
 from kafkaspec.errors import unreadable
 from kafkaspec.files import names
@@ -16,7 +15,7 @@ from kafkaspec.forensics.replicas.comparison import DifferenceKind, Extent, LogD
 from kafkaspec.log.batch import NONE
 from kafkaspec.results import OffsetRange
 
-__all__ = ["RememberedCopy", "StateComparison", "compare_states", "is_state"]
+__all__ = ["RememberedCopy", "StateComparison", "compare_states"]
 
 _OTHER: Final = (
     "other batches; their segments say whether a cleaner, a leader or damage explains it"
@@ -68,13 +67,11 @@ class StateComparison:
         return all(each.legal for each in self.differences)
 
 
-def compare_states(
-    a: str | PathLike[str], b: str | PathLike[str]
-) -> tuple[list[StateComparison], list[int]]:
+def compare_states(a: StateStore, b: StateStore) -> tuple[list[StateComparison], list[int]]:
     """Compare the partitions that two states have.
 
     Args:
-        a: state file of one broker, or copy.
+        a: state of one broker, or copy.
         b: of the other.
 
     Returns:
@@ -86,14 +83,17 @@ def compare_states(
     first, second = _logs(a), _logs(b)
     shared = sorted(first.keys() & second.keys())
     if not shared:
-        raise unreadable(f"{a}, {b}", "they have no partition in common")
+        raise unreadable(f"{a.place}, {b.place}", "they have no partition in common")
     found = [_compared(key, first[key], second[key]) for key in shared]
     return found, [len(each) - len(shared) for each in (first, second)]
 
 
-def _logs(state: str | PathLike[str]) -> dict[tuple[str, int], LogMemory]:
+def _logs(store: StateStore) -> dict[tuple[str, int], LogMemory]:
+    known = read_state(store)
+    if known is None:
+        raise unreadable(store.place, "there is no state")
     found = {}
-    for log in read_state(state)[1]:
+    for log in known[1]:
         name = names.parse_partition(Path(log.path).name)
         if name is not None and not name.state and log.segments:
             found[name.topic, name.partition] = log

@@ -3,22 +3,24 @@
 Segments, and parts of large ones, are verified in the tasks. The state that they need from the
 parts before them comes from a first pass over the headers; see ``kafkaspec.analysis.parts``. The
 small files of partitions and log directories are checked where the job was started.
+
+With a state, a task verifies a partition: its segments are read from where an earlier run ended.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kafkaspec.analysis.check_order import GROUP_OFFSETS, LogOrder
 from kafkaspec.analysis.files import kind_of, read_directories
-from kafkaspec.analysis.findings import Finding
+from kafkaspec.analysis.pace import share_of
 from kafkaspec.analysis.parts import (
     WHOLE,
     BatchSpan,
@@ -28,14 +30,21 @@ from kafkaspec.analysis.parts import (
     spans_of,
     survey,
 )
+from kafkaspec.analysis.remembered import Memory
 from kafkaspec.analysis.report import FileKind, Report
+from kafkaspec.analysis.state_file import StateFile, is_state
 from kafkaspec.analysis.text_checks import size_of
-from kafkaspec.analysis.verification import codecs_of, verify_events
+from kafkaspec.analysis.verification import (
+    check_remembered,
+    codecs_of,
+    memory_options,
+    verify_events,
+)
 from kafkaspec.analysis.verify_segment import SegmentVerifier, VerifyChecks
 from kafkaspec.codecs import DEFAULT_CODEC
 from kafkaspec.io.remote import address, as_path
-from kafkaspec.spark.jobs.units import computed
-from kafkaspec.spark.paths import plain
+from kafkaspec.spark.jobs.units import ROUNDS, computed, slots_of
+from kafkaspec.spark.paths import check_place, plain
 
 __all__ = ["Verification", "verify"]
 
@@ -44,6 +53,9 @@ if TYPE_CHECKING:
 
 SPLIT_BYTES: Final = 256 << 20
 """A segment that is larger is verified in parts of about this size."""
+
+_GROUPS: Final = 32
+"""Groups of partitions for each task, with a state: after so many, it may be saved."""
 
 _FINDINGS: Final = (
     "file string, severity string, area string, reason string, message string, position bigint, "
@@ -88,11 +100,14 @@ class Verification:
         report: as ``kafkaspec.verify`` gives it.
         findings: one row each.
         files: one row for each file, also one without findings.
+        remembered: with a state, bytes that were read, segments by what they are, and since when
+            all was read.
     """
 
     report: Report
     findings: DataFrame
     files: DataFrame
+    remembered: Mapping[str, Any] = field(default_factory=dict)
 
 
 def verify(
@@ -102,6 +117,9 @@ def verify(
     codec: str = DEFAULT_CODEC,
     split_bytes: int = SPLIT_BYTES,
     tasks: int | None = None,
+    state: str | None = None,
+    start_over: bool = False,
+    reread: str = "0%",
 ) -> Verification:
     """Check everything under paths, in the workers.
 
@@ -111,13 +129,26 @@ def verify(
         codec: name of the codec that reads; several with commas, or ``all``, are compared.
         split_bytes: a larger segment is verified in parts.
         tasks: how many there are to be; three a slot by default.
+        state: a table of Delta, or a file of ``kafkaspec.verify``, that remembers what was read, so
+            that the next run reads only what is new. Local directories only.
+        start_over: whether to forget what the state remembers.
+        reread: share of what is remembered to read again; see ``kafkaspec.verify``.
 
     Raises:
-        KafkaSpecError: ``unreadable``, if a path does not exist, or has no files of Kafka's.
-        ValueError: no such codec.
+        KafkaSpecError: ``unreadable``, if a path does not exist, or has no files of Kafka's. Or the
+            state is damaged, or of runs with other options.
+        ValueError: no such codec or share.
     """
     report = Report(codecs=codecs_of(codec))
     places = [as_path(plain(path)) for path in ([paths] if isinstance(paths, str) else paths)]
+    if state is not None:
+        memory = memory_of(state, places, codec, start_over=start_over, reread=share_of(reread))
+        deal = partial(_dealt, spark, tasks)
+        with memory:
+            for place in places:
+                for event in verify_events(place, codec=codec, memory=memory, deal=deal):
+                    report.add(event)
+        return _verification(spark, report, memory)
     units: list[VerifyUnit] = []
     for number, place in enumerate(places):
         if place.exists():  # of what does not, verify_events says so
@@ -127,17 +158,48 @@ def verify(
     for number, place in enumerate(places):
         elsewhere = partial(_taken, done, number)
         for event in verify_events(place, codec=codec, elsewhere=elsewhere):
-            if isinstance(event, Finding):
-                report.findings.append(event)
-            else:
-                report.files.append(event)
-                report.totals.add(event)
+            report.add(event)
+    return _verification(spark, report)
+
+
+def memory_of(
+    state: str, places: Sequence[Path], codec: str, *, start_over: bool, reread: float
+) -> Memory:
+    """Return what a state in a table or file remembers."""
+    from kafkaspec.lake.state_table import RememberedTable
+
+    place = plain(state)
+    check_place(place, [os.fspath(each) for each in places])
+    check_remembered(*places)
+    store = StateFile(place) if is_state(place) else RememberedTable(place)
+    return Memory.of_store(store, memory_options(codec, None), start_over=start_over, reread=reread)
+
+
+def _dealt(
+    spark: SparkSession,
+    tasks: int | None,
+    function: Callable[[Any], Any],
+    items: Iterable[Any],
+) -> Generator[Any, None, None]:
+    """Yield the results of a function for items, in rounds after which a state is saved."""
+    left = iter(items)
+    most = _GROUPS * (tasks or ROUNDS * slots_of(spark))
+    while units := list(islice(left, most)):
+        sizes = [sum(sum(each.sizes) for each in directories) for directories, *_ in units]
+        done = dict(computed(spark, units, sizes, function, tasks))
+        yield from (done[number] for number in range(len(units)))
+
+
+def _verification(
+    spark: SparkSession, report: Report, memory: Memory | None = None
+) -> Verification:
     findings = [_row(item.as_dict(), _FINDINGS) for item in report.findings]
     files = [_row(item.as_dict(), _FILES) for item in report.files]
     return Verification(
         report,
         spark.createDataFrame(findings, _FINDINGS),
         spark.createDataFrame(files, _FILES),
+        {} if memory is None else memory.as_dict(),
     )
 
 
