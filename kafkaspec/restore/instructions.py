@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from kafkaspec._generated.layout.topics import Topic
 from kafkaspec.restore.restore_plan import RestoredVoter, RestorePlan
 
+_REMOTE: Final = Topic.REMOTE_LOG_METADATA
 _LONGEST: Final = (1 << 31) - 1
 """Most minutes that ``offsets.retention.minutes`` takes."""
 
@@ -46,6 +48,13 @@ def server_properties(
         "share.coordinator.state.topic.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
     }
+    if is_broker and (segments := [each for each in plan.partitions if each.topic == _REMOTE]):
+        lines |= {
+            "remote.log.storage.system.enable": "true",
+            "remote.log.metadata.manager.listener.name": "PLAINTEXT",
+            "rlmm.config.remote.log.metadata.topic.num.partitions": str(len(segments)),
+            "rlmm.config.remote.log.metadata.topic.replication.factor": "1",
+        }
     if not is_broker:
         lines |= {"process.roles": "controller", "listeners": f"CONTROLLER://{voter.address}"}
     return "".join(f"{name}={value}\n" for name, value in lines.items())

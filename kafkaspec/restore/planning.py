@@ -18,12 +18,14 @@ from kafkaspec.errors import KafkaSpecError
 from kafkaspec.files.checkpoints import kafka_uuid
 from kafkaspec.log.batch import NONE
 from kafkaspec.log.partition import Partition
+from kafkaspec.model import Record
 from kafkaspec.options import not_there
 from kafkaspec.policy import OnError
 from kafkaspec.restore.coordinator_topics import TOPIC_CONFIGS, partition_count
 from kafkaspec.restore.endings import commits, endings, to_commit
 from kafkaspec.restore.filling import unfilled
 from kafkaspec.restore.kept_brokers import refusals
+from kafkaspec.restore.remote_metadata import encoded, metadata_partition, remote_records
 from kafkaspec.restore.replica_choice import Choice, choose
 from kafkaspec.restore.replica_inventory import Inventory, PartitionCopy
 from kafkaspec.restore.restore_options import (
@@ -46,6 +48,7 @@ from kafkaspec.state.cluster import Cluster
 from kafkaspec.state.framed import LeftOut
 from kafkaspec.state.groups import GroupsState, read_groups
 from kafkaspec.state.image import ClusterKind
+from kafkaspec.state.remote import read_remote_segments, together
 from kafkaspec.state.transactions import TransactionsState, joined, read_transactions
 
 _BLOCK: Final = 1_000
@@ -69,6 +72,7 @@ class RestoreSettings:
     at: int | None
     open_transactions: OpenTransactions
     fill_from_copies: bool
+    keep_remote: bool
     keep_brokers: bool
     link: bool
     random: random.Random
@@ -99,6 +103,7 @@ class RestorePlanner:
     staging: RestoredLogs
     findings: list[RestoreFinding] = field(default_factory=list)
     served: dict[tuple[str, int], ServedPartition] = field(default_factory=dict)
+    made: dict[tuple[str, int], Partition] = field(default_factory=dict)
     topic_ids: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     transactions: dict[int, TransactionsState] = field(default_factory=dict)
@@ -123,9 +128,12 @@ class RestorePlanner:
         self._end_transactions()
         groups = self._groups()
         self._count(cluster, groups)
+        if self.settings.keep_remote:
+            self._announce_remote()
+        self._find_lost()
         settings = topic_settings(
             self.counts, None if cluster is None else cluster.image, self._compacted(),
-            self.settings.configs, fetched=self._fetched(),
+            self.settings.configs, fetched=self._fetched(), stays=self.settings.keep_remote,
             protects=self.settings.retention == "off", one_node=not self.settings.keep_brokers,
         )  # fmt: skip
         self.findings += settings.findings
@@ -146,6 +154,8 @@ class RestorePlanner:
     def _check_names(self, cluster: Cluster | None) -> None:
         """Refuse names of topics and directories that are not there."""
         topics = {topic for topic, _ in self.found.replicas}
+        if self.settings.keep_remote:
+            topics.add(Topic.REMOTE_LOG_METADATA)
         if cluster is not None:
             topics |= {each["name"] for each in cluster.image.items[ClusterKind.TOPIC].values()}
         for option in ("include", "exclude", "partitions"):
@@ -223,7 +233,9 @@ class RestorePlanner:
     def _stage(self, choice: Choice) -> None:
         taken = choice.taken
         cut = taken.content.late if self.settings.at is not None else None
-        log, report, filled = self.staging.take(choice, cut, fill=self.settings.fill_from_copies)
+        log, report, filled = self.staging.take(
+            choice, cut, fill=self.settings.fill_from_copies, fetch=not self.settings.keep_remote
+        )
         place = {"topic": taken.topic, "partition": taken.partition}
         for batch in filled:
             self._find(
@@ -239,6 +251,9 @@ class RestorePlanner:
                     RestoreReason.LOST_OFFSETS, each.message, file=taken.path, offsets=offsets,
                     **place,
                 )  # fmt: skip
+        for offsets in _between_tiers(choice):
+            text = "neither the log nor remote storage has them"
+            self._find(RestoreReason.LOST_OFFSETS, text, file=taken.path, offsets=offsets, **place)
         if cut is not None:
             end = taken.content.end_offset
             text = f"batches from offset {cut} on are left out"
@@ -252,7 +267,7 @@ class RestorePlanner:
         starts = {}
         for place, item in self.served.items():
             start = item.choice.log_start
-            if start > (item.log.first_base_offset or 0):
+            if start > (item.log.first_base_offset or 0) or self._remote_copy(item) is not None:
                 starts[place] = min(start, item.log.log_end_offset)
         self.staging.put_log_starts(starts)
         for item in self.served.values():
@@ -340,11 +355,56 @@ class RestorePlanner:
                 self._find(RestoreReason.GUESSED_COUNT, text, topic=topic, strength=Strength.LIKELY)
                 count = fits or count
             self.counts[topic] = count
+
+    def _find_lost(self) -> None:
         for topic, count in sorted(self.counts.items()):
             for number in range(count):
-                if (topic, number) not in self.served:
+                if (topic, number) not in {*self.served, *self.made}:
                     text = "no disk has it: it comes back empty"
                     self._find(RestoreReason.LOST_PARTITION, text, topic=topic, partition=number)
+
+    def _remote_copy(self, item: ServedPartition) -> PartitionCopy | None:
+        """Return the segments of a partition that stay in remote storage; None for none."""
+        copies = (item.choice.taken, *item.choice.others) if self.settings.keep_remote else ()
+        return next((each for each in copies if each.is_remote), None)
+
+    def _announce_remote(self) -> None:
+        """Complete ``__remote_log_metadata``, which may be lost, by the objects that are there."""
+        topic = Topic.REMOTE_LOG_METADATA
+        logs = {number: item.log for (name, number), item in self.served.items() if name == topic}
+        known = together(read_remote_segments(log) for log in logs.values())
+        count = self.counts.get(topic, self.settings.partitions.get(topic, 1))
+        records: dict[int, list[Record]] = {}
+        copies = [self._remote_copy(item) for item in self.served.values()]
+        if any(copies):
+            text = "set remote.log.storage.manager.class.name and the settings of its plugin"
+            self._find(RestoreReason.CONFIGURE, text)
+        for copy in copies:
+            if copy is not None and copy.log.topic_id is not None:
+                made = remote_records(
+                    copy.log, known["segment_id"].to_pylist(), self.settings.controllers[0][0]
+                )
+                number = metadata_partition(copy.log.topic_id, copy.partition, count)
+                if made:
+                    records.setdefault(number, []).extend(made)
+                    text = f"segments in remote storage are announced again: {len(made) // 2}"
+                    self._find(
+                        RestoreReason.REMOTE, text, topic=copy.topic, partition=copy.partition
+                    )
+        if not records:
+            return
+        self.counts[topic] = count
+        if topic not in self.topic_ids:
+            self.topic_ids[topic] = kafka_uuid.to_text(self._new_id())
+        for number, made in sorted(records.items()):
+            served = self.served.get((topic, number))
+            log = self.staging.make(topic, number, 0) if served is None else served.log
+            epoch = 0 if served is None else served.epoch
+            log = self.staging.append(topic, number, encoded(made, log.log_end_offset, epoch))
+            if served is None:
+                self.made[topic, number] = log
+            else:
+                served.log, served.added = log, served.added + 1
 
     def _count_known(self, cluster: Cluster, least: dict[str, int]) -> None:
         for topic_id, number in cluster.image.items[ClusterKind.PARTITION]:
@@ -397,18 +457,27 @@ class RestorePlanner:
         for topic, count in sorted(self.counts.items()):
             for number in range(count):
                 item = self.served.get((topic, number))
+                if item is None and (log := self.made.get((topic, number))) is not None:
+                    yield RestoredPartition(
+                        topic, number, self.topic_ids[topic], None, "made from remote storage", (),
+                        0, 0, log.log_end_offset, log.log_end_offset, 1, salvaged=False, cut=None,
+                    )  # fmt: skip
+                    continue
                 if item is None:
                     yield RestoredPartition(
                         topic, number, self.topic_ids[topic], None, "no disk has it", (), 0, 0, 0,
                         0, 0, salvaged=False, cut=None,
                     )  # fmt: skip
                     continue
+                noted, begins = self._noted(topic, number), item.log.log_start_offset or 0
+                records, copy = _delivered(item.log, noted), self._remote_copy(item)
+                if copy is not None:
+                    records += _delivered(copy.log, noted, item.choice.log_start, begins)
+                    begins = item.choice.log_start
                 yield RestoredPartition(
                     topic, number, self.topic_ids[topic], item.choice.taken.path, item.choice.why,
                     tuple(each.path for each in item.choice.others), item.choice.leader_epoch,
-                    item.log.log_start_offset or 0, item.log.log_end_offset,
-                    _delivered(item.log, self._noted(topic, number)), item.added, item.salvaged,
-                    item.cut,
+                    begins, item.log.log_end_offset, records, item.added, item.salvaged, item.cut,
                 )  # fmt: skip
 
     def _restored(self, groups: Mapping[int, GroupsState]) -> Iterator[RestoredGroup]:
@@ -462,11 +531,39 @@ class RestorePlanner:
         self.findings.append(RestoreFinding(reason=reason, message=message, **more))
 
 
-def _delivered(log: Partition, on_error: OnError) -> int:
+def _between_tiers(choice: Choice) -> Iterator[OffsetRange]:
+    """Yield the offsets from the log start on that are before, between or in the two tiers' parts.
+
+    Holes in the copy that is taken are not among them.
+    """
+    taken = choice.taken
+    remote = next((each for each in choice.others if each.is_remote), taken)
+    if not remote.is_remote:
+        return
+    local = taken.content.end_offset if taken is remote else taken.log.first_base_offset or 0
+    known = [] if taken is remote else [
+        each.offsets for each in remote.content.lost if each.is_loss and each.offsets
+    ]  # fmt: skip
+    ranges = [
+        OffsetRange(0, remote.log.first_base_offset or 0), *known,
+        OffsetRange(remote.content.end_offset, local),
+    ]  # fmt: skip
+    for each in ranges:
+        start, end = max(each.start, choice.log_start), local
+        if each.end is not None:
+            end = min(end, each.end)
+        if start < end:
+            yield OffsetRange(start, end)
+
+
+def _delivered(log: Partition, on_error: OnError, start: int = 0, end: int | None = None) -> int:
     """Return the number of records that a consumer gets, which skips what it has passed."""
-    number, last = 0, NONE
+    number, last = 0, start - 1
     for batch in log.to_batches(["offset"], on_error=on_error):
         offsets = batch["offset"].to_numpy()
+        offsets = offsets if end is None else offsets[offsets < end]
+        if not len(offsets):
+            continue
         passed = np.maximum.accumulate(np.append(last, offsets))
         number += int(np.count_nonzero(offsets > passed[:-1]))
         last = int(passed[-1])

@@ -16,6 +16,10 @@ RestoreRetention = Literal["off", "keep"]
 OpenTransactions = Literal["abort", "leave"]
 """The fate of transactions that no coordinator ends: they are ended here, or stay open."""
 
+RestoreRemote = Literal["fetch", "keep"]
+"""Whether segments in remote storage become local ones, or stay there, and the topic that names
+them is completed."""
+
 NO_METADATA: Final = "none"
 """In the place of the path of metadata: make it from the directories."""
 CONTROLLER: Final = "127.0.0.1:9093"
@@ -54,6 +58,8 @@ class RestoreOptions(TypedDict, total=False):
         " ends, or leave them open.", "--open-transactions")]  # fmt: skip
     fill_from_copies: Annotated[bool, Option("Take batches that a damaged copy has lost from other"
         " copies.", "--fill-from-copies")]  # fmt: skip
+    remote: Annotated[RestoreRemote, Option("Fetch segments in remote storage into the logs, or"
+        " keep them there.", "--remote")]  # fmt: skip
     keep_brokers: Annotated[bool, Option("Keep the brokers and their directories, and write only"
         " the metadata of a new controller.", "--keep-brokers")]  # fmt: skip
     link: Annotated[bool, Option("Make hard links of segments that no broker appends to.",

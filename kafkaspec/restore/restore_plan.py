@@ -25,6 +25,8 @@ class RestoreReason(StrEnum):
     """A transaction that is open at the end, and is ended here, or by its coordinator."""
     MARKER = "marker"
     """A marker that is added for a transaction of which no coordinator knows."""
+    REMOTE = "remote"
+    """Segments in remote storage are announced again, since the topic that did it is lost."""
     RENEWED = "renewed"
     """A commit that says itself when it expires is written again without that (KAFKA-4682)."""
     FILLED = "filled"
@@ -77,7 +79,7 @@ HANDLED: Final = frozenset({
     RestoreReason.REPLICA, RestoreReason.UNCOMMITTED, RestoreReason.PROTECTION,
     RestoreReason.PRODUCER_IDS, RestoreReason.TRANSACTION, RestoreReason.MARKER,
     RestoreReason.COPY, RestoreReason.RENEWED, RestoreReason.LEFT_OUT,
-    RestoreReason.CONFIGURE, RestoreReason.FILLED,
+    RestoreReason.CONFIGURE, RestoreReason.FILLED, RestoreReason.REMOTE,
 })  # fmt: skip
 """What is only worth knowing."""
 REFUSALS: Final = frozenset({

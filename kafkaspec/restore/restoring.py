@@ -30,6 +30,7 @@ from kafkaspec.restore.restore_options import (
     CONTROLLER,
     OpenTransactions,
     RestoreOptions,
+    RestoreRemote,
     RestoreRetention,
 )
 from kafkaspec.restore.restore_plan import (
@@ -75,6 +76,7 @@ def restore(
     at: Time | None = None,
     open_transactions: OpenTransactions = "abort",
     fill_from_copies: bool = False,
+    remote: RestoreRemote = "fetch",
     keep_brokers: bool = False,
     link: bool = False,
     id_seed: int | None = None,
@@ -104,13 +106,16 @@ def restore(
         raise ValueError("write needs an output directory (-o)")
     if keep_brokers and (at is not None or fill_from_copies or link or prefer):
         raise ValueError("brokers that are kept are not changed: no at, prefer, fill or link")
+    if remote == "keep" and (at is not None or keep_brokers):
+        raise ValueError("segments that stay in remote storage cannot be cut, nor be announced to"
+                         " brokers that are kept: no at and keep_brokers")  # fmt: skip
     given = [sources] if isinstance(sources, str | PathLike) else list(sources)
     settings = RestoreSettings(
         target_release, _controllers(node_id, controller, voters), cluster_id, metadata,
         frozenset(include), frozenset(exclude), configs or {}, retention, partitions or {},
         frozenset(Path(each).resolve() for each in prefer),
         None if at is None else milliseconds(at, "at"), open_transactions, fill_from_copies,
-        keep_brokers, link,
+        remote == "keep", keep_brokers, link,
         random.Random(id_seed) if id_seed is not None else random.SystemRandom(),
     )  # fmt: skip
     if to is not None:
@@ -165,7 +170,7 @@ def _write(work: RestorePlanner, plan: RestorePlan, aside: DirectoryAside) -> No
         logs.mkdir()
     else:
         work.staging.materialize(link=work.settings.link)
-        for topic, number in work.served:
+        for topic, number in (*work.served, *work.made):
             text = partition_metadata.serialize(_uuid(work.topic_ids[topic]))
             (logs / f"{topic}-{number}" / files.PARTITION_METADATA).write_bytes(text)
     only = {

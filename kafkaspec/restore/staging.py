@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ class RestoredLogs:
         self.path = path
 
     def take(
-        self, choice: Choice, cut: int | None, *, fill: bool
+        self, choice: Choice, cut: int | None, *, fill: bool, fetch: bool
     ) -> tuple[Partition, SalvagedPartition | None, list[FilledBatch]]:
         """Stage the copy of a partition that is taken.
 
@@ -47,6 +47,7 @@ class RestoredLogs:
             choice: the copies.
             cut: the first offset to leave out, of a batch; None for the whole log.
             fill: whether lost batches are taken from the other copies.
+            fetch: whether segments in remote storage are fetched.
 
         Returns:
             What a broker gets, what salvaging a damaged copy did, and what others gave it.
@@ -58,7 +59,10 @@ class RestoredLogs:
         target = self.path / f"{taken.topic}-{taken.partition}"
         report = None
         filled: list[FilledBatch] = []
-        if taken.is_damaged:
+        if taken.is_remote and not fetch:
+            self.make(taken.topic, taken.partition, taken.content.end_offset)
+            self._put_epochs(target, taken.log.leader_epochs)
+        elif taken.is_damaged:
             (report,) = salvage(
                 taken.log.path, target, fill="none" if fill else "tail", sync=False
             ).partitions
@@ -76,13 +80,24 @@ class RestoredLogs:
                     (target / path.name).symlink_to(path.resolve())
                 else:
                     _fetch(taken.log, path, target, None)
-            if taken.log.leader_epochs:
-                data = leader_epoch_checkpoint.serialize(taken.log.leader_epochs)
-                (target / files.LEADER_EPOCHS).write_bytes(data)
-        self._fetch_before(target, choice)
+            self._put_epochs(target, taken.log.leader_epochs)
+        if fetch:
+            self._fetch_before(target, choice)
         if cut is not None:
             self._cut(target, cut)
         return Partition(target), report, filled
+
+    def make(self, topic: str, partition: int, start: int) -> Partition:
+        """Stage an empty partition that begins at an offset, and return it."""
+        target = self.path / f"{topic}-{partition}"
+        target.mkdir()
+        (target / f"{start:020}{files.LOG}").touch()
+        return Partition(target)
+
+    def _put_epochs(self, target: Path, epochs: Sequence[EpochEntry]) -> None:
+        if epochs:
+            data = leader_epoch_checkpoint.serialize(epochs)
+            (target / files.LEADER_EPOCHS).write_bytes(data)
 
     def _fetch_before(self, target: Path, choice: Choice) -> None:
         """Fetch the segments before the first local one from remote storage."""
@@ -122,9 +137,7 @@ class RestoredLogs:
                             end = table.position[number]
                             _replace(path, end)
                             break
-        if epochs:
-            kept: list[EpochEntry] = [each for each in epochs if each.start_offset < cut]
-            (target / files.LEADER_EPOCHS).write_bytes(leader_epoch_checkpoint.serialize(kept))
+        self._put_epochs(target, [each for each in epochs if each.start_offset < cut])
 
     def append(self, topic: str, partition: int, data: bytes) -> Partition:
         """Append batches to a staged partition, and return it as it is now."""

@@ -56,6 +56,7 @@ def topic_settings(
     given: Mapping[str, Mapping[str, str]],
     *,
     fetched: Collection[str],
+    stays: bool,
     protects: bool,
     one_node: bool,
 ) -> TopicSettings:
@@ -67,6 +68,7 @@ def topic_settings(
         compacted: topics that a cleaner was at.
         given: settings that come before all others.
         fetched: topics whose segments in remote storage are among the sources.
+        stays: whether those stay there.
         protects: whether retention is switched off.
         one_node: whether one node has all replicas.
 
@@ -97,7 +99,12 @@ def topic_settings(
         if own.get(_REMOTE) == "true" and topic not in fetched:
             text = "its segments in remote storage are not among the sources"
             say(RestoreReason.LOST_OFFSETS, text, topic, Strength.PROOF)
-        replaced = dict(_replaced(own, protects=protects, one_node=one_node))
+        remote = stays and topic in fetched
+        if remote and own.get(_REMOTE) != "true":
+            own[_REMOTE] = "true"
+            text = f"{_REMOTE}=true: it has objects in remote storage"
+            say(RestoreReason.GUESSED_CONFIG, text, topic, Strength.STRONG)
+        replaced = dict(_replaced(own, protects=protects, one_node=one_node, remote=remote))
         changed = {name: value for name, value in replaced.items() if own.get(name) != value}
         if changed and topic not in TOPIC_CONFIGS:
             found.before[topic] = {name: own.get(name) for name in changed}
@@ -108,7 +115,7 @@ def topic_settings(
 
 
 def _replaced(
-    own: Mapping[str, str], *, protects: bool, one_node: bool
+    own: Mapping[str, str], *, protects: bool, one_node: bool, remote: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield the settings that would delete or block what is restored, as they have to be."""
     if protects and _DEFAULT_POLICY in own.get(_POLICY, _DEFAULT_POLICY):
@@ -118,7 +125,7 @@ def _replaced(
     size = own.get(_SEGMENT, "")
     if size.isascii() and size.isdigit() and int(size) < _LEAST_SEGMENT:
         yield _SEGMENT, str(_LEAST_SEGMENT)
-    if own.get(_REMOTE) == "true":
+    if own.get(_REMOTE) == "true" and not remote:
         yield _REMOTE, "false"
 
 

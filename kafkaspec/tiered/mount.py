@@ -121,6 +121,13 @@ class TieredFiles:
             raise unreadable(str(self.found.path), f"{name.segment_id}: {detail}")
         return self.root / folder / file
 
+    def segment_id(self, path: RemotePath) -> str | None:
+        """Return the id in the name of the object that has the bytes of a file."""
+        shown = self._shown(path.parent.name, path.name)
+        name = None if shown is None or shown.path is None else shown.path.name
+        parsed = None if name is None else layouts.parse_object(name)
+        return None if parsed is None else parsed.segment_id
+
     def _split(self, path: str) -> tuple[str, str]:
         folder, _, name = path.removeprefix(self._base).strip("/").partition("/")
         return folder, name
@@ -361,6 +368,13 @@ def mounted(place: Path, keys: Keys | None = None) -> Path | None:
 def is_mounted(place: object) -> bool:
     """Return whether a path is one of ``TieredFiles`` or ``AssignedFiles``."""
     return isinstance(place, RemotePath) and place.url.startswith(_ROOT)
+
+
+def segment_id(path: object) -> str | None:
+    """Return the id in the name of the object that has a segment; None for any other path."""
+    if not isinstance(path, RemotePath) or not isinstance(path.files, TieredFiles):
+        return None
+    return path.files.segment_id(path)
 
 
 def uncovered(place: Path) -> list[UncoveredBytes]:

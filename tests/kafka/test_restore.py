@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -31,16 +32,18 @@ from kafkaspec.state.groups import read_groups
 from kafkaspec.state.image import ClusterKind
 from tests.goldens import GOLDEN
 from tests.kafka.chosen import SAMPLE, VERSIONS
-from tools.brokers.broker import Broker
-from tools.brokers.client import Client, Record
+from tools.brokers.broker import Broker, tiered_settings
+from tools.brokers.client import Client, Consumed, Record
+from tools.brokers.maven import ToolError
 from tools.brokers.processes import LOOPBACK, Server, free_ports
-from tools.brokers.versions import Version
+from tools.brokers.versions import Feature, Version, newest_complete
 
 pytestmark = pytest.mark.kafka
 
 _TARGETS = [
     each for each in VERSIONS if ".".join(each.name.split(".")[:2]) in FEATURE_LEVELS
 ]  # fmt: skip
+_OF_TIERS = [each for each in _TARGETS if Feature.TIERED in each.features] or [newest_complete()]
 _ALWAYS = ("0.8.0/logs", "0.10.2.2/logs", "2.8.2/logs", "4.3.1/logs", "4.3.1/unclean/logs")
 """One of each magic and of each kind of metadata; the others are sampled."""
 _OTHERS = sorted(
@@ -77,11 +80,15 @@ def _older(source: str, target: Version) -> bool:
 
 
 def _restored(
-    version: Version, work: Path, *sources: Path, **options: Any
+    version: Version,
+    work: Path,
+    *sources: Path,
+    settings: Mapping[str, str] = MappingProxyType({}),
+    **options: Any,
 ) -> tuple[Broker, RestorePlan]:
     """Return a broker on what is restored, and the plan."""
     (work / "run").mkdir(parents=True)
-    broker = Broker(version, work / "run", _WITHOUT_PROTECTION | _SECRET)
+    broker = Broker(version, work / "run", _WITHOUT_PROTECTION | _SECRET | dict(settings))
     plan = restore(
         sources, work / "out", write=True, node_id=0, controller=broker.controller,
         target_release=".".join(version.name.split(".")[:2]), **options,
@@ -423,6 +430,55 @@ def test_a_quorum_of_three_begins_with_what_is_restored(version: Version, tmp_pa
         for server in servers:
             server.kill()
     assert not [path.name for path in broker.logs.iterdir() if "-stray" in path.name]
+
+
+@pytest.mark.parametrize("version", _OF_TIERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("bucket_alone", [False, True])
+def test_segments_that_stay_in_remote_storage_are_served(
+    version: Version, bucket_alone: bool, tmp_path: Path
+) -> None:
+    """The topic that names them is lost, and made again with as many partitions as brokers make."""
+    count = 50
+    store = tmp_path / "store"
+    shutil.copytree(GOLDEN / _TIERED / "remote", store)
+    lost = tmp_path / "lost"
+    shutil.copytree(GOLDEN / _TIERED / "logs", lost)
+    shutil.rmtree(lost / f"{Topic.REMOTE_LOG_METADATA}-0")
+    with ks.open(store) as found, ks.Partition(lost / "tiered-0") as local:
+        assert isinstance(found, ks.LogDirectory)
+        wanted = [*found.partitions[0].records(), *([] if bucket_alone else local.records())]
+    settings = tiered_settings(store)
+    settings["rlmm.config.remote.log.metadata.topic.num.partitions"] = str(count)
+    broker, plan = _restored(
+        version, tmp_path, *([] if bucket_alone else [lost]), store, settings=settings,
+        remote="keep", partitions={Topic.REMOTE_LOG_METADATA: count},
+    )  # fmt: skip
+    (item,) = (each for each in plan.partitions if each.topic == "tiered")
+    with broker.running(), Client(broker) as client:
+        got = _read_in_time(client, "tiered", wanted)
+        assert (got.start, got.end) == (0, item.end_offset)
+        assert got.records == wanted
+        assert client.times("tiered", [wanted[3].timestamp]) == [(3, wanted[3].timestamp)]
+        assert client.append("tiered") == item.end_offset
+    assert sorted(store.rglob("*.log"))[:2] == sorted(
+        store / path.relative_to(GOLDEN / _TIERED / "remote")
+        for path in (GOLDEN / _TIERED / "remote").rglob("*.log")
+    )
+
+
+def _read_in_time(client: Client, topic: str, wanted: Sequence[ks.Record]) -> Consumed:
+    """Return what a consumer gets, once the broker has read what names its remote segments."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            got = client.consume(topic, "read_uncommitted")
+        except ToolError:
+            if time.monotonic() > deadline:
+                raise
+        else:
+            if len(got.records) >= len(wanted) or time.monotonic() > deadline:
+                return got
+        time.sleep(1)
 
 
 def _controller(broker: Broker, restored: Path, number: int, port: int) -> Server:

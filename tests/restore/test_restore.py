@@ -29,10 +29,12 @@ from kafkaspec.restore.coordinator_topics import java_hash, partition_count
 from kafkaspec.restore.feature_levels import FEATURE_LEVELS
 from kafkaspec.restore.restore_plan import RestorePlan, RestoreReason, RestoreVerdict
 from kafkaspec.restore.restoring import restore
+from kafkaspec.results import OffsetRange
 from kafkaspec.scenarios.making import scenario
 from kafkaspec.state.cluster import read_cluster
 from kafkaspec.state.groups import read_groups
 from kafkaspec.state.image import ClusterKind
+from kafkaspec.state.remote import read_remote_segments
 from tests.goldens import GOLDEN, VERSIONS
 
 pytest.importorskip("pyarrow")
@@ -335,6 +337,76 @@ def test_segments_in_remote_storage_are_fetched(tmp_path: Path) -> None:
     alone = restore(tiered / "remote", tmp_path / "alone", write=True)
     (item,) = alone.partitions
     assert item.records == len(_records(tmp_path / "alone/logs/tiered-0")) > 0
+
+
+def _without(source: Path, target: Path, *gone: str) -> Path:
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(*gone))
+    return target
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "version", [each for each in VERSIONS if (GOLDEN / each / "tiered").is_dir()]
+)
+def test_segments_that_stay_are_announced_as_their_broker_did(version: str, tmp_path: Path) -> None:
+    """Ids, offsets, epochs, sizes and times of the objects are those of the topic that is lost."""
+    tiered = GOLDEN / version / "tiered"
+    topic = f"{Topic.REMOTE_LOG_METADATA}-0"
+    lost = _without(tiered / "logs", tmp_path / "logs", topic)
+    plan = restore([lost, tiered / "remote"], tmp_path / "out", write=True, remote="keep")
+    assert _reasons(plan, RestoreReason.REMOTE) == [("tiered", 0)]
+    assert not _reasons(plan, RestoreReason.LOST_PARTITION)
+    with (
+        ks.Partition(tiered / "logs" / topic) as theirs,
+        ks.Partition(tmp_path / "out/logs" / topic) as ours,
+    ):
+        wanted, found = (
+            [row for row in read_remote_segments(log).segments.to_pylist()
+             if row["topic"] == "tiered"]
+            for log in (theirs, ours)
+        )  # fmt: skip
+    for row in [*wanted, *found]:
+        del row["started"], row["updated"], row["broker_id"], row["txn_index_empty"]
+    assert found == wanted
+    assert len(found) == 2
+    assert _records(tmp_path / "out/logs/tiered-0") == _records(tiered / "logs/tiered-0")
+    (item,) = (each for each in plan.partitions if each.topic == "tiered")
+    assert (item.log_start, item.records) == (0, item.end_offset)
+    assert plan.configs["tiered"]["remote.storage.enable"] == "true"
+    text = (tmp_path / "out" / "server.properties").read_text()
+    assert "topic.num.partitions=1\n" in text
+    again = restore([tiered / "logs", tiered / "remote"], remote="keep")
+    assert again.verdict is RestoreVerdict.WHOLE
+    assert not _reasons(again, RestoreReason.REMOTE)
+    assert again.records == plan.records + len(_records(tiered / "logs" / topic)) - 4
+
+
+def test_a_bucket_alone_can_stay_where_it_is(tmp_path: Path) -> None:
+    tiered = GOLDEN / "4.3.1" / "tiered"
+    plan = restore(tiered / "remote", tmp_path / "out", write=True, remote="keep",
+                   partitions={Topic.REMOTE_LOG_METADATA: 5})  # fmt: skip
+    (item,) = (each for each in plan.partitions if each.topic == "tiered")
+    assert (item.log_start, item.end_offset, item.records) == (0, 24, 24)
+    made = [each for each in plan.partitions if each.topic == Topic.REMOTE_LOG_METADATA]
+    assert [each.end_offset for each in made].count(0) == 4
+    logs = tmp_path / "out/logs"
+    assert (logs / "tiered-0" / f"{24:020}.log").stat().st_size == 0
+    with ks.Partition(logs / "tiered-0") as log, ks.open(tiered / "remote") as store:
+        assert isinstance(store, ks.LogDirectory)
+        assert log.leader_epochs == store.partitions[0].leader_epochs
+    assert (logs / names.LOG_START_OFFSETS).read_text().endswith("\ntiered 0 0\n")
+    for wrong in ({"at": 0}, {"keep_brokers": True}):
+        with pytest.raises(ValueError, match="remote storage"):
+            restore(tiered / "remote", remote="keep", **wrong)
+
+
+@pytest.mark.parametrize("remote", ["fetch", "keep"])
+def test_a_hole_between_remote_and_local_segments_is_said(remote: Any, tmp_path: Path) -> None:
+    tiered = GOLDEN / "4.3.1" / "tiered"
+    store = _without(tiered / "remote", tmp_path / "remote", f"{12:020}*")
+    plan = restore([tiered / "logs", store], remote=remote)
+    (lost,) = (each for each in plan.findings if each.reason is RestoreReason.LOST_OFFSETS)
+    assert (lost.topic, lost.offsets) == ("tiered", OffsetRange(12, 24))
 
 
 # -- what is appended, counted and left out -----------------------------------------------------

@@ -57,6 +57,7 @@ ALLOWED = {
     "9863518390377041911 .to_bytes(8, 'big')": "the magic of files of another system",
     "number.to_bytes(total // 8, 'big')": "a run of bits, the highest first in every type",
     "number.to_bytes(4, 'big')": "the counter of a cipher",
+    "value.to_bytes(_WORD // 8, 'big')": "a hash of an id, which is hashed again",
 }
 
 

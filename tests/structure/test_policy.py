@@ -22,6 +22,7 @@ OTHERS = {
     frozenset({"keep", "shift", "renumber"}): "offsets of a conversion",
     frozenset({"keep", "assign"}): "offsets of rows that are written",
     frozenset({"off", "keep"}): "retention of restored topics",
+    frozenset({"fetch", "keep"}): "segments of restored topics in remote storage",
     frozenset({"leave", "keep"}): "entries of which nobody knows whether they are data",
     frozenset({"string", "strict", "binary"}): "how header keys are shown",
     frozenset({"error", "latest"}): "an option of Spark's own Kafka source",

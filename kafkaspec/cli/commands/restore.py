@@ -19,6 +19,7 @@ from kafkaspec.restore.restore_options import (
     CONTROLLER,
     OpenTransactions,
     RestoreOptions,
+    RestoreRemote,
     RestoreRetention,
 )
 from kafkaspec.restore.restore_plan import (
@@ -167,6 +168,7 @@ def restore_command(
     at: At,
     open_transactions: OpenTransactions = defined(of=RestoreOptions, default="abort"),
     fill_from_copies: bool = defined(of=RestoreOptions),
+    remote: RestoreRemote = defined(of=RestoreOptions, default="fetch"),
     keep_brokers: bool = defined(of=RestoreOptions),
     link: bool = defined(of=RestoreOptions),
     id_seed: int | None = defined(of=RestoreOptions),
@@ -202,6 +204,7 @@ def restore_command(
             at=at,
             open_transactions=open_transactions,
             fill_from_copies=fill_from_copies,
+            remote=remote,
             keep_brokers=keep_brokers,
             link=link,
             id_seed=id_seed,
