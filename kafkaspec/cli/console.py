@@ -497,6 +497,31 @@ def print_json(kind: str, content: Mapping[str, Any]) -> None:
     print_object({"type": kind, **content})
 
 
-def print_object(content: Mapping[str, Any]) -> None:
-    """Print an object as one line of JSON in ASCII, in which names are what they are."""
-    click.echo(json.dumps(content, default=str))
+LONG: Final = "\0"
+"""What stands in an object for the long part of it; names and texts do not have it."""
+
+
+def print_object(content: Mapping[str, Any], *long: Iterable[str]) -> None:
+    """Print an object as one line of JSON in ASCII, in which names are what they are.
+
+    Args:
+        content: the object.
+        long: for each ``LONG`` in it, the pieces of the JSON that is printed there.
+    """
+    first, *rest = json.dumps(content, default=str).split(json.dumps(LONG))
+    click.echo(first, nl=not rest)
+    for pieces, text in zip(long, rest, strict=True):
+        for piece in pieces:
+            plain = piece.isascii() and piece.isprintable()
+            shown = piece if plain else _NOT_PLAIN.sub(_json_escape, piece)
+            click.echo(shown, nl=False, color=True)  # it has no escape of a terminal
+        click.echo(text, nl=False)
+    if rest:
+        click.echo()
+
+
+_NOT_PLAIN: Final = re.compile("[^ -~]+")
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    return json.dumps(found[0])[1:-1]

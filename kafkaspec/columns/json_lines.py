@@ -120,25 +120,30 @@ def bytes_pieces(data: bytes, *, base64: bool = False) -> Iterator[str]:
         yield '"}'
         return
     yield '"'
-    for text in _decoded(data):
+    for text in decoded(data):
         yield encode_basestring(text)[1:-1]
     yield '"'
 
 
-def _cut(data: bytes) -> Iterator[memoryview]:
+def _cut(data: Buffer) -> Iterator[memoryview]:
     whole = memoryview(data)
-    return (whole[first : first + PIECE_BYTES] for first in range(0, len(data), PIECE_BYTES))
+    return (whole[first : first + PIECE_BYTES] for first in range(0, len(whole), PIECE_BYTES))
 
 
-def _decoded(data: bytes) -> Iterator[str]:
+def decoded(data: Buffer) -> Iterator[str]:
+    """Yield the text of UTF-8 that is long, some of it at a time.
+
+    Raises:
+        UnicodeDecodeError: there is something else in it.
+    """
     decoder = getincrementaldecoder("utf-8")()
     yield from map(decoder.decode, _cut(data))
     yield decoder.decode(b"", final=True)
 
 
-def _is_text(data: bytes) -> bool:
+def _is_text(data: Buffer) -> bool:
     try:
-        return all(text is not None for text in _decoded(data))
+        return all(text is not None for text in decoded(data))
     except UnicodeDecodeError:
         return False
 

@@ -8,6 +8,7 @@ often as wanted. A batch delivers all of its records or none, whatever its size.
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeVar, overload
@@ -35,8 +36,6 @@ As objects so many records take a few hundred MB."""
 MOST_HEADERS: Final = 1 << 20
 """Most headers of a record, in the core in C too. Kafka has no limit; real records have a few. As
 objects so many headers take about 100 MB."""
-
-_CHUNK: Final = PIECE_BYTES // 4
 
 
 class Piece(NamedTuple):
@@ -289,25 +288,34 @@ class PieceWindow:
     """
 
     def __init__(self, chunks: Iterator[Buffer]) -> None:
-        self._parts = _cut(chunks)
-        self.data: memoryview = memoryview(b"")
+        self._chunks = chunks
+        self._chunk = self._joined = self.data = memoryview(b"")
+        self._begin = self._end = 0
         self.ended = False
 
     def fill(self, size: int | None) -> int:
-        """Have at least ``size`` bytes, or all that there are; return how many there are."""
-        found = [self.data] if self.data else []
-        have = len(self.data)
-        while not self.ended and (size is None or have < size):
-            part = next(self._parts, None)
-            if part is None:
-                self.ended = True
-            else:
-                found.append(part)
-                have += len(part)
-        if len(found) > 1:
-            self.data = memoryview(b"".join(found))
-        elif found:
-            self.data = found[0]
+        """Have at least ``size`` bytes, or all that there are; return how many there are.
+
+        What lies in one chunk is not copied.
+        """
+        wanted, have = sys.maxsize if size is None else size, len(self.data)
+        before = [self._joined]
+        while not self.ended and have < wanted:
+            more = min(len(self._chunk) - self._end, wanted - have)
+            self._end += more
+            have += more
+            if not more:
+                before.append(self._chunk[self._begin :])
+                chunk = next(self._chunks, None)
+                self.ended = chunk is None
+                self._chunk = memoryview(b"" if chunk is None else chunk).cast("B")
+                self._begin = self._end = 0
+        found = self._chunk[self._begin : self._end]
+        if any(before):
+            parts = [part for part in (*before, found) if part]
+            self._joined = memoryview(b"".join(parts)) if len(parts) > 1 else parts[0]
+            self._begin = self._end
+        self.data = self._joined or found
         return len(self.data)
 
     def take(self, size: int) -> memoryview:
@@ -315,16 +323,13 @@ class PieceWindow:
         self.fill(size)
         found = self.data[:size]
         self.data = self.data[size:]
+        if self._joined:
+            self._joined = self.data
+        else:
+            self._begin += len(found)
         return found
 
     def skip(self) -> None:
         """Go through all that follows."""
-        for _ in self._parts:
+        for _ in self._chunks:
             pass
-
-
-def _cut(chunks: Iterator[Buffer]) -> Iterator[memoryview]:
-    for chunk in chunks:
-        view = memoryview(chunk).cast("B")
-        for start in range(0, len(view), _CHUNK):
-            yield view[start : start + _CHUNK]

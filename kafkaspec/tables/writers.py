@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from kafkaspec.arrow.nested import masked
 from kafkaspec.codecs import get_codec
+from kafkaspec.layout import names
 from kafkaspec.options import checked
 from kafkaspec.tables import TableFormat
 from kafkaspec.tables.json_plan import json_lines
@@ -62,7 +63,9 @@ def writer_of(
     elif to == "parquet":
         from pyarrow import parquet
 
-        writer = parquet.ParquetWriter(file, schema, compression="zstd")
+        writer = parquet.ParquetWriter(
+            file, schema, compression="zstd", write_statistics=_with_statistics(schema)
+        )
     elif to == "arrow":
         writer = pa.ipc.new_file(file, schema)
     elif to == "csv":
@@ -70,6 +73,26 @@ def writer_of(
     else:
         writer = JsonLinesWriter(file, get_codec().core)
     return writer
+
+
+def _with_statistics(schema: pa.Schema) -> list[str]:
+    """Return the paths of the columns that get statistics: all but those of bytes, without keys.
+
+    The search for the least and the largest takes several times the size of a large value, and a
+    file has none for those of more than 4 KiB.
+    """
+    from pyarrow import parquet
+
+    empty = pa.BufferOutputStream()
+    parquet.write_table(schema.empty_table(), empty)
+    columns = parquet.read_metadata(pa.BufferReader(empty.getvalue())).schema
+    return [
+        column.path
+        for column in columns
+        if column.physical_type != "BYTE_ARRAY"
+        or column.logical_type.type != "NONE"
+        or column.path == names.KEY
+    ]
 
 
 def write_all(writer: TableWriter, batches: Iterable[pa.RecordBatch], file: IO[bytes]) -> int:

@@ -60,7 +60,6 @@ def test_rows_are_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
     assert table["offset"].to_pylist() == [record.offset for record in wanted]
     monkeypatch.setattr(reader, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(pieces, "PIECE_BYTES", 1000)
-    monkeypatch.setattr(pieces, "_CHUNK", 100)
     for codec in codec_names():
         for layout in ("view", "binary"):
             made = ks.Segment(segment, codec=codec).to_arrow(COLUMNS, layout=layout)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import tracemalloc
+from contextlib import redirect_stdout
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ import pytest
 import kafkaspec as ks
 from kafkaspec._generated.layout import LAYOUTS
 from kafkaspec.cli.commands.explain_data import entry_at
+from kafkaspec.cli.main import main
+from kafkaspec.log.pieces import WHOLE_BYTES
 from kafkaspec.log.segment import Segment
 from tests.cli.helpers import first_segment, golden, lines, run
 from tests.goldens import VERSIONS, dumps, files
@@ -373,3 +377,32 @@ def test_a_bad_file_among_others_does_not_stop_them(tmp_path: Path) -> None:
     assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
     assert lines(result) == lines(run("explain", "--format", "json", good))
     assert run("explain", bad, bad).exit_code == 2
+
+
+@pytest.mark.slow
+def test_a_large_field_is_cut_and_says_so(tmp_path: Path) -> None:
+    """Neither form holds the hex of all of it; ``--full`` prints all of it, in pieces."""
+    size = WHOLE_BYTES + MEBIBYTE
+    value = bytes(range(256)) * (size // 256)
+    log = tmp_path / f"{0:020}.log"
+    log.write_bytes(ks.encode([ks.Record(0, 1, b"k", value)]))
+    out = tmp_path / "out"
+    for options in (), ("--format", "json"), ("--format", "json", "--full"):
+        tracemalloc.start()
+        with out.open("w") as file, redirect_stdout(file):
+            code = main(["explain", *options, str(log)], standalone_mode=False)
+        memory = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert not code
+        assert memory < 4 * size, options
+        if not options:
+            assert f"... {size + len(zigzag(size)) - 64} more bytes" in out.read_text()
+            continue
+        fields = [json.loads(line) for line in out.read_text().splitlines()]
+        stored = log.read_bytes()
+        for field in fields:
+            data = stored[field["start"] : field["end"]]
+            assert bytes.fromhex(field["hex"]) + data[len(data) - field["cut"] :] == data
+            assert bool(field["cut"]) == (len(data) > MEBIBYTE and "--full" not in options)
+        (shown,) = [field for field in fields if field["path"].endswith("/body/value")]
+        assert shown["value"] == {"hex": (value if "--full" in options else value[:64]).hex()}

@@ -155,7 +155,6 @@ def test_pieces_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
             for size in (64, 700):
                 with monkeypatch.context() as patch:
                     patch.setattr(pieces, "PIECE_BYTES", size)
-                    patch.setattr(pieces, "_CHUNK", max(16, size // 4))
                     for held in (size, 1 << 20):
                         patch.setattr("kafkaspec.log.batch.HELD_BYTES", held)
                         patch.setattr("kafkaspec.log.default.PIECE_BYTES", size)

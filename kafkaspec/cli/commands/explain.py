@@ -22,6 +22,7 @@ from kafkaspec.cli.commands.explain_data import (
 from kafkaspec.cli.commands.text_files import explain_text, refuse_options
 from kafkaspec.cli.commands.value_text import bytes_text
 from kafkaspec.cli.console import (
+    LONG,
     count_text,
     iso,
     new_table,
@@ -37,6 +38,7 @@ from kafkaspec.cli.options import CodecName, Decode, LogFormat, PathsOrUrls, is_
 from kafkaspec.codecs import Origin, codec_names, get_codec
 from kafkaspec.codecs.references.kaitai.codec import KaitaiCodec
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition
+from kafkaspec.columns.json_lines import PIECE_BYTES
 from kafkaspec.errors import KafkaSpecError, unreadable
 from kafkaspec.files import names
 from kafkaspec.io.local import read_part
@@ -58,8 +60,10 @@ _FOR_SEGMENTS: Final = "--offset is for segments; give --position"
 _EPILOG = """
 Output of --format json, one object for each field: file, section, path, start, end,
 bits (null, or the first bit and the one after the last, from the highest bit of
-the byte at start), hex, value (bytes as {"hex": "..."}), name (of the value,
-where the specification has one), kafka_name, doc, spec, error.
+the byte at start), hex, cut, value (bytes as {"hex": "..."}), name (of the value,
+where the specification has one), kafka_name, doc, spec, error. A field of more than
+1 MiB has its first 64 bytes in hex and value, and cut is how many are left out; with
+--full, cut is 0.
 
 Of a directory, stderr says which files are left out: empty ones, those that are
 not Kafka's, and partitions that are being deleted or moved.
@@ -105,7 +109,7 @@ def explain_command(
         help="With --as: codecs that must give the same result, with commas, or all.",
     ),
     decode: Decode,
-    full: bool = option("Show all bytes of long keys and values."),
+    full: bool = option("Show all bytes of long fields."),
     output_format: str = option(
         "--format",
         "Text, JSON lines, or assembly: all bytes as text that `assemble` turns into a file again.",
@@ -158,8 +162,7 @@ def explain_command(
                 if console is not None:
                     print_section(section, console, full=full)
                 else:
-                    for content in json_objects(section):
-                        print_object({"file": str(file)} | content)
+                    print_fields(section, file, full=full)
             inputs.read += 1
         except KafkaSpecError as error:
             inputs.cannot_read(error)
@@ -221,7 +224,7 @@ def _entry(file: Path, offset: int | None, position: int | None) -> int | None:
         return position
     if offset is None and position is None:
         return None
-    with Segment(file, codec="kaitai") as segment:
+    with Segment(file) as segment:
         return (
             entry_at(segment, position or 0) if offset is None else find_position(segment, offset)
         )
@@ -293,8 +296,8 @@ def _sections(
         return
     if position is None:
         # A given position is shown whatever it holds.
-        open_log(file, codec="kaitai").close()
-    with Segment(file, codec="kaitai") as segment:
+        open_log(file).close()
+    with Segment(file) as segment:
         if position is None:
             position = 0 if offset is None else find_position(segment, offset)
         yield from explain_batch(segment, position, max_records, topic)
@@ -307,6 +310,8 @@ _COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright
 _COLUMNS = (">byte", "hex", "field", "value", "meaning")
 _BYTES_A_LINE = 8
 _BYTES_SHOWN = 64
+_LONG_BYTES: Final = 1 << 20
+"""Bytes of a field that JSON has whole in any case."""
 
 
 def print_section(section: Section, console: Console, *, full: bool) -> None:
@@ -365,7 +370,7 @@ def _hex(section: Section, field: FieldPosition, *, full: bool) -> str:
     return "\n".join(lines)
 
 
-def _bits(data: bytes, first: int, end: int) -> str:
+def _bits(data: memoryview, first: int, end: int) -> str:
     digits = "".join(f"{byte:08b}" for byte in data)
     shown = "".join(digit if first <= place < end else "." for place, digit in enumerate(digits))
     return " ".join(shown[place : place + 8] for place in range(0, len(shown), 8))
@@ -375,7 +380,7 @@ def value_text(field: FieldPosition) -> str:
     """Return the value of a field: numbers with their names or as times, bytes as text or hex."""
     value = field.value
     if isinstance(value, bytes | bytearray | memoryview):
-        text = bytes_text(bytes(value))
+        text = bytes_text(value)
         # The hex column has them already.
         return text if text.startswith('"') else count_text(len(value), "byte")
     if value is None:
@@ -396,26 +401,40 @@ def enum_name(enum: str, value: Any) -> str:
     return name if name.upper() == kafka else kafka
 
 
-def json_objects(section: Section) -> Iterator[dict[str, Any]]:
-    """Yield one object for each field."""
+def print_fields(section: Section, file: Path, *, full: bool) -> None:
+    """Print one object of JSON for each field; a long one is cut, unless all of it is wanted."""
     for field in section.fields:
-        value = field.value
-        if isinstance(value, bytes | bytearray | memoryview):
-            value = {"hex": bytes(value).hex()}
-        yield {
+        parts = [section.bytes_of(field)]
+        if isinstance(field.value, bytes | bytearray | memoryview):
+            parts.append(memoryview(field.value))
+        size = len(parts[0])
+        long = size > _LONG_BYTES
+        cut = size - _BYTES_SHOWN if long and not full else 0
+        shown = [LONG if long and full else part[: size - cut].hex() for part in parts]
+        content = {
+            "file": str(file),
             "section": section.title,
             "path": field.path,
             "start": field.start,
             "end": field.end,
             "bits": field.bits,
-            "hex": section.bytes_of(field).hex(),
-            "value": value,
-            "name": enum_name(field.enum, value) if field.enum else "",
+            "hex": shown[0],
+            "cut": cut,
+            "value": {"hex": shown[1]} if len(parts) > 1 else field.value,
+            "name": enum_name(field.enum, field.value) if field.enum else "",
             "kafka_name": field.original_id,
             "doc": field.doc,
             "spec": field.location,
             "error": None if field.error is None else str(field.error),
         }
+        print_object(content, *(map(_hex_pieces, parts) if long and full else ()))
+
+
+def _hex_pieces(data: memoryview) -> Iterator[str]:
+    yield '"'
+    for first in range(0, len(data), PIECE_BYTES):
+        yield data[first : first + PIECE_BYTES].hex()
+    yield '"'
 
 
 # -- --as -------------------------------------------------------------------------------------

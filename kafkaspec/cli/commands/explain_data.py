@@ -52,9 +52,9 @@ class Section:
     note: str = ""
     is_wrong: bool = False
 
-    def bytes_of(self, field: FieldPosition) -> bytes:
+    def bytes_of(self, field: FieldPosition) -> memoryview:
         """Return the bytes of a field."""
-        return bytes(self.data[field.start - self.start : field.end - self.start])
+        return memoryview(self.data)[field.start - self.start : field.end - self.start]
 
 
 def find_position(segment: Segment, offset: int) -> int:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -14,7 +13,7 @@ import click
 
 from kafkaspec.cli.command import command, defined, option
 from kafkaspec.cli.commands.value_text import bytes_text, headers_text
-from kafkaspec.cli.console import captured, count_text, iso, print_again, print_object, say
+from kafkaspec.cli.console import LONG, captured, count_text, iso, print_again, print_object, say
 from kafkaspec.cli.exits import CLEAN, FINDINGS
 from kafkaspec.cli.inputs import Inputs, check_topic
 from kafkaspec.cli.options import (
@@ -213,10 +212,10 @@ class _Search:
         """Do what ``run`` does, with several partitions at the same time in other processes."""
         places = [log.path or Path(name) for name, log in inputs.logs()]
         if len(places) < _FEW:
-            jobs = 1
+            return self._in_order(places, inputs)
         missed: list[bool] = []
         # Few groups, since each reads the checkpoints of the log directory.
-        size = -(-len(places) // (1 if jobs == 1 else _GROUPS * jobs)) or 1
+        size = -(-len(places) // (_GROUPS * jobs))
         groups = [places[first : first + size] for first in range(0, len(places), size)]
         for out, err, found, counted in in_processes(self.partitions, groups, jobs):
             print_again(out, err)
@@ -226,18 +225,23 @@ class _Search:
 
     def partitions(self, places: Sequence[Path]) -> tuple[str, str, list[bool], tuple[int, ...]]:
         """Return what ``run`` prints for some partitions, its result, and what was counted."""
-        inputs, missed = Inputs([], self.codec), list[bool]()
-        shared = {folder: Checkpoints(folder) for folder in {place.parent for place in places}}
+        inputs = Inputs([], self.codec)
         with captured() as (out, err), nullcontext() if self.mapped else unmapped():
-            for place in places:
-                try:
-                    with Partition(
-                        place, codec=self.codec, checkpoints=shared[place.parent]
-                    ) as partition:
-                        missed.append(self.answer(str(place), partition, inputs))
-                except KafkaSpecError as error:
-                    inputs.cannot_read(error)
+            missed = self._in_order(places, inputs)
         return out.getvalue(), err.getvalue(), missed, inputs.counts
+
+    def _in_order(self, places: Sequence[Path], inputs: Inputs) -> list[bool]:
+        shared = {folder: Checkpoints(folder) for folder in {place.parent for place in places}}
+        missed = []
+        for place in places:
+            try:
+                with Partition(
+                    place, codec=self.codec, checkpoints=shared[place.parent]
+                ) as partition:
+                    missed.append(self.answer(str(place), partition, inputs))
+            except KafkaSpecError as error:
+                inputs.cannot_read(error)
+        return missed
 
     def answer(self, name: str, log: Segment | Partition, inputs: Inputs) -> bool:
         """Print the answer of a log; return whether there is none."""
@@ -301,17 +305,17 @@ class _Search:
 
     def _show(self, name: str, found: Found, target: int | str) -> None:
         if self.as_json:
-            print_object(_json(name, found, self.codec, target))
+            _print_json(name, found, self.codec, target)
         else:
             for line in _text(name, found, self.codec, target):
                 say(line)
 
 
-def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, Any]:
+def _print_json(name: str, found: Found, codec: str, target: int | str) -> None:
     from kafkaspec.cli.commands.dump_json import WRITERS, decode_controls, record_lines
 
     batch, record = found.batch, found.record
-    shown = None
+    record_line: Iterable[str] | None = None
     if batch is not None and record is not None:
         controls = None
         with suppress(KafkaSpecError):
@@ -320,9 +324,9 @@ def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, A
         texts = None if messages is None or controls else messages.show(batch, [record])
         file = str(found.path)
         (line,) = record_lines(batch, [record], file, WRITERS["text"], controls, shown=texts)
-        shown = json.loads("".join(line))
+        record_line = [line] if isinstance(line, str) else line
     index, time_index, largest = found.index_answer, found.time_index_answer, found.decided_by
-    return {
+    content = {
         "path": name,
         "how": found.how,
         "target": target,
@@ -331,7 +335,7 @@ def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, A
         "position": found.position,
         "base_offset": found.base_offset,
         "last_offset": None if batch is None else batch.last_offset,
-        "record": shown,
+        "record": None if record_line is None else LONG,
         "index": index and {"offset": index.offset, "position": index.position},
         "time_index": time_index
         and {"timestamp": time_index.timestamp, "offset": time_index.offset},
@@ -341,6 +345,11 @@ def _json(name: str, found: Found, codec: str, target: int | str) -> dict[str, A
         "last_stable_offset": found.last_stable_offset,
         "hidden_offset": found.hidden_offset,
     }
+    print_object(content, *([] if record_line is None else [map(_without_end, record_line)]))
+
+
+def _without_end(piece: str) -> str:
+    return piece.removesuffix("\n")
 
 
 def _messages(found: Found, codec: str) -> MessageLines | None:

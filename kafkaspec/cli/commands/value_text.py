@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafkaspec.columns.json_lines import PIECE_BYTES, decoded
 from kafkaspec.model import Headers
 from kafkaspec.shown import printable
 
@@ -11,7 +12,7 @@ _MESSAGE = 400
 """The same of what is decoded."""
 
 
-def bytes_text(data: bytes | memoryview | None, limit: int = MAX_CHARACTERS) -> str:
+def bytes_text(data: bytes | bytearray | memoryview | None, limit: int = MAX_CHARACTERS) -> str:
     """Return bytes in one line: quoted if they are UTF-8, else in hex; ``null`` for None.
 
     A text longer than ``limit`` is cut, and the size is added.
@@ -19,7 +20,7 @@ def bytes_text(data: bytes | memoryview | None, limit: int = MAX_CHARACTERS) -> 
     if data is None:
         return "null"
     try:
-        text = str(data, "utf-8")
+        text = _beginning(data, limit + 1) if len(data) > PIECE_BYTES else str(data, "utf-8")
     except UnicodeDecodeError:
         shown, whole = bytes(data[: limit // 2]).hex(), len(data) <= limit // 2
         return f"0x{shown}" if whole else f"0x{shown}... ({len(data)} bytes)"
@@ -27,6 +28,18 @@ def bytes_text(data: bytes | memoryview | None, limit: int = MAX_CHARACTERS) -> 
         return f'"{text}"'
     quoted = _quoted(text[:limit])
     return quoted if len(text) <= limit else f"{quoted}... ({len(data)} bytes)"
+
+
+def _beginning(data: bytes | bytearray | memoryview, size: int) -> str:
+    """Return the text of the beginning of a long text; all of it is looked at.
+
+    Raises:
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    text = ""
+    for piece in decoded(data):
+        text = text or piece[:size]
+    return text
 
 
 def _quoted(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,18 +19,25 @@ from kafkaspec.model import Buffer
 
 
 class Window:
-    """A part of a buffer as a file object; nothing is copied until it is read."""
+    """A part of a buffer as a file object; nothing is copied until it is read.
 
-    def __init__(self, view: memoryview) -> None:
+    Args:
+        view: the part.
+        copied: most bytes that are copied when they are read; more come as a view.
+    """
+
+    def __init__(self, view: memoryview, copied: int = sys.maxsize) -> None:
         self._view = view
+        self._copied = copied
         self._position = 0
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int = -1) -> Buffer:
         """Return up to ``size`` bytes, all that are left if it is negative."""
         begin = min(self._position, len(self._view))
         end = len(self._view) if size < 0 else min(begin + size, len(self._view))
         self._position = max(self._position, end)
-        return bytes(self._view[begin:end])
+        found = self._view[begin:end]
+        return bytes(found) if len(found) <= self._copied else found
 
     def seek(self, position: int, whence: int = SEEK_SET) -> int:
         """As ``io.IOBase.seek``."""
@@ -107,8 +115,16 @@ class ReferenceCodec(Codec):
         try:
             return self.read(type_key, buffer, start, end, parameters)
         except self.refusals as refusal:
-            ask = partial(self.reference.parser(type_key), buffer, start, end, complete)
-            raise self.explained(refusal, type_key, start, partial(ask, *parameters)) from refusal
+            raise self.refused(
+                refusal, type_key, buffer, start, end, complete, *parameters
+            ) from refusal
+
+    def refused(
+        self, refusal: Exception, type_key: str, buffer: Buffer, start: int, *arguments: Any
+    ) -> KafkaSpecError:
+        """Return the error of bytes that the engine refuses; arguments are those of a parser."""
+        ask = partial(self.reference.parser(type_key), buffer, start, *arguments)
+        return self.explained(refusal, type_key, start, ask)
 
     def write(self, type_key: str, value: Any, parameters: Sequence[Any], raw: bool) -> bytes:
         """See ``Codec.write``."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
@@ -12,9 +11,8 @@ from kafkaspec.codecs.base import NOWHERE, Origin, bounded
 from kafkaspec.codecs.references.codec import ReferenceCodec
 from kafkaspec.codecs.references.kaitai.builder import TreeBuilder, write
 from kafkaspec.codecs.references.kaitai.positions import FieldPosition, positions, with_error
-from kafkaspec.codecs.references.kaitai.trees import KaitaiTrees, MissingChoice
+from kafkaspec.codecs.references.kaitai.trees import COPIED, KaitaiTrees, MissingChoice
 from kafkaspec.codecs.references.trees import DisorderError
-from kafkaspec.errors import KafkaSpecError
 from kafkaspec.model import Buffer
 
 
@@ -71,19 +69,20 @@ class KaitaiCodec(ReferenceCodec):
         """Return where each field lies, in the order of the bytes, structures before their fields.
 
         Bytes that cannot be parsed give the positions up to the field that fails; the last item
-        then has the ``error``, as ``parse`` would raise it. Arguments are those of ``parse``.
+        then has the ``error``, as ``parse`` would raise it. Arguments are those of ``parse``. A
+        long value is a view of the buffer.
         """
         buffer, end = bounded(buffer, start, end)
-        tree = self._trees.new(type_key, buffer, start, end, parameters)
-        with suppress(*self.refusals):
+        tree = self._trees.new(type_key, buffer, start, end, parameters, COPIED)
+        refusal = None
+        try:
             tree._read()
+            self._trees.model(type_key, tree)
+        except self.refusals as error:
+            refusal = error
         shift = 0 if origin.decompressed else origin.position
         found = positions(self._trees, type_key, tree, start + shift, origin.path)
-        try:
-            self.parse(
-                type_key, buffer, start, end,
-                parameters=parameters, complete=complete, origin=origin,
-            )  # fmt: skip
-        except KafkaSpecError as error:
-            return with_error(found, error)
-        return found
+        if refusal is None:
+            return found
+        reason = self.refused(refusal, type_key, buffer, start, end, complete, *parameters)
+        return with_error(found, origin.locate(reason))

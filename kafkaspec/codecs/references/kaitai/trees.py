@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from io import BytesIO
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 from kafkaspec.codecs.references import trees
 from kafkaspec.codecs.references.codec import Window
 from kafkaspec.layout import FieldLayout, Form, Kind, TypeLayout, varints
 from kafkaspec.model import Buffer
 
-"""Bits of the values of each kind of varint."""
+COPIED: Final = 1 << 16
+"""Most bytes of a field that is copied where positions are all that is wanted."""
 
 
 class MissingChoice(Exception):  # noqa: N818 - Kaitai passes over it in silence, we do not
@@ -56,15 +59,29 @@ class KaitaiTrees(trees.Trees):
         if found is None:
             spec_id, _, name = key.partition(".")
             top = self.layouts[f"{spec_id}.{spec_id}"].class_name
-            found = getattr(import_module(f"{self.tables.__name__}.{spec_id}"), top)
+            module = import_module(f"{self.tables.__name__}.{spec_id}")
+            module.__dict__["BytesIO"] = _stream_of
+            found = getattr(module, top)
             if name != spec_id:
                 found = getattr(found, self.layouts[key].class_name)
             self._classes[key] = found
         return found
 
-    def new(self, key: str, buffer: Buffer, start: int, end: int, parameters: Sequence[Any]) -> Any:
-        """Return an object that is ready for ``_read`` on the bytes from ``start`` to ``end``."""
-        stream = import_module("kaitaistruct").KaitaiStream(Window(memoryview(buffer)[start:end]))
+    def new(
+        self,
+        key: str,
+        buffer: Buffer,
+        start: int,
+        end: int,
+        parameters: Sequence[Any],
+        copied: int = sys.maxsize,
+    ) -> Any:
+        """Return an object that is ready for ``_read`` on the bytes from ``start`` to ``end``.
+
+        Fields of more than ``copied`` bytes are views of the buffer.
+        """
+        window = Window(memoryview(buffer)[start:end], copied)
+        stream = import_module("kaitaistruct").KaitaiStream(window)
         return self.tree_class(key)(*self.wrapped(key, parameters), stream)
 
     def wrapped(self, key: str, parameters: Sequence[Any]) -> list[Any]:
@@ -78,6 +95,11 @@ class KaitaiTrees(trees.Trees):
         """Return the arguments for the type ``key`` of a field, computed from its owner."""
         names = self.tables.ARGUMENTS.get((owner, field, key), ())
         return [name if isinstance(name, int) else attrgetter(name)(tree) for name in names]
+
+
+def _stream_of(data: Buffer) -> Window | BytesIO:
+    """Return a stream for a structure with a size; of a view, nothing is copied."""
+    return Window(data, COPIED) if isinstance(data, memoryview) else BytesIO(data)
 
 
 class _Argument(trees.Argument):
