@@ -140,6 +140,11 @@ proof:  ## Prove bounds of the C core (Frama-C, ESBMC), refuse planted faults, c
 	@$(BIN)/python -m tools.native.prove $(OPTIONS)
 	@$(BIN)/python -m tools.native.bounded
 
+.PHONY: c
+c:  ## The reader in C as two files that need no Python, in dist/c
+	@tools/setup/venv.sh $(VENV) construct,test
+	@$(BIN)/python -m tools.native.single
+
 fuzz:  ## Fuzz the native core with sanitizers (SECONDS=600; needs clang with libFuzzer)
 	@tools/setup/venv.sh $(VENV) construct,test
 	$(BIN)/python -m tools.native.fuzz.run --seconds $(or $(SECONDS),600)

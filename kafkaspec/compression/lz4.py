@@ -56,6 +56,8 @@ _BEGINNING: Final = Struct(f"<{len(_HEADER)}sI")  # the header and the word of t
 READ: Final = PayloadForm(_HEADER, len(_HEADER), _MAX_BLOCK)
 """The form that is read fast."""
 _BROKEN_HEADER: Final = _MAGIC + _DESCRIPTOR + bytes([_header_checksum(_MAGIC + _DESCRIPTOR)])
+READ_MAGIC_0: Final = PayloadForm(_BROKEN_HEADER, len(_BROKEN_HEADER), _MAX_BLOCK)
+"""The form that writers of magic 0 have, which a reader in C alone reads besides."""
 
 
 def pieces(data: memoryview, *, magic: int, max_output: int, most: int) -> Iterator[bytes]:

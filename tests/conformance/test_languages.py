@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +66,22 @@ def program(fence: str) -> tuple[str, str]:
 
 def test_the_guide_has_no_other_program() -> None:
     fences = re.findall(r"^```(\w+)$", GUIDE.read_text(encoding="utf-8"), re.M)
-    assert fences == [name for language in LANGUAGES for name in ("sh", language.fence)]
+    assert fences == ["sh", *(name for language in LANGUAGES for name in ("sh", language.fence))]
+
+
+@pytest.mark.slow
+def test_the_commands_for_c_print_the_records(tmp_path: Path) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("there is no cc")
+    found = re.search(r"^## C\n.*?^```sh\n(.*?)^```$", GUIDE.read_text("utf-8"), re.M | re.S)
+    assert found
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "OUT": str(tmp_path), "LOG": str(LOG)}
+    done = run(found[1], environment, ROOT)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if re.match(r"\d+ \d+ key=", line)]
+    wanted = [f"{record.offset} {record.timestamp} key=" for record in ks.open(LOG).records()]
+    assert [line[: len(start)] for line, start in zip(lines, wanted, strict=True)] == wanted
 
 
 @pytest.fixture(scope="module")

@@ -144,6 +144,7 @@ static int64_t snappy_write(ks_contexts *contexts, const ks_framing *framing, in
 }
 
 enum { TRAILER = 8 }; /* CRC-32 and length modulo 2**32 of the output */
+enum { MOST_RATIO = 1032 }; /* of deflate: a trailer that says more is none */
 
 static int64_t gzip_decompress(ks_contexts *contexts, const ks_framing *framing,
                                const uint8_t *payload, int64_t size, uint8_t *out, int64_t room)
@@ -154,7 +155,7 @@ static int64_t gzip_decompress(ks_contexts *contexts, const ks_framing *framing,
     const uint8_t *trailer = payload + size - TRAILER;
     const int64_t expected = load_little(trailer + 4);
     if (expected > room)
-        return KS_NO_ROOM;
+        return expected / MOST_RATIO > length ? KS_OTHER_FORM : KS_NO_ROOM;
     if (!contexts->read_gzip)
         contexts->read_gzip = ks_deflate.libdeflate_alloc_decompressor();
     size_t used = 0, made = 0;

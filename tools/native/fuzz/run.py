@@ -1,11 +1,12 @@
 """Build the fuzz target and run it for a while: libFuzzer, address and undefined sanitizers.
 
-    python -m tools.native.fuzz.run [--seconds N] [--mode bytes|structure|messages]
+    python -m tools.native.fuzz.run [--seconds N] [--mode bytes|structure|messages|reader]
                                     [--keep DIRECTORY] [--seeds-only]
 
-Without ``--mode`` each of the three has a third of the time: ``bytes`` changes any bytes,
+Without ``--mode`` each of the four has a quarter of the time: ``bytes`` changes any bytes,
 ``structure`` changes fields of headers and of records, and mends lengths and checksums,
-``messages`` changes bytes of Kafka's messages, from their vectors. Other seeds are the golden
+``messages`` changes bytes of Kafka's messages, from their vectors, ``reader`` those of logs for the
+reader in C that needs no Python. Other seeds are the golden
 segments, cut to batches, and their payloads after decompression; words of the dictionary come from
 the specification. Needs clang with libFuzzer (Debian: ``clang`` and ``libclang-rt-14-dev``).
 Findings lie in the directory; the exit status is 1 if there are any.
@@ -37,6 +38,7 @@ from kafkaspec.libraries import LOADER, libraries
 from kafkaspec.log.batch import Batch
 from kafkaspec.log.segment import Segment
 from kafkaspec.messages.tables import COLUMN_WIDTH, LOWEST, WIDTH
+from tools.native.single import JUDGED, SOURCE, files, form
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
@@ -45,14 +47,18 @@ COMPILER = (
     "clang", "-std=gnu99", "-O1", "-g",
     "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all",
 )  # fmt: skip
-MODES = ["bytes", "structure", "messages"]
+MODES = ["bytes", "structure", "messages", "reader"]
 LONGEST = 4096
 
 
 def compile_target(into: Path, mode: str) -> Path:
     """Compile the target; ``CalledProcessError`` says that there is no clang with libFuzzer."""
     target = into / mode
-    if mode == "messages":
+    if mode == "reader":
+        for name, text in files().items():
+            (into / name).write_text(text, encoding="utf-8")
+        objects = _objects(into, mode, [JUDGED, into / SOURCE], "-DFUZZ")
+    elif mode == "messages":
         (into / "tables.h").write_text(tables_header(), encoding="ascii")
         objects = _objects(into, "messages", [HERE / "fuzz_messages.c", GLUE / "messages.c"])
     else:
@@ -67,12 +73,20 @@ def compile_target(into: Path, mode: str) -> Path:
     return target
 
 
-def _objects(into: Path, name: str, files: Sequence[Path]) -> list[str]:
+def _objects(into: Path, name: str, sources: Sequence[Path], *options: str) -> list[str]:
     """Compile files, once for all modes that need them."""
     folder = into / f"objects-{name}"
     if not folder.is_dir():
         folder.mkdir()
-        command = [*COMPILER, f"-I{into}", f"-I{CORE}", f"-I{GLUE}", "-c", *map(str, files)]
+        command = [
+            *COMPILER,
+            f"-I{into}",
+            f"-I{CORE}",
+            f"-I{GLUE}",
+            "-c",
+            *options,
+            *map(str, sources),
+        ]
         command += [f"-D{library.macro}=1" for library in libraries(["clang"])]
         subprocess.run(command, check=True, cwd=folder)
     return sorted(map(str, folder.glob("*.o")))
@@ -80,14 +94,10 @@ def _objects(into: Path, name: str, files: Sequence[Path]) -> list[str]:
 
 def forms_header() -> str:
     """Return the forms of payloads that the extension decompresses, as C."""
-    rows = []
-    for name in NAMES[1:]:
-        form = import_module(f"kafkaspec.compression.{name}").READ
-        start = ", ".join(map(str, form.start))
-        framing = (
-            f"{{(const uint8_t[]){{{start}}}, {len(form.start)}, {form.header}, {form.block}}}"
-        )
-        rows.append(f'{{"{name}", {framing}}}')
+    rows = [
+        f'{{"{name}", {form(import_module(f"kafkaspec.compression.{name}").READ)}}}'
+        for name in NAMES[1:]
+    ]
     fields = "const char *name; ks_framing framing;"
     return f"static const struct {{ {fields} }} forms[] = {{{', '.join(rows)}}};\n"
 
@@ -175,8 +185,8 @@ def _fixed_fields(layout: TypeLayout, kind: EntryKind, start: int) -> list[tuple
 def write_seeds(into: Path, mode: str) -> int:
     """Write the first entries of golden segments; return the number of seeds.
 
-    The mode ``structure`` needs them one after another, ``bytes`` one by one, with their payloads
-    after decompression and with indexes.
+    The modes ``structure`` and ``reader`` need them one after another, ``bytes`` one by one, with
+    their payloads after decompression and with indexes.
     """
     if mode == "messages":
         return write_messages(into)
@@ -184,7 +194,7 @@ def write_seeds(into: Path, mode: str) -> int:
         if mode == "bytes" and path.suffix in (".index", ".timeindex", ".txnindex"):
             _seed(into, path.read_bytes()[:340])
     for batches in _golden_batches():
-        if mode == "structure":
+        if mode in ("structure", "reader"):
             data = b""
             for batch in batches:
                 data += batch.data if len(data) + batch.size <= LONGEST else b""
